@@ -1,0 +1,50 @@
+// The ladder. A folder of packages/server/src may import only folders that stand above it in this list.
+// Reading it top to bottom is reading the service from its tools to its operators.
+module.exports.ladder = [
+  // tools: no word of the product
+  'lib',
+  'store',
+  'http',
+  // accounts: who may
+  'owners',
+  'keys',
+  // machines: where browsers run
+  'regions',
+  'egress',
+  'runtime',
+  'browser',
+  'fleet',
+  // browsing: what a caller does in a session
+  'sessions',
+  'drive',
+  // operators
+  'ops',
+];
+
+// Folders that are toolboxes: any of their files may be imported. Every other
+// folder has one door, the file that bears the folder's name.
+module.exports.toolboxes = ['lib', 'http'];
+
+// Who alone may touch what. `modules` are matched after resolution, so packages
+// are named as they lie in node_modules and Node's own modules by bare name.
+// Tests and everything outside packages/ are free of these.
+module.exports.keepers = [
+  { what: 'the HTTP framework', modules: ['node_modules/(@fastify|fastify)/'], only: '^packages/server/src/http/' },
+  { what: 'the database driver', modules: ['node_modules/(pg|kysely)/'], only: '^packages/server/src/(store/|[^/]+/store[.]ts$)' },
+  { what: 'child processes', modules: ['^(node:)?child_process$'], only: '^packages/server/src/(runtime|store|browser/testing)/' },
+  { what: 'raw sockets', modules: ['node_modules/ws/', '^(node:)?net$'], only: '^packages/server/src/(http|egress|browser|runtime|store)/' },
+  { what: 'the environment', modules: ['^(node:)?process$'], only: '^packages/server/src/config[.]ts$' },
+];
+
+// Words in a file's text, for what an import does not show. Comments and tests are free of these.
+module.exports.wordKeepers = [
+  { what: 'process.env', words: /\bprocess\s*[.]\s*env\b/, only: /^packages\/server\/src\/(config|store\/test-store)[.]ts$/ },
+  {
+    what: 'SQL text',
+    words: /\b(SELECT\s[\s\S]{0,80}?\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|DATABASE|INDEX)|ALTER\s+TABLE)\b/i,
+    only: /^packages\/server\/src\/(store\/|[^/]+\/store[.]ts$)/,
+  },
+];
+
+// What tests, benchmarks and scripts may import of packages/server/src, beside the toolboxes: the entries, and what is there for tests.
+module.exports.serverEntries = ['(app|config|testing)', '[^/]+/testing', 'runtime/fake', 'store/(store|test-store)', 'keys/keys'];

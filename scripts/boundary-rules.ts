@@ -1,0 +1,114 @@
+import { createRequire } from 'node:module';
+import type { IRegularForbiddenRuleType } from 'dependency-cruiser';
+
+interface Keeper {
+  what: string;
+  modules: string[];
+  only: string;
+}
+
+export interface WordKeeper {
+  what: string;
+  words: RegExp;
+  only: RegExp;
+}
+
+export interface Architecture {
+  /** Folders of the server, each of which may import only those before it. */
+  ladder: string[];
+  /** Folders whose every file may be imported. */
+  toolboxes: string[];
+  keepers: Keeper[];
+  wordKeepers: WordKeeper[];
+  /** Patterns of the server's files, without their ending, that tests, benchmarks and scripts may import. */
+  serverEntries: string[];
+}
+
+export const architecture = createRequire(import.meta.url)('../architecture.cjs') as Architecture;
+
+const src = 'packages/server/src';
+const tests = '[.]test[.]ts$';
+const anyOf = (names: readonly string[]): string => `(${names.join('|')})`;
+
+/** The name of the rule that guards what one keeper keeps. */
+export const keeperRule = (what: string): string => `keeper-of-${what.replaceAll(' ', '-')}`;
+
+const error = (name: string, comment: string, rule: Pick<IRegularForbiddenRuleType, 'from' | 'to'>): IRegularForbiddenRuleType => ({
+  name,
+  comment,
+  severity: 'error',
+  ...rule,
+});
+
+function ladderRules({ ladder }: Architecture): IRegularForbiddenRuleType[] {
+  return ladder.map((folder, i) =>
+    error(`ladder-${folder}`, `${folder}/ may import only folders above it in architecture.cjs. Let app.ts hand it a function instead.`, {
+      from: { path: `^${src}/${folder}/`, pathNot: tests },
+      to: { path: [`^${src}/[^/]+[.]ts$`, ...ladder.slice(i + 1).map((lower) => `^${src}/${lower}/`)] },
+    }),
+  );
+}
+
+function doorRules({ ladder, toolboxes }: Architecture): IRegularForbiddenRuleType[] {
+  return [
+    error('one-door', 'Another folder is entered through the file that bears its name, such as sessions/sessions.ts.', {
+      from: { path: `^${src}/([^/]+)/`, pathNot: tests },
+      to: {
+        path: `^${src}/([^/]+)/.+`,
+        pathNot: [`^${src}/$1/`, `^${src}/${anyOf(toolboxes)}/`, ...ladder.map((folder) => `^${src}/${folder}/${folder}[.]ts$`)],
+      },
+    }),
+    error('routes-are-mounted-by-app', 'Routes are leaves: only app.ts imports them.', {
+      from: { pathNot: [`^${src}/app[.]ts$`, tests] },
+      to: { path: `^${src}/[^/]+/(admin-)?routes[.]ts$` },
+    }),
+    error('routes-never-reach-the-store', 'A route calls its door; the door calls the store.', {
+      from: { path: `^${src}/[^/]+/(admin-)?routes[.]ts$` },
+      to: { path: `^${src}/(store/|[^/]+/store[.]ts$)` },
+    }),
+  ];
+}
+
+function packageRules({ toolboxes, serverEntries }: Architecture): IRegularForbiddenRuleType[] {
+  return [
+    error('contract-imports-nothing', 'Everything imports the contract, so it may import nothing of ours.', {
+      from: { path: '^packages/contract/' },
+      to: { path: '^(packages/(?!contract/)|tests/|bench/|scripts/)' },
+    }),
+    error('server-stands-alone', 'Packages never import the server. Tests, benchmarks and scripts enter by its entries or its toolboxes.', {
+      from: { pathNot: '^packages/server/' },
+      to: { path: '^packages/server/', pathNot: [`^${src}/${anyOf(serverEntries)}[.]ts$`, `^${src}/${anyOf(toolboxes)}/`] },
+    }),
+    error('packages-never-import-the-server', 'What ships alone may not carry the server with it.', {
+      from: { path: '^packages/(?!server/)' },
+      to: { path: '^packages/server/' },
+    }),
+    error('packages-stand-on-packages', 'What ships never imports tests, benchmarks or scripts.', {
+      from: { path: '^packages/', pathNot: tests },
+      to: { path: '^(tests|bench|scripts)/' },
+    }),
+  ];
+}
+
+function hygieneRules(): IRegularForbiddenRuleType[] {
+  return [
+    error('no-circular', 'A cycle of types is a cycle of ideas.', { from: {}, to: { circular: true } }),
+    error('no-orphans', 'A file that nothing imports and that imports nothing is dead.', {
+      from: { orphan: true, path: '^packages/', pathNot: [tests, '[.]d[.]ts$', '/main[.]ts$'] },
+      to: {},
+    }),
+    error('not-to-unresolvable', 'An import this check cannot follow is an import it cannot judge.', { from: {}, to: { couldNotResolve: true } }),
+    error('not-to-test', 'A test is a leaf.', { from: { pathNot: tests }, to: { path: tests } }),
+  ];
+}
+
+/** The boundary rules, made from the architecture. */
+export const boundaryRules = (of: Architecture): IRegularForbiddenRuleType[] => [
+  ...ladderRules(of),
+  ...doorRules(of),
+  ...of.keepers.map(({ what, modules, only }) =>
+    error(keeperRule(what), `Only ${only} touches ${what}.`, { from: { path: '^packages/', pathNot: [only, tests] }, to: { path: modules } }),
+  ),
+  ...packageRules(of),
+  ...hygieneRules(),
+];

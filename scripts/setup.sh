@@ -1,0 +1,71 @@
+#!/bin/sh
+# Makes a clone ready to run: the locked npm packages, then the system's packages.
+# It runs before anything is installed, so it needs no more than sh and npm, and
+# it runs at every start, so it looks at files and at nothing slower.
+set -eu
+cd "$(dirname "$0")/.."
+
+# Runs a command and shows what it said only when it failed.
+quietly() {
+  output=$(mktemp)
+  if "$@" >"$output" 2>&1 </dev/null; then rm -f "$output"; return 0; fi
+  cat "$output" >&2
+  rm -f "$output"
+  return 1
+}
+
+# Under `npm start` the PATH begins with node_modules/.bin, which `npm ci` is about to remove.
+run_npm() {
+  if [ -n "${npm_execpath:-}" ] && [ -n "${npm_node_execpath:-}" ] && [ "${npm_node_execpath#"$PWD"/node_modules/}" = "$npm_node_execpath" ]; then
+    "$npm_node_execpath" "$npm_execpath" "$@"
+  else
+    npm "$@"
+  fi
+}
+
+# The stamp lies in node_modules, so it goes when that goes, and an install that was cut short leaves none.
+install_npm_packages() {
+  stamp=node_modules/.berth-lockfile
+  if [ -x node_modules/.bin/node ] && sha256sum package-lock.json | cmp -s - "$stamp"; then return 0; fi
+  echo 'Installing npm packages ...' >&2
+  # The system's npm may run on an older Node than the packages ask for; they run on the pinned one.
+  quietly run_npm ci --ignore-scripts --include=dev --include=optional --loglevel=error --no-audit --no-fund
+  sha256sum package-lock.json >"$stamp"
+}
+
+list_missing_system_packages() {
+  [ -x /usr/lib/chromium/chromium ] || echo chromium
+  command -v ip >/dev/null || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ] || echo iproute2
+  { command -v unshare && command -v setpriv && command -v nsenter; } >/dev/null || echo util-linux
+  command -v bwrap >/dev/null || echo bubblewrap
+  for font in /usr/share/fonts/*/*/*.[to]t[fc] /usr/share/fonts/*/*.[to]t[fc] /usr/local/share/fonts/*; do
+    if [ -e "$font" ]; then return 0; fi
+  done
+  echo fonts-liberation
+}
+
+install_system_packages() {
+  missing=$(list_missing_system_packages | tr '\n' ' ')
+  if [ -z "$missing" ]; then return 0; fi
+  command="apt-get update && apt-get install -y --no-install-recommends $missing"
+  if ! command -v apt-get >/dev/null; then
+    echo "Berth needs these packages of Debian 12, or the same by another name: $missing" >&2
+    exit 1
+  fi
+  as_root=''
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! sudo -n true 2>/dev/null; then
+      printf 'Berth needs system packages that are missing, and may not install them. As root, run:\n\n    %s\n\n' "$command" >&2
+      exit 1
+    fi
+    as_root='sudo -n'
+  fi
+  echo "Installing system packages: $missing..." >&2
+  if ! quietly $as_root env DEBIAN_FRONTEND=noninteractive sh -c "$command"; then
+    printf 'The system packages could not be installed. As root, run:\n\n    %s\n\n' "$command" >&2
+    exit 1
+  fi
+}
+
+install_npm_packages
+install_system_packages

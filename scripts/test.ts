@@ -1,0 +1,163 @@
+/**
+ * Runs the checks and the tests against one database server, and leaves nothing behind.
+ *
+ *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
+ *     node scripts/test.ts all      the same, and the end-to-end tests with real browsers
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { makeTemplate, startTestServer, testDatabaseVariable } from '../packages/server/src/store/test-store.ts';
+
+interface Step {
+  name: string;
+  command: string[];
+}
+
+/** A test that waits this long waits for ever. */
+const testTimeoutMs = 120_000;
+/** The whole of a step takes two minutes at most; a file of tests that never exits must not hold it for ever. */
+const stepTimeoutMs = 600_000;
+/** Enough for a test process to end its browsers; then it is killed. */
+const graceMs = 10_000;
+
+const bin = resolve(import.meta.dirname, '../node_modules/.bin');
+const node = resolve(bin, 'node');
+
+const staticChecks: Step[] = [
+  { name: 'types', command: [resolve(bin, 'tsc'), '-p', '.'] },
+  { name: 'lint', command: [resolve(bin, 'oxlint'), '--type-aware', '--deny-warnings'] },
+  { name: 'format', command: [resolve(bin, 'oxfmt'), '--check'] },
+  { name: 'boundaries', command: [node, 'scripts/boundaries.ts'] },
+  { name: 'contract', command: [node, 'scripts/openapi.ts', '--check'] },
+  { name: 'readme', command: [node, 'scripts/readme.ts', '--check'] },
+];
+
+/** Browsers measure and wait in real time, so end-to-end files do not share the machine. */
+const quickTests = [tests('unit tests', '{packages/*/src/**,tests}/*.test.ts', 2), tests('API tests', 'tests/api/**/*.test.ts', 2)];
+const browserTests = [tests('end-to-end tests', 'tests/e2e/**/*.test.ts', 1)];
+
+function tests(name: string, pattern: string, concurrency: number): Step {
+  const files = globSync(pattern, { cwd: resolve(import.meta.dirname, '..') }).sort();
+  if (files.length === 0) return { name, command: [] };
+  return { name, command: [node, '--test', '--test-reporter=spec', `--test-timeout=${testTimeoutMs}`, `--test-concurrency=${concurrency}`, ...files] };
+}
+
+class Run {
+  #children = new Set<ChildProcess>();
+  #failed: string[] = [];
+  #counts = { pass: 0, fail: 0 };
+  #interrupted = false;
+
+  /** `atOnce` steps side by side, in the order of the list. Later steps run also when earlier ones failed: all faults are told. */
+  async steps(list: Step[], atOnce: number): Promise<void> {
+    const waiting = [...list];
+    const lane = async () => {
+      for (let step = waiting.shift(); step && !this.#interrupted; step = waiting.shift()) await this.#step(step);
+    };
+    await Promise.all(Array.from({ length: atOnce }, lane));
+  }
+
+  note(name: string, fault: string | undefined): void {
+    console.log(`${fault === undefined ? 'ok  ' : 'FAIL'} ${name}`);
+    if (fault === undefined) return;
+    this.#failed.push(name);
+    console.log(fault);
+  }
+
+  /** Ends what runs: each step is a process group of its own, browsers and all. */
+  interrupt(): void {
+    this.#interrupted = true;
+    for (const child of this.#children) end(child);
+  }
+
+  get exitCode(): number {
+    if (this.#interrupted) return 130;
+    return this.#failed.length > 0 ? 1 : 0;
+  }
+
+  finish(startedMs: number): void {
+    const verdict = this.#failed.length > 0 ? `FAILED: ${this.#failed.join(', ')}` : 'All passed';
+    console.log(`${this.#counts.pass} passed, ${this.#counts.fail} failed`);
+    console.log(`${this.#interrupted ? 'Interrupted' : verdict} (${seconds(startedMs)})`);
+  }
+
+  async #step({ name, command: [program, ...args] }: Step): Promise<void> {
+    if (program === undefined) return console.log(`--   ${name}: there are none`);
+    const startedMs = performance.now();
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: process.env });
+    this.#children.add(child);
+    const limit = setTimeout(() => end(child), stepTimeoutMs);
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const code = await new Promise<number | null>((done) => {
+      child.once('error', (error) => {
+        output += String(error);
+        done(null);
+      });
+      child.once('close', done);
+      // What it has left behind may hold its output open.
+      child.once('exit', () => setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), graceMs).unref());
+    });
+    clearTimeout(limit);
+    this.#children.delete(child);
+    const summary = output.match(/^ℹ (tests|pass|fail|skipped|todo) \d+$/gm)?.map((line) => line.slice(2));
+    for (const [, kind, count] of output.matchAll(/^ℹ (pass|fail) (\d+)$/gm)) this.#counts[kind as 'pass' | 'fail'] += Number(count);
+    this.note(`${name} (${seconds(startedMs)})${summary ? `: ${summary.join(', ')}` : ''}`, code === 0 ? undefined : output);
+  }
+}
+
+function end(child: ChildProcess): void {
+  signalGroup(child, 'SIGTERM');
+  setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs).unref();
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  process.kill(-child.pid, signal);
+}
+
+const seconds = (sinceMs: number): string => `${((performance.now() - sinceMs) / 1000).toFixed(1)} s`;
+
+/** What git sees in the working tree; `undefined` where there is no repository. */
+async function readTree(): Promise<string | undefined> {
+  const git = spawn('git', ['status', '--porcelain'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let output = '';
+  git.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const code = await new Promise<number | null>((done) => git.once('error', () => done(null)).once('close', done));
+  return code === 0 ? output : undefined;
+}
+
+/** Checks and tests must write nothing into the tree. A clone that is only tested, as in CI, must be clean to the last file. */
+function compareTrees(before: string | undefined, after: string | undefined): string | undefined {
+  const expected = process.env['CI'] ? '' : before;
+  return before === undefined || after === expected ? undefined : `before:\n${before}after:\n${after}`;
+}
+
+async function main(scope: string | undefined): Promise<number> {
+  if (scope !== 'check' && scope !== 'all') {
+    console.error('usage: node scripts/test.ts check|all');
+    return 2;
+  }
+  const startedMs = performance.now();
+  const run = new Run();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => run.interrupt());
+  const treeBefore = await readTree();
+  const server = process.env[testDatabaseVariable] ? undefined : await startTestServer();
+  try {
+    if (server) process.env[testDatabaseVariable] = server.url;
+    await makeTemplate(process.env[testDatabaseVariable] ?? '');
+    await run.steps(staticChecks, 2);
+    await run.steps(quickTests, 1);
+    if (scope === 'all') await run.steps(browserTests, 1);
+  } finally {
+    await server?.stop();
+  }
+  run.note('clean tree', compareTrees(treeBefore, await readTree()));
+  run.finish(startedMs);
+  return run.exitCode;
+}
+
+process.chdir(resolve(import.meta.dirname, '..'));
+process.exitCode = await main(process.argv[2]);
