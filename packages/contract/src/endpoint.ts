@@ -1,0 +1,78 @@
+import type { z } from 'zod';
+import type { ErrorCode } from './errors.ts';
+
+/**
+ * Who may call an endpoint. `bearer` is an owner's API key, `admin` the
+ * operator's key in `x-admin-key`, `connect` an API key or a connect token of
+ * the session in the path.
+ */
+export type Auth = 'none' | 'bearer' | 'admin' | 'connect';
+
+/** What an endpoint answers with: JSON, a page, nothing, or a WebSocket. */
+export type ReplyKind = 'json' | 'html' | 'empty' | 'websocket';
+
+type Shape = z.ZodType | undefined;
+
+/** One endpoint of the API as data. Validation, documentation and tests are made from it. */
+export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape, R extends Shape = Shape> {
+  /** The operation's name in the OpenAPI document and in the routes. */
+  id: string;
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: `/${string}`;
+  tag: 'Sessions' | 'Driving' | 'Connect' | 'Regions' | 'Keys' | 'Operators' | 'Health';
+  summary: string;
+  description?: string;
+  auth: Auth;
+  params?: P;
+  query?: Q;
+  body?: B;
+  /** A body may be left out. Without this an endpoint with a `body` requires one. */
+  bodyOptional?: boolean;
+  reply?: R;
+  replyKind?: ReplyKind;
+  /** Headers of the success reply that a caller may rely on, each with its meaning. */
+  replyHeaders?: Record<string, string>;
+  status: 101 | 200 | 201 | 204;
+  /** What else it may answer with, beside what its auth, body and method imply. */
+  errors: readonly ErrorCode[];
+  /** Top-level fields of the reply that are told once and never kept: null when the reply is replayed. */
+  secretReplyFields?: readonly string[];
+  /** Statuses of the success schema that are no success, such as 503 of a health check. */
+  alsoStatus?: readonly number[];
+  /** Where it must be answered: on any worker, or on the one that owns the session. */
+  owner?: 'session';
+  /** What one call costs: metered by the door that serves it. */
+  cost?: 'session' | 'action';
+  bodyLimitBytes?: number;
+  /** When a call is given up, whatever it waits for. */
+  deadlineMs?: number;
+}
+
+/** Keeps the schemas' types, so that a route's handler knows what it gets and must give. */
+export const endpoint = <P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined, R extends Shape = undefined>(
+  value: Endpoint<P, Q, B, R>,
+): Endpoint<P, Q, B, R> => value;
+
+type Out<S> = S extends z.ZodType ? z.output<S> : undefined;
+export type ParamsOf<E> = E extends Endpoint<infer P, Shape, Shape, Shape> ? Out<P> : never;
+export type QueryOf<E> = E extends Endpoint<Shape, infer Q, Shape, Shape> ? Out<Q> : never;
+export type BodyOf<E> = E extends Endpoint<Shape, Shape, infer B, Shape> ? Out<B> : never;
+export type ReplyOf<E> = E extends Endpoint<Shape, Shape, Shape, infer R> ? Out<R> : never;
+
+const authErrors: Record<Auth, readonly ErrorCode[]> = {
+  none: [],
+  bearer: ['missing_api_key', 'invalid_api_key', 'rate_limited'],
+  admin: ['missing_admin_key', 'invalid_admin_key', 'rate_limited'],
+  connect: ['missing_api_key', 'invalid_api_key', 'invalid_connect_token', 'rate_limited'],
+};
+
+/** All error codes that an endpoint may answer with, the implied ones too. 422 goes apart, see {@link validates}. */
+export function errorsOf(endpoint: Endpoint): ErrorCode[] {
+  const implied: ErrorCode[] = [...authErrors[endpoint.auth]];
+  if (endpoint.method === 'POST') implied.push('idempotency_conflict', 'idempotency_in_progress');
+  if (endpoint.body) implied.push('body_too_large', 'unsupported_media_type', 'request_timeout');
+  return [...new Set([...endpoint.errors, ...implied])];
+}
+
+/** Whether some request to the endpoint can break a schema, and so be answered 422. */
+export const validates = (endpoint: Endpoint): boolean => Boolean(endpoint.body ?? endpoint.query);

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+
+/** What a check adds to a fault that zod has no code for: pydantic's word for it. */
+export interface FaultParams {
+  type: string;
+  ctx?: Record<string, unknown>;
+}
+
+const faulty = (type: string, ctx: Record<string, unknown> = {}): { params: FaultParams } => ({ params: { type, ctx } });
+
+const parses = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
+
+/** An address a browser may be sent to: http, https, or the empty page. */
+export const BrowsableUrl = z
+  .string()
+  .max(8192)
+  .refine((text) => parses(text) !== null, { error: 'Input should be a valid URL', abort: true, ...faulty('url_parsing') })
+  .refine((text) => isBrowsable(text), {
+    error: "URL scheme should be 'http' or 'https', or the address 'about:blank'",
+    ...faulty('url_scheme', { expected_schemes: "'http', 'https' or 'about:blank'" }),
+  })
+  .meta({ format: 'uri', examples: ['https://example.com/'] });
+
+export function isBrowsable(text: string): boolean {
+  const url = parses(text);
+  if (!url) return false;
+  return url.protocol === 'http:' || url.protocol === 'https:' || url.href === 'about:blank';
+}
+
+export const Timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.', examples: ['2026-11-21T09:30:00.000Z'] });
+
+export const Locale = z
+  .string()
+  .max(35)
+  .refine(isLocale, { error: 'Input should be a BCP 47 language tag such as en-GB', ...faulty('locale') })
+  .meta({ examples: ['en-GB'] });
+
+function isLocale(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+export const Timezone = z
+  .string()
+  .max(64)
+  .refine(isTimezone, { error: 'Input should be an IANA time zone such as Europe/Berlin', ...faulty('timezone') })
+  .meta({ examples: ['Europe/Berlin'] });
+
+function isTimezone(name: string): boolean {
+  try {
+    // An offset such as +01:00 is accepted by Intl but is no IANA name.
+    return /^[A-Za-z]/.test(name) && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+}
+
+/** A whole number that travels as text in a query. */
+export const queryInt = (least: number, most: number) =>
+  z.preprocess((value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value), z.int().min(least).max(most));
+
+export const queryBool = z.preprocess((value) => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value), z.boolean());
+
+/** Pages of a long list: the bounds, and the opaque place where the next page starts. */
+export const pageQuery = {
+  limit: queryInt(1, 500).default(100),
+  cursor: z.string().min(1).max(512).optional().meta({ description: '`X-Next-Cursor` of the page before.' }),
+};
+
+export const pageHeaders = {
+  'X-Has-More': '`true` when another page follows.',
+  'X-Next-Cursor': 'What to send as `cursor` for the next page.',
+  Link: 'The next page’s address, `rel="next"`.',
+};
+
+/** An id in a path. Its form is not checked: a malformed id is answered as an unknown one. */
+export const PathId = z.string().min(1).max(200);
