@@ -1,0 +1,105 @@
+/** The one reader of the environment: a schema, a sentence for each variable, refused at start when wrong. */
+import { isAbsolute, resolve } from 'node:path';
+import { z } from 'zod';
+
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, `a whole number from ${least} to ${most}`)
+    .transform(Number)
+    .pipe(z.number().min(least).max(most));
+const path = z
+  .string()
+  .min(1)
+  .transform((text) => (isAbsolute(text) ? text : resolve(text)));
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter(Boolean),
+);
+
+interface Variable {
+  schema: z.ZodType;
+  /** As text, as it would stand in the environment; null: unset means what the sentence says. */
+  default: string | null;
+  sentence: string;
+}
+const variable = <S extends z.ZodType, D extends string | null>(schema: S, fallback: D, sentence: string) => ({ schema, default: fallback, sentence });
+
+export const variables = {
+  BERTH_HOST: variable(z.string().min(1), '127.0.0.1', 'Address to listen on.'),
+  BERTH_PORT: variable(whole(0, 65_535), '8080', 'Port to listen on; 0 takes a free one and tells it.'),
+  BERTH_PUBLIC_URL: variable(
+    z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, '')),
+    null,
+    'Address that callers use, for links in replies; unset: what each request came in on.',
+  ),
+  BERTH_TRUSTED_PROXIES: variable(list, '', 'Comma-separated addresses whose `X-Forwarded-*` headers are believed.'),
+  BERTH_DATA_DIR: variable(path, './data', 'Folder for everything that is kept: database, keys, machines.'),
+  BERTH_DATABASE_URL: variable(z.url({ protocol: /^postgres(ql)?$/ }), null, 'PostgreSQL to use; unset: an embedded one in the data folder.'),
+  BERTH_ADMIN_KEY: variable(
+    z.string().min(32, 'at least 32 characters'),
+    null,
+    'Key for admin endpoints, at least 32 characters; unset: made on the first start and kept in `admin-key`.',
+  ),
+  BERTH_BOOTSTRAP_API_KEY: variable(z.string(), null, 'API key of the owner `local`; unset: made on the first start and kept in `api-key`.'),
+  BERTH_RUNTIME: variable(
+    z.enum(['auto', 'process']),
+    'auto',
+    'How machines run. `process`: a jail of namespaces on this host, which is also what `auto` takes.',
+  ),
+  BERTH_CHROMIUM: variable(path, '/usr/lib/chromium/chromium', 'The Chromium to run.'),
+  BERTH_POOL_TARGET: variable(whole(0, 1000), '2', 'Machines kept warm.'),
+  BERTH_MAX_SESSIONS: variable(whole(1, 10_000), '20', 'Sessions alive at once on this worker, whoever owns them.'),
+  BERTH_TAB_LIMIT: variable(whole(1, 100), '10', 'Tabs in one session, where the tier says nothing.'),
+  BERTH_REGION: variable(z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/), 'local', 'Region of this worker.'),
+  BERTH_REGIONS_FILE: variable(path, null, 'JSON file of regions and their proxies; unset: one region, no proxies.'),
+  BERTH_TIERS_FILE: variable(path, null, 'JSON file of plans; unset: the built-in ones.'),
+  BERTH_EGRESS_ALLOW: variable(z.string(), '', 'Comma-separated networks and `host:port` that browsers may reach although they are not public.'),
+  BERTH_AD_HOSTS_FILE: variable(path, null, 'Hosts file whose names `block_ads` refuses beside the built-in ones.'),
+  BERTH_SESSION_RETENTION_HOURS: variable(whole(1, 8760), '24', 'Hours for which an ended session can still be read.'),
+  BERTH_DRAIN_SECONDS: variable(whole(0, 3600), '10', 'Seconds that calls under way are given to finish when the service is stopped.'),
+  BERTH_LOG_LEVEL: variable(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'info', 'Least severe log lines to write, to standard error.'),
+} satisfies Record<`BERTH_${string}`, Variable>;
+
+type Variables = typeof variables;
+type ValueOf<V> = V extends { schema: infer S extends z.ZodType; default: infer D } ? z.output<S> | (D extends null ? null : never) : never;
+/** `BERTH_DATA_DIR` is `dataDir`. */
+type FieldName<K extends string> = K extends `BERTH_${infer Rest}` ? CamelCase<Lowercase<Rest>> : never;
+type CamelCase<T extends string> = T extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : T;
+export type Config = { -readonly [K in keyof Variables as FieldName<K>]: ValueOf<Variables[K]> };
+
+/** What is wrong with the environment, one line for each variable. */
+export class ConfigError extends Error {}
+
+const fieldName = (name: string): string =>
+  name
+    .slice('BERTH_'.length)
+    .toLowerCase()
+    .replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Throws ConfigError naming every variable that is wrong or unknown. An empty variable counts as unset. */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const faults: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [name, { schema, default: fallback, sentence }] of Object.entries(variables)) {
+    const text = environment[name] || fallback;
+    const parsed = text === null ? { success: true as const, data: null } : schema.safeParse(text);
+    if (parsed.success) config[fieldName(name)] = parsed.data;
+    else faults.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}. ${sentence}`);
+  }
+  for (const name of Object.keys(environment))
+    if (name.startsWith('BERTH_') && environment[name] && !(name in variables))
+      faults.push(`${name}: there is no such variable. Known: ${Object.keys(variables).join(', ')}`);
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'));
+  return config as Config;
+}
+
+/** The configuration table of the README. */
+export function configTable(): string {
+  const rows = Object.entries(variables).map(
+    ([name, { default: fallback, sentence }]) => `| \`${name}\` | ${fallback ? `\`${fallback}\`` : ''} | ${sentence} |`,
+  );
+  return ['| Variable | Default | |', '|---|---|---|', ...rows].join('\n');
+}

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { newId } from './ids.ts';
+
+describe('an id', () => {
+  it('is its prefix and 24 lower-case letters and digits, without a dot', () => {
+    for (let n = 0; n < 200; n += 1) assert.match(newId('ses'), /^ses_[0-9a-z]{24}$/);
+  });
+
+  it('does not repeat', () => {
+    assert.equal(new Set(Array.from({ length: 20_000 }, () => newId('vm'))).size, 20_000);
+  });
+});

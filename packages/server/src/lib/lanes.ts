@@ -1,0 +1,92 @@
+/** The lane has as many waiting callers as it holds. */
+export class LaneFull extends Error {}
+/** The caller's turn did not come in time. */
+export class LaneTimeout extends Error {}
+
+export interface LaneBounds {
+  /** How much work of one key runs at once. */
+  width: number;
+  waitingMax: number;
+  waitMsMax: number;
+}
+
+interface Lane {
+  running: number;
+  waiters: Waiter[];
+}
+
+interface Waiter {
+  start: () => void;
+  leave: (error: Error) => void;
+}
+
+/**
+ * Runs the work of one key one at a time (or `width` at a time), in the order
+ * it came.
+ *
+ * Two drive calls on one session would race for one page, so they share a
+ * lane; two sessions never wait for each other. A lane holds at most
+ * `waitingMax` callers, each for at most `waitMsMax`: past that the caller is
+ * told at once. A caller whose signal aborts leaves the queue at once too.
+ */
+export class Lanes {
+  readonly bounds: LaneBounds;
+  /** A key is here only while its work runs. */
+  #lanes = new Map<string, Lane>();
+
+  constructor(bounds: LaneBounds) {
+    this.bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  /** Throws LaneFull, LaneTimeout, the signal's reason, or what `work` throws. */
+  async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const lane = this.#lanes.get(key) ?? { running: 0, waiters: [] };
+    this.#lanes.set(key, lane);
+    if (lane.running < this.bounds.width) lane.running += 1;
+    else await this.#wait(key, lane.waiters, signal);
+    try {
+      return await work();
+    } finally {
+      this.#next(key, lane);
+    }
+  }
+
+  #wait(key: string, waiters: Waiter[], signal: AbortSignal): Promise<void> {
+    if (waiters.length >= this.bounds.waitingMax) throw new LaneFull(key);
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', aborted);
+        const place = waiters.indexOf(waiter);
+        if (place >= 0) waiters.splice(place, 1);
+      };
+      const waiter: Waiter = {
+        start: () => {
+          done();
+          resolve();
+        },
+        leave: (error) => {
+          done();
+          reject(error);
+        },
+      };
+      const aborted = () => waiter.leave(signal.reason as Error);
+      const timer = setTimeout(() => waiter.leave(new LaneTimeout(key)), this.bounds.waitMsMax);
+      signal.addEventListener('abort', aborted, { once: true });
+      waiters.push(waiter);
+    });
+  }
+
+  /** Hands the place on to the next in line, so that nobody can slip in between. */
+  #next(key: string, lane: Lane): void {
+    const next = lane.waiters[0];
+    if (next) return next.start();
+    lane.running -= 1;
+    if (lane.running === 0) this.#lanes.delete(key);
+  }
+}

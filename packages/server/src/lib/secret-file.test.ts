@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { readOrMakeSecret } from './secret-file.ts';
+
+describe('a secret file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-secret-'));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('is made once with mode 0600, read afterwards, and leaves no draft', () => {
+    const path = join(folder, 'one', 'key');
+    assert.deepEqual(
+      readOrMakeSecret(path, () => 'first'),
+      { secret: 'first', made: true },
+    );
+    assert.deepEqual(
+      readOrMakeSecret(path, () => 'second'),
+      { secret: 'first', made: false },
+    );
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(join(folder, 'one')), ['key']);
+  });
+
+  it('is closed to others again when its mode was widened', () => {
+    const path = join(folder, 'wide');
+    readOrMakeSecret(path, () => 'wide');
+    chmodSync(path, 0o644);
+    readOrMakeSecret(path, () => 'other');
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
+  it('is made anew where it was left empty', () => {
+    const path = join(folder, 'empty');
+    writeFileSync(path, '');
+    assert.deepEqual(
+      readOrMakeSecret(path, () => 'new'),
+      { secret: 'new', made: true },
+    );
+  });
+});
