@@ -1,0 +1,87 @@
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
+import { Client, type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, types } from 'pg';
+import { isBroken, storeUnavailable, translateQueryError } from './errors.ts';
+
+/** Ten keep two cores busy; more would only wait for each other in the server. */
+export const connectionsMax = 10;
+/** A statement of ours takes milliseconds, so one that takes this long is stuck. */
+const statementTimeoutMs = 10_000;
+/** Prepared statements live in each connection; lists of varying length must not fill its memory. */
+const preparedMax = 200;
+
+/** int8 as a number: no count or byte sum of ours comes near 2^53. timestamptz is a Date and jsonb an object by default. */
+const typeParsers: CustomTypesConfig = {
+  getTypeParser: (id, format) => (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)),
+};
+
+/**
+ * The pool as Kysely wants it. Whatever the network or the server do to a
+ * connection leaves here as `store_unavailable`, and statements with parameters
+ * are prepared once for each connection, which halves their cost.
+ */
+export class Connections implements PostgresPool {
+  readonly Client = Client;
+  readonly #pool: Pool;
+  readonly #clients = new WeakMap<PoolClient, PostgresPoolClient>();
+  readonly #names = new Map<string, string>();
+
+  constructor(config: PoolConfig) {
+    this.#pool = new Pool({
+      max: connectionsMax,
+      min: 1,
+      idleTimeoutMillis: 30_000,
+      connectionTimeoutMillis: 5_000,
+      statement_timeout: statementTimeoutMs,
+      // Answers even where the server is frozen and cannot keep its own timeout.
+      query_timeout: statementTimeoutMs + 2_000,
+      idle_in_transaction_session_timeout: 30_000,
+      application_name: 'berth',
+      keepAlive: true,
+      types: typeParsers,
+      ...config,
+    });
+    // A lost connection is told by the next statement; without a listener it would end the process.
+    this.#pool.on('error', () => {});
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
+  }
+
+  get options(): object {
+    return this.#pool.options;
+  }
+
+  async connect(): Promise<PostgresPoolClient> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw storeUnavailable(error);
+    });
+    const known = this.#clients.get(client) ?? this.#wrap(client);
+    this.#clients.set(client, known);
+    return known;
+  }
+
+  end(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  #wrap(client: PoolClient): PostgresPoolClient {
+    let broken = false;
+    const query = async (text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<unknown>> => {
+      try {
+        const name = values.length > 0 ? this.#nameOf(text) : undefined;
+        const result = await client.query(name ? { name, text, values: [...values] } : { text, values: [...values] });
+        return result as PostgresQueryResult<unknown>;
+      } catch (error) {
+        broken ||= isBroken(error);
+        throw translateQueryError(error);
+      }
+    };
+    return { query: query as PostgresPoolClient['query'], release: (destroy) => client.release(destroy === true || broken) };
+  }
+
+  #nameOf(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known || this.#names.size >= preparedMax) return known;
+    const name = `berth_${this.#names.size}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}

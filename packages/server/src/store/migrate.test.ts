@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { sql } from 'kysely';
+import { migrate, NewerDatabase } from './migrate.ts';
+import { type TestStore, testStore } from './test-store.ts';
+
+describe('migrations', { timeout: 120_000 }, () => {
+  let test: TestStore;
+  let folder: string;
+  before(async () => {
+    test = await testStore();
+  });
+  after(() => test.drop());
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-migrations-'));
+    await sql`drop schema public cascade; create schema public`.execute(test.store.tables());
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  const migrateFolder = () => migrate({ connectionString: test.url }, pathToFileURL(`${folder}/`));
+  const select = async (column: string, table: string): Promise<unknown[]> => {
+    const { rows } = await sql<Record<string, unknown>>`select ${sql.ref(column)} from ${sql.table(table)} order by 1`.execute(test.store.tables());
+    return rows.map((row) => row[column]);
+  };
+
+  it('run in the order of their numbers, each with all its statements', async () => {
+    write('0002-second.sql', `insert into marks values ('it''s; two');`);
+    write('0001-first.sql', `-- A comment; with a semicolon.\ncreate table marks (mark text);\ninsert into marks values ('one');`);
+    await migrateFolder();
+    assert.deepEqual(await select('mark', 'marks'), ["it's; two", 'one']);
+    assert.deepEqual(await select('name', 'kysely_migration'), ['0001-first', '0002-second']);
+  });
+
+  it('change nothing the second time, and only add what is new', async () => {
+    write('0001-first.sql', `create table marks (mark text); insert into marks values ('one');`);
+    await migrateFolder();
+    await migrateFolder();
+    write('0002-second.sql', `insert into marks values ('two');`);
+    await migrateFolder();
+    assert.deepEqual(await select('mark', 'marks'), ['one', 'two']);
+  });
+
+  it('run once when several workers start together', async () => {
+    write('0001-first.sql', `create table marks (mark text); insert into marks values ('one');`);
+    await Promise.all([migrateFolder(), migrateFolder(), migrateFolder(), migrateFolder()]);
+    assert.deepEqual(await select('mark', 'marks'), ['one']);
+  });
+
+  it('refuse a database that a newer version has migrated', async () => {
+    write('0001-first.sql', `create table marks (mark text);`);
+    write('0002-second.sql', `select 1;`);
+    await migrateFolder();
+    rmSync(join(folder, '0002-second.sql'));
+    await assert.rejects(migrateFolder(), (error) => error instanceof NewerDatabase && error.message.includes('0002-second'));
+  });
+
+  it('leave nothing behind when one of them fails', async () => {
+    write('0001-first.sql', `create table marks (mark text);`);
+    write('0002-broken.sql', `insert into marks values ('two'); insert into nowhere values (1);`);
+    await assert.rejects(migrateFolder(), /could not be migrated/);
+    assert.deepEqual(await select('name', 'kysely_migration'), []);
+    write('0002-broken.sql', `insert into marks values ('two');`);
+    await migrateFolder();
+    assert.deepEqual(await select('mark', 'marks'), ['two']);
+  });
+});

@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import type { PoolConfig } from 'pg';
+import { Connections } from './connections.ts';
+
+const ownMigrations = new URL('./migrations/', import.meta.url);
+
+/** The database is further than this code: an older version must not write to it. */
+export class NewerDatabase extends Error {
+  constructor(unknown: string[]) {
+    super(
+      `the database was made by a newer version of Berth (it has the migration ${unknown.join(', ')}, unknown here): start that version, or use another database`,
+    );
+    this.name = 'NewerDatabase';
+  }
+}
+
+interface MigrationTables {
+  kysely_migration: { name: string };
+}
+
+/**
+ * Brings a database to the state that this code expects, each migration and
+ * all of them in one transaction. Several workers may do so at once: one does
+ * the work under a lock, the others find it done.
+ *
+ * @throws NewerDatabase
+ */
+export async function migrate(connection: PoolConfig, folder: URL = ownMigrations): Promise<void> {
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
+  const names = files.map((file) => file.replace(/\.sql$/, ''));
+  // A migration may rightly take minutes, and so may waiting for another worker's.
+  const pool = new Connections({ ...connection, max: 2, min: 0, statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 });
+  const db = new Kysely<MigrationTables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    const done = await readDone(db);
+    const unknown = done.filter((name) => !names.includes(name));
+    if (unknown.length > 0) throw new NewerDatabase(unknown);
+    if (done.length === names.length) return;
+    const provider = { getMigrations: () => Promise.resolve(Object.fromEntries(files.map((file, index) => [names[index], toMigration(folder, file)]))) };
+    const { error } = await new Migrator({ db, provider }).migrateToLatest();
+    if (error instanceof Error) throw new Error('the database could not be migrated', { cause: error });
+    if (error) throw new Error(`the database could not be migrated: ${JSON.stringify(error)}`);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Asked before the Migrator is, because its own look at the catalog takes longer than the rest of a start. */
+async function readDone(db: Kysely<MigrationTables>): Promise<string[]> {
+  const { rows } = await sql<{ there: boolean }>`select to_regclass('kysely_migration') is not null as there`.execute(db);
+  if (!rows[0]?.there) return [];
+  const done = await db.selectFrom('kysely_migration').select('name').execute();
+  return done.map((row) => row.name);
+}
+
+const toMigration = (folder: URL, file: string): Migration => ({
+  up: async (db) => {
+    await sql.raw(readFileSync(new URL(file, folder), 'utf8')).execute(db);
+  },
+});

@@ -1,0 +1,116 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import type { PoolConfig } from 'pg';
+import { Cleanup } from '../lib/cleanup.ts';
+import type { Log } from '../lib/log.ts';
+import { claimDataFolder } from './claim.ts';
+import { Connections } from './connections.ts';
+import { startEmbedded } from './embedded.ts';
+import { storeUnavailable } from './errors.ts';
+import { migrate } from './migrate.ts';
+
+export { isUniqueViolation } from './errors.ts';
+
+/** Where statements are sent: the store itself, or one transaction of it. */
+export interface Tables {
+  /** Each folder names the row types of its own tables. */
+  tables<T>(): Kysely<T>;
+}
+
+/**
+ * The database. Statements fail with `ServiceError('store_unavailable')` when
+ * it cannot be reached or does not answer in time; nothing waits for ever.
+ *
+ * int8 is a number, timestamptz a Date, jsonb what it holds. An array that goes
+ * into a jsonb column must be given as `JSON.stringify(array)`.
+ */
+export interface Store extends Tables {
+  /** All of the work or nothing: committed when it returns, rolled back when it throws. */
+  transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R>;
+  /** @throws ServiceError store_unavailable, also when the signal comes first */
+  ping(options: { signal: AbortSignal }): Promise<void>;
+  /** Waits for what is under way, closes all connections, and stops the embedded server. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** A PostgreSQL server, shared by a fleet; `null` for the embedded one. */
+  databaseUrl: string | null;
+  /** An absolute path: the embedded database lives in its `postgres` folder. */
+  dataDir: string;
+  log: Log;
+}
+
+/**
+ * Opens the database, migrated.
+ *
+ * @throws DataFolderInUse when another process of ours runs on the data folder.
+ * @throws NewerDatabase when a newer version has migrated it.
+ */
+export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Promise<Store> {
+  const cleanup = new Cleanup();
+  try {
+    const connection = databaseUrl === null ? await openEmbedded({ dataDir, log }, cleanup) : await openShared({ databaseUrl, dataDir, log }, cleanup);
+    await migrate(connection);
+    return new PostgresStore(connection, cleanup.keep());
+  } catch (error) {
+    for (const failure of await cleanup.run()) log.error({ failure }, 'undo failed');
+    throw error;
+  }
+}
+
+async function openShared({ databaseUrl, dataDir, log }: { databaseUrl: string; dataDir: string; log: Log }, cleanup: Cleanup): Promise<PoolConfig> {
+  const connection = { connectionString: databaseUrl };
+  const claim = await claimDataFolder({ dataDir, log, connection: () => connection });
+  cleanup.push('claim on the data folder', () => claim.release());
+  return connection;
+}
+
+async function openEmbedded({ dataDir, log }: { dataDir: string; log: Log }, cleanup: Cleanup): Promise<PoolConfig> {
+  const embedded = await startEmbedded({ dataDir, log });
+  // A server whose folder is claimed by another process is that one's to stop.
+  const claim = await claimDataFolder({ dataDir, log, connection: () => embedded.connection }).catch(async (error: unknown) => {
+    await embedded.leave();
+    throw error;
+  });
+  cleanup.push('embedded database', () => embedded.stop());
+  cleanup.push('claim on the data folder', () => claim.release());
+  return embedded.connection;
+}
+
+class PostgresStore implements Store {
+  readonly #db: Kysely<unknown>;
+  readonly #cleanup: Cleanup;
+  #closing: Promise<void> | undefined;
+
+  constructor(connection: PoolConfig, cleanup: Cleanup) {
+    this.#db = new Kysely({ dialect: new PostgresDialect({ pool: new Connections(connection) }) });
+    this.#cleanup = cleanup;
+  }
+
+  tables<T>(): Kysely<T> {
+    return this.#db as unknown as Kysely<T>;
+  }
+
+  transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R> {
+    return this.#db.transaction().execute((tx) => work({ tables: <T>() => tx as unknown as Kysely<T> }));
+  }
+
+  async ping({ signal }: { signal: AbortSignal }): Promise<void> {
+    try {
+      await sql`select 1`.execute(this.#db, { signal });
+    } catch (error) {
+      throw signal.aborted ? storeUnavailable(error) : error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#db.destroy();
+    const [failure] = await this.#cleanup.run();
+    if (failure) throw failure;
+  }
+}
