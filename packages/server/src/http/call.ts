@@ -1,0 +1,65 @@
+/** What a route's handler is given and may answer: the whole of what folders know of HTTP. */
+import type { Auth, BodyOf, Endpoint, ParamsOf, QueryOf, ReplyOf } from '@berth/contract';
+import type { Duplex } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import type { WebSocket } from 'ws';
+
+/** Who calls, as a guard has found out. */
+export interface Principal {
+  /** The owner that acts; null for the operator and for endpoints open to all. */
+  owner: string | null;
+  keyId: string | null;
+  /** Requests a minute that the owner's tier allows; null: as many as it likes. */
+  requestsPerMinute: number | null;
+  /** What idempotency keys are kept under: an owner, or the operator. */
+  scope: string;
+}
+
+/** What a request carries to show who calls. */
+export interface Credentials {
+  /** The value of the one `Authorization` header. */
+  authorization: string | undefined;
+  adminKey: string | undefined;
+  /** `?token=`, for the auth classes that take one. */
+  token: string | undefined;
+  params: Record<string, string>;
+}
+
+/** Throws the ServiceError of a missing or wrong credential. */
+export type Guard = (credentials: Credentials) => Promise<Principal> | Principal;
+export type Guards = Record<Auth, Guard>;
+
+export interface Call<E extends Endpoint = Endpoint> {
+  params: ParamsOf<E>;
+  query: QueryOf<E>;
+  body: BodyOf<E>;
+  principal: Principal;
+  /** Aborted at the endpoint's deadline, when the caller goes away, and when the service stops. */
+  signal: AbortSignal;
+  requestId: string;
+  /** `http://HOST` or `https://HOST` as the caller reached us, or BERTH_PUBLIC_URL. */
+  origin: string;
+  /** The path and query as asked for, from the first slash on. */
+  target: string;
+  setHeader(name: string, value: string): void;
+  /** For endpoints with `alsoStatus`. */
+  setStatus(status: number): void;
+}
+
+export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ReplyOf<E>> | ReplyOf<E>;
+
+/** Takes the upgraded socket; called after guard and validation. Throwing before `accept` answers the upgrade with that error. */
+export type SocketHandler<E extends Endpoint> = (call: Call<E>, upgrade: Upgrade) => Promise<void> | void;
+
+export interface Upgrade {
+  /** Completes the WebSocket handshake. */
+  accept: () => Promise<WebSocket>;
+  request: IncomingMessage;
+  socket: Duplex;
+}
+
+/** What a folder's `routes.ts` mounts its endpoints on. */
+export interface Routes {
+  on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void;
+  onSocket<E extends Endpoint>(endpoint: E, handler: SocketHandler<E>): void;
+}

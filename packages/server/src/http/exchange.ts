@@ -1,0 +1,103 @@
+import type { ServerResponse, IncomingMessage } from 'node:http';
+import type { Call, Principal } from './call.ts';
+import { ServiceError } from '@berth/contract';
+
+/** The caller went away before the answer was written. Nobody reads what is answered then. */
+export class CallerGone extends Error {
+  constructor() {
+    super('the caller closed the connection');
+    this.name = 'CallerGone';
+  }
+}
+
+const nobody: Principal = { owner: null, keyId: null, requestsPerMinute: null, scope: 'none' };
+
+/**
+ * One request on its way through the stations, and what its handler sees of it.
+ *
+ * Most handlers never look at `signal`, so its controller is made when it is
+ * first asked for: that is the larger part of the cost of a small request.
+ */
+export class Exchange implements Call {
+  params: never = undefined as never;
+  query: never = undefined as never;
+  body: never = undefined as never;
+  principal: Principal = nobody;
+  origin = '';
+
+  readonly requestId: string;
+  readonly target: string;
+  readonly startedMs: number;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse | null;
+  endpointId = '';
+  status: number | undefined;
+  readonly headers: Record<string, string> = {};
+  /** How much of its rate the caller has left: of this very request, so never kept for a repetition. */
+  rateHeaders: Record<string, string> | undefined;
+
+  #controller: AbortController | undefined;
+  #abortedBy: Error | undefined;
+  #giveUp: ((reason: Error) => void) | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse | null, requestId: string) {
+    this.request = request;
+    this.response = response;
+    this.requestId = requestId;
+    this.target = request.url ?? '/';
+    this.startedMs = performance.now();
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#abortedBy) this.#controller.abort(this.#abortedBy);
+    }
+    return this.#controller.signal;
+  }
+
+  setHeader(name: string, value: string): void {
+    this.headers[name] = value;
+  }
+
+  setStatus(status: number): void {
+    this.status = status;
+  }
+
+  /** Ends the waiting with `reason`, also when the work itself does not listen. */
+  abort(reason: Error): void {
+    if (this.#abortedBy) return;
+    this.#abortedBy = reason;
+    this.#controller?.abort(reason);
+    this.#giveUp?.(reason);
+  }
+
+  /**
+   * Waits for the work, at most `deadlineMs`. Work that is given up goes on
+   * until it notices the signal; what it comes to is then nobody's business.
+   */
+  async within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
+    const timer = setTimeout(expire, deadlineMs, this, deadlineMs);
+    try {
+      return await this.untilAborted(work);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Waits for the work until the exchange is aborted. */
+  untilAborted<T>(work: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#abortedBy) reject(this.#abortedBy);
+      this.#giveUp = reject;
+      work.then(resolve, reject);
+    });
+  }
+}
+
+const expire = (exchange: Exchange, deadlineMs: number): void =>
+  exchange.abort(
+    new ServiceError('deadline_exceeded', `The request was given up after ${Math.round(deadlineMs / 100) / 10} seconds.`, {
+      details: { deadline_ms: deadlineMs },
+    }),
+  );

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { PathId, ServiceError, endpoint } from '@berth/contract';
+import { z } from 'zod';
+import { ManualClock } from '../lib/clock.ts';
+import { testStore } from '../store/test-store.ts';
+import type { TestStore } from '../store/test-store.ts';
+import { pruneIdempotencyKeys } from './idempotency.ts';
+import { auth, serve } from './server.fixture.ts';
+import type { Http } from './server.ts';
+
+const common = { tag: 'Health', summary: 'A test.', auth: 'bearer', errors: [] } as const;
+const make = endpoint({
+  ...common,
+  id: 'make',
+  method: 'POST',
+  path: '/make',
+  status: 201,
+  body: z.strictObject({ how: z.string() }),
+  reply: z.object({ n: z.int(), key: z.string().nullable() }),
+  secretReplyFields: ['key'],
+  deadlineMs: 5000,
+});
+const other = endpoint({ ...common, id: 'other', method: 'POST', path: '/other/{id}', params: z.object({ id: PathId }), status: 204, replyKind: 'empty' });
+
+let database: TestStore;
+before(async () => {
+  database = await testStore();
+});
+after(() => database.drop());
+
+/** A server whose POST counts how often it was really done. */
+function counting(): { mount: (http: Http) => void; done: () => number; gate: PromiseWithResolvers<void>; entered: PromiseWithResolvers<void> } {
+  let count = 0;
+  const gate = Promise.withResolvers<void>();
+  const entered = Promise.withResolvers<void>();
+  const mount = (http: Http): void => {
+    http.on(make, async (call) => {
+      count += 1;
+      const n = count;
+      entered.resolve();
+      if (call.body.how === 'wait') await gate.promise;
+      if (call.body.how === 'conflict') throw new ServiceError('name_taken', 'Taken.');
+      if (call.body.how === 'full') throw new ServiceError('no_capacity', 'Full.');
+      if (call.body.how === 'broken') throw new Error('broken');
+      call.setHeader('location', `/things/${n}`);
+      return { n, key: 'raw-secret' };
+    });
+    http.on(other, () => {
+      count += 1;
+      return undefined;
+    });
+  };
+  return { mount, done: () => count, gate, entered };
+}
+
+const post = (origin: string, key: string, how: string, path = '/make'): Promise<Response> =>
+  fetch(`${origin}${path}`, {
+    method: 'POST',
+    headers: { ...auth, 'content-type': 'application/json', 'idempotency-key': key },
+    ...(how === '' ? {} : { body: JSON.stringify({ how }) }),
+  });
+
+test('answers a repetition without doing it again, and keeps no secret', async (t) => {
+  const { mount, done } = counting();
+  const { origin } = await serve(t, mount, { store: database.store });
+  const first = await post(origin, 'k1', 'well');
+  assert.deepEqual([first.status, await first.json()], [201, { n: 1, key: 'raw-secret' }]);
+  assert.equal(first.headers.get('idempotent-replayed'), null);
+  const second = await post(origin, 'k1', 'well');
+  assert.deepEqual([second.status, await second.json()], [201, { n: 1, key: null }]);
+  assert.equal(second.headers.get('idempotent-replayed'), 'true');
+  assert.equal(second.headers.get('location'), '/things/1');
+  assert.notEqual(second.headers.get('x-request-id'), first.headers.get('x-request-id'));
+  assert.equal(done(), 1);
+  const rows = await database.store.tables<{ idempotency_keys: { body: unknown } }>().selectFrom('idempotency_keys').selectAll().execute();
+  assert.doesNotMatch(JSON.stringify(rows), /raw-secret/);
+});
+
+test('tells another request under the same key from the first', async (t) => {
+  const { mount, done } = counting();
+  const { origin } = await serve(t, mount, { store: database.store });
+  await post(origin, 'k2', 'well');
+  const conflict = await post(origin, 'k2', 'otherwise');
+  assert.equal(conflict.status, 409);
+  assert.equal(((await conflict.json()) as { code: string }).code, 'idempotency_conflict');
+  assert.equal((await post(origin, 'k2', '', '/other/a')).status, 204);
+  assert.equal((await post(origin, 'k2', '', '/other/a')).headers.get('idempotent-replayed'), 'true');
+  assert.equal((await post(origin, 'k2', '', '/other/b')).headers.get('idempotent-replayed'), null);
+  assert.equal(done(), 3);
+});
+
+test('lets one of many equal requests at once do the work', async (t) => {
+  const { mount, done, gate, entered } = counting();
+  const { origin } = await serve(t, mount, { store: database.store });
+  const all = Array.from({ length: 10 }, () => post(origin, 'k3', 'wait'));
+  await entered.promise;
+  const running = await post(origin, 'k3', 'wait');
+  assert.equal(running.status, 409);
+  assert.equal(running.headers.get('retry-after'), '1');
+  assert.equal(((await running.json()) as { code: string }).code, 'idempotency_in_progress');
+  gate.resolve();
+  const statuses = (await Promise.all(all)).map(({ status }) => status);
+  assert.ok(statuses.every((status) => status === 201 || status === 409));
+  assert.equal((await post(origin, 'k3', 'wait')).status, 201);
+  assert.equal(done(), 1);
+});
+
+test('keeps a refusal that stays, and does again what may turn out better', async (t) => {
+  const { mount, done } = counting();
+  const { origin } = await serve(t, mount, { store: database.store });
+  const first = await post(origin, 'k4', 'conflict');
+  const second = await post(origin, 'k4', 'conflict');
+  assert.deepEqual([first.status, second.status, done()], [409, 409, 1]);
+  const body = (await second.json()) as { code: string; error: { request_id: string } };
+  assert.equal(body.code, 'name_taken');
+  assert.equal(body.error.request_id, second.headers.get('x-request-id'));
+  for (const [how, status] of [
+    ['full', 503],
+    ['broken', 500],
+  ] as const) {
+    const before = done();
+    assert.equal((await post(origin, `k4-${how}`, how)).status, status);
+    assert.equal((await post(origin, `k4-${how}`, how)).status, status);
+    assert.equal(done(), before + 2);
+  }
+});
+
+test('takes over what a dead worker has left, and forgets after a day', async (t) => {
+  const clock = new ManualClock();
+  const { mount, done, gate, entered } = counting();
+  const { origin } = await serve(t, mount, { store: database.store, clock });
+  const abandoned = post(origin, 'k5', 'wait');
+  await entered.promise;
+  assert.equal((await post(origin, 'k5', 'wait')).status, 409);
+  clock.advance(make.deadlineMs! + 31_000);
+  const takenOver = post(origin, 'k5', 'wait');
+  while (done() < 2) await new Promise(setImmediate);
+  gate.resolve();
+  assert.deepEqual([(await abandoned).status, (await takenOver).status], [201, 201]);
+  const replayed = (await (await post(origin, 'k5', 'wait')).json()) as { n: number };
+  assert.equal(replayed.n, 2);
+  clock.advance(24 * 3600 * 1000 + 1);
+  assert.ok((await pruneIdempotencyKeys(database.store, clock)) >= 1);
+  assert.equal((await post(origin, 'k5', 'well')).headers.get('idempotent-replayed'), null);
+});
+
+test('is 1 to 255 visible ASCII characters', async (t) => {
+  const { mount, done } = counting();
+  const { origin } = await serve(t, mount, { store: database.store });
+  for (const key of ['', 'a b', 'x'.repeat(256), 'ü']) {
+    const response = await post(origin, key, 'well');
+    assert.equal(response.status, 422, key);
+    const { detail } = (await response.json()) as { detail: { loc: string[] }[] };
+    assert.deepEqual(detail[0]?.loc, ['header', 'idempotency-key']);
+  }
+  assert.equal(done(), 0);
+});

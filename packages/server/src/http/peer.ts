@@ -1,0 +1,76 @@
+import { BlockList, isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * Who is at the other end, and under which address they reached us.
+ *
+ * `X-Forwarded-*` is believed only from the proxies that the configuration
+ * names: from anybody else it is text that an attacker chose.
+ */
+export class Peers {
+  #trusted = new BlockList();
+  #publicOrigin: string | null;
+
+  /** `trustedProxies` holds addresses and CIDR ranges; throws a TypeError for anything else. */
+  constructor(trustedProxies: readonly string[], publicUrl: string | null) {
+    for (const entry of trustedProxies) this.#trust(entry);
+    this.#publicOrigin = publicUrl === null ? null : publicUrl.replace(/\/+$/, '');
+  }
+
+  #trust(entry: string): void {
+    const [address = '', prefix] = entry.split('/');
+    const family = familyOf(address);
+    if (!family || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) throw new TypeError(`${entry} is no address and no CIDR range`);
+    if (prefix === undefined) this.#trusted.addAddress(address, family);
+    else this.#trusted.addSubnet(address, Number(prefix), family);
+  }
+
+  #trusts(address: string): boolean {
+    const family = familyOf(address);
+    return family !== undefined && this.#trusted.check(address, family);
+  }
+
+  /** The caller's address: the last hop that is no trusted proxy. */
+  address(request: IncomingMessage): string {
+    let address = plain(request.socket.remoteAddress ?? '');
+    const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
+    while (this.#trusts(address)) {
+      const hop = plain(hops.pop()?.trim() ?? '');
+      if (isIP(hop) === 0) break;
+      address = hop;
+    }
+    return address;
+  }
+
+  /** `http://HOST` or `https://HOST` as the caller reached us, or the public address that is configured. */
+  origin(request: IncomingMessage): string {
+    if (this.#publicOrigin !== null) return this.#publicOrigin;
+    const trusted = this.#trusts(plain(request.socket.remoteAddress ?? ''));
+    const protocol = trusted && request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
+    const forwardedHost = trusted ? request.headers['x-forwarded-host'] : undefined;
+    return `${protocol}://${hostOf(forwardedHost) ?? hostOf(request.headers.host) ?? localHost(request)}`;
+  }
+}
+
+/** Whom an address is counted for: all of an IPv6 /64 belongs to one customer, who could use a new address each time. */
+export const networkOf = (address: string): string =>
+  isIP(address) === 6 ? `${Buffer.from(ipaddr.parse(address).toByteArray().slice(0, 8)).toString('hex')}/64` : address;
+
+/** An IPv4 address that arrives on an IPv6 socket is written as IPv4. */
+const plain = (address: string): string => (address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address);
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+  const version = isIP(address);
+  return version === 4 ? 'ipv4' : version === 6 ? 'ipv6' : undefined;
+}
+
+/** A host goes into addresses that we hand out, so only the characters of a host and port are let through. */
+const hostOf = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' && value.length <= 261 && /^[A-Za-z0-9._[\]:-]+$/.test(value) ? value : undefined;
+
+function localHost(request: IncomingMessage): string {
+  const { localAddress = '127.0.0.1', localPort = 0 } = request.socket;
+  const address = plain(localAddress);
+  return `${address.includes(':') ? `[${address}]` : address}:${localPort}`;
+}

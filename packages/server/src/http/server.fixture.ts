@@ -1,0 +1,96 @@
+/** What the tests of this folder share: a server on loopback, and a bare socket to be rude with. */
+import { connect } from 'node:net';
+import type { TestContext } from 'node:test';
+import { ServiceError } from '@berth/contract';
+import { systemClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import type { Store } from '../store/store.ts';
+import type { Credentials, Guards, Principal } from './call.ts';
+import { createHttp, defaultLimits } from './server.ts';
+import type { Http, HttpOptions } from './server.ts';
+
+export const goodKey = 'brt_live_good';
+export const goodAdminKey = 'admin-key-of-the-test';
+export const auth = { authorization: `Bearer ${goodKey}` };
+
+const principal = (scope: string, requestsPerMinute: number | null = null): Principal => ({ owner: scope, keyId: 'key_1', requestsPerMinute, scope });
+
+const bearer = ({ authorization }: Credentials): Principal => {
+  if (authorization === `Bearer ${goodKey}`) return principal('local');
+  if (authorization === `Bearer limited`) return principal('limited', 3);
+  throw new ServiceError('invalid_api_key', 'This API key is not valid.');
+};
+
+export const guards: Guards = {
+  none: () => ({ owner: null, keyId: null, requestsPerMinute: null, scope: 'none' }),
+  bearer,
+  admin: ({ adminKey }) => {
+    if (adminKey === goodAdminKey) return { owner: null, keyId: null, requestsPerMinute: null, scope: 'operator' };
+    throw new ServiceError('invalid_admin_key', 'This admin key is not valid.');
+  },
+  connect: (credentials) => {
+    if (credentials.token === undefined) return bearer(credentials);
+    if (credentials.token === 'good') return principal('local');
+    throw new ServiceError('invalid_connect_token', 'This token is not valid.');
+  },
+};
+
+/** For endpoints that keep nothing: any use of the store fails. */
+export const noStore: Store = {
+  tables: () => {
+    throw new Error('this test has no store');
+  },
+  transaction: () => Promise.reject(new Error('this test has no store')),
+  ping: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+export const testOptions: HttpOptions = {
+  guards,
+  log: silentLog,
+  store: noStore,
+  clock: systemClock,
+  publicUrl: null,
+  limits: defaultLimits,
+  trustedProxies: [],
+  isDraining: () => false,
+  authFailuresPerMinute: null,
+  adminRequestsPerMinute: null,
+};
+
+/** A server with what `mount` puts on it, closed when the test is over. */
+export async function serve(
+  t: TestContext,
+  mount: (http: Http) => void,
+  options: Partial<HttpOptions> = {},
+): Promise<{ http: Http; origin: string; port: number }> {
+  const http = createHttp({ ...testOptions, ...options });
+  mount(http);
+  const { port } = await http.listen('127.0.0.1', 0);
+  t.after(() => http.close(0));
+  return { http, origin: `http://127.0.0.1:${port}`, port };
+}
+
+export interface RawReply {
+  status: number;
+  headers: string;
+  body: string;
+}
+
+/** Sends bytes as they are, and answers all that came back until the other side closed. */
+export function sendRaw(port: number, ...pieces: (string | Buffer)[]): Promise<RawReply> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      for (const piece of pieces) socket.write(piece);
+    });
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? undefined : reject(error)));
+    socket.on('close', () => resolve(toReply(Buffer.concat(received).toString('latin1'))));
+  });
+}
+
+function toReply(text: string): RawReply {
+  const [headers = '', ...body] = text.split('\r\n\r\n');
+  return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(headers)?.[1] ?? 0), headers: headers.toLowerCase(), body: body.join('\r\n\r\n') };
+}
