@@ -1,0 +1,48 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Key } from '@berth/contract';
+
+/**
+ * `brt_live_`, 32 random bytes as 43 characters of base 62, and the CRC-32 of
+ * all before it as 6 more. The checksum lets secret scanners know a key for
+ * certain, and lets a typing mistake be refused without asking the database.
+ */
+export const keyPrefix = 'brt_live_';
+const pattern = /^brt_live_[0-9A-Za-z]{49}$/;
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+function base62(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest /= 62n) text = alphabet[Number(rest % 62n)] + text;
+  return text;
+}
+
+const checksum = (text: string): string => base62(BigInt(crc32(text)), 6);
+
+export function newRawKey(): string {
+  const body = keyPrefix + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
+  return body + checksum(body);
+}
+
+/** Whether a text could be a key at all. */
+export const isWellFormed = (raw: string): boolean => pattern.test(raw) && checksum(raw.slice(0, -6)) === raw.slice(-6);
+
+/** A fast hash is right here: the key has 256 random bits, so there is nothing to guess slowly. */
+export const digestOf = (raw: string): Buffer => createHash('sha256').update(raw).digest();
+
+export interface ApiKey {
+  keyId: string;
+  owner: string;
+  name: string | null;
+  last4: string;
+  createdAt: Date;
+  createdBy: string;
+  lastUsedAt: Date | null;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+}
+
+export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Date): Key['status'] {
+  if (key.revokedAt) return 'revoked';
+  return key.expiresAt && key.expiresAt <= now ? 'expired' : 'active';
+}
