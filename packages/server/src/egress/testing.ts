@@ -1,0 +1,129 @@
+/** What the tests of this folder share: sites, proxies and a gate, all real and on loopback. */
+import { createServer as createHttpServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { silentLog } from '../lib/log.ts';
+import { createEgressGate, parseAllowList } from './egress.ts';
+import type { EgressGateOptions, EgressPolicy, EgressWay } from './egress.ts';
+
+export const direct: EgressPolicy = { allowedDomains: null, blockAds: false, upstreams: [], rotate: 'on_request', bypass: [] };
+
+export interface Listening {
+  port: number;
+  /** Connections that have arrived, ever. */
+  arrived: () => number;
+  open: () => number;
+}
+
+/** Listens on a free port of loopback until the test ends. */
+export async function listen(t: TestContext, server: Server, host = '127.0.0.1'): Promise<Listening> {
+  let arrived = 0;
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    arrived += 1;
+    open.add(socket);
+    socket.on('error', () => {}).once('close', () => open.delete(socket));
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, arrived: () => arrived, open: () => open.size };
+}
+
+export const site = (t: TestContext, listener: RequestListener, host?: string): Promise<Listening> => listen(t, createHttpServer(listener), host);
+
+export interface Browser {
+  way: EgressWay;
+  /** A connection as a browser opens it to its proxy. */
+  connect: () => Promise<Socket>;
+  /** The door by which connections come in. */
+  port: number;
+}
+
+/** A gate with one way, behind a port that hands its connections over, as a machine does. */
+export async function browser(
+  t: TestContext,
+  options: Partial<EgressGateOptions> & { allowText?: string; policy?: EgressPolicy | null } = {},
+): Promise<Browser> {
+  const { allowText = '127.0.0.0/8', policy = direct, ...rest } = options;
+  const gate = createEgressGate({ allow: parseAllowList(allowText), log: silentLog, ...rest });
+  const way = gate.open('test');
+  if (policy) way.apply(policy);
+  const door = createServer({ allowHalfOpen: true }, (connection) => way.accept(connection));
+  const { port } = await listen(t, door);
+  t.after(() => gate.close());
+  const open = async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  };
+  return { way, connect: open, port };
+}
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Sends bytes and reads one reply, by Content-Length, chunks (left as they are) or to the end. */
+export function exchange(socket: Socket, text: string): Promise<Reply> {
+  socket.write(text);
+  let read = '';
+  return new Promise<Reply>((resolve, reject) => {
+    const take = (done: boolean): void => {
+      const end = read.indexOf('\r\n\r\n');
+      if (end === -1) return done ? finish(() => reject(new Error(`no reply but "${read}"`))) : undefined;
+      const [first = '', ...lines] = read.slice(0, end).split('\r\n');
+      const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+      const body = read.slice(end + 4);
+      const status = Number(first.split(' ')[1]);
+      const length = status === 200 && /connection established/i.test(first) ? '0' : headers['content-length'];
+      const chunksEnded = headers['transfer-encoding'] === 'chunked' && body.endsWith('0\r\n\r\n');
+      if (done || chunksEnded || status === 304 || (length !== undefined && body.length >= Number(length))) finish(() => resolve({ status, headers, body }));
+    };
+    const data = (chunk: Buffer): void => {
+      read += chunk.toString('latin1');
+      take(false);
+    };
+    const closed = (): void => take(true);
+    const finish = (settle: () => void): void => {
+      socket.off('data', data).off('close', closed).off('end', closed);
+      settle();
+    };
+    socket.on('data', data).once('close', closed).once('end', closed);
+  });
+}
+
+export const get = (url: string, extra = ''): string => `GET ${url} HTTP/1.1\r\nHost: ${URL.parse(url)?.host ?? 'x'}\r\n${extra}\r\n`;
+
+/** One plain request on a connection of its own. */
+export async function fetchPlain(from: Browser, url: string, extra = ''): Promise<Reply> {
+  const socket = await from.connect();
+  const reply = await exchange(socket, get(url, extra));
+  socket.destroy();
+  return reply;
+}
+
+export async function openTunnel(from: Browser, authority: string): Promise<{ socket: Socket; reply: Reply }> {
+  const socket = await from.connect();
+  const reply = await exchange(socket, `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
+  return { socket, reply };
+}
+
+/** Waits for a state that nothing announces. Fails after two seconds. */
+export async function eventually(holds: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 2000;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`never came true: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
