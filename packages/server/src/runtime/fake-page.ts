@@ -1,0 +1,192 @@
+export type Json = Record<string, unknown>;
+
+/** An answer that comes when the navigation is decided: never for a server that hangs, unless the page is stopped. */
+export class NavigationPending {
+  settle: (result: Json) => void = () => {};
+}
+
+export interface FakePageEvents {
+  /** `domain` says whose `enable` a session must have called to be told. */
+  event: (domain: 'Page' | 'Network' | 'lifecycle', method: string, body: Json) => void;
+  changed: () => void;
+}
+
+/** One page of the fake browser: its address, its history, and the events of a navigation in Chromium's order. */
+export class FakePage {
+  readonly targetId: string;
+  readonly browserContextId: string;
+  readonly #events: FakePageEvents;
+  readonly #history: string[] = ['about:blank'];
+  #position = 0;
+  #loader = 0;
+  #pending: { navigation: NavigationPending; requestId: string } | undefined;
+
+  constructor(targetId: string, browserContextId: string, events: FakePageEvents) {
+    this.targetId = targetId;
+    this.browserContextId = browserContextId;
+    this.#events = events;
+  }
+
+  get url(): string {
+    return this.#history[this.#position] ?? 'about:blank';
+  }
+
+  get title(): string {
+    return URL.parse(this.url)?.hostname ?? '';
+  }
+
+  frame(): Json {
+    const { targetId, url } = this;
+    return {
+      id: targetId,
+      loaderId: this.#loaderId,
+      url,
+      domainAndRegistry: '',
+      securityOrigin: URL.parse(url)?.origin ?? '://',
+      mimeType: 'text/html',
+      secureContextType: 'InsecureScheme',
+      crossOriginIsolatedContextType: 'NotIsolated',
+      gatedAPIFeatures: [],
+    };
+  }
+
+  navigationHistory(): Json {
+    const entries = this.#history.map((url, id) => ({ id, url, userTypedURL: url, title: URL.parse(url)?.hostname ?? '', transitionType: 'typed' }));
+    return { currentIndex: this.#position, entries };
+  }
+
+  goTo(position: number): void {
+    this.#position = position;
+    this.#load(this.url);
+  }
+
+  navigate(address: string): Json | NavigationPending {
+    this.stop();
+    const parsed = URL.parse(address);
+    if (!parsed) return { frameId: this.targetId, errorText: 'net::ERR_INVALID_URL' };
+    const host = parsed.hostname;
+    this.#loader += 1;
+    if (host === 'hang.test') {
+      this.#pending = { navigation: new NavigationPending(), requestId: this.#loaderId };
+      this.#request(parsed.href);
+      return this.#pending.navigation;
+    }
+    // The host's letters come back in lower case from the parser, names of errors are in upper case.
+    const failure = /^fail-([a-z0-9_]+)\.test$/.exec(host)?.[1]?.toUpperCase();
+    if (failure) return this.#fail(parsed.href, `net::${failure}`);
+    if (parsed.href !== this.url) {
+      this.#history.splice(this.#position + 1, Infinity, parsed.href);
+      this.#position += 1;
+    }
+    this.#load(parsed.href);
+    return { frameId: this.targetId, loaderId: this.#loaderId };
+  }
+
+  /** Ends a navigation that has no answer yet, as the stop button does. */
+  stop(): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    if (!pending) return;
+    const { targetId: frameId } = this;
+    this.#events.event('Network', 'Network.loadingFailed', {
+      requestId: pending.requestId,
+      timestamp: now(),
+      type: 'Document',
+      errorText: 'net::ERR_ABORTED',
+      canceled: true,
+    });
+    pending.navigation.settle({ frameId, loaderId: pending.requestId, errorText: 'net::ERR_ABORTED' });
+    this.#events.event('Page', 'Page.frameStoppedLoading', { frameId });
+  }
+
+  evaluate(expression: string): Json {
+    const asked = expression
+      .trim()
+      .replace(/;$/, '')
+      .replace(/^window\./, '');
+    if (asked === 'document.title') return { type: 'string', value: this.title };
+    if (/^(document\.)?(location(\.href)?|URL)$/.test(asked)) return { type: 'string', value: this.url };
+    return { type: 'undefined' };
+  }
+
+  get #loaderId(): string {
+    return `${this.targetId}.${this.#loader}`;
+  }
+
+  #request(url: string): void {
+    const { targetId: frameId } = this;
+    this.#events.event('Page', 'Page.frameStartedLoading', { frameId });
+    const request = { url, method: 'GET', headers: {}, initialPriority: 'VeryHigh', referrerPolicy: 'strict-origin-when-cross-origin' };
+    const body = {
+      requestId: this.#loaderId,
+      loaderId: this.#loaderId,
+      documentURL: url,
+      request,
+      timestamp: now(),
+      wallTime: now(),
+      initiator: { type: 'other' },
+      redirectHasExtraInfo: false,
+      type: 'Document',
+      frameId,
+      hasUserGesture: false,
+    };
+    this.#events.event('Network', 'Network.requestWillBeSent', body);
+  }
+
+  #fail(url: string, errorText: string): Json {
+    const { targetId: frameId } = this;
+    this.#request(url);
+    this.#events.event('Network', 'Network.loadingFailed', { requestId: this.#loaderId, timestamp: now(), type: 'Document', errorText, canceled: false });
+    this.#events.event('Page', 'Page.frameStoppedLoading', { frameId });
+    return { frameId, loaderId: this.#loaderId, errorText };
+  }
+
+  #load(url: string): void {
+    const { targetId: frameId } = this;
+    const requestId = this.#loaderId;
+    const status = Number(/^status-(\d{3})\.test$/.exec(URL.parse(url)?.hostname ?? '')?.[1] ?? 200);
+    if (/^https?:/.test(url)) {
+      this.#request(url);
+      const response = {
+        url,
+        status,
+        statusText: '',
+        headers: { 'content-type': 'text/html' },
+        mimeType: 'text/html',
+        charset: 'utf-8',
+        connectionReused: false,
+        connectionId: 1,
+        encodedDataLength: 100,
+        securityState: 'insecure',
+        protocol: 'http/1.1',
+      };
+      this.#events.event('Network', 'Network.responseReceived', {
+        requestId,
+        loaderId: requestId,
+        timestamp: now(),
+        type: 'Document',
+        response,
+        hasExtraInfo: false,
+        frameId,
+      });
+    } else this.#events.event('Page', 'Page.frameStartedLoading', { frameId });
+    this.#lifecycle('init');
+    this.#events.event('Page', 'Page.frameNavigated', { frame: this.frame(), type: 'Navigation' });
+    this.#lifecycle('commit');
+    if (/^https?:/.test(url)) this.#events.event('Network', 'Network.loadingFinished', { requestId, timestamp: now(), encodedDataLength: 100 });
+    this.#events.event('Page', 'Page.domContentEventFired', { timestamp: now() });
+    this.#lifecycle('DOMContentLoaded');
+    this.#events.event('Page', 'Page.loadEventFired', { timestamp: now() });
+    this.#lifecycle('load');
+    this.#events.event('Page', 'Page.frameStoppedLoading', { frameId });
+    this.#lifecycle('networkAlmostIdle');
+    this.#lifecycle('networkIdle');
+    this.#events.changed();
+  }
+
+  #lifecycle(name: string): void {
+    this.#events.event('lifecycle', 'Page.lifecycleEvent', { frameId: this.targetId, loaderId: this.#loaderId, name, timestamp: now() });
+  }
+}
+
+const now = (): number => performance.now() / 1000;

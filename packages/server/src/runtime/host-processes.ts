@@ -1,0 +1,112 @@
+/** What the kernel tells about the processes of this host, read from /proc. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+export interface HostProcess {
+  pid: number;
+  parentPid: number;
+  /** Clock ticks after the host's start: with the pid and the boot id it names a process for good. */
+  startTime: string;
+  cpuTicks: number;
+  dead: boolean;
+}
+
+/** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Node runs on. */
+const ticksPerSecond = 100;
+
+const readIfThere = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return undefined;
+  }
+};
+
+export function readProcess(pid: number): HostProcess | undefined {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  if (!stat) return undefined;
+  // The second field is the program's name in brackets, and may hold spaces and brackets itself.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number): string => fields[number - 3] ?? '';
+  return {
+    pid,
+    parentPid: Number(field(4)),
+    startTime: field(22),
+    cpuTicks: Number(field(14)) + Number(field(15)),
+    dead: field(3) === 'Z' || field(3) === 'X',
+  };
+}
+
+/** Every living process of the host. Takes some 15 µs for each. */
+export function readProcesses(): HostProcess[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readProcess(Number(name)))
+    .filter((process): process is HostProcess => process !== undefined && !process.dead);
+}
+
+export const cpuSecondsOf = (processes: HostProcess[]): number => processes.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) / ticksPerSecond;
+
+/** The processes of `seeds` and all that descend from them. */
+export function withDescendants(seeds: Set<number>, all: HostProcess[]): HostProcess[] {
+  const members = new Set(seeds);
+  for (let grown = true; grown;) {
+    grown = false;
+    for (const { pid, parentPid } of all) {
+      if (members.has(pid) || !members.has(parentPid)) continue;
+      members.add(pid);
+      grown = true;
+    }
+  }
+  return all.filter(({ pid }) => members.has(pid));
+}
+
+/** A variable of the environment that a process was started with; undefined where we may not look. */
+export function readEnvironment(pid: number): Map<string, string> {
+  const text = readIfThere(`/proc/${pid}/environ`) ?? '';
+  return new Map(text.split('\0').map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
+}
+
+export const readBootId = (): string => readIfThere('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown';
+
+export const childrenOf = (pid: number): number[] => (readIfThere(`/proc/${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number);
+
+/** Proportional set size: shared pages are divided among those who share them. */
+export async function readMemoryBytes(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
+}
+
+/** How often the kernel has killed a process for want of memory since it started. */
+export const readOutOfMemoryKills = (): number => Number(/^oom_kill (\d+)$/m.exec(readIfThere('/proc/vmstat') ?? '')?.[1] ?? 0);
+
+/** Kills exactly the process that was seen: not another one that has got its number since. */
+export function killProcess(seen: { pid: number; startTime: string }): boolean {
+  const now = readProcess(seen.pid);
+  if (!now || now.startTime !== seen.startTime) return false;
+  return sendSignal(seen.pid, 'SIGKILL');
+}
+
+/** False when there is no such process any more. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Sets the weight of a whole session of processes, threads and future children
+ * included, by one write. Only where the scheduler groups tasks by session;
+ * false otherwise.
+ */
+export function setSessionNice(pid: number, nice: number): boolean {
+  if (readIfThere('/proc/sys/kernel/sched_autogroup_enabled')?.trim() !== '1') return false;
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(nice));
+    return true;
+  } catch {
+    return false;
+  }
+}

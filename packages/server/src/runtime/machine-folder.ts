@@ -1,0 +1,61 @@
+/**
+ * A machine's folder: the anchor that is there before the first process and
+ * gone after the last. Its marker says whose it is and which incarnation.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile, chown } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface MachineMarker {
+  id: string;
+  workerId: string;
+  bootId: string;
+  /** The user that the browser runs as. */
+  uid: number;
+  /** The outermost process; null until it has been started. */
+  pid: number | null;
+  startTime: string | null;
+  /** A second folder for the browser's own files, where it cannot reach the first. */
+  workPath: string | null;
+}
+
+export const machinesPath = (dataDir: string): string => join(dataDir, 'machines');
+export const machinePath = (dataDir: string, id: string): string => join(machinesPath(dataDir), id);
+export const hostDownloadsPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'downloads');
+const markerPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'marker.json');
+
+/** Throws EEXIST when the id was used before. */
+export async function createMachineFolder(dataDir: string, marker: MachineMarker): Promise<void> {
+  await mkdir(machinePath(dataDir, marker.id), { mode: 0o711 });
+  await writeMarker(dataDir, marker);
+  const downloads = hostDownloadsPath(dataDir, marker.id);
+  await mkdir(downloads, { mode: 0o700 });
+  if (process.getuid?.() === 0) await chown(downloads, marker.uid, marker.uid);
+}
+
+/** Written aside and moved into place, so that a reader never meets half a marker. */
+export async function writeMarker(dataDir: string, marker: MachineMarker): Promise<void> {
+  const path = markerPath(dataDir, marker.id);
+  await writeFile(`${path}.new`, JSON.stringify(marker));
+  await rename(`${path}.new`, path);
+}
+
+export async function readMarker(dataDir: string, id: string): Promise<MachineMarker | undefined> {
+  try {
+    return JSON.parse(await readFile(markerPath(dataDir, id), 'utf8')) as MachineMarker;
+  } catch {
+    // A worker that died between folder and marker leaves none; the folder is then all there is.
+    return undefined;
+  }
+}
+
+export async function listMachineFolders(dataDir: string): Promise<string[]> {
+  const entries = await readdir(machinesPath(dataDir), { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+/** The folders go last of all: what holds them open is dead by now, so a retry is for the file system's sake only. */
+export async function removeMachineFolder(dataDir: string, id: string): Promise<void> {
+  const marker = await readMarker(dataDir, id);
+  if (marker?.workPath) await rm(marker.workPath, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+  await rm(machinePath(dataDir, id), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+}

@@ -1,0 +1,249 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, chown, realpath, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { constants, setPriority, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../lib/clock.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { killProcess, readBootId, readEnvironment, readProcess, readProcesses, withDescendants } from './host-processes.ts';
+import type { HostProcess } from './host-processes.ts';
+import { jailCommand, jailDownloadsPath, openCommand, spawnCommand } from './jail.ts';
+import type { Command } from './jail.ts';
+import { createMachineFolder, hostDownloadsPath, listMachineFolders, machinesPath, readMarker, removeMachineFolder, writeMarker } from './machine-folder.ts';
+import type { MachineMarker } from './machine-folder.ts';
+import { probeHost } from './probe.ts';
+import type { HostPowers } from './probe.ts';
+import { ProcessVm } from './process-vm.ts';
+import type { Runtime, Vm, VmOrder, VmTrace } from './runtime.ts';
+
+/** The browser could not be started; nothing is left of it. `cause` and message are for our log. */
+export class BootFailed extends Error {}
+
+export interface ProcessRuntimeOptions {
+  /** Machines' folders are made in `<dataDir>/machines`. */
+  dataDir: string;
+  workerId: string;
+  /** The program itself, not the wrapper script of a distribution. */
+  chromiumPath: string;
+  log: Log;
+  clock?: Clock;
+  /** `none` starts the browser as a process group with a profile of its own and nothing else around it. */
+  jail?: 'auto' | 'none';
+}
+
+/**
+ * Users that no system hands out: above those of containers, below those that
+ * systemd keeps for foreign file systems. Picked at random, two machines of one
+ * host meet once in millions, and then share no more than the right to signal.
+ */
+const firstUid = 1_900_000_000;
+const uidCount = 200_000_000;
+
+/** Below this a large page runs out of shared memory, and Chromium is told to use files instead. */
+const sharedMemoryMin = 512 * 1024 ** 2;
+
+/** Browsers as processes of this host, each in a jail where the host allows one. */
+export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
+  await mkdir(machinesPath(options.dataDir), { recursive: true, mode: 0o711 });
+  const dataDir = await realpath(options.dataDir);
+  const dataDigest = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  const powers = await probeHost({ ...options, dataDigest, uid: newUid() });
+  const smallSharedMemory = await statfs('/dev/shm').then(
+    ({ bsize, blocks }) => bsize * blocks < sharedMemoryMin,
+    () => true,
+  );
+  for (const warning of powers.warnings) options.log.warn({ warning }, 'machines are less isolated than they could be');
+  return new ProcessRuntime({ ...options, clock: options.clock ?? systemClock, dataDir, dataDigest, powers, smallSharedMemory });
+}
+
+interface Place extends Required<Omit<ProcessRuntimeOptions, 'jail'>> {
+  dataDigest: string;
+  powers: HostPowers;
+  smallSharedMemory: boolean;
+}
+
+class ProcessRuntime implements Runtime {
+  readonly name = 'process';
+  readonly isolation = 'process';
+  readonly warnings: readonly string[];
+
+  readonly #place: Place;
+  readonly #bootId = readBootId();
+  readonly #running = new Map<string, ProcessVm>();
+
+  constructor(place: Place) {
+    this.#place = place;
+    this.warnings = place.powers.warnings;
+  }
+
+  async boot(order: VmOrder, { signal }: { signal: AbortSignal }): Promise<Vm> {
+    signal.throwIfAborted();
+    if (this.#place.powers.refusal) throw new BootFailed(this.#place.powers.refusal);
+    const startedMs = this.#place.clock.monotonicMs();
+    const marker = await this.#anchor(order.id);
+    const open = this.#place.powers.jail ? undefined : await listen().catch(() => undefined);
+    let vm: ProcessVm | undefined;
+    try {
+      if (!this.#place.powers.jail && !open) throw new BootFailed('no port for the egress proxy');
+      vm = await this.#start(order, marker, open);
+      await ready(vm, signal);
+    } catch (cause) {
+      open?.close();
+      await (vm ? vm.destroy() : removeMachineFolder(this.#place.dataDir, order.id));
+      signal.throwIfAborted();
+      throw new BootFailed(`machine ${order.id} did not start: ${vm?.logTail ?? ''}`, { cause });
+    }
+    this.#place.log.debug({ vm: order.id, pid: vm.pid, ms: Math.round(this.#place.clock.monotonicMs() - startedMs) }, 'machine booted');
+    return vm;
+  }
+
+  async list(): Promise<VmTrace[]> {
+    const found = this.#findAll();
+    const folders = await listMachineFolders(this.#place.dataDir);
+    const ids = new Set([...folders, ...found.keys()]);
+    return Promise.all([...ids].map((id) => this.#trace(id, found.get(id) ?? [])));
+  }
+
+  async destroy(trace: VmTrace): Promise<void> {
+    const seen = (await this.list()).find(({ id }) => id === trace.id);
+    if (!seen) return;
+    if (seen.incarnation !== trace.incarnation) {
+      this.#place.log.warn(
+        { vm: trace.id, expected: trace.incarnation, found: seen.incarnation },
+        'a trace was not acted on: it is not that incarnation any more',
+      );
+      return;
+    }
+    const running = this.#running.get(trace.id);
+    if (running) return running.destroy();
+    for (let rest = this.#findAll().get(trace.id); rest; rest = this.#findAll().get(trace.id)) {
+      for (const process of rest) killProcess(process);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await removeMachineFolder(this.#place.dataDir, trace.id);
+  }
+
+  async #anchor(id: string): Promise<MachineMarker> {
+    const { dataDir, workerId, powers } = this.#place;
+    const marker: MachineMarker = { id, workerId, bootId: this.#bootId, uid: newUid(), pid: null, startTime: null, workPath: null };
+    await createMachineFolder(dataDir, marker);
+    if (powers.jail) return marker;
+    // Another user cannot walk through the data folder, which is closed to all but us.
+    marker.workPath = await mkdtemp(join(tmpdir(), 'berth-vm-'));
+    await writeMarker(dataDir, marker);
+    await Promise.all(['tmp', 'downloads'].map((name) => mkdir(join(marker.workPath ?? '', name))));
+    if (process.getuid?.() === 0) await Promise.all(['', 'tmp', 'downloads'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)));
+    return marker;
+  }
+
+  async #start(order: VmOrder, marker: MachineMarker, open: Server | undefined): Promise<ProcessVm> {
+    const { dataDir, powers } = this.#place;
+    const child = spawnCommand(this.#command(order.id, marker, open));
+    const vm = new ProcessVm({
+      order,
+      isolation: this.isolation,
+      jailed: powers.jail,
+      child,
+      downloadsPath: powers.jail ? jailDownloadsPath : join(marker.workPath ?? '', 'downloads'),
+      findProcesses: () => this.#findAll().get(order.id) ?? [],
+      forget: async () => {
+        await removeMachineFolder(dataDir, order.id);
+        this.#running.delete(order.id);
+      },
+      // Takes some milliseconds of its own, in a process of its own: the worker does not wait for it.
+      renice: () => void spawn('renice', ['-n', '0', '-u', String(marker.uid)], { stdio: 'ignore' }).on('error', () => {}),
+    });
+    this.#running.set(order.id, vm);
+    if (order.priority === 'background') vm.yieldProcessor(lowerThreads);
+    if (open) vm.serveEgress(open);
+    if (child.pid !== undefined) {
+      await writeMarker(dataDir, { ...marker, pid: child.pid, startTime: readProcess(child.pid)?.startTime ?? null });
+    }
+    return vm;
+  }
+
+  #command(id: string, { uid, workPath }: MachineMarker, open: Server | undefined): Command {
+    const { dataDir, dataDigest, chromiumPath, smallSharedMemory } = this.#place;
+    const address = open?.address();
+    if (workPath === null || !address || typeof address === 'string') {
+      return jailCommand({ id, dataDigest, uid, chromiumPath, hostDownloadsPath: hostDownloadsPath(dataDir, id) });
+    }
+    return openCommand({ id, dataDigest, uid, chromiumPath, workPath, proxyPort: address.port, smallSharedMemory });
+  }
+
+  /** Living processes by machine: those that carry our marker, and whatever descends from them. */
+  #findAll(): Map<string, HostProcess[]> {
+    const all = readProcesses();
+    const seeds = new Map<string, Set<number>>();
+    for (const { pid } of all) {
+      const environment = readEnvironment(pid);
+      const id = environment.get('BERTH_DATA') === this.#place.dataDigest ? environment.get('BERTH_VM') : undefined;
+      if (id) seeds.set(id, (seeds.get(id) ?? new Set()).add(pid));
+    }
+    return new Map([...seeds].map(([id, pids]) => [id, withDescendants(pids, all)]));
+  }
+
+  async #trace(id: string, processes: HostProcess[]): Promise<VmTrace> {
+    const pids = new Set(processes.map(({ pid }) => pid));
+    const outermost = processes.find(({ parentPid }) => !pids.has(parentPid));
+    if (outermost) return { id, incarnation: `${outermost.pid}:${outermost.startTime}:${this.#bootId}`, pids: [...pids] };
+    const marker = await readMarker(this.#place.dataDir, id);
+    return { id, incarnation: `${marker?.pid ?? 'none'}:${marker?.startTime ?? 'none'}:${marker?.bootId ?? 'none'}`, pids: [] };
+  }
+}
+
+const newUid = (): number => firstUid + randomInt(uidCount);
+
+const lowerThreads = (pid: number): boolean => {
+  // Without root the weight could not be raised again.
+  if (process.getuid?.() !== 0) return false;
+  setPriority(pid, constants.priority.PRIORITY_LOW);
+  return true;
+};
+
+async function listen(): Promise<Server> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+/** Resolves with the first DevTools answer and the way out in hand; rejects when the browser ends or the signal comes first. */
+async function ready(vm: ProcessVm, signal: AbortSignal): Promise<void> {
+  const settled = new AbortController();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: settled.signal });
+  });
+  const ended = vm.exited.then(({ detail }) => {
+    throw new BootFailed(`the browser ended at once: ${detail}`);
+  });
+  try {
+    await Promise.race([Promise.all([vm.egressReady, firstAnswer(vm.cdp)]), ended, aborted]);
+    signal.throwIfAborted();
+  } finally {
+    settled.abort();
+  }
+}
+
+/**
+ * Asks for the version, and leaves the pipe as it was for whoever reads it next:
+ * a stream that was read by `readable` flows again when somebody asks for `data`,
+ * one that was paused does not.
+ */
+function firstAnswer(cdp: Duplex): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onReadable = (): void => {
+      const bytes = cdp.read() as Buffer | null;
+      if (!bytes?.includes(0)) return;
+      cdp.off('readable', onReadable).off('close', onClose);
+      resolve();
+    };
+    const onClose = (): void => reject(new BootFailed('the DevTools pipe closed'));
+    cdp.on('readable', onReadable).on('close', onClose);
+    cdp.write('{"id":1,"method":"Browser.getVersion"}\0');
+  });
+}

@@ -1,0 +1,212 @@
+/** What every runtime promises, as tests: one suite for all of them. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../lib/ids.ts';
+import type { Runtime, Vm, VmOrder } from './runtime.ts';
+
+export interface RuntimeUnderTest {
+  runtime: Runtime;
+  /** Stops the browser of a machine from outside, as a crash does. */
+  kill: (vm: Vm) => void;
+  /** Stops every process of a machine without ending it. */
+  freeze: (vm: Vm) => void;
+  /** A runtime of the same kind on the same host, whose next boot fails. */
+  failing: () => Promise<Runtime>;
+  /** Whatever is left of a machine on the host, named; empty when nothing is. */
+  residue: (id: string) => string[];
+  close: () => Promise<void>;
+}
+
+const bootDeadlineMs = 30_000;
+
+export const bootSignal = (): AbortSignal => AbortSignal.timeout(bootDeadlineMs);
+
+export const newOrder = (parts: Partial<VmOrder> = {}): VmOrder => ({
+  id: newId('vm'),
+  kind: 'headless',
+  priority: 'normal',
+  acceptEgress: (connection) => void connection.on('error', () => {}).destroy(),
+  ...parts,
+});
+
+export interface CdpMessage {
+  id?: number;
+  method?: string;
+  sessionId?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string };
+}
+
+/** The least that can hold a DevTools conversation. */
+export class CdpTalk {
+  readonly events: CdpMessage[] = [];
+  readonly #pipe: Duplex;
+  readonly #waiting = new Map<number, (message: CdpMessage) => void>();
+  #lastId = 0;
+
+  constructor(pipe: Duplex) {
+    this.#pipe = pipe;
+    let unread: Buffer = Buffer.alloc(0);
+    pipe.on('data', (bytes: Buffer) => {
+      unread = Buffer.concat([unread, bytes]);
+      for (let end = unread.indexOf(0); end >= 0; end = unread.indexOf(0)) {
+        this.#read(JSON.parse(unread.toString('utf8', 0, end)) as CdpMessage);
+        unread = unread.subarray(end + 1);
+      }
+    });
+  }
+
+  async call(method: string, params: Record<string, unknown> = {}, sessionId?: string): Promise<Record<string, unknown>> {
+    const { result, error } = await this.send(method, params, sessionId);
+    if (error) throw new Error(`${method}: ${error.message}`);
+    return result ?? {};
+  }
+
+  send(method: string, params: Record<string, unknown> = {}, sessionId?: string): Promise<CdpMessage> {
+    const id = (this.#lastId += 1);
+    const answer = new Promise<CdpMessage>((resolve) => this.#waiting.set(id, resolve));
+    this.#pipe.write(`${JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) })}\0`);
+    return answer;
+  }
+
+  /** A new page, attached: the session to speak to it by. */
+  async openPage(): Promise<string> {
+    const { targetId } = await this.call('Target.createTarget', { url: 'about:blank' });
+    const { sessionId } = await this.call('Target.attachToTarget', { targetId, flatten: true });
+    return String(sessionId);
+  }
+
+  #read(message: CdpMessage): void {
+    if (message.id === undefined) this.events.push(message);
+    else this.#waiting.get(message.id)?.(message);
+  }
+}
+
+const targetIds = async (vm: Vm): Promise<string[]> => {
+  const { targetInfos } = await new CdpTalk(vm.cdp).call('Target.getTargets');
+  return (targetInfos as { targetId: string }[]).map(({ targetId }) => targetId);
+};
+
+export function describeRuntime(name: string, create: () => Promise<RuntimeUnderTest>): void {
+  describe(`the ${name} runtime`, () => {
+    let under: RuntimeUnderTest;
+    before(async () => {
+      under = await create();
+    });
+    after(() => under.close());
+    const boot = (parts: Partial<VmOrder> = {}): Promise<Vm> => under.runtime.boot(newOrder(parts), { signal: bootSignal() });
+
+    it('boots a browser that answers on its DevTools pipe', async () => {
+      const vm = await boot();
+      const version = await new CdpTalk(vm.cdp).call('Browser.getVersion');
+      assert.match(String(version.product), /Chrome\/\d+/);
+      await vm.destroy();
+    });
+
+    it('keeps two machines apart', async () => {
+      const [one, two] = await Promise.all([boot(), boot()]);
+      await new CdpTalk(one.cdp).openPage();
+      assert.notEqual(one.id, two.id);
+      const [seenByOne, seenByTwo] = [await targetIds(one), await targetIds(two)];
+      assert.equal(seenByOne.length, seenByTwo.length + 1);
+      assert.deepEqual(
+        seenByTwo.filter((id) => seenByOne.includes(id)),
+        [],
+      );
+      await Promise.all([one.destroy(), two.destroy()]);
+    });
+
+    it('leaves nothing behind when a machine is destroyed, however often that is asked', async () => {
+      const vm = await boot();
+      const closed = once(vm.cdp, 'close');
+      await Promise.all([vm.destroy(), vm.destroy()]);
+      await vm.destroy();
+      await closed;
+      assert.deepEqual(under.residue(vm.id), []);
+      assert.equal((await vm.exited).reason, 'destroyed');
+    });
+
+    it('tells that a browser has ended by itself, and still takes its remains away', async () => {
+      const vm = await boot();
+      under.kill(vm);
+      assert.equal((await vm.exited).reason, 'exited');
+      await vm.destroy();
+      assert.deepEqual(under.residue(vm.id), []);
+    });
+
+    it('destroys a machine that is frozen', async () => {
+      const vm = await boot();
+      under.freeze(vm);
+      await vm.destroy();
+      assert.deepEqual(under.residue(vm.id), []);
+    });
+
+    it('lists the machines that live and forgets those that are gone', async () => {
+      const vm = await boot();
+      assert.deepEqual(
+        (await under.runtime.list()).map(({ id }) => id),
+        [vm.id],
+      );
+      await vm.destroy();
+      assert.deepEqual(await under.runtime.list(), []);
+    });
+
+    it('destroys what a trace points at, and does not mind being asked again', async () => {
+      const vm = await boot();
+      const [trace] = await under.runtime.list();
+      assert.ok(trace);
+      await under.runtime.destroy(trace);
+      await under.runtime.destroy(trace);
+      assert.equal((await vm.exited).reason, 'destroyed');
+      assert.deepEqual(under.residue(vm.id), []);
+    });
+
+    it('leaves a machine alone when the trace is of another incarnation', async () => {
+      const vm = await boot();
+      await under.runtime.destroy({ id: vm.id, incarnation: 'another', pids: [] });
+      assert.equal((await under.runtime.list()).length, 1);
+      await vm.destroy();
+    });
+
+    it('leaves nothing of a boot that is called off', async () => {
+      for (const afterMs of [0, 5, 40]) {
+        const order = newOrder();
+        const reason = new Error('called off');
+        const abort = new AbortController();
+        const timer = setTimeout(() => abort.abort(reason), afterMs);
+        if (afterMs === 0) abort.abort(reason);
+        await under.runtime.boot(order, { signal: abort.signal }).then(
+          (vm) => vm.destroy(),
+          (error: unknown) => assert.equal(error, reason),
+        );
+        clearTimeout(timer);
+        assert.deepEqual(under.residue(order.id), []);
+      }
+    });
+
+    it('leaves nothing of a boot that fails', async () => {
+      const order = newOrder();
+      const failing = await under.failing();
+      await assert.rejects(failing.boot(order, { signal: bootSignal() }));
+      assert.deepEqual(under.residue(order.id), []);
+      assert.deepEqual(await under.runtime.list(), []);
+    });
+
+    it('takes the background priority away', async () => {
+      const vm = await boot({ priority: 'background' });
+      vm.prioritize();
+      assert.ok((await vm.stats()).processes > 0);
+      await vm.destroy();
+    });
+
+    it('holds five machines at once', async () => {
+      const machines = await Promise.all(Array.from({ length: 5 }, () => boot()));
+      assert.equal((await under.runtime.list()).length, 5);
+      await Promise.all(machines.map((vm) => vm.destroy()));
+      assert.deepEqual(await under.runtime.list(), []);
+    });
+  });
+}

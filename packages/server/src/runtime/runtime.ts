@@ -1,0 +1,80 @@
+/**
+ * The seam between the service and the machines that browsers run in.
+ *
+ * One machine holds one browser. It has no way out but the connections that
+ * it hands to `acceptEgress`, and no way in but the DevTools pipe.
+ */
+import type { Duplex } from 'node:stream';
+
+export type VmKind = 'headless';
+export type Isolation = 'microvm' | 'process';
+export type RuntimeName = 'process' | 'fake';
+
+/** Why a machine is no more. `destroyed` is our own doing, `exited` is not. */
+export interface VmExit {
+  reason: 'destroyed' | 'exited' | 'out_of_memory';
+  /** Exit code, signal and the last lines of the browser's own log: for our log, never for a caller. */
+  detail: string;
+}
+
+export interface VmOrder {
+  /** `vm_…`, unique for good: never given to a second machine. */
+  id: string;
+  kind: VmKind;
+  /**
+   * Called once for each connection that the browser opens to its HTTP proxy
+   * (CONNECT or absolute-form requests follow on it).
+   */
+  acceptEgress: (connection: Duplex) => void;
+  /** A machine that is booted ahead of need yields the processor to those in use, until `prioritize()`. */
+  priority: 'normal' | 'background';
+}
+
+export interface VmStats {
+  /** Proportional set size of all its processes. */
+  memoryBytes: number;
+  cpuSeconds: number;
+  processes: number;
+}
+
+export interface Vm {
+  readonly id: string;
+  readonly kind: VmKind;
+  readonly isolation: Isolation;
+  readonly runtime: RuntimeName;
+  /** The outermost process on this host, for the operator's eyes. */
+  readonly pid: number | null;
+  /** The browser's DevTools pipe: JSON messages, each ended by a NUL byte. */
+  readonly cdp: Duplex;
+  /** Where the browser must put downloads: a path as the browser sees it. */
+  readonly downloadsPath: string;
+  /** Settles once, when the machine is no more and its processes are reaped. */
+  readonly exited: Promise<VmExit>;
+  /** Ends the background priority of a machine that was booted ahead. */
+  prioritize(): void;
+  stats(): Promise<VmStats>;
+  /** Ends every process of the machine and removes its folder. Idempotent; callers share one promise. */
+  destroy(): Promise<void>;
+}
+
+/** Something on this host that shows that a machine is or was here. */
+export interface VmTrace {
+  id: string;
+  /** Pins the incarnation: a trace is only ever acted on while this is still what is there. */
+  incarnation: string;
+  /** Live processes of the machine. */
+  pids: number[];
+}
+
+export interface Runtime {
+  readonly name: RuntimeName;
+  readonly isolation: Isolation;
+  /** What an operator should know: missing namespaces, emulation. Said at start and in /health. */
+  readonly warnings: readonly string[];
+  /** Resolves when the browser's first DevTools answer is there; throws and leaves nothing behind otherwise. */
+  boot(order: VmOrder, options: { signal: AbortSignal }): Promise<Vm>;
+  /** By looking at the host (processes and folders that carry our marker), not at what was remembered. */
+  list(): Promise<VmTrace[]>;
+  /** Ends what a trace points at, if it is still that incarnation. Idempotent. */
+  destroy(trace: VmTrace): Promise<void>;
+}
