@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import {
+  BrowserGone,
+  LastTab,
+  NavigationError,
+  TabLimitReached,
+  TabNotFound,
+  type Browser,
+  type BrowserSettings,
+  type DevtoolsClient,
+  type NavigationOrder,
+  type NavigationOutcome,
+} from './browser.ts';
+import { launch, settings, type Launched } from './testing/launch.ts';
+import { openSite, type Site } from './testing/site.ts';
+
+let site: Site;
+let launched: Launched;
+let browser: Browser;
+
+before(async () => void (site = await openSite()));
+after(() => site.close());
+beforeEach(async () => {
+  launched = await launch({ egressRefusal: (host) => (host === '127.0.0.2' ? 'blocked_by_policy' : null) });
+  browser = launched.browser;
+});
+afterEach(() => launched.end());
+
+const call = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(20_000) });
+const go = (path: string, order: Partial<NavigationOrder> = {}): Promise<NavigationOutcome> =>
+  browser.navigate(
+    browser.activeTab().tabId,
+    { url: path.includes('://') || path.startsWith('about:') ? path : site.url + path, waitUntil: 'load', timeoutMs: 8000, ...order },
+    call(),
+  );
+
+async function failure(path: string, order: Partial<NavigationOrder> = {}): Promise<string> {
+  try {
+    await go(path, order);
+  } catch (error) {
+    assert.ok(error instanceof NavigationError, String(error));
+    return error.reason;
+  }
+  return 'success';
+}
+
+async function until(what: () => boolean): Promise<void> {
+  const end = performance.now() + 8000;
+  while (!what()) {
+    assert.ok(performance.now() < end, `never: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** A client that sends by hand. */
+async function handClient(): Promise<{
+  ask(method: string, params?: object, sessionId?: string): Promise<{ result?: any; error?: { code: number; message: string } }>;
+  raw(text: string): void;
+  client: DevtoolsClient;
+  heard: string[];
+  closed: string[];
+}> {
+  const heard: string[] = [];
+  const closed: string[] = [];
+  const waiting = new Map<number, (reply: object) => void>();
+  let last = 0;
+  const client = await browser.connectClient({
+    send: (message) => {
+      heard.push(message.toString());
+      const reply = JSON.parse(message.toString()) as { id?: number };
+      if (reply.id !== undefined) waiting.get(reply.id)?.(reply);
+    },
+    onClose: (reason) => void closed.push(reason),
+  });
+  const ask = (method: string, params: object = {}, sessionId?: string): Promise<object> => {
+    const id = ++last;
+    const { promise, resolve } = Promise.withResolvers<object>();
+    waiting.set(id, resolve);
+    client.receive(JSON.stringify({ id, method, params, sessionId }));
+    return promise;
+  };
+  return { ask, raw: (text) => client.receive(text), client, heard, closed };
+}
+
+async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
+  const { ask } = await handClient();
+  const { result } = await ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
+  return async (expression) =>
+    (await ask('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true, userGesture: true, timeout: 5000 }, result.sessionId)).result.result
+      .value;
+}
+
+describe('navigate', { timeout: 90_000 }, () => {
+  it("tells the document's real status", async () => {
+    for (const code of [200, 404, 418, 500, 503]) assert.equal((await go(`/status?code=${code}`)).statusCode, code);
+    assert.deepEqual(await go('/redirect?to=/status?code=418'), { finalUrl: `${site.url}/status?code=418`, title: 'status', statusCode: 418 });
+    assert.equal((await go('/empty?code=404')).statusCode, 404);
+    assert.equal((await go('/auth')).statusCode, 401);
+    assert.equal((await go('/')).statusCode, 200);
+    assert.deepEqual(await go('/#part'), { finalUrl: `${site.url}/#part`, title: 'home', statusCode: 200 });
+    assert.deepEqual(await go('/empty?code=204'), { finalUrl: `${site.url}/#part`, title: 'home', statusCode: 204 });
+    assert.equal((await go('about:blank')).statusCode, null);
+  });
+
+  it('names what kept the page from arriving', async () => {
+    assert.equal(await failure('/loop'), 'too_many_redirects');
+    assert.equal(await failure('/reset'), 'connection_reset');
+    assert.equal(await failure('/download'), 'aborted');
+    assert.equal(await failure('/gate?reason=dns_failed'), 'dns_failed');
+    assert.equal(await failure('http://nosuch.invalid/'), 'dns_failed');
+    assert.equal(await failure('http://127.0.0.1:9/'), 'blocked_by_policy');
+    assert.equal(await failure('http://127.0.0.1:28642/'), 'connection_refused');
+    assert.equal(await failure(`https://${site.host}/`), 'tls_error');
+    assert.equal(await failure('/'), 'success');
+  });
+
+  it('follows a page that sends the browser on', async () => assert.equal((await go('/onward')).finalUrl, `${site.url}/`));
+
+  it('waits no longer than it is told and leaves the tab usable', async () => {
+    assert.equal(await failure('/half', { timeoutMs: 500 }), 'timeout');
+    assert.equal(await failure('/hang', { timeoutMs: 500 }), 'timeout');
+    assert.equal((await go('/half', { waitUntil: 'domcontentloaded' })).title, 'half');
+    assert.equal((await go('/half?2', { waitUntil: 'commit' })).statusCode, 200);
+    assert.equal((await go('/', { waitUntil: 'networkidle' })).title, 'home');
+  });
+
+  it('is not held up by dialogs', async () => {
+    assert.equal((await go('/alert')).title, 'after');
+    const evaluate = await evaluator();
+    await go('/leave');
+    await evaluate('1');
+    assert.equal((await go('/')).title, 'home');
+  });
+
+  it('stops when its caller has gone', async () => {
+    const caller = new AbortController();
+    const going = browser.navigate(browser.activeTab().tabId, { url: `${site.url}/hang`, waitUntil: 'load', timeoutMs: 8000 }, { signal: caller.signal });
+    await until(() => site.asked.at(-1) === '/hang');
+    caller.abort(new Error('gone away'));
+    await assert.rejects(going, /gone away/);
+    assert.equal(await failure('/'), 'success');
+  });
+
+  it('tells that the page crashed, and recovers the tab', async () => {
+    const { ask } = await handClient();
+    const { result } = await ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
+    const crash = (): void => void ask('Page.crash', {}, result.sessionId);
+    const going = failure('/half');
+    await until(() => site.asked.at(-1) === '/hang');
+    crash();
+    assert.equal(await going, 'page_crashed');
+    await until(() => browser.activeTab().status === 'crashed');
+    assert.equal(browser.tabs().length, 1);
+    assert.equal((await go('/')).title, 'home');
+    assert.equal(browser.activeTab().status, 'complete');
+  });
+
+  it('is over when its tab is closed', async () => {
+    const tab = await browser.openTab({ active: true, ...call() });
+    const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 8000 }, call());
+    const refused = assert.rejects(going, TabNotFound);
+    await until(() => site.asked.at(-1) === '/hang');
+    await browser.closeTab(tab.tabId, call());
+    await refused;
+  });
+});
+
+describe('tabs', { timeout: 60_000 }, () => {
+  it('keep to the limit when opened at once', async () => {
+    await browser.prepare(settings({ tabLimit: 4 }));
+    const results = await Promise.allSettled(Array.from({ length: 8 }, () => browser.openTab({ active: false, ...call() })));
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 3);
+    for (const each of results) if (each.status === 'rejected') assert.ok(each.reason instanceof TabLimitReached);
+    assert.equal(browser.tabs().length, 4);
+  });
+
+  it('beyond the limit are closed before their first script', async () => {
+    await browser.prepare(settings({ tabLimit: 3 }));
+    const evaluate = await evaluator();
+    await go('/popups');
+    const from = site.asked.length;
+    for (let count = 0; count < 6; count += 1) await evaluate(`void open("/child?${count}")`);
+    await until(
+      () =>
+        browser.tabs().length === 3 &&
+        browser
+          .tabs()
+          .slice(1)
+          .every(({ url }) => url.includes('/child')),
+    );
+    await browser.ping(call());
+    assert.equal(browser.tabs().length, 3);
+    assert.ok(site.asked.slice(from).filter((path) => path === '/child').length <= 2);
+  });
+
+  it('close once, and never the last', async () => {
+    const first = browser.activeTab();
+    await assert.rejects(browser.closeTab(first.tabId, call()), LastTab);
+    await assert.rejects(browser.closeTab('nosuch', call()), TabNotFound);
+    const second = await browser.openTab({ active: true, ...call() });
+    assert.equal(browser.activeTab().tabId, second.tabId);
+    const results = await Promise.allSettled([browser.closeTab(second.tabId, call()), browser.closeTab(second.tabId, call())]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected'],
+    );
+    assert.deepEqual(
+      browser.tabs().map(({ tabId }) => tabId),
+      [first.tabId],
+    );
+    assert.equal(browser.activeTab().tabId, first.tabId);
+  });
+});
+
+describe('prepare', { timeout: 90_000 }, () => {
+  const prepared = async (wanted: Partial<BrowserSettings>): Promise<(expression: string) => Promise<unknown>> => {
+    await browser.prepare(settings(wanted));
+    await go('/');
+    return evaluator();
+  };
+
+  it('makes window, screen and page agree', async () => {
+    const evaluate = await prepared({ viewport: { width: 900, height: 640, device_scale_factor: 2 } });
+    assert.deepEqual(
+      await evaluate('[innerWidth, innerHeight, outerWidth, outerHeight, screen.width, screen.height, devicePixelRatio]'),
+      [900, 640, 900, 640, 900, 640, 2],
+    );
+  });
+
+  it('sets who the browser says it is, everywhere', async () => {
+    const userAgent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36';
+    const evaluate = await prepared({ userAgent, locale: 'de-DE', timezone: 'Asia/Tokyo', extraHeaders: { 'x-extra': 'yes' } });
+    assert.deepEqual(await evaluate('[navigator.userAgent, navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, (1.5).toLocaleString()]'), [
+      userAgent,
+      'de-DE',
+      'Asia/Tokyo',
+      '1,5',
+    ]);
+    const heard = (await evaluate('fetch("/echo").then((r) => r.json())')) as Record<string, string>;
+    assert.equal(heard['user-agent'], userAgent);
+    assert.equal(heard['x-extra'], 'yes');
+    assert.match(heard['accept-language'] ?? '', /^de-DE/);
+    assert.match(heard['sec-ch-ua'] ?? '', /"141"/);
+    assert.equal(heard['sec-ch-ua-platform'], '"Windows"');
+    assert.equal(
+      await evaluate(
+        'new Promise((r) => { const w = new Worker(URL.createObjectURL(new Blob(["postMessage(navigator.userAgent)"]))); w.onmessage = (e) => r(e.data); })',
+      ),
+      userAgent,
+    );
+    const popup = (await evaluate(
+      'new Promise((r) => { const w = open("/child"); const t = setInterval(() => w.first && (clearInterval(t), r(w.first)), 20); })',
+    )) as Record<string, unknown>;
+    assert.deepEqual([popup['agent'], popup['zone']], [userAgent, 'Asia/Tokyo']);
+  });
+
+  it('keeps blocked resources from being asked for', async () => {
+    await browser.prepare(settings({ blockResources: ['image', 'media', 'font', 'stylesheet', 'websocket'] }));
+    const from = site.asked.length;
+    await go('/media');
+    const evaluate = await evaluator();
+    await evaluate(`new Promise((r) => { new WebSocket("ws://${site.host}/ws").onerror = r; })`);
+    assert.deepEqual(
+      site.asked.slice(from).filter((path) => path !== '/favicon.ico'),
+      ['/media'],
+    );
+  });
+});
+
+describe('clients by hand', { timeout: 60_000 }, () => {
+  it('may not use sessions that are not theirs', async () => {
+    const [one, two] = [await handClient(), await handClient()];
+    const { result } = await one.ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
+    assert.deepEqual((await two.ask('Runtime.evaluate', { expression: '1' }, result.sessionId)).error, {
+      code: -32001,
+      message: 'Session with given id not found.',
+    });
+    assert.equal(two.heard.length, 1);
+    await one.ask('Target.detachFromTarget', { sessionId: result.sessionId });
+    assert.equal((await one.ask('Runtime.evaluate', { expression: '1' }, result.sessionId)).error?.code, -32001);
+  });
+
+  it('are told what is wrong with a message, and closed when they go on', async () => {
+    const { raw, heard, closed, ask } = await handClient();
+    const hostile = [
+      '{',
+      '[]',
+      'null',
+      '{"id":"x","method":"a"}',
+      '{"id":1}',
+      '{"id":1,"method":"a","extra":1}',
+      `{"id":1,"method":"a","params":${'['.repeat(5000)}${']'.repeat(5000)}}`,
+      `{"id":1,"method":"a","params":{"a":${'['.repeat(5000)}${']'.repeat(5000)}}}`,
+      '{"id":1,"method":"a","sessionId":7}',
+      '{"id":1e30,"method":"a"}',
+    ];
+    for (const text of hostile) raw(text);
+    assert.equal(heard.length, hostile.length);
+    for (const text of heard) assert.match(text, /"error":\{"code":-32(700|600)/);
+    assert.equal((await ask('Browser.getVersion')).error, undefined);
+    raw('{');
+    assert.deepEqual(closed, ['protocol_error']);
+    assert.equal(browser.clientCount(), 0);
+  });
+
+  it('cannot smuggle a command past the rules by a key that is there twice', async () => {
+    const { raw, heard } = await handClient();
+    raw('{"id":7,"method":"Browser.getVersion","method":"SystemInfo.getInfo"}');
+    raw('{"id":8,"method":"SystemInfo.getInfo","method":"Browser.getVersion"}');
+    await until(() => heard.length === 2);
+    assert.match(heard[0] ?? '', /not available/);
+    assert.match(heard[1] ?? '', /^\{"id":8,"result"/);
+  });
+});
+
+describe('a browser that fails', { timeout: 60_000 }, () => {
+  it('that is frozen is told to be unresponsive, and no call hangs', async () => {
+    process.kill(launched.pid, 'SIGSTOP');
+    await assert.rejects(go('/', { timeoutMs: 1000 }), NavigationError);
+    await assert.rejects(browser.ping(call()), BrowserGone);
+    assert.equal(await browser.gone, 'unresponsive');
+  });
+
+  it('that is killed ends what waits', async () => {
+    const { closed } = await handClient();
+    const going = assert.rejects(go('/hang'), BrowserGone);
+    await until(() => site.asked.at(-1) === '/hang');
+    process.kill(launched.pid, 'SIGKILL');
+    await going;
+    assert.equal(await browser.gone, 'closed');
+    assert.deepEqual(closed, ['browser_gone']);
+  });
+
+  it('that sends garbage is left', async () => {
+    launched.cdp.emit('data', Buffer.from('{nonsense\0'));
+    assert.equal(await browser.gone, 'closed');
+    await assert.rejects(browser.openTab({ active: true, ...call() }), BrowserGone);
+  });
+});

@@ -1,0 +1,86 @@
+/** A real Chromium on its DevTools pipe, for the tests of this folder: no jail, no gate. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Duplex, type Readable, type Writable } from 'node:stream';
+import { attachBrowser, type AttachOptions, type Browser, type BrowserSettings } from '../browser.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLog } from '../../lib/log.ts';
+
+class PipePair extends Duplex {
+  readonly #from: Readable;
+  readonly #to: Writable;
+
+  constructor(from: Readable, to: Writable) {
+    super();
+    this.#from = from;
+    this.#to = to;
+    from.on('data', (chunk: Buffer) => {
+      if (!this.push(chunk)) from.pause();
+    });
+    from.on('end', () => this.push(null));
+    from.on('error', () => this.destroy());
+    to.on('error', () => this.destroy());
+  }
+
+  override _read(): void {
+    this.#from.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#to.write(chunk, done);
+  }
+}
+
+export interface Launched {
+  browser: Browser;
+  cdp: Duplex;
+  pid: number;
+  downloadsPath: string;
+  end(): Promise<void>;
+}
+
+export async function launch(options: Partial<AttachOptions> & { flags?: string[] } = {}): Promise<Launched> {
+  const { flags = [], ...attach } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'berth-browser-'));
+  const downloadsPath = join(folder, 'downloads');
+  const args = [
+    '--remote-debugging-pipe',
+    '--no-sandbox',
+    '--headless',
+    '--no-first-run',
+    '--disable-gpu',
+    '--disable-background-networking',
+    `--user-data-dir=${folder}/profile`,
+    ...flags,
+    'about:blank',
+  ];
+  const child = spawn('/usr/lib/chromium/chromium', args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+  const exited = once(child, 'exit');
+  const cdp = new PipePair(child.stdio[4] as Readable, child.stdio[3] as unknown as Writable);
+  const browser = await attachBrowser({ id: 'vm_test', cdp, downloadsPath }, { log: silentLog, clock: systemClock, ...attach });
+  const end = async (): Promise<void> => {
+    browser.detach();
+    child.kill('SIGCONT');
+    child.kill('SIGKILL');
+    await exited;
+    for (const stream of child.stdio) stream?.destroy();
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+  };
+  return { browser, cdp, pid: child.pid ?? 0, downloadsPath, end };
+}
+
+export const settings = (wanted: Partial<BrowserSettings> = {}): BrowserSettings => ({
+  viewport: { width: 1280, height: 720, device_scale_factor: 1 },
+  userAgent: null,
+  locale: null,
+  timezone: null,
+  extraHeaders: {},
+  blockResources: [],
+  acceptDownloads: true,
+  ignoreHttpsErrors: false,
+  tabLimit: 10,
+  ...wanted,
+});
