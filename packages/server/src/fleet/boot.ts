@@ -1,0 +1,56 @@
+import { attachBrowser } from '../browser/browser.ts';
+import type { EgressGate } from '../egress/egress.ts';
+import { Cleanup } from '../lib/cleanup.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Runtime, VmKind } from '../runtime/runtime.ts';
+import type { Store } from '../store/store.ts';
+import type { Machine } from './machine.ts';
+import { deleteMachine, insertMachine } from './store.ts';
+
+export interface BootDeps {
+  store: Store;
+  runtime: Runtime;
+  gate: EgressGate;
+  clock: Clock;
+  log: Log;
+  workerId: string;
+  region: string;
+}
+
+export interface BootOrder {
+  id: string;
+  kind: VmKind;
+  /** null for a machine of the pool. */
+  sessionId: string | null;
+}
+
+/** Starts a machine with its browser attached: anchored in the store first, and with nothing left behind when it fails. */
+export async function bootMachine(deps: BootDeps, order: BootOrder, signal: AbortSignal): Promise<Machine> {
+  const { store, runtime, gate, clock, log } = deps;
+  const cleanup = new Cleanup();
+  try {
+    const createdAt = clock.now();
+    await insertMachine(store, { vmId: order.id, workerId: deps.workerId, region: deps.region, kind: order.kind, sessionId: order.sessionId, createdAt });
+    cleanup.push('anchor', () => deleteMachine(store, order.id));
+    const way = gate.open(order.id);
+    cleanup.push('egress', () => way.close());
+    const priority = order.sessionId === null ? 'background' : 'normal';
+    const vm = await runtime.boot({ id: order.id, kind: order.kind, acceptEgress: (connection) => way.accept(connection), priority }, { signal });
+    cleanup.push('machine', () => vm.destroy());
+    const browser = await attachBrowser(vm, { log, clock, egressRefusal: (host) => way.lastRefusal(host) });
+    signal.throwIfAborted();
+    return { id: order.id, kind: order.kind, vm, way, browser, createdAt, readyMs: clock.monotonicMs() };
+  } catch (error) {
+    for (const failure of await cleanup.run()) log.error({ failure, vm: order.id }, 'undo failed');
+    throw error;
+  }
+}
+
+/** Ends a machine and everything of it; its anchor goes last. */
+export async function endMachine(deps: BootDeps, machine: Machine): Promise<void> {
+  machine.browser.detach();
+  machine.way.close();
+  await machine.vm.destroy();
+  await deleteMachine(deps.store, machine.id);
+}
