@@ -1,0 +1,63 @@
+/** Whether this worker can serve, said check by check. */
+import type { Health } from '@berth/contract';
+import type { Fleet } from '../fleet/fleet.ts';
+import type { Loop } from '../lib/loop.ts';
+import type { Store } from '../store/store.ts';
+
+export interface OpsDeps {
+  store: Store;
+  fleet: Fleet;
+  loops: readonly Loop[];
+  isDraining: () => boolean;
+}
+
+type Check = Health['checks'][string];
+
+/** A database that has not answered by then is as good as none. */
+const pingMsMax = 2000;
+
+export class Ops {
+  readonly #deps: OpsDeps;
+
+  constructor(deps: OpsDeps) {
+    this.#deps = deps;
+  }
+
+  async health(): Promise<Health> {
+    const checks: Record<string, Check> = {
+      store: await this.#store(),
+      sessions: this.#sessions(),
+      machines: this.#machines(),
+      drain: this.#drain(),
+    };
+    const worst = Object.values(checks).map((check) => check.status);
+    return { status: worst.includes('unhealthy') ? 'unhealthy' : worst.includes('degraded') ? 'degraded' : 'ok', checks };
+  }
+
+  async #store(): Promise<Check> {
+    try {
+      await this.#deps.store.ping({ signal: AbortSignal.timeout(pingMsMax) });
+      return { status: 'ok', note: 'the database answers' };
+    } catch {
+      return { status: 'unhealthy', note: 'the database cannot be reached' };
+    }
+  }
+
+  /** The session manager is its loops: timers, recovery, the reaper. */
+  #sessions(): Check {
+    const failing = this.#deps.loops.filter((loop) => loop.failing);
+    if (failing.length === 0) return { status: 'ok', note: `${this.#deps.loops.length} loops run` };
+    return { status: 'degraded', note: `failing: ${failing.map((loop) => loop.name).join(', ')}` };
+  }
+
+  #machines(): Check {
+    const { fleet } = this.#deps;
+    const { runtime } = fleet.deps;
+    const counts = `${fleet.count('ready')} warm, ${fleet.count('warming')} warming, ${fleet.count('assigned')} in use`;
+    return { status: 'ok', note: [`${runtime.name} runtime (${runtime.isolation})`, counts, ...runtime.warnings].join('; ') };
+  }
+
+  #drain(): Check {
+    return this.#deps.isDraining() ? { status: 'degraded', note: 'shutting down' } : { status: 'ok', note: 'not draining' };
+  }
+}

@@ -1,0 +1,48 @@
+import type { AdminSessionResponse, SessionResponse } from '@berth/contract';
+import { cdpAddress } from './connect.ts';
+import type { SessionView } from './sessions.ts';
+
+/** A session as the wire has it. `origin` is where the caller reaches us. */
+export function toSession({ record, seen, lastActivityAt, connections }: SessionView, origin: string): SessionResponse {
+  const { settings } = record;
+  return {
+    session_id: record.sessionId,
+    object: 'session',
+    status: record.status,
+    ended_reason: record.endedReason,
+    kind: settings.kind,
+    region: record.region,
+    name: record.name,
+    metadata: record.metadata,
+    created_at: record.createdAt.toISOString(),
+    started_at: record.startedAt?.toISOString() ?? null,
+    last_activity_at: lastActivityAt.toISOString(),
+    expires_at: record.expiresAt.toISOString(),
+    ended_at: record.endedAt?.toISOString() ?? null,
+    timeout_seconds: record.timeoutSeconds,
+    idle_timeout_seconds: record.idleTimeoutSeconds,
+    keep_alive: settings.keep_alive,
+    current_url: seen.current_url,
+    title: seen.title,
+    viewport: settings.viewport,
+    user_agent: settings.user_agent,
+    locale: settings.locale,
+    timezone: settings.timezone,
+    connect_url: `${origin}/v1/session/${record.sessionId}/connect`,
+    cdp_url: cdpAddress(origin, record.sessionId),
+    proxy: settings.proxy,
+    egress: seen.egress,
+    tabs: { open: seen.tabs_open, limit: settings.tab_limit },
+    connections: { cdp: connections },
+    usage: seen.usage,
+    isolation: seen.isolation,
+    runtime: seen.runtime,
+    start_navigation: seen.start_navigation,
+    warm: seen.warm,
+  };
+}
+
+export function toAdminSession(view: SessionView, origin: string): AdminSessionResponse {
+  const { record, seen } = view;
+  return { ...toSession(view, origin), owner: record.owner, key_id: record.keyId, worker_id: record.workerId, vm_id: seen.vm_id, pid: view.pid };
+}

@@ -1,0 +1,65 @@
+import {
+  cdpList,
+  cdpProtocol,
+  cdpVersion,
+  connectSession,
+  createSession,
+  endSession,
+  getSession,
+  listSessions,
+  openCdp,
+  updateSession,
+  type ListSessionsQuery,
+} from '@berth/contract';
+import { listDocument, protocolDocument, versionDocument } from '../browser/browser.ts';
+import type { Routes } from '../http/call.ts';
+import { cdpAddress, type Connects } from './connect.ts';
+import { onePage, placeAfter } from './page.ts';
+import { toSession } from './reply.ts';
+import { ownerOf, type Sessions } from './sessions.ts';
+
+export function mountSessions(routes: Routes, sessions: Sessions): void {
+  routes.on(createSession, async ({ principal, body, query, signal, origin }) =>
+    toSession(await sessions.create(principal, body, { wait: query.wait, signal }), origin),
+  );
+  routes.on(getSession, async ({ principal, params, origin }) => toSession(await sessions.get(ownerOf(principal), params.session_id), origin));
+  routes.on(updateSession, async ({ principal, params, body, origin }) =>
+    toSession(await sessions.update(ownerOf(principal), params.session_id, body), origin),
+  );
+  routes.on(endSession, ({ principal, params }) => sessions.end(ownerOf(principal), params.session_id, 'requested').then(() => undefined));
+  routes.on(listSessions, async (call) => {
+    const { query, principal } = call;
+    const views = await sessions.list({
+      owner: ownerOf(principal),
+      statuses: query.status,
+      name: query.name,
+      metadata: metadataOf(query),
+      after: placeAfter(query.cursor),
+      limit: query.limit,
+    });
+    return onePage(call, views, query.limit).map((view) => toSession(view, call.origin));
+  });
+}
+
+export function mountConnect(routes: Routes, sessions: Sessions, connects: Connects): void {
+  routes.on(connectSession, ({ principal, params, origin }) => connects.info(principal, params.session_id, origin));
+  routes.onSocket(openCdp, ({ principal, params }, upgrade) => connects.open(principal, params.session_id, upgrade));
+  routes.on(cdpVersion, async ({ principal, params, origin }) => {
+    const { machine } = await sessions.ready(ownerOf(principal), params.session_id);
+    return versionDocument(machine.browser.version, cdpAddress(origin, params.session_id));
+  });
+  routes.on(cdpList, async ({ principal, params, origin }) => {
+    const { machine } = await sessions.ready(ownerOf(principal), params.session_id);
+    return listDocument(machine.browser.tabs(), cdpAddress(origin, params.session_id));
+  });
+  routes.on(cdpProtocol, async ({ principal, params }) => {
+    await sessions.ready(ownerOf(principal), params.session_id);
+    return protocolDocument();
+  });
+}
+
+/** `metadata.KEY=VALUE` of the query, as the record that must be contained. */
+function metadataOf(query: ListSessionsQuery): Record<string, string> {
+  const wanted = Object.entries(query).filter((entry): entry is [string, string] => entry[0].startsWith('metadata.') && typeof entry[1] === 'string');
+  return Object.fromEntries(wanted.map(([name, value]) => [name.slice('metadata.'.length), value]));
+}

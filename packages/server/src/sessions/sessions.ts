@@ -1,0 +1,306 @@
+/** Sessions: create, read, change, end, and the one way to a session's browser. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { ServiceError, ValidationError, type CreateSessionRequest, type EndedReason, type UpdateSessionRequest } from '@berth/contract';
+import type { Machine, MachineLoss } from '../fleet/fleet.ts';
+import type { Principal } from '../http/call.ts';
+import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
+import { Loop } from '../lib/loop.ts';
+import type { Tier } from '../owners/owners.ts';
+import { isUniqueViolation } from '../store/store.ts';
+import { endSession, type EndDeps } from './end.ts';
+import type { LiveSession } from './live.ts';
+import { makeOrder, planFaults, type OrderDeps } from './order.ts';
+import { recoverSessions } from './recover.ts';
+import { isOver, type LastSeen, type SessionRecord } from './session.ts';
+import { openStartUrl, reserve, startSession, type Order, type StartDeps } from './start.ts';
+import { changeSession, deleteEnded, findSession, listSessions, liveNameIndex, type ListFilter } from './store.ts';
+
+export type { Machine } from '../fleet/fleet.ts';
+export type { LiveSession, Connection } from './live.ts';
+export type { SessionRecord, LastSeen } from './session.ts';
+export type { ListFilter } from './store.ts';
+
+export interface SessionsDeps extends Omit<StartDeps, 'live'>, OrderDeps {
+  sessionsMax: number;
+  retentionHours: number;
+}
+
+/** A session as it is told: its record, and what it looks like now. */
+export interface SessionView {
+  record: SessionRecord;
+  seen: LastSeen;
+  lastActivityAt: Date;
+  connections: number;
+  pid: number | null;
+}
+
+const waitingMax = 16;
+const waitMsMax = 30_000;
+const drainPollMs = 50;
+
+export class Sessions {
+  readonly deps: EndDeps & SessionsDeps;
+  readonly live = new Map<string, LiveSession>();
+  readonly timers = new Loop('session-timers', 1000, () => this.#endExpired());
+  readonly recovery: Loop;
+  readonly retention = new Loop('session-retention', 600_000, () => this.#forgetOld());
+  #lanes = new Lanes({ width: 1, waitingMax, waitMsMax });
+  #createRates = new Map<number, RateLimiterMemory>();
+  #endedListeners: ((record: SessionRecord) => void)[] = [];
+  #draining = false;
+
+  constructor(deps: SessionsDeps) {
+    const ended = (record: SessionRecord) => this.#endedListeners.forEach((listener) => listener(record));
+    this.deps = { ...deps, live: this.live, ended };
+    this.recovery = new Loop('session-recovery', 10_000, () => recoverSessions(this.deps));
+    deps.fleet.onLost((sessionId, loss) => void this.#onLost(sessionId, loss));
+  }
+
+  /** Told once for each session that this worker ends, with its last record. */
+  onEnded(listener: (record: SessionRecord) => void): void {
+    this.#endedListeners.push(listener);
+  }
+
+  /**
+   * Starts a session. With `wait` it resolves when the session is ready, else
+   * when it is written down. Throws ValidationError and ServiceError.
+   */
+  async create(principal: Principal, request: CreateSessionRequest, options: { wait: boolean; signal: AbortSignal }): Promise<SessionView> {
+    const owner = ownerOf(principal);
+    if (this.#draining) throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
+    const tier = await this.deps.owners.tierOf(owner);
+    const order = makeOrder(this.deps, { owner, keyId: principal.keyId, tier }, request);
+    await this.#checkRate(owner, tier);
+    if (this.live.size >= this.deps.sessionsMax)
+      throw new ServiceError('no_capacity', 'All browsers of this worker are in use. Try again in a moment.', { retryAfterSeconds: 5 });
+    const session = await reserve(this.deps, order);
+    const started = this.#start(session, order);
+    session.started = started.catch(() => undefined);
+    if (options.wait) await this.#follow(session, started, options.signal);
+    return this.#view(session.record, session);
+  }
+
+  /** Throws session_not_found for an unknown and for a foreign id alike. */
+  async get(owner: string | null, sessionId: string): Promise<SessionView> {
+    const session = this.live.get(sessionId);
+    if (session && mayTouch(session.record, owner)) return this.#view(session.record, session);
+    const record = await findSession(this.deps.store, sessionId);
+    if (!record || !mayTouch(record, owner)) throw notFound();
+    return this.#view(record, null);
+  }
+
+  /** Newest first, one more than `limit` where another page follows. */
+  async list(filter: ListFilter): Promise<SessionView[]> {
+    const records = await listSessions(this.deps.store, filter);
+    return records.map((record) => this.#view(record, this.live.get(record.sessionId) ?? null));
+  }
+
+  async update(owner: string, sessionId: string, request: UpdateSessionRequest): Promise<SessionView> {
+    const { record } = await this.get(owner, sessionId);
+    const session = this.live.get(sessionId);
+    if (!session || isOver(record.status)) throw sessionEnded(record);
+    const tier = await this.deps.owners.tierOf(owner);
+    const change = changeOf(record, request, tier);
+    try {
+      if (!(await changeSession(this.deps.store, sessionId, change))) throw sessionEnded(session.record);
+    } catch (error) {
+      if (isUniqueViolation(error, liveNameIndex)) throw new ServiceError('name_taken', `You have a live session named "${change.name}" already.`);
+      throw error;
+    }
+    session.record = { ...session.record, ...change };
+    return this.#view(session.record, session);
+  }
+
+  /** Idempotent while the record is kept. `owner` null is the operator, who may end anybody's. */
+  async end(owner: string | null, sessionId: string, reason: EndedReason): Promise<void> {
+    await this.get(owner, sessionId);
+    const session = this.live.get(sessionId);
+    if (session) await endSession(this.deps, session, reason);
+  }
+
+  /** A session that can be driven now. Throws session_not_found, session_not_ready, session_ended. */
+  async ready(owner: string, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
+    const { record } = await this.get(owner, sessionId);
+    const session = this.live.get(sessionId);
+    if (session?.status === 'ready' && session.machine && !session.ending) return { session, machine: session.machine };
+    // An end under way is told as what it comes to.
+    await session?.ending?.catch(() => undefined);
+    const { record: latest } = session ?? { record };
+    if (latest.status === 'starting')
+      throw new ServiceError('session_not_ready', 'The session is still starting. Try again in a moment.', { retryAfterSeconds: 1 });
+    throw sessionEnded(latest);
+  }
+
+  /**
+   * The only way to drive a session: one caller at a time, in the order they
+   * came. `work` gets a signal that also aborts when the session ends.
+   */
+  async withBrowser<T>(
+    owner: string,
+    sessionId: string,
+    options: { signal: AbortSignal },
+    work: (machine: Machine, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { session } = await this.ready(owner, sessionId);
+    const signal = AbortSignal.any([options.signal, session.abort.signal]);
+    session.driving += 1;
+    try {
+      return await this.#lanes.run(sessionId, signal, async () => {
+        const { machine } = await this.ready(owner, sessionId);
+        session.actions += 1;
+        return await work(machine, signal);
+      });
+    } catch (error) {
+      throw await this.#driveError(session, error);
+    } finally {
+      session.driving -= 1;
+      session.touch();
+    }
+  }
+
+  /** Refuses new sessions, and waits up to `graceMs` for starts and drive calls under way. Sessions go on until `stop`. */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock } = this.deps;
+    const isBusy = (session: LiveSession) => session.driving > 0 || session.status === 'starting';
+    for (const since = clock.monotonicMs(); clock.monotonicMs() - since < graceMs; await wait(drainPollMs)) {
+      if (![...this.live.values()].some(isBusy)) return;
+    }
+  }
+
+  start(): void {
+    this.timers.start();
+    this.recovery.start();
+    this.retention.start();
+  }
+
+  /** Ends every session of this worker and waits until nothing of them is left. */
+  async stop(): Promise<void> {
+    this.#draining = true;
+    await Promise.all([this.timers.stop(), this.recovery.stop(), this.retention.stop()]);
+    const ends = [...this.live.values()].map(async (session) => {
+      await endSession(this.deps, session, 'drained').catch((error: unknown) => this.deps.log.error({ error }, 'a session could not be ended'));
+      await session.gone;
+    });
+    await Promise.all(ends);
+  }
+
+  async #start(session: LiveSession, order: Order): Promise<void> {
+    await startSession(this.deps, session, order);
+    const url = order.request.start_url;
+    if (url !== null) await this.#lanes.run(session.record.sessionId, session.abort.signal, () => openStartUrl(session, url));
+  }
+
+  /** Waits for a start. The caller that goes away takes the session with it: nobody else knows of it. */
+  async #follow(session: LiveSession, started: Promise<void>, signal: AbortSignal): Promise<void> {
+    const leave = () => void endSession(this.deps, session, 'requested').catch(() => undefined);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      await started;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ServiceError || error instanceof ValidationError) throw error;
+      if (session.ending) throw sessionEnded(session.record);
+      throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { cause: error, retryAfterSeconds: 2 });
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  async #checkRate(owner: string, tier: Tier): Promise<void> {
+    const perMinute = tier.creates_per_minute;
+    if (perMinute === null) return;
+    const rates = this.#createRates.get(perMinute) ?? new RateLimiterMemory({ points: perMinute, duration: 60 });
+    this.#createRates.set(perMinute, rates);
+    try {
+      await rates.consume(owner);
+    } catch (refusal) {
+      if (refusal instanceof Error) throw refusal;
+      const seconds = Math.ceil((refusal as { msBeforeNext: number }).msBeforeNext / 1000);
+      throw new ServiceError('create_rate_limit', `Your plan allows ${perMinute} new sessions a minute.`, {
+        details: { limit: perMinute },
+        retryAfterSeconds: Math.max(1, seconds),
+      });
+    }
+  }
+
+  async #driveError(session: LiveSession, error: unknown): Promise<unknown> {
+    if (error instanceof LaneFull || error instanceof LaneTimeout)
+      return new ServiceError('session_busy', 'Other calls are driving this session. Try again when they are done.', { cause: error, retryAfterSeconds: 1 });
+    if (!session.ending) return error;
+    // The call failed because the session ended under it: say that, and not what broke first.
+    await session.ending.catch(() => undefined);
+    const { status, endedReason } = session.record;
+    if (status === 'failed')
+      return new ServiceError('session_lost', 'The session’s browser was lost during the call.', { cause: error, details: { ended_reason: endedReason } });
+    return isOver(status) ? sessionEnded(session.record) : error;
+  }
+
+  async #onLost(sessionId: string, loss: MachineLoss): Promise<void> {
+    const session = this.live.get(sessionId);
+    if (!session) return;
+    const reason: EndedReason = loss.how === 'out_of_memory' ? 'out_of_memory' : loss.how === 'vm_gone' ? 'vm_lost' : 'browser_crashed';
+    await endSession(this.deps, session, reason).catch((error: unknown) =>
+      this.deps.log.error({ error, session: sessionId }, 'a lost session could not be written down'),
+    );
+  }
+
+  async #endExpired(): Promise<void> {
+    const due = [...this.live.values()].map((session) => ({ session, reason: session.overdue ?? session.expired() }));
+    await Promise.all(due.flatMap(({ session, reason }) => (reason ? [endSession(this.deps, session, reason)] : [])));
+  }
+
+  async #forgetOld(): Promise<void> {
+    const { store, clock, retentionHours } = this.deps;
+    await deleteEnded(store, new Date(clock.now().getTime() - retentionHours * 3_600_000));
+  }
+
+  #view(record: SessionRecord, session: LiveSession | null): SessionView {
+    if (!session) return { record, seen: record.lastSeen, lastActivityAt: record.lastActivityAt, connections: 0, pid: null };
+    const over = isOver(session.status);
+    return {
+      record: session.record,
+      seen: session.look(),
+      lastActivityAt: over ? session.record.lastActivityAt : session.lastActivityAt(),
+      connections: session.connections.size,
+      pid: over ? null : (session.machine?.vm.pid ?? null),
+    };
+  }
+}
+
+/** The principal's owner. Endpoints of owners have guards that give one. */
+export function ownerOf(principal: Principal): string {
+  if (principal.owner === null) throw new Error('this endpoint is mounted with a guard that names no owner');
+  return principal.owner;
+}
+
+const mayTouch = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
+
+const notFound = (): ServiceError => new ServiceError('session_not_found', 'There is no such session.');
+
+const sessionEnded = (record: SessionRecord): ServiceError =>
+  new ServiceError('session_ended', 'The session has ended.', { details: { ended_reason: record.endedReason, status: record.status } });
+
+/** What an update leaves out stays as it is. */
+function changeOf(record: SessionRecord, request: UpdateSessionRequest, tier: Tier) {
+  const faults = planFaults(request, tier.max_session_seconds);
+  const timeoutSeconds = request.timeout_seconds ?? record.timeoutSeconds;
+  const idleTimeoutSeconds = request.idle_timeout_seconds ?? Math.min(record.idleTimeoutSeconds, timeoutSeconds);
+  if (idleTimeoutSeconds > timeoutSeconds)
+    faults.push({
+      loc: ['body', 'idle_timeout_seconds'],
+      msg: `Input should be less than or equal to ${timeoutSeconds}`,
+      type: 'less_than_equal',
+      input: idleTimeoutSeconds,
+      ctx: { le: timeoutSeconds },
+    });
+  if (faults.length > 0) throw new ValidationError(faults);
+  return {
+    name: request.name === undefined ? record.name : request.name,
+    metadata: request.metadata ?? record.metadata,
+    timeoutSeconds,
+    idleTimeoutSeconds,
+    expiresAt: new Date(record.createdAt.getTime() + timeoutSeconds * 1000),
+  };
+}

@@ -1,0 +1,152 @@
+import { ServiceError, type CreateSessionRequest, type ProxyRequest } from '@berth/contract';
+import { BrowserGone, NavigationError } from '../browser/browser.ts';
+import type { EgressPolicy } from '../egress/egress.ts';
+import type { Fleet, Machine } from '../fleet/fleet.ts';
+import { Cleanup } from '../lib/cleanup.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Owners, Tier } from '../owners/owners.ts';
+import { isUniqueViolation, type Store } from '../store/store.ts';
+import { LiveSession } from './live.ts';
+import type { SessionRecord } from './session.ts';
+import { countLive, insertSession, liveNameIndex, moveSession } from './store.ts';
+
+export interface StartDeps {
+  store: Store;
+  owners: Owners;
+  fleet: Fleet;
+  clock: Clock;
+  log: Log;
+  live: Map<string, LiveSession>;
+}
+
+/** All that is needed to start a session, checked against the owner's plan and the region. */
+export interface Order {
+  record: SessionRecord;
+  request: CreateSessionRequest;
+  policy: EgressPolicy;
+  tier: Tier;
+}
+
+const startNavigationMs = 30_000;
+
+/** Writes the session down as `starting`. Throws ServiceError concurrency_limit or name_taken, and then there is no session. */
+export async function reserve(deps: StartDeps, order: Order): Promise<LiveSession> {
+  const { record, tier } = order;
+  const session = new LiveSession(record, deps.clock);
+  deps.live.set(record.sessionId, session);
+  try {
+    if (tier.concurrency_limit === null) await insertSession(deps.store, record);
+    else await insertWithin(deps, record, tier.concurrency_limit);
+    return session;
+  } catch (error) {
+    deps.live.delete(record.sessionId);
+    if (isUniqueViolation(error, liveNameIndex)) throw new ServiceError('name_taken', `You have a live session named "${record.name}" already.`);
+    throw error;
+  }
+}
+
+/** The owner is locked while its sessions are counted, so that two creates cannot both be the last that fits. */
+async function insertWithin(deps: StartDeps, record: SessionRecord, limit: number): Promise<void> {
+  await deps.store.transaction(async (tx) => {
+    await deps.owners.lock(tx, record.owner);
+    const active = await countLive(tx, record.owner);
+    if (active >= limit)
+      throw new ServiceError('concurrency_limit', `Your plan allows ${limit} sessions at once. End one first.`, {
+        details: { limit, active },
+        retryAfterSeconds: 5,
+      });
+    await insertSession(tx, record);
+  });
+}
+
+/** Gives a reserved session its machine and makes it ready; undoes all of it otherwise. */
+export async function startSession(deps: StartDeps, session: LiveSession, order: Order): Promise<void> {
+  const { signal } = session.abort;
+  const cleanup = new Cleanup();
+  cleanup.push('reservation', () => giveUp(deps, session));
+  try {
+    const machine = await lease(deps, session, order, cleanup);
+    await attach(session, machine, order);
+    await publish(deps, session, machine);
+    signal.throwIfAborted();
+    cleanup.keep();
+  } catch (error) {
+    for (const failure of await cleanup.run()) deps.log.error({ failure, session: session.record.sessionId }, 'undo failed');
+    throw error;
+  }
+}
+
+async function giveUp(deps: StartDeps, session: LiveSession): Promise<void> {
+  const { sessionId } = session.record;
+  const at = deps.clock.now();
+  const moved = await moveSession(deps.store, sessionId, { to: 'failed', ended: { reason: 'start_failed', at } });
+  if (moved) session.record = { ...session.record, status: 'failed', endedReason: 'start_failed', endedAt: at };
+  if (!session.ending) deps.live.delete(sessionId);
+}
+
+async function lease(deps: StartDeps, session: LiveSession, order: Order, cleanup: Cleanup): Promise<Machine> {
+  const { signal } = session.abort;
+  const { machine, warm } = await deps.fleet.lease(session.record.sessionId, order.request.kind, { signal });
+  cleanup.push('lease', () => deps.fleet.release(machine.id));
+  session.warm = warm;
+  return machine;
+}
+
+/** The machine is anybody's until here: now it gets the session's way out and the session's settings. */
+async function attach(session: LiveSession, machine: Machine, order: Order): Promise<void> {
+  const { request, record } = order;
+  machine.way.apply(order.policy);
+  try {
+    await machine.browser.prepare({
+      viewport: request.viewport,
+      userAgent: request.user_agent,
+      locale: request.locale,
+      timezone: request.timezone,
+      extraHeaders: request.extra_headers,
+      blockResources: request.block_resources,
+      acceptDownloads: request.accept_downloads,
+      ignoreHttpsErrors: request.ignore_https_errors,
+      tabLimit: record.settings.tab_limit,
+    });
+  } catch (cause) {
+    if (cause instanceof BrowserGone)
+      throw new ServiceError('no_capacity', 'The browser died while it was started. Try again.', { cause, retryAfterSeconds: 1 });
+    throw cause;
+  }
+  session.machine = machine;
+}
+
+async function publish(deps: StartDeps, session: LiveSession, machine: Machine): Promise<void> {
+  const startedAt = deps.clock.now();
+  session.touch();
+  const moved = await moveSession(deps.store, session.record.sessionId, { to: 'ready', startedAt });
+  if (!moved || !deps.fleet.holds(machine.id)) throw new ServiceError('session_ended', 'The session was ended while it was starting.');
+  session.record = { ...session.record, status: 'ready', startedAt };
+}
+
+/** Best effort: how it went is told in the session, and a failure fails nothing. */
+export async function openStartUrl(session: LiveSession, url: string): Promise<void> {
+  const { machine } = session;
+  if (!machine) return;
+  const order = { url, waitUntil: 'load' as const, timeoutMs: startNavigationMs };
+  try {
+    const outcome = await machine.browser.navigate(machine.browser.activeTab().tabId, order, { signal: session.abort.signal });
+    session.startNavigation = { url, status: 'ok', status_code: outcome.statusCode, reason: null, net_error: null };
+  } catch (error) {
+    const known = error instanceof NavigationError;
+    session.startNavigation = { url, status: 'failed', status_code: null, reason: known ? error.reason : 'aborted', net_error: known ? error.netError : null };
+  }
+}
+
+/** A proxy as replies tell it: without credentials. */
+export function proxyWithoutSecrets(proxy: ProxyRequest | null): SessionRecord['settings']['proxy'] {
+  if (!proxy) return null;
+  const { type, server, country = null, rotate, bypass } = proxy;
+  return { type, server: server ? withoutCredentials(server) : null, country, rotate, bypass };
+}
+
+function withoutCredentials(address: string): string {
+  const { protocol, host } = new URL(address);
+  return `${protocol}//${host}`;
+}

@@ -1,0 +1,198 @@
+import { sql, type Selectable, type SelectQueryBuilder } from 'kysely';
+import type { EndedReason, SessionStatus } from '@berth/contract';
+import type { Tables } from '../store/store.ts';
+import { statesBefore, type LastSeen, type SessionRecord, type SessionSettings } from './session.ts';
+
+interface SessionTable {
+  session_id: string;
+  owner_id: string;
+  key_id: string | null;
+  worker_id: string;
+  status: SessionStatus;
+  ended_reason: EndedReason | null;
+  region: string;
+  name: string | null;
+  metadata: Record<string, string>;
+  settings: SessionSettings;
+  last_seen: LastSeen;
+  timeout_seconds: number;
+  idle_timeout_seconds: number;
+  created_at: Date;
+  started_at: Date | null;
+  last_activity_at: Date;
+  expires_at: Date;
+  ended_at: Date | null;
+}
+interface SessionTables {
+  sessions: SessionTable;
+}
+
+/** The index that keeps a name unique among an owner's live sessions. */
+export const liveNameIndex = 'sessions_live_name';
+
+const toRecord = (row: Selectable<SessionTable>): SessionRecord => ({
+  sessionId: row.session_id,
+  owner: row.owner_id,
+  keyId: row.key_id,
+  workerId: row.worker_id,
+  status: row.status,
+  endedReason: row.ended_reason,
+  region: row.region,
+  name: row.name,
+  metadata: row.metadata,
+  settings: row.settings,
+  lastSeen: row.last_seen,
+  timeoutSeconds: row.timeout_seconds,
+  idleTimeoutSeconds: row.idle_timeout_seconds,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  lastActivityAt: row.last_activity_at,
+  expiresAt: row.expires_at,
+  endedAt: row.ended_at,
+});
+
+const sessions = (tables: Tables) => tables.tables<SessionTables>();
+
+export async function insertSession(tables: Tables, record: SessionRecord): Promise<void> {
+  await sessions(tables)
+    .insertInto('sessions')
+    .values({
+      session_id: record.sessionId,
+      owner_id: record.owner,
+      key_id: record.keyId,
+      worker_id: record.workerId,
+      status: record.status,
+      ended_reason: record.endedReason,
+      region: record.region,
+      name: record.name,
+      metadata: record.metadata,
+      settings: record.settings,
+      last_seen: record.lastSeen,
+      timeout_seconds: record.timeoutSeconds,
+      idle_timeout_seconds: record.idleTimeoutSeconds,
+      created_at: record.createdAt,
+      started_at: record.startedAt,
+      last_activity_at: record.lastActivityAt,
+      expires_at: record.expiresAt,
+      ended_at: record.endedAt,
+    })
+    .execute();
+}
+
+/** Sessions that count against an owner's limit: those that run or start, not those that are being cleared away. */
+export async function countLive(tables: Tables, owner: string): Promise<number> {
+  const row = await sessions(tables)
+    .selectFrom('sessions')
+    .select((select) => select.fn.countAll<number>().as('live'))
+    .where('owner_id', '=', owner)
+    .where('status', 'in', ['starting', 'ready'])
+    .executeTakeFirstOrThrow();
+  return row.live;
+}
+
+export interface Move {
+  to: SessionStatus;
+  startedAt?: Date;
+  ended?: { reason: EndedReason; at: Date };
+  lastSeen?: LastSeen;
+  lastActivityAt?: Date;
+}
+
+/** One compare-and-set by the table of transitions. False: the session was moved by somebody else before. */
+export async function moveSession(tables: Tables, sessionId: string, move: Move): Promise<boolean> {
+  const row = await sessions(tables)
+    .updateTable('sessions')
+    .set({
+      status: move.to,
+      ...(move.startedAt ? { started_at: move.startedAt } : {}),
+      ...(move.ended ? { ended_at: move.ended.at, ended_reason: move.ended.reason } : {}),
+      ...(move.lastSeen ? { last_seen: move.lastSeen } : {}),
+      ...(move.lastActivityAt ? { last_activity_at: move.lastActivityAt } : {}),
+    })
+    .where('session_id', '=', sessionId)
+    .where('status', 'in', statesBefore(move.to))
+    .returning('session_id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export interface Change {
+  name: string | null;
+  metadata: Record<string, string>;
+  timeoutSeconds: number;
+  idleTimeoutSeconds: number;
+  expiresAt: Date;
+}
+
+/** False where the session is over by now. */
+export async function changeSession(tables: Tables, sessionId: string, change: Change): Promise<boolean> {
+  const row = await sessions(tables)
+    .updateTable('sessions')
+    .set({
+      name: change.name,
+      metadata: change.metadata,
+      timeout_seconds: change.timeoutSeconds,
+      idle_timeout_seconds: change.idleTimeoutSeconds,
+      expires_at: change.expiresAt,
+    })
+    .where('session_id', '=', sessionId)
+    .where('status', 'in', ['starting', 'ready'])
+    .returning('session_id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function findSession(tables: Tables, sessionId: string): Promise<SessionRecord | undefined> {
+  const row = await sessions(tables).selectFrom('sessions').selectAll().where('session_id', '=', sessionId).executeTakeFirst();
+  return row && toRecord(row);
+}
+
+export interface ListFilter {
+  owner?: string | undefined;
+  statuses?: SessionStatus[] | undefined;
+  name?: string | undefined;
+  metadata?: Record<string, string>;
+  /** The last row of the page before. */
+  after?: { createdAt: Date; sessionId: string } | undefined;
+  limit: number;
+}
+
+/** Newest first. One row more than `limit` where there is one: the sign that another page follows. */
+export async function listSessions(tables: Tables, filter: ListFilter): Promise<SessionRecord[]> {
+  const query = filtered(sessions(tables).selectFrom('sessions').selectAll(), filter);
+  const rows = await query
+    .orderBy('created_at', 'desc')
+    .orderBy('session_id', 'desc')
+    .limit(filter.limit + 1)
+    .execute();
+  return rows.map(toRecord);
+}
+
+function filtered<O>(query: SelectQueryBuilder<SessionTables, 'sessions', O>, filter: ListFilter): SelectQueryBuilder<SessionTables, 'sessions', O> {
+  const { owner, statuses, name, metadata = {}, after } = filter;
+  let narrowed = query;
+  if (owner !== undefined) narrowed = narrowed.where('owner_id', '=', owner);
+  if (statuses) narrowed = narrowed.where('status', 'in', statuses);
+  if (name !== undefined) narrowed = narrowed.where('name', '=', name);
+  if (Object.keys(metadata).length > 0) narrowed = narrowed.where(sql<boolean>`metadata @> ${JSON.stringify(metadata)}::jsonb`);
+  if (after) narrowed = narrowed.where(sql<boolean>`(created_at, session_id) < (${after.createdAt}, ${after.sessionId})`);
+  return narrowed;
+}
+
+/** Live sessions that these workers held: nobody holds them now. */
+export async function sessionsOf(tables: Tables, workerIds: string[]): Promise<SessionRecord[]> {
+  if (workerIds.length === 0) return [];
+  const rows = await sessions(tables)
+    .selectFrom('sessions')
+    .selectAll()
+    .where('worker_id', 'in', workerIds)
+    .where('status', 'in', ['starting', 'ready', 'ending'])
+    .execute();
+  return rows.map(toRecord);
+}
+
+/** Forgets sessions that ended before `before`, a bounded number in one turn. */
+export async function deleteEnded(tables: Tables, before: Date): Promise<void> {
+  const old = sessions(tables).selectFrom('sessions').select('session_id').where('ended_at', '<', before).limit(1000);
+  await sessions(tables).deleteFrom('sessions').where('session_id', 'in', old).execute();
+}
