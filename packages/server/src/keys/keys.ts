@@ -114,10 +114,11 @@ export class Keys {
   /** The guard of every endpoint with auth `bearer`. Missing is 401; unknown, malformed, revoked and expired are one 403. */
   authenticate = (credentials: Credentials): Principal | Promise<Principal> => {
     const raw = bearerToken(credentials.authorization);
-    if (!isWellFormed(raw)) throw invalidKey();
     const digest = digestOf(raw);
-    const known = this.#known.get(digest.toString('base64'));
-    return known ? this.#admit(known) : this.#lookUp(digest);
+    const known = this.#known.get(digest.toString('latin1'));
+    if (known) return this.#admit(known);
+    if (!isWellFormed(raw)) throw invalidKey();
+    return this.#lookUp(digest);
   };
 
   async #lookUp(digest: Buffer): Promise<Principal> {
@@ -130,7 +131,7 @@ export class Keys {
       expiresAt: found.key.expiresAt,
       touchedMs: found.key.lastUsedAt?.getTime() ?? 0,
     };
-    if (revocations === this.#revocations) this.#known.set(digest.toString('base64'), known);
+    if (revocations === this.#revocations) this.#known.set(digest.toString('latin1'), known);
     return this.#admit(known);
   }
 

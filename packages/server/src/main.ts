@@ -1,0 +1,65 @@
+/** Reads the configuration, builds the app, listens, and stops on a signal. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildApp, type App } from './app.ts';
+import { readConfig, type Config } from './config.ts';
+import { systemClock } from './lib/clock.ts';
+import { createLog } from './lib/log.ts';
+import { readOrMakeSecret } from './lib/secret-file.ts';
+import { createProcessRuntime } from './runtime/process.ts';
+import { openStore, type Store } from './store/store.ts';
+import { welcome } from './welcome.ts';
+
+const newAdminKey = (): string => `brt_admin_${randomBytes(32).toString('hex')}`;
+
+async function serve(config: Config, parts: { store?: Store; app?: App }): Promise<void> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
+  const { dataDir, databaseUrl } = config;
+  const log = createLog(config.logLevel);
+  const admin = config.adminKey ? { secret: config.adminKey, made: false } : readOrMakeSecret(join(dataDir, 'admin-key'), newAdminKey);
+  const store = (parts.store = await openStore({ databaseUrl, dataDir, log }));
+  const runtime = (worker: { workerId: string }) => createProcessRuntime({ dataDir, chromiumPath: config.chromium, log, ...worker });
+  const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime }));
+  const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });
+  const address = await app.listen();
+  for (const line of [
+    ...welcome({ address: config.publicUrl ?? address, api, admin, warnings: app.fleet.deps.runtime.warnings }),
+    `Berth is ready: ${address}`,
+  ])
+    process.stdout.write(`${line}\n`);
+}
+
+/** npm passes on a signal that the terminal has sent us already, so only one that comes later than this is a person's second. */
+const echoMs = 1000;
+
+/** Resolves at the first signal to stop. A second one ends the process at once: what is left is cleared away by the next start. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let firstMs: number | null = null;
+    const onSignal = (): void => {
+      firstMs ??= performance.now();
+      if (performance.now() - firstMs > echoMs) process.exit(1);
+      resolve();
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
+  });
+}
+
+async function main(): Promise<number> {
+  const parts: { store?: Store; app?: App } = {};
+  const stopped = stopSignal();
+  try {
+    await Promise.race([serve(readConfig(), parts), stopped]);
+    await stopped;
+    return 0;
+  } catch (error) {
+    process.stderr.write(`Berth cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  } finally {
+    await parts.app?.stop();
+    await parts.store?.close();
+  }
+}
+
+process.exit(await main());
