@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+
+interface Answer {
+  id?: number;
+  result?: Record<string, unknown>;
+  error?: { message: string };
+}
+
+/** A bare DevTools client on one page: no library between the clock and the wire. */
+export class DevTools {
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, { resolve: (result: Record<string, unknown>) => void; reject: (error: Error) => void }>();
+  #lastId = 0;
+  #sessionId: string | undefined;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString()) as Answer));
+    socket.on('close', (code) => this.#fail(new Error(`the DevTools socket closed with ${code}`)));
+  }
+
+  /** Connects, and attaches to the first page. */
+  static async connect(url: string, headers: Record<string, string> = {}): Promise<DevTools> {
+    const socket = new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
+    await once(socket, 'open');
+    const client = new DevTools(socket);
+    const { targetInfos } = (await client.send('Target.getTargets')) as { targetInfos: { type: string; targetId: string }[] };
+    const page = targetInfos.find(({ type }) => type === 'page');
+    if (!page) throw new Error('the browser has no page');
+    const attached = await client.send('Target.attachToTarget', { targetId: page.targetId, flatten: true });
+    client.#sessionId = attached.sessionId as string;
+    return client;
+  }
+
+  send(method: string, params: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#socket.send(JSON.stringify({ id, method, params, ...(this.#sessionId ? { sessionId: this.#sessionId } : {}) }));
+    });
+  }
+
+  evaluate(expression: string): Promise<Record<string, unknown>> {
+    return this.send('Runtime.evaluate', { expression, returnByValue: true });
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#socket, 'close');
+    this.#socket.close();
+    await closed;
+  }
+
+  #take({ id, result, error }: Answer): void {
+    const caller = id === undefined ? undefined : this.#waiting.get(id);
+    if (!caller || id === undefined) return;
+    this.#waiting.delete(id);
+    if (error) caller.reject(new Error(error.message));
+    else caller.resolve(result ?? {});
+  }
+
+  #fail(error: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}

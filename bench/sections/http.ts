@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import autocannon from 'autocannon';
+import { Berth } from '../berth.ts';
+import type { Bench } from '../context.ts';
+import type { Section } from '../figures.ts';
+import { calm } from '../proc.ts';
+import type { Stage } from '../stage.ts';
+
+const roundsDefault = 3;
+const connections = 32;
+const secondsEach = 5;
+/** Of the size of a session, where there is no session to copy. */
+const sampleBody = JSON.stringify({ object: 'session', filler: 'x'.repeat(1200) });
+
+interface Line {
+  name: string;
+  url: string;
+  headers: Record<string, string>;
+  rates: number[];
+  p99: number[];
+  failed: number;
+}
+
+async function startBare(stage: Stage, body: string): Promise<string> {
+  const child = stage.start(process.execPath, [join(import.meta.dirname, '../bare-server.ts')], { env: { BODY: body }, stdio: ['ignore', 'pipe', 'inherit'] });
+  if (!child.stdout) throw new Error('the bare server was started without a pipe for its output');
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  stage.onEnd(() => stage.stop(child, { graceMs: 2000 }));
+  return line.toString().trim();
+}
+
+async function shoot(line: Line, seconds: number): Promise<void> {
+  const { requests, latency, errors, timeouts, non2xx } = await autocannon({ url: line.url, headers: line.headers, connections, duration: seconds });
+  line.rates.push(requests.average);
+  line.p99.push(latency.p99);
+  line.failed += errors + timeouts + non2xx;
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** An authenticated read of a session beside a bare node:http server that sends the same bytes, both in processes of their own. */
+export async function http(bench: Bench): Promise<Section> {
+  const lines: Line[] = [];
+  let body = sampleBody;
+  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 1, allow: bench.site.address }) : null;
+  if (berth) {
+    const { session_id } = await berth.create();
+    body = JSON.stringify(await berth.read(session_id));
+    lines.push({ name: 'berth', url: `${berth.url}/v1/session/${session_id}`, headers: berth.authorization, rates: [], p99: [], failed: 0 });
+  }
+  lines.unshift({ name: 'bare', url: await startBare(bench.stage, body), headers: {}, rates: [], p99: [], failed: 0 });
+  for (const line of lines) await shoot({ ...line, rates: [], p99: [] }, 1);
+  const rounds = bench.runs ?? roundsDefault;
+  for (let round = 1; round <= rounds; round += 1) {
+    bench.say(`round ${round} of ${rounds}`);
+    for (const line of lines) {
+      await calm();
+      await shoot(line, secondsEach);
+    }
+  }
+  await berth?.stop();
+  const [bare, served] = lines;
+  return {
+    name: `http: GET /v1/session/{id}, ${connections} connections`,
+    columns: ['', 'requests/s', 'p99 ms', 'failed', '× bare'],
+    rows: lines.map((line) => [line.name, Math.round(mean(line.rates)), Math.max(...line.p99), line.failed, mean(line.rates) / mean(bare?.rates ?? [])]),
+    checks:
+      bare && served
+        ? [
+            { what: "requests a second, of the bare server's", measured: mean(served.rates) / mean(bare.rates), target: 0.25, rule: 'at least', unit: '×' },
+            { what: 'p99, the worst round', measured: Math.max(...served.p99), target: 10, rule: 'at most', unit: 'ms' },
+            { what: 'failed requests', measured: served.failed, target: 0, rule: 'at most', unit: '' },
+          ]
+        : [],
+    notes: ['the client runs on the same processors as the servers'],
+  };
+}

@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Stage } from './stage.ts';
+
+const rows = Array.from({ length: 40 }, (_, i) => `<tr><td>${i}</td><td>row ${i}</td><td>${(i * 37) % 101}</td></tr>`).join('');
+const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bench</title><link rel="stylesheet" href="/style.css"></head>
+<body><h1>A small page</h1><table>${rows}</table><script src="/script.js"></script></body></html>`;
+
+const files: Record<string, [type: string, text: string]> = {
+  '/': ['text/html; charset=utf-8', page],
+  '/style.css': ['text/css; charset=utf-8', 'body { font-family: sans-serif } td { border: 1px solid #ccc; padding: 2px }'],
+  '/script.js': ['text/javascript; charset=utf-8', 'document.body.dataset.ready = String(document.querySelectorAll("tr").length);'],
+};
+
+export interface Site {
+  url: string;
+  /** `host:port`, as the service's list of allowed addresses wants it. */
+  address: string;
+}
+
+/** A page with a stylesheet and a script, served from this process. */
+export async function serveSite(stage: Stage): Promise<Site> {
+  const server = createServer((request, response) => {
+    const [type, text] = files[request.url ?? ''] ?? ['text/plain', ''];
+    response.writeHead(text ? 200 : 404, { 'content-type': type, 'cache-control': 'no-store' }).end(text);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stage.onEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url: `http://${address}/`, address };
+}

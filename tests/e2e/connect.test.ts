@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import {
+  connectSession,
+  createSession,
+  endSession,
+  getSession,
+  listAllSessions,
+  revokeKey,
+  createKey,
+  type ConnectInfo,
+  type SessionResponse,
+} from '@berth/contract';
+import { chromium, type Browser } from 'playwright-core';
+import puppeteer from 'puppeteer-core';
+import { WebSocket } from 'ws';
+import { Client } from '../harness.ts';
+import { Service, eventually } from './service.ts';
+import { startSite, type Site } from './site.ts';
+
+describe('DevTools clients', () => {
+  let site: Site;
+  let service: Service;
+  let client: Client;
+  before(async () => {
+    site = await startSite();
+    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_POOL_TARGET: '1' } });
+    client = service.client;
+  });
+  after(async () => {
+    await service.close();
+    await site.close();
+  });
+
+  const open = async (body: object = {}): Promise<{ session: SessionResponse; info: ConnectInfo }> => {
+    const session = (await client.call(createSession, { body })).body;
+    return { session, info: (await client.call(connectSession, { params: { session_id: session.session_id } })).body };
+  };
+  const end = (session: SessionResponse) => client.call(endSession, { params: { session_id: session.session_id } });
+  const read = async (session: SessionResponse) => (await client.call(getSession, { params: { session_id: session.session_id } })).body;
+
+  it('runs a whole Playwright script: navigate, click, type, screenshot, download, a new context, close', async () => {
+    const { session, info } = await open();
+    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const page = browser.contexts()[0]?.pages()[0];
+    assert.ok(page);
+    await page.goto(`${site.url}/form`);
+    await page.getByLabel('Name').fill('Berth');
+    await page.locator('#greet').click();
+    assert.equal(await page.title(), 'Hello Berth');
+    assert.ok((await page.screenshot()).length > 1000);
+
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#file').click()]);
+    assert.equal(download.suggestedFilename(), 'data.bin');
+    const file = await eventually('the download is in the folder of the machine', () => findDownload(service.dataDir));
+    assert.equal(file, 100_000);
+
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.goto(`${site.url}/second`);
+    assert.equal(await other.title(), 'Second');
+    await context.close();
+    await browser.close();
+    await eventually('the client has left', async () => (await read(session)).connections.cdp === 0);
+    assert.equal((await read(session)).status, 'ready');
+    await end(session);
+  });
+
+  it('runs a whole Puppeteer script: navigate, click, type, screenshot, a new context, close', async () => {
+    const { session, info } = await open();
+    const browser = await puppeteer.connect({ browserWSEndpoint: info.cdp_url, defaultViewport: null });
+    const [page] = await browser.pages();
+    assert.ok(page);
+    await page.goto(`${site.url}/form`);
+    await page.type('#name', 'Berth');
+    await page.click('#greet');
+    assert.equal(await page.title(), 'Hello Berth');
+    assert.ok((await page.screenshot()).length > 1000);
+    const context = await browser.createBrowserContext();
+    const other = await context.newPage();
+    await other.goto(`${site.url}/second`);
+    assert.equal(await other.title(), 'Second');
+    await context.close();
+    await browser.disconnect();
+    await end(session);
+  });
+
+  it('are let in by the API key in a header, at the address without a secret, and by HTTP discovery', async () => {
+    const { session, info } = await open();
+    const headers = { authorization: `Bearer ${service.key}` };
+    for (const address of [session.cdp_url, info.cdp_http_url]) {
+      const browser = await chromium.connectOverCDP(address, { headers });
+      assert.equal(browser.contexts()[0]?.pages().length, 1);
+      await browser.close();
+    }
+    await end(session);
+  });
+
+  it('share a session without seeing what the others attach to', async () => {
+    const { session, info } = await open();
+    const browsers: Browser[] = await Promise.all([1, 2, 3].map(() => chromium.connectOverCDP(info.cdp_url)));
+    const pages = await Promise.all(
+      browsers.map(async (browser, index) => {
+        const page = await browser.contexts()[0]?.newPage();
+        await page?.goto(`${site.url}/second?${index}`);
+        return page;
+      }),
+    );
+    for (const [index, page] of pages.entries()) assert.equal(page?.url(), `${site.url}/second?${index}`);
+    assert.equal((await read(session)).connections.cdp, 3);
+    await browsers[0]?.close();
+    assert.equal(await pages[1]?.title(), 'Second');
+    await Promise.all(browsers.slice(1).map((browser) => browser.close()));
+    await end(session);
+  });
+
+  it('find the state of the session again when they come back', async () => {
+    const { session, info } = await open();
+    const first = await chromium.connectOverCDP(info.cdp_url);
+    await first.contexts()[0]?.pages()[0]?.goto(`${site.url}/second`);
+    await first.close();
+    const second = await chromium.connectOverCDP(info.cdp_url);
+    assert.equal(await second.contexts()[0]?.pages()[0]?.title(), 'Second');
+    await second.close();
+    await end(session);
+  });
+
+  it('end a session that is not kept alive when the last of them leaves', async () => {
+    const { session, info } = await open({ keep_alive: false });
+    const browser = await chromium.connectOverCDP(info.cdp_url);
+    await browser.close();
+    const ended = await eventually('the session is over', async () => {
+      const seen = await read(session);
+      return seen.status === 'ended' && seen;
+    });
+    assert.equal(ended.ended_reason, 'cdp_closed');
+  });
+
+  it('are told by code and reason when the session is ended under them', async () => {
+    const { session, info } = await open();
+    const socket = new WebSocket(info.cdp_url);
+    await new Promise((resolve) => socket.once('open', resolve));
+    const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+      socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })),
+    );
+    await end(session);
+    assert.deepEqual(await closed, { code: 4000, reason: 'session_ended' });
+  });
+
+  it('are told by code and reason when their browser is killed', async () => {
+    const { session, info } = await open();
+    const socket = new WebSocket(info.cdp_url);
+    await new Promise((resolve) => socket.once('open', resolve));
+    const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+      socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })),
+    );
+    const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find((each) => each.session_id === session.session_id);
+    assert.ok(admin?.pid);
+    process.kill(admin.pid, 'SIGKILL');
+    assert.deepEqual(await closed, { code: 4008, reason: 'browser_crashed' });
+    const seen = await eventually('the session has failed', async () => {
+      const body = await read(session);
+      return body.status === 'failed' && body;
+    });
+    assert.ok(seen.ended_reason === 'browser_crashed' || seen.ended_reason === 'vm_lost', String(seen.ended_reason));
+  });
+
+  it('are cut off within a second when their key is revoked', async () => {
+    const { body: made } = await client.call(createKey, { body: { owner: 'local', name: 'to be revoked' } });
+    const owner = new Client(service.url, made.key ?? '');
+    const session = (await owner.call(createSession, { body: {} })).body;
+    const info = (await owner.call(connectSession, { params: { session_id: session.session_id } })).body;
+    const socket = new WebSocket(info.cdp_url);
+    await new Promise((resolve) => socket.once('open', resolve));
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+    const since = performance.now();
+    await client.call(revokeKey, { params: { key_id: made.key_id } });
+    await owner.refuse(getSession, 'invalid_api_key', { params: { session_id: session.session_id } });
+    assert.equal(await closed, 4003);
+    assert.ok(performance.now() - since < 1500);
+    await assert.rejects(chromium.connectOverCDP(info.cdp_url), /403/);
+    await end(session);
+  });
+
+  it('cannot read files of the host or leave the rules of the session', async () => {
+    const { session, info } = await open();
+    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const page = browser.contexts()[0]?.pages()[0];
+    assert.ok(page);
+    await assert.rejects(page.goto('file:///etc/passwd'));
+    await assert.rejects(page.goto('chrome://version'));
+    assert.equal((await page.goto(`${service.url}/health`))?.status(), 403);
+    await assert.rejects(browser.newContext({ proxy: { server: 'http://127.0.0.1:1' } }));
+    await browser.close();
+    await end(session);
+  });
+});
+
+/** The size of the one finished download in a data folder. */
+function findDownload(dataDir: string): number | undefined {
+  const files = readdirSync(join(dataDir, 'machines'), { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.parentPath.includes('downloads'),
+  );
+  const sizes = files.map((file) => statSync(join(file.parentPath, file.name)).size);
+  return sizes.find((size) => size === 100_000);
+}

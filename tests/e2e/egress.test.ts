@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connectSession, createSession, endSession, getSession, navigate, rotateIp } from '@berth/contract';
+import { chromium, type Page } from 'playwright-core';
+import { Server as Proxy } from 'proxy-chain';
+import type { Client } from '../harness.ts';
+import { Service } from './service.ts';
+import { startSite, type Site } from './site.ts';
+
+/** A real proxy that wants credentials and counts what goes through it. */
+class CountedProxy {
+  readonly seen: string[] = [];
+  readonly #server: Proxy;
+
+  constructor() {
+    this.#server = new Proxy({
+      port: 0,
+      host: '127.0.0.1',
+      prepareRequestFunction: ({ username, password, hostname, port }) => {
+        const allowed = username === 'user' && password === 'secret';
+        if (allowed) this.seen.push(`${hostname}:${port}`);
+        return { requestAuthentication: !allowed };
+      },
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#server.listen();
+  }
+
+  get host(): string {
+    return `127.0.0.1:${this.#server.port}`;
+  }
+
+  get address(): string {
+    return `http://user:secret@${this.host}`;
+  }
+
+  close(): Promise<void> {
+    return this.#server.close(true);
+  }
+}
+
+describe('the way out of a session', () => {
+  let site: Site;
+  let canary: Site;
+  let service: Service;
+  let client: Client;
+  const proxies = [new CountedProxy(), new CountedProxy()] as const;
+  before(async () => {
+    [site, canary] = await Promise.all([startSite(), startSite()]);
+    await Promise.all(proxies.map((proxy) => proxy.start()));
+    // The canary is a neighbour that nobody has allowed.
+    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: [site.host, ...proxies.map((proxy) => proxy.host)].join(',') } });
+    client = service.client;
+  });
+  after(async () => {
+    await service.close();
+    await Promise.all([site.close(), canary.close(), ...proxies.map((proxy) => proxy.close())]);
+  });
+
+  const create = async (body: object) => (await client.call(createSession, { body })).body.session_id;
+  const go = (session_id: string, url: string) => client.call(navigate, { params: { session_id }, body: { url, timeout_ms: 10_000 } });
+  const end = (session_id: string) => client.call(endSession, { params: { session_id } });
+
+  it('is changed by rotate-ip from one real proxy to the other', async () => {
+    const session_id = await create({ proxy: { type: 'rotating', servers: proxies.map((proxy) => proxy.address) } });
+    await go(session_id, `${site.url}/second`);
+    const first = proxies.find((proxy) => proxy.seen.length > 0);
+    const second = proxies.find((proxy) => proxy !== first);
+    assert.ok(first && second);
+    assert.equal(second.seen.length, 0);
+    const { body } = await client.call(rotateIp, { params: { session_id } });
+    assert.equal(body.rotated, true, body.note);
+    const before = first.seen.length;
+    await go(session_id, `${site.url}/second?again`);
+    assert.ok(second.seen.length > 0);
+    assert.equal(first.seen.length, before);
+    const seen = (await client.call(getSession, { params: { session_id } })).body;
+    assert.equal(seen.egress.rotations, 1);
+    assert.ok(seen.egress.rotated_at);
+    assert.ok(!JSON.stringify(seen).includes('secret'));
+    await end(session_id);
+  });
+
+  it('stays as it is where there is nothing to rotate to, and says so', async () => {
+    const session_id = await create({});
+    const { body } = await client.call(rotateIp, { params: { session_id } });
+    assert.equal(body.rotated, false);
+    assert.ok(body.note.length > 0);
+    await end(session_id);
+  });
+
+  it('is the proxy that was asked for, with its credentials, and closed when that is down', async () => {
+    const external = (server: string, password: string) => ({ proxy: { type: 'external', server, username: 'user', password } });
+    const good = await create(external(`http://${proxies[0].host}`, 'secret'));
+    const before = proxies[0].seen.length;
+    assert.equal((await go(good, `${site.url}/second`)).body.status_code, 200);
+    assert.ok(proxies[0].seen.length > before);
+    await end(good);
+
+    const hits = site.hits.length;
+    for (const body of [external(`http://${proxies[0].host}`, 'wrong'), external('http://127.0.0.1:9', 'secret')]) {
+      const session_id = await create(body);
+      const { details } = await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: `${site.url}/direct` } });
+      assert.ok(['proxy_error', 'blocked_by_policy'].includes(String(details['reason'])), JSON.stringify(details));
+      await end(session_id);
+    }
+    assert.equal(site.hits.length, hits, 'a request went around the proxy');
+  });
+
+  it('reaches the allowed domains alone, for sub-resources too', async () => {
+    const session_id = await create({ allowed_domains: ['example.com'] });
+    const { details } = await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url } });
+    assert.equal(details['reason'], 'blocked_by_policy');
+    await end(session_id);
+  });
+
+  it('leads no page to a neighbour on the host: not by fetch, image, frame, beacon, worker, event stream or socket', async () => {
+    const session_id = await create({});
+    const { body: info } = await client.call(connectSession, { params: { session_id } });
+    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const page = browser.contexts()[0]?.pages()[0];
+    assert.ok(page);
+    await page.goto(`${site.url}/second`);
+    const targets = [
+      canary.url,
+      canary.url.replace('127.0.0.1', 'localhost'),
+      canary.url.replace('127.0.0.1', '2130706433'),
+      canary.url.replace('127.0.0.1', '0'),
+      canary.url.replace('127.0.0.1', '[::ffff:7f00:1]'),
+    ];
+    for (const target of targets) await tryEverything(page, target);
+    assert.deepEqual(canary.hits, []);
+    assert.equal((await page.goto(`${site.url}/to?url=${encodeURIComponent(canary.url)}`))?.status(), 403);
+    assert.deepEqual(canary.hits, []);
+    await browser.close();
+    await end(session_id);
+  });
+
+  it('shows no address of the host by WebRTC', async () => {
+    const session_id = await create({});
+    const { body: info } = await client.call(connectSession, { params: { session_id } });
+    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const page = browser.contexts()[0]?.pages()[0];
+    assert.ok(page);
+    await page.goto(`${site.url}/second`);
+    const candidates = await page.evaluate<string[]>(gatherCandidates);
+    for (const candidate of candidates) assert.doesNotMatch(candidate, /(^| )(127\.|10\.|192\.168\.|172\.)/);
+    await browser.close();
+    await end(session_id);
+  });
+
+  it('believes itself online, and keeps what one session leaves from the next', async () => {
+    const first = await create({});
+    await go(first, `${site.url}/cookie`);
+    const again = await go(first, `${site.url}/cookie`);
+    assert.equal(again.body.status_code, 200);
+    const second = await create({});
+    const { body: info } = await client.call(connectSession, { params: { session_id: second } });
+    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const page = browser.contexts()[0]?.pages()[0];
+    assert.ok(page);
+    await page.goto(`${site.url}/cookie`);
+    assert.equal(await page.evaluate('document.body.textContent'), 'none');
+    assert.equal(await page.evaluate('navigator.onLine'), true);
+    await browser.close();
+    await Promise.all([end(first), end(second)]);
+  });
+});
+
+/** Asks for an address in every way that a page has, and waits until each has failed or is done. */
+async function tryEverything(page: Page, target: string): Promise<void> {
+  await page.evaluate(`(${everyWay})(${JSON.stringify(target)})`);
+}
+
+// Scripts for pages are text: what runs in a page has other globals than what runs here.
+const everyWay = `async (address) => {
+  const settled = (source, events) => new Promise((resolve) => events.forEach((event) => source.addEventListener(event, resolve)));
+  const added = (name) => {
+    const element = Object.assign(document.createElement(name), { src: address });
+    document.body.append(element);
+    return settled(element, ['load', 'error']);
+  };
+  const socket = new WebSocket(address.replace('http', 'ws'));
+  const events = new EventSource(address);
+  const source = "fetch(" + JSON.stringify(address) + ", { mode: 'no-cors' }).then(() => postMessage(1), () => postMessage(0))";
+  const worker = new Worker(URL.createObjectURL(new Blob([source])));
+  navigator.sendBeacon(address + '/beacon');
+  await Promise.all([
+    fetch(address, { mode: 'no-cors' }).catch(() => undefined),
+    added('img'),
+    added('iframe'),
+    added('script'),
+    settled(socket, ['error', 'open', 'close']),
+    settled(events, ['error', 'open']),
+    settled(worker, ['message']),
+  ]);
+  events.close();
+  worker.terminate();
+}`;
+
+const gatherCandidates = `(async () => {
+  const connection = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:3478' }] });
+  const found = [];
+  connection.addEventListener('icecandidate', (event) => event.candidate && found.push(event.candidate.candidate));
+  connection.createDataChannel('probe');
+  await connection.setLocalDescription(await connection.createOffer());
+  await new Promise((resolve) => {
+    connection.addEventListener('icegatheringstatechange', () => connection.iceGatheringState === 'complete' && resolve());
+    setTimeout(resolve, 1500);
+  });
+  connection.close();
+  return found;
+})()`;

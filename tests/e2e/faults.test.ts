@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { createKey, createSession, endSession, getSession, health, listAllSessions, listKeys, navigate } from '@berth/contract';
+import { Service, eventually, stopAll } from './service.ts';
+import { startSite, type Site } from './site.ts';
+
+describe('the service under faults', () => {
+  let site: Site;
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-faults-'));
+  const environment = () => ({ BERTH_EGRESS_ALLOW: site.host, BERTH_POOL_TARGET: '1' });
+  before(async () => {
+    site = await startSite();
+  });
+  after(async () => {
+    await site.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  afterEach(() => stopAll());
+
+  it('tells its keys once, keeps them closed to others, and prints one line when it is ready', async () => {
+    const service = await Service.start({ environment: environment(), dataDir });
+    assert.match(service.output, /brt_live_[0-9A-Za-z]{49}/);
+    assert.match(service.output, /\/docs/);
+    assert.equal(service.output.match(/^Berth is ready: http:\/\/127\.0\.0\.1:\d+$/gm)?.length, 1);
+    for (const name of ['api-key', 'admin-key', 'token-key']) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600);
+    const raw = service.key;
+    assert.equal(await service.stop(), 0);
+    assert.ok(!service.errors.includes(raw), 'a key is in the log');
+
+    const again = await Service.start({ environment: environment(), dataDir });
+    assert.ok(!again.output.includes(raw), 'a key was shown a second time');
+    assert.equal(again.key, raw);
+    assert.equal((await again.client.call(createSession, { body: {} })).status, 201);
+    assert.equal(await again.stop('SIGINT'), 0);
+    assert.deepEqual(leftovers(dataDir), []);
+  });
+
+  it('refuses to run twice on one data folder, and the first goes on', async () => {
+    const service = await Service.start({ environment: environment(), dataDir });
+    await assert.rejects(Service.start({ environment: environment(), dataDir }), /another Berth is running/);
+    assert.equal((await service.client.call(health)).status, 200);
+    await service.stop();
+  });
+
+  it('loses no key and leaves no machine when it is killed with live sessions', async () => {
+    const service = await Service.start({ environment: environment(), dataDir });
+    const { client } = service;
+    const sessions = await Promise.all([1, 2].map(async () => (await client.call(createSession, { body: {} })).body));
+    const starting = (await client.call(createSession, { body: {}, query: { wait: 'false' } })).body;
+    const pids = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.map((each) => each.pid ?? 0);
+    assert.equal(pids.length >= 2, true);
+    const { body: made } = await client.call(createKey, { body: { owner: 'acme' } });
+    process.kill(service.pid, 'SIGKILL');
+    await eventually('no process of the machines is left', () => pids.every((pid) => pid === 0 || !isAlive(pid)), 2000);
+
+    const since = performance.now();
+    const again = await Service.start({ environment: environment(), dataDir });
+    assert.equal((await again.client.call(health)).status, 200);
+    assert.ok(performance.now() - since < 5000, 'it took more than 5 s to be well again');
+    for (const { session_id } of [...sessions, starting]) {
+      const seen = await eventually('the session is told to be over', async () => {
+        const { body } = await again.client.call(getSession, { params: { session_id } });
+        return ['ended', 'failed'].includes(body.status) && body;
+      });
+      assert.equal(seen.ended_reason, 'worker_lost');
+    }
+    assert.ok((await again.client.call(listKeys)).body.some((key) => key.key_id === made.key_id));
+    await eventually('the machines of before are cleared away', () => leftovers(dataDir).length <= 1, 10_000);
+    assert.equal(await again.stop(), 0);
+    assert.deepEqual(leftovers(dataDir), []);
+  });
+
+  it('answers a call on a browser that is killed under it within a second', async () => {
+    const service = await Service.start({ environment: environment(), dataDir });
+    const { client } = service;
+    const { session_id } = (await client.call(createSession, { body: {} })).body;
+    const [admin] = (await client.call(listAllSessions, { query: { status: 'ready' } })).body;
+    const call = client.refuse(navigate, 'session_lost', { params: { session_id }, body: { url: `${site.url}/hang` } });
+    await eventually('the page is asked for', () => site.hits.includes('/hang'));
+    const since = performance.now();
+    process.kill(admin?.pid ?? 0, 'SIGKILL');
+    await call;
+    assert.ok(performance.now() - since < 1000);
+    await service.stop();
+  });
+
+  it('ends a frozen machine when it is asked to', async () => {
+    const service = await Service.start({ environment: environment(), dataDir });
+    const { client } = service;
+    const { session_id } = (await client.call(createSession, { body: {} })).body;
+    const [admin] = (await client.call(listAllSessions, { query: { status: 'ready' } })).body;
+    const pid = admin?.pid ?? 0;
+    for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGSTOP');
+    await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url, timeout_ms: 1000 } }).catch(() => undefined);
+    assert.equal((await client.call(endSession, { params: { session_id } })).status, 204);
+    await eventually('the machine is gone', () => !isAlive(pid), 2000);
+    await service.stop();
+  });
+
+  it('says first that it drains, lets the call under way finish, and leaves nothing when it is asked to stop', async () => {
+    const service = await Service.start({ environment: environment(), dataDir });
+    const { client } = service;
+    const { session_id } = (await client.call(createSession, { body: {} })).body;
+    const call = client.send(navigate, { params: { session_id }, body: { url: `${site.url}/hang`, timeout_ms: 2000 } });
+    await eventually('the page is asked for', () => site.hits.filter((path) => path === '/hang').length >= 2);
+    const stopped = service.stop();
+    const report = await eventually('/health tells it', async () => {
+      const reply = await client.call(health);
+      return reply.status === 503 && reply.body;
+    });
+    assert.equal(report.checks['drain']?.status, 'degraded');
+    const { reply } = await client.refuse(createSession, 'draining', { body: {} });
+    assert.ok(Number(reply.headers.get('retry-after')) > 0);
+    assert.equal((await call).status, 502);
+    assert.equal(await stopped, 0);
+    assert.deepEqual(leftovers(dataDir), []);
+  });
+
+  it('is started by the command of the README', async () => {
+    const child = spawn('npm', ['start'], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: { ...process.env, BERTH_PORT: '0', BERTH_DATA_DIR: dataDir, BERTH_POOL_TARGET: '0', BERTH_TEST_DATABASE_URL: '' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    await eventually('it is ready', () => /^Berth is ready: /m.test(output), 30_000);
+    child.kill('SIGTERM');
+    await exited;
+    assert.deepEqual(leftovers(dataDir), []);
+  });
+});
+
+const leftovers = (dataDir: string): string[] => readdirSync(join(dataDir, 'machines'));
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  return [...children, ...children.flatMap(childrenOf)];
+}

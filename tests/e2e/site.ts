@@ -1,0 +1,89 @@
+/** A small web site on loopback for browsers to visit. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+export interface Site {
+  /** `http://127.0.0.1:PORT` */
+  url: string;
+  /** `127.0.0.1:PORT`, for BERTH_EGRESS_ALLOW. */
+  host: string;
+  /** Paths asked for, in order. */
+  hits: string[];
+  close(): Promise<void>;
+}
+
+const page = (title: string, body: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body>${body}</body></html>`;
+
+const pages: Record<string, string> = {
+  '/': page('Home', '<h1>Welcome</h1><a id="second" href="/second">Second</a> <a id="popup" href="/second" target="_blank">New tab</a>'),
+  '/second': page('Second', '<p>The second page.</p>'),
+  '/form': page(
+    'Form',
+    `<input id="name" aria-label="Name"><button id="greet" onclick="document.title = 'Hello ' + document.getElementById('name').value">Greet</button>
+     <a id="file" href="/file" download>Download</a>`,
+  ),
+  '/dialogs': page(
+    'Dialogs',
+    `<script>alert('one'); if (confirm('two')) document.title = 'confirmed'; addEventListener('beforeunload', (event) => event.preventDefault());</script>`,
+  ),
+  '/fetches': page('Fetches', `<script>fetch('/second').then((answer) => { document.title = 'fetched ' + answer.status; })</script>`),
+  '/image': page('Image', '<img id="image" src="/pixel.png">'),
+  '/popups': page('Popups', `<script>for (let n = 0; n < 30; n += 1) window.open('/second?' + n);</script>`),
+};
+
+const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? '/', 'http://site');
+  const html = pages[url.pathname];
+  const status = /^\/status\/(\d{3})$/.exec(url.pathname)?.[1];
+  if (html !== undefined) response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
+  else if (status) response.writeHead(Number(status), { 'content-type': 'text/html' }).end(page(`Status ${status}`, status));
+  else if (url.pathname === '/redirect') response.writeHead(302, { location: '/second' }).end();
+  else if (url.pathname === '/loop') response.writeHead(302, { location: '/loop' }).end();
+  else if (url.pathname === '/to') response.writeHead(302, { location: url.searchParams.get('url') ?? '/' }).end();
+  else if (url.pathname === '/file')
+    response
+      .writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment; filename="data.bin"' })
+      .end(Buffer.alloc(100_000, 1));
+  else if (url.pathname === '/pixel.png') response.setHeader('content-type', 'image/png').end(pixel);
+  else if (url.pathname === '/cookie')
+    response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'seen=yes; Path=/' }).end(page('Cookie', request.headers.cookie ?? 'none'));
+  else if (url.pathname === '/headers') response.setHeader('content-type', 'application/json').end(JSON.stringify(request.headers));
+  else if (url.pathname === '/hang') return;
+  else if (url.pathname === '/endless') endless(response);
+  else if (url.pathname === '/reset') request.socket.destroy();
+  else response.writeHead(404, { 'content-type': 'text/html' }).end(page('Not found', 'nothing here'));
+}
+
+/** A page that keeps coming until the other side has had enough. */
+function endless(response: ServerResponse): void {
+  const chunk = `<p>${'more '.repeat(2000)}</p>`;
+  const more = (): void => {
+    while (response.writable && response.write(chunk));
+  };
+  response.on('drain', more).setHeader('content-type', 'text/html');
+  more();
+}
+
+export async function startSite(): Promise<Site> {
+  const hits: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    hits.push(request.url ?? '');
+    answer(request, response);
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  return { url: `http://${host}`, host, hits, close };
+}
