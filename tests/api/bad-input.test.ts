@@ -1,0 +1,285 @@
+/** Every field of every body, wrong in every way that its schema knows; and bodies that are none. */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { createSession, getSession, listAllSessions, listSessions, navigate, openTab, type Endpoint } from '@berth/contract';
+import { bodySchemaOf, goodRequest, nameOf, withBody, wrongValues } from '../contract-table.ts';
+import { adminKey, pathOf, startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+let sessionId = '';
+
+before(async () => {
+  served = await startApp();
+  sessionId = (await served.create()).session_id;
+});
+after(() => served.close());
+
+const faultsOf = (endpoint: Endpoint, body: unknown) =>
+  served.faults(endpoint, { params: goodRequest(endpoint, { session_id: sessionId }).params, rawBody: JSON.stringify(body) });
+const sendRaw = (endpoint: Endpoint, rawBody: string, headers: Record<string, string> = {}) =>
+  served.call(endpoint, { params: goodRequest(endpoint, { session_id: sessionId }).params, rawBody, headers });
+
+for (const endpoint of withBody) {
+  const schema = bodySchemaOf(endpoint);
+  const good = goodRequest(endpoint, { session_id: 'any' }).body ?? {};
+  const fields = Object.entries(schema.properties ?? {});
+
+  describe(`the body of ${nameOf(endpoint)}`, () => {
+    for (const [field, wanted] of fields)
+      it(`may not have as \`${field}\` what is of another type or out of bounds`, async () => {
+        const wrong = wrongValues(wanted);
+        assert.ok(wrong.length >= 4, 'the schema gives little to try');
+        for (const { value, types, why } of wrong) {
+          const faults = await faultsOf(endpoint, { ...good, [field]: value });
+          const here = faults.filter(({ loc }) => loc[0] === 'body' && loc[1] === field);
+          assert.ok(here.length > 0, `${why}: no fault names the field: ${JSON.stringify(faults)}`);
+          const nested = here.some(({ loc }) => loc.length > 2);
+          assert.ok(
+            nested || here.some(({ type }) => types.includes(type)),
+            `${why}: told as ${here.map(({ type }) => type).join(', ')}, not ${types.join(' or ')}`,
+          );
+        }
+      });
+
+    it('tells all of its faults in one answer', async () => {
+      const all = Object.fromEntries(fields.map(([field, wanted]) => [field, wrongValues(wanted)[0]?.value]));
+      const faults = await faultsOf(endpoint, { ...all, no_such_field: 1 });
+      for (const field of [...fields.map(([name]) => name), 'no_such_field'])
+        assert.ok(
+          faults.some(({ loc }) => loc[1] === field),
+          `${field} is not told of`,
+        );
+    });
+
+    it('may not have a field that is not declared', async () => {
+      const [fault, ...more] = await faultsOf(endpoint, { ...good, timeout: 30 });
+      assert.deepEqual([fault?.loc, fault?.type, fault?.input, more], [['body', 'timeout'], 'extra_forbidden', 30, []]);
+    });
+
+    for (const field of schema.required ?? [])
+      it(`is refused without \`${field}\``, async () => {
+        const [fault] = await faultsOf(endpoint, Object.fromEntries(Object.entries(good).filter(([name]) => name !== field)));
+        assert.deepEqual([fault?.loc, fault?.type, fault?.msg], [['body', field], 'missing', 'Field required']);
+      });
+
+    it('must be there', async () => {
+      const [fault, ...more] = await served.faults(endpoint, { params: goodRequest(endpoint, { session_id: sessionId }).params });
+      assert.deepEqual([fault?.loc, fault?.type, more], [['body'], 'missing', []]);
+    });
+
+    it('must be an object', async () => {
+      for (const value of ['text', 7, true, null, []])
+        assert.deepEqual(
+          (await faultsOf(endpoint, value)).map(({ loc, type }) => [loc, type]),
+          [[['body'], 'dict_type']],
+          String(value),
+        );
+    });
+
+    it('must be JSON, and nothing of it is repeated when it is not', async () => {
+      for (const text of ['{', '{"password":"hunter2",}', "{'a':1}", 'url=about:blank', '{"a":1}{"b":2}', '\u0000', '{"a":NaN}', '[[', '{"a":01}', '//x\n{}']) {
+        const reply = await sendRaw(endpoint, text);
+        assert.equal(reply.status, 422, text);
+        assert.match(reply.text, /"type":"json_invalid"/);
+        assert.ok(!reply.text.includes('hunter2'));
+      }
+    });
+
+    it('must have no key twice and not be nested without end', async () => {
+      for (const text of [
+        '{"name":"a","name":"b"}',
+        `{"metadata":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+        `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`,
+      ])
+        assert.match((await sendRaw(endpoint, text)).text, /"type":"json_invalid"/, text.slice(0, 30));
+    });
+
+    it('cannot reach the prototype of anything', async () => {
+      for (const text of [
+        '{"__proto__":{"admin":true}}',
+        '{"constructor":{"prototype":{"admin":true}}}',
+        '{"\\u005f_proto__":{}}',
+        '{"metadata":{"__proto__":"x"}}',
+      ]) {
+        const reply = await sendRaw(endpoint, text);
+        assert.equal(reply.status, 422, text);
+        assert.match(reply.text, /"type":"extra_forbidden"/);
+      }
+      assert.equal(({} as { admin?: boolean }).admin, undefined);
+    });
+
+    it('answers unsupported_media_type for another content type', async () => {
+      const types = [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+        'application/jsonx',
+        'application/json\tx',
+        'application/json, text/plain',
+        'text/json',
+        'application/json; charset=utf-16',
+      ];
+      for (const type of types) assert.equal((await sendRaw(endpoint, JSON.stringify(good), { 'content-type': type })).status, 415, type);
+      assert.equal((await sendRaw(endpoint, JSON.stringify(good), { 'content-encoding': 'gzip' })).status, 415);
+    });
+
+    it('answers body_too_large above one mebibyte', async () => {
+      const reply = await sendRaw(endpoint, JSON.stringify({ ...good, filler: 'x'.repeat(1024 * 1024) }));
+      assert.equal(reply.status, 413);
+    });
+  });
+}
+
+describe('a body that drips in', () => {
+  it('is answered request_timeout and not waited for', { timeout: 30_000 }, async () => {
+    const { port, hostname } = new URL(served.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `POST /v1/session HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${served.key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":`,
+    );
+    let text = '';
+    for await (const chunk of socket) {
+      text += String(chunk);
+      if (text.includes('request_timeout')) break;
+    }
+    assert.match(text, /^HTTP\/1.1 408 /);
+    assert.match(text, /"code":"request_timeout"/);
+  });
+});
+
+describe('a request without a body of its own', () => {
+  it('may not send fields', async () => {
+    const reply = await served.call(getSession, { params: { session_id: sessionId } });
+    assert.equal(reply.status, 200);
+    const rotated = await fetch(`${served.url}/v1/session/${sessionId}/rotate-ip`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${served.key}`, 'content-type': 'application/json' },
+      body: '{"url":"about:blank"}',
+    });
+    assert.equal(rotated.status, 422);
+  });
+});
+
+/** Whatever is no web page: files, the browser's own pages, code, and protocols that are not spoken. */
+const forbiddenUrls = [
+  'file:///etc/passwd',
+  'FILE:///etc/passwd',
+  'file://localhost/etc/passwd',
+  'view-source:file:///etc/passwd',
+  'view-source:https://example.com/',
+  'chrome://version',
+  'chrome://gpu',
+  'CHROME://crash',
+  'chrome-extension://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/index.html',
+  'devtools://devtools/bundled/inspector.html',
+  'about:version',
+  'about:srcdoc',
+  'about:',
+  'data:text/html,<h1>x</h1>',
+  'javascript:alert(1)',
+  ' javascript:alert(1)',
+  'java\nscript:alert(1)',
+  'blob:https://example.com/1',
+  'filesystem:http://example.com/temporary/x',
+  'ftp://example.com/',
+  'gopher://example.com/',
+  'smtp://example.com/',
+  'ws://example.com/',
+  'mailto:a@example.com',
+  'intent://example.com/#Intent;end',
+];
+const noUrls = ['', 'example.com', '//example.com/', '/path', 'http://', 'https://a b/', 'http://[::1', 'http://exa mple/'];
+
+describe('an address that is no page', () => {
+  const uses: [string, Endpoint, (url: string) => Record<string, unknown>, string][] = [
+    ['navigate to', navigate, (url) => ({ url }), 'url'],
+    ['give as referer', navigate, (url) => ({ url: 'about:blank', referer: url }), 'referer'],
+    ['open a tab at', openTab, (url) => ({ url }), 'url'],
+    ['start with', createSession, (url) => ({ start_url: url }), 'start_url'],
+  ];
+  for (const [what, endpoint, bodyFor, field] of uses)
+    it(`is nothing to ${what}`, async () => {
+      const before = await served.call(getSession, { params: { session_id: sessionId } });
+      for (const url of forbiddenUrls)
+        assert.deepEqual(
+          (await faultsOf(endpoint, bodyFor(url))).map(({ loc, type }) => [loc, type]),
+          [[['body', field], 'url_scheme']],
+          url,
+        );
+      for (const url of noUrls)
+        assert.deepEqual(
+          (await faultsOf(endpoint, bodyFor(url))).map(({ loc, type }) => [loc, type]),
+          [[['body', field], 'url_parsing']],
+          url,
+        );
+      const after = await served.call(getSession, { params: { session_id: sessionId } });
+      assert.deepEqual(
+        [after.body.current_url, after.body.tabs, after.body.usage.actions],
+        [before.body.current_url, before.body.tabs, before.body.usage.actions],
+      );
+    });
+});
+
+describe('a query', () => {
+  const wrong: [Record<string, string>, string, string][] = [
+    [{ limit: '0' }, 'limit', 'greater_than_equal'],
+    [{ limit: '-1' }, 'limit', 'greater_than_equal'],
+    [{ limit: '501' }, 'limit', 'less_than_equal'],
+    [{ limit: '1e9' }, 'limit', 'int_parsing'],
+    [{ limit: 'abc' }, 'limit', 'int_parsing'],
+    [{ limit: '1.5' }, 'limit', 'int_parsing'],
+    [{ limit: '' }, 'limit', 'int_parsing'],
+    [{ limit: '99999999999999999999' }, 'limit', 'int_parsing'],
+    [{ cursor: '' }, 'cursor', 'string_too_short'],
+    [{ cursor: 'nonsense' }, 'cursor', 'value_error'],
+    [{ cursor: Buffer.from('[1]').toString('base64url') }, 'cursor', 'value_error'],
+    [{ cursor: Buffer.from('[1e400,"x"]').toString('base64url') }, 'cursor', 'value_error'],
+    [{ cursor: Buffer.from('[9007199254740991,"x"]').toString('base64url') }, 'cursor', 'value_error'],
+    [{ cursor: Buffer.from('[0,"a\\u0000b"]').toString('base64url') }, 'cursor', 'value_error'],
+    [{ status: 'readyy' }, 'status', 'literal_error'],
+    [{ status: 'ready,' }, 'status', 'literal_error'],
+    [{ no_such: '1' }, 'no_such', 'extra_forbidden'],
+    [{ constructor: '1' }, 'constructor', 'extra_forbidden'],
+  ];
+  for (const endpoint of [listSessions, listAllSessions])
+    for (const [query, field, type] of wrong)
+      it(`of ${nameOf(endpoint)} is refused as ${type}: ${JSON.stringify(query)}`, async () => {
+        const faults = await served.faults(endpoint, { query });
+        assert.deepEqual([faults[0]?.loc.slice(0, 2), faults[0]?.type], [['query', field], type]);
+      });
+
+  it('with a name twice is no single value', async () => {
+    const response = await fetch(`${served.url}/v1/sessions?limit=1&limit=2`, { headers: { authorization: `Bearer ${served.key}` } });
+    assert.equal(response.status, 422);
+  });
+
+  it('and a body tell their faults together', async () => {
+    const faults = await served.faults(createSession, { query: { wait: 'maybe', extra: '1' }, body: { kind: 'tall', timeout_seconds: 1 } });
+    assert.deepEqual(faults.map(({ loc }) => loc.join('.')).toSorted(), ['body.kind', 'body.timeout_seconds', 'query.extra', 'query.wait']);
+  });
+
+  it('and a path with a NUL are told so and never reach the database', async () => {
+    const path = pathOf(getSession, { params: { session_id: 'a\u0000b' } });
+    const response = await fetch(served.url + path, { headers: { authorization: `Bearer ${served.key}`, 'x-admin-key': adminKey } });
+    assert.ok([404, 422].includes(response.status), `${response.status}`);
+  });
+});
+
+describe('a fault', () => {
+  it('shows at most 200 characters of what was sent', async () => {
+    const [fault] = await faultsOf(createSession, { name: 'n'.repeat(5000) });
+    assert.equal(fault?.input, 'n'.repeat(200));
+  });
+
+  it('shows no secret', async () => {
+    const reply = await sendRaw(
+      createSession,
+      JSON.stringify({
+        proxy: { type: 'external', server: 'http://user:hunter2@proxy.example:1', username: 7, password: ['hunter2'], no_such: { token: 'hunter2' } },
+      }),
+    );
+    assert.equal(reply.status, 422);
+    assert.ok(!reply.text.includes('hunter2'), reply.text);
+  });
+});

@@ -1,0 +1,100 @@
+/** Browsers that die, hang or lose a page: the caller is told at once, and nobody else notices. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSession, endSession, getSession, listTabs, navigate, openTab } from '@berth/contract';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import { openSocket } from '../raw-http.ts';
+import { assertError, hang, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+const nothingIsLeft = () => eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
+const read = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body;
+
+describe('a browser that dies', () => {
+  it('in the middle of a navigation answers the call with session_lost within a second', async () => {
+    const { session_id } = await served.create();
+    const [hanging] = await hang(served, session_id);
+    const startMs = performance.now();
+    machineOf(served, session_id).crash();
+    assertError((await hanging) ?? assert.fail(), 502, 'session_lost');
+    assert.ok(performance.now() - startMs < 1000);
+  });
+
+  it('leaves a failed session with a reason, and no machine', async () => {
+    await nothingIsLeft();
+    const { session_id } = await served.create();
+    const session = served.app.sessions.live.get(session_id);
+    machineOf(served, session_id).crash();
+    await eventually('the session has failed', async () => (await read(session_id)).status === 'failed', 2000);
+    await session?.gone;
+    assert.deepEqual(await machinesLeft(served), nothingLeft);
+    await served.refuse(navigate, 'session_ended', { params: { session_id }, body: { url: 'about:blank' } });
+    assert.equal((await served.call(endSession, { params: { session_id } })).status, 204);
+    assert.equal((await read(session_id)).status, 'failed');
+  });
+
+  it('disturbs no other session', async () => {
+    const [dying, living] = await Promise.all([served.create(), served.create()]);
+    const { ask, socket } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${living.session_id}/cdp`, {
+      authorization: `Bearer ${served.key}`,
+    });
+    machineOf(served, dying.session_id).crash();
+    await ask('Browser.getVersion');
+    assert.equal((await served.call(navigate, { params: { session_id: living.session_id }, body: { url: 'http://site.test/' } })).status, 200);
+    socket.terminate();
+    await served.call(endSession, { params: { session_id: living.session_id } });
+  });
+
+  it('while it is being made ready is no_capacity, and nothing is left', async () => {
+    await nothingIsLeft();
+    const { runtime } = served;
+    const boot = runtime.boot.bind(runtime);
+    runtime.boot = async (order, options) => {
+      const vm = await boot(order, options);
+      runtime.machines.get(vm.id)?.crash();
+      return vm;
+    };
+    try {
+      await served.refuse(createSession, 'no_capacity', { body: {} });
+    } finally {
+      runtime.boot = boot;
+    }
+    await nothingIsLeft();
+  });
+});
+
+describe('a page that crashes', () => {
+  it('takes neither the other tabs nor the session along', async () => {
+    const { session_id } = await served.create();
+    const { body: opened } = await served.call(openTab, { params: { session_id }, body: { url: 'http://doomed.test/x' } });
+    machineOf(served, session_id).browser.crashPage(opened.tab_id);
+    await eventually('the tab is told to have crashed', async () =>
+      (await served.call(listTabs, { params: { session_id } })).body.some(({ status }) => status === 'crashed'),
+    );
+    const [first] = (await served.call(listTabs, { params: { session_id } })).body;
+    assert.equal((await served.call(navigate, { params: { session_id }, body: { url: 'http://site.test/', tab_id: first?.tab_id ?? '' } })).status, 200);
+    assert.equal((await read(session_id)).status, 'ready');
+  });
+});
+
+describe('a frozen browser', () => {
+  it('is given up after a call that timed out, and can be ended while it is frozen', { timeout: 30_000 }, async () => {
+    const [watched, ended] = await Promise.all([served.create(), served.create()]);
+    machineOf(served, ended.session_id).freeze();
+    const startMs = performance.now();
+    assert.equal((await served.call(endSession, { params: { session_id: ended.session_id } })).status, 204);
+    assert.ok(performance.now() - startMs < 1000);
+
+    machineOf(served, watched.session_id).freeze();
+    const reply = await served.call(navigate, { params: { session_id: watched.session_id }, body: { url: hangingUrl, timeout_ms: 1000 } });
+    assert.equal(reply.status, 502, reply.text);
+    assert.ok(performance.now() - startMs < 8000);
+    await eventually('the browser is given up', async () => (await read(watched.session_id)).status === 'failed', 15_000);
+    assert.equal((await read(watched.session_id)).ended_reason, 'browser_crashed');
+  });
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { endSession, getSession } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+import { assertError, hang, machinesLeft, nothingLeft, startingSession } from '../session-states.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+describe('204', () => {
+  it('ends the session and its machine', async () => {
+    const { session_id } = await served.create();
+    const session = served.app.sessions.live.get(session_id);
+    const reply = await served.call(endSession, { params: { session_id } });
+    assert.equal(reply.text, '');
+    await session?.gone;
+    const { body } = await served.call(getSession, { params: { session_id } });
+    assert.deepEqual([body.status, body.ended_reason], ['ended', 'requested']);
+    assert.deepEqual(await machinesLeft(served), nothingLeft);
+  });
+
+  it('is the answer again while the record is kept', async () => {
+    const { session_id } = await served.create();
+    for (let time = 0; time < 3; time += 1) assert.equal((await served.call(endSession, { params: { session_id } })).status, 204);
+  });
+
+  it('ends a session that is still starting, machine and all', async () => {
+    const { sessionId, give } = await startingSession(served);
+    await give();
+    const { body } = await served.call(getSession, { params: { session_id: sessionId } });
+    assert.equal(body.ended_reason, 'requested');
+    await served.app.sessions.live.get(sessionId)?.gone;
+    assert.deepEqual(await machinesLeft(served), nothingLeft);
+  });
+
+  it('ends a session in the middle of a navigation, which is told so at once', async () => {
+    const { session_id } = await served.create();
+    const [hanging] = await hang(served, session_id);
+    await served.call(endSession, { params: { session_id } });
+    const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
+    assert.equal(details['ended_reason'], 'requested');
+  });
+});
+
+describe('404 session_not_found', () => {
+  it('is the answer for a session that never was', async () => {
+    await served.refuse(endSession, 'session_not_found', { params: { session_id: 'ses_none' } });
+  });
+});

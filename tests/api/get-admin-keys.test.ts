@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createKey, listKeys, listSessions, revokeKey } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('lists the bootstrap key of a fresh service, without the secret', async () => {
+    const { body, text } = await served.call(listKeys);
+    assert.deepEqual(
+      body.map(({ owner, name, prefix, last4, created_by, status, expires_at, revoked_at }) => ({
+        owner,
+        name,
+        prefix,
+        last4,
+        created_by,
+        status,
+        expires_at,
+        revoked_at,
+      })),
+      [
+        {
+          owner: 'local',
+          name: 'bootstrap',
+          prefix: 'brt_live_',
+          last4: served.key.slice(-4),
+          created_by: 'bootstrap',
+          status: 'active',
+          expires_at: null,
+          revoked_at: null,
+        },
+      ],
+    );
+    assert.ok(!text.includes(served.key.slice(9, -4)));
+  });
+
+  it('narrows to one owner', async () => {
+    await served.call(createKey, { body: { owner: 'acme' } });
+    const { body } = await served.call(listKeys, { query: { owner: 'acme' } });
+    assert.deepEqual(
+      body.map(({ owner }) => owner),
+      ['acme'],
+    );
+    assert.deepEqual((await served.call(listKeys, { query: { owner: 'nobody' } })).body, []);
+  });
+
+  it('goes on listing a revoked key, as revoked', async () => {
+    const made = await served.call(createKey, { body: { owner: 'gone' } });
+    await served.call(revokeKey, { params: { key_id: made.body.key_id } });
+    const [key] = (await served.call(listKeys, { query: { owner: 'gone' } })).body;
+    assert.equal(key?.status, 'revoked');
+    assert.ok(key?.revoked_at);
+  });
+
+  it('tells when a key was last used', async () => {
+    const made = await served.call(createKey, { body: { owner: 'user' } });
+    assert.equal(made.body.last_used_at, null);
+    await served.call(listSessions, { key: made.body.key ?? '' });
+    served.app.keys.usageLoop.nudge();
+    await served.app.keys.usageLoop.idle();
+    const [key] = (await served.call(listKeys, { query: { owner: 'user' } })).body;
+    assert.ok(key?.last_used_at);
+  });
+});
+
+describe('422', () => {
+  it('refuses an owner that cannot be one', async () => {
+    const [fault] = await served.faults(listKeys, { query: { owner: 'No Such!' } });
+    assert.deepEqual([fault?.loc, fault?.type], [['query', 'owner'], 'string_pattern_mismatch']);
+  });
+});

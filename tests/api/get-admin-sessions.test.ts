@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { endSession, listAllSessions } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+const keys: Record<string, string> = {};
+const made: [string, string][] = [];
+before(async () => {
+  served = await startApp();
+  for (const owner of ['anna', 'ben', 'anna']) {
+    keys[owner] ??= await served.ownerKey(owner);
+    made.unshift([(await served.create({}, { key: keys[owner] })).session_id, owner]);
+  }
+  const ended = made[1]?.[0] ?? '';
+  await served.call(endSession, { key: keys['ben'] ?? '', params: { session_id: ended } });
+  await served.app.sessions.live.get(ended)?.gone;
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('lists every owner’s sessions, newest first, with who and where', async () => {
+    const { body } = await served.call(listAllSessions);
+    assert.deepEqual(
+      body.map(({ session_id, owner }) => [session_id, owner]),
+      made,
+    );
+    assert.ok(body.every(({ worker_id, key_id, vm_id }) => worker_id.startsWith('wrk_') && key_id?.startsWith('key_') && vm_id?.startsWith('vm_')));
+  });
+
+  it('narrows by owner and by status', async () => {
+    const ids = async (query: Record<string, string>) => (await served.call(listAllSessions, { query })).body.map(({ session_id }) => session_id);
+    assert.deepEqual(await ids({ owner: 'anna' }), [made[0]?.[0], made[2]?.[0]]);
+    assert.deepEqual(await ids({ status: 'ended' }), [made[1]?.[0]]);
+    assert.deepEqual(await ids({ owner: 'anna', status: 'ended' }), []);
+  });
+
+  it('gives pages', async () => {
+    const first = await served.call(listAllSessions, { query: { limit: '2' } });
+    assert.equal(first.headers.get('x-has-more'), 'true');
+    const second = await served.call(listAllSessions, { query: { limit: '2', cursor: first.headers.get('x-next-cursor') ?? '' } });
+    assert.equal(second.headers.get('x-has-more'), 'false');
+    assert.deepEqual(
+      [...first.body, ...second.body].map(({ session_id }) => session_id),
+      made.map(([id]) => id),
+    );
+  });
+});
+
+describe('422', () => {
+  it('refuses a status that is none', async () => {
+    const [fault] = await served.faults(listAllSessions, { query: { status: 'alive' } });
+    assert.deepEqual([fault?.loc.slice(0, 2), fault?.type], [['query', 'status'], 'literal_error']);
+  });
+});

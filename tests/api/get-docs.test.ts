@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { docs } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('is a page', async () => {
+    const { text, headers } = await served.call(docs, { key: null });
+    assert.match(headers.get('content-type') ?? '', /^text\/html/);
+    assert.match(text, /<title>/);
+  });
+
+  it('takes everything that it shows from this service', async () => {
+    const { text, headers } = await served.call(docs);
+    const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? '');
+    assert.ok(links.length >= 3);
+    for (const link of links) {
+      assert.match(link, /^\/docs\//);
+      const response = await fetch(served.url + link);
+      assert.equal(response.status, 200, link);
+      await response.arrayBuffer();
+    }
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
+  });
+
+  it('runs no script that stands in the page', async () => {
+    const { text } = await served.call(docs);
+    assert.ok(!/<script(?![^>]*\bsrc=)/.test(text) && !/\son\w+=/.test(text));
+  });
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { endpoints, openapi, type Endpoint } from '@berth/contract';
+import { nameOf } from '../contract-table.ts';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+interface Document {
+  openapi: string;
+  servers: { url: string }[];
+  paths: Record<string, Record<string, { operationId: string; security?: unknown[]; responses: Record<string, unknown> }>>;
+}
+
+const read = async (): Promise<Document> => (await served.call(openapi, { key: null })).body as unknown as Document;
+const operationOf = ({ paths }: Document, { path, method }: Endpoint) => paths[path]?.[method.toLowerCase()];
+
+describe('200', () => {
+  it('describes exactly the endpoints of the contract', async () => {
+    const document = await read();
+    assert.match(document.openapi, /^3\.1\./);
+    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    assert.deepEqual(described.toSorted(), endpoints.map(nameOf).toSorted());
+    for (const endpoint of endpoints) assert.equal(operationOf(document, endpoint)?.operationId, endpoint.id);
+  });
+
+  it('describes only what is served, and all of it', async () => {
+    assert.deepEqual([...served.app.http.mounted].toSorted(), endpoints.map(({ id }) => id).toSorted());
+  });
+
+  it('tells the status of success of each', async () => {
+    const document = await read();
+    for (const endpoint of endpoints) assert.ok(operationOf(document, endpoint)?.responses[String(endpoint.status)], nameOf(endpoint));
+  });
+
+  it('names the address that the caller asked', async () => {
+    assert.deepEqual((await read()).servers, [{ url: served.url }]);
+  });
+
+  it('is the document that is kept in the repository, but for the address', async () => {
+    const { servers: _, ...kept } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document;
+    const { servers: __, ...told } = await read();
+    assert.deepEqual(told, kept);
+  });
+});

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { cdpList, connectSession, listTabs, openTab } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+import { endedSession, startingSession } from '../session-states.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('lists the tabs, under the ids that they have everywhere', async () => {
+    const { session_id } = await served.create();
+    await served.call(openTab, { params: { session_id }, body: { url: 'http://site.test/page' } });
+    const { body } = await served.call(cdpList, { params: { session_id } });
+    const { body: tabs } = await served.call(listTabs, { params: { session_id } });
+    assert.deepEqual(
+      body.map(({ id, type, url }) => [id, type, url]),
+      tabs.map(({ tab_id, url }) => [tab_id, 'page', url]),
+    );
+  });
+
+  it('takes a connect token instead of a key', async () => {
+    const { session_id } = await served.create();
+    const { token } = (await served.call(connectSession, { params: { session_id } })).body;
+    const reply = await served.call(cdpList, { key: null, params: { session_id }, query: { token } });
+    assert.equal(reply.status, 200);
+  });
+
+  it('answers a slash at the end too, which some clients send', async () => {
+    const { session_id } = await served.create();
+    const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/list/`, { headers: { authorization: `Bearer ${served.key}` } });
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  });
+});
+
+describe('404 session_not_found', () => {
+  it('is the answer for no session', async () => {
+    await served.refuse(cdpList, 'session_not_found', { params: { session_id: 'ses_none' } });
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('is the answer before the browser is there', async () => {
+    const { sessionId, give } = await startingSession(served);
+    await served.refuse(cdpList, 'session_not_ready', { params: { session_id: sessionId } });
+    await give();
+  });
+});
+
+describe('409 session_ended', () => {
+  it('is the answer when the browser is gone', async () => {
+    await served.refuse(cdpList, 'session_ended', { params: { session_id: await endedSession(served) } });
+  });
+});
+
+describe('422', () => {
+  it('refuses a token that is longer than any', async () => {
+    const { session_id } = await served.create();
+    const [fault] = await served.faults(cdpList, { params: { session_id }, query: { token: 'x'.repeat(2049) } });
+    assert.deepEqual([fault?.loc, fault?.type, fault?.input], [['query', 'token'], 'string_too_long', '[secret]']);
+  });
+});

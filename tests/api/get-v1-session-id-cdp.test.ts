@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connectSession, endSession, getSession, openCdp, type ErrorCode } from '@berth/contract';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import { openSocket, refusedSocket } from '../raw-http.ts';
+import { assertError, endedSession, machineOf, startingSession } from '../session-states.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+const addressOf = (sessionId: string): string => `${served.url.replace('http', 'ws')}/v1/session/${sessionId}/cdp`;
+const withKey = () => ({ authorization: `Bearer ${served.key}` });
+const refuse = async (sessionId: string, status: number, code: ErrorCode, headers = {}) =>
+  assertError(await refusedSocket(addressOf(sessionId), { ...withKey(), ...headers }), status, code);
+const connectionsOf = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body.connections.cdp;
+
+describe('101', () => {
+  it('opens a DevTools socket for an API key in the header', async () => {
+    const { session_id } = await served.create();
+    const { socket, ask } = await openSocket(addressOf(session_id), withKey());
+    const { targetInfos } = await ask('Target.getTargets');
+    assert.equal((targetInfos as unknown[]).length, 1);
+    assert.equal(await connectionsOf(session_id), 1);
+    socket.close();
+    await eventually('the connection is counted no more', async () => (await connectionsOf(session_id)) === 0);
+  });
+
+  it('opens several sockets of one session, each blind to what the others attach', async () => {
+    const { session_id } = await served.create();
+    const clients = await Promise.all([1, 2, 3].map(() => openSocket(addressOf(session_id), withKey())));
+    const overheard: string[][] = clients.map(({ socket }) => {
+      const lines: string[] = [];
+      socket.on('message', (data: Buffer) => lines.push(data.toString()));
+      return lines;
+    });
+    const attached = await Promise.all(
+      clients.map(async ({ ask }) => {
+        const { targetInfos } = (await ask('Target.getTargets')) as { targetInfos: { targetId: string }[] };
+        return String((await ask('Target.attachToTarget', { targetId: targetInfos[0]?.targetId, flatten: true }))['sessionId']);
+      }),
+    );
+    assert.equal(new Set(attached).size, 3);
+    for (const [place, sessionId] of attached.entries())
+      for (const [other, lines] of overheard.entries())
+        if (other !== place)
+          assert.ok(
+            lines.every((line) => !line.includes(sessionId)),
+            `client ${other} overhears client ${place}`,
+          );
+    // The session of one is nothing to another.
+    await assert.rejects(clients[1]?.ask('Page.getFrameTree', {}, attached[0]) ?? Promise.resolve());
+    for (const { socket } of clients) socket.terminate();
+  });
+
+  it('outlives the token that opened it, and the token opens more than one', async () => {
+    const { session_id } = await served.create();
+    const { cdp_url } = (await served.call(connectSession, { params: { session_id } })).body;
+    const [first, second] = await Promise.all([openSocket(cdp_url), openSocket(cdp_url)]);
+    await first.ask('Browser.getVersion');
+    await second.ask('Browser.getVersion');
+    first.socket.terminate();
+    second.socket.terminate();
+  });
+
+  it('is closed with 4000 session_ended when the session is ended', async () => {
+    const { session_id } = await served.create();
+    const { closed } = await openSocket(addressOf(session_id), withKey());
+    await served.call(endSession, { params: { session_id } });
+    assert.deepEqual(await closed, { code: 4000, reason: 'session_ended' });
+  });
+
+  it('is closed with 4008 browser_crashed when the browser dies', async () => {
+    const { session_id } = await served.create();
+    const { closed } = await openSocket(addressOf(session_id), withKey());
+    machineOf(served, session_id).crash();
+    assert.deepEqual(await closed, { code: 4008, reason: 'browser_crashed' });
+  });
+
+  it('is closed with 4003 unauthorized within a second of its key’s end', async () => {
+    const { session_id } = await served.create();
+    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
+    const mine = await openSocket(addressOf(session_id), { authorization: `Bearer ${raw}` });
+    const { cdp_url } = (await served.call(connectSession, { key: raw, params: { session_id } })).body;
+    const byToken = await openSocket(cdp_url);
+    const other = await openSocket(addressOf(session_id), withKey());
+    const startMs = performance.now();
+    await served.app.keys.revoke(key.keyId);
+    assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
+    assert.deepEqual(await byToken.closed, { code: 4003, reason: 'unauthorized' });
+    assert.ok(performance.now() - startMs < 1000);
+    await other.ask('Browser.getVersion');
+    other.socket.terminate();
+  });
+
+  it('is closed with 4009 limit where too many are open', async () => {
+    const { session_id } = await served.create();
+    const open = await Promise.all(Array.from({ length: 32 }, () => openSocket(addressOf(session_id), withKey())));
+    const { closed } = await openSocket(addressOf(session_id), withKey());
+    assert.deepEqual(await closed, { code: 4009, reason: 'limit' });
+    for (const { socket } of open) socket.terminate();
+  });
+
+  it('takes leave of the one client that asks the browser to close, and the session goes on', async () => {
+    const { session_id } = await served.create();
+    const leaving = await openSocket(addressOf(session_id), withKey());
+    const staying = await openSocket(addressOf(session_id), withKey());
+    await leaving.ask('Browser.close');
+    assert.equal((await leaving.closed).code, 1000);
+    await staying.ask('Browser.getVersion');
+    assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
+    staying.socket.terminate();
+  });
+
+  it('refuses what reaches beyond the browser with an error of the protocol', async () => {
+    const { session_id } = await served.create();
+    const { socket, ask } = await openSocket(addressOf(session_id), withKey());
+    const { targetInfos } = (await ask('Target.getTargets')) as { targetInfos: { targetId: string }[] };
+    const page = String((await ask('Target.attachToTarget', { targetId: targetInfos[0]?.targetId, flatten: true }))['sessionId']);
+    for (const url of ['file:///etc/passwd', 'chrome://version', 'view-source:file:///etc/passwd', 'FILE:///etc/passwd']) {
+      await assert.rejects(ask('Page.navigate', { url }, page), url);
+      await assert.rejects(ask('Target.createTarget', { url }), url);
+    }
+    await ask('Page.navigate', { url: 'http://site.test/' }, page);
+    socket.terminate();
+  });
+
+  it('closes a client that speaks no DevTools and leaves the session alone', async () => {
+    const { session_id } = await served.create();
+    for (const text of ['not json', '[]', '{"id":"x"}', `{"id":1,"method":"${'x'.repeat(100)}`]) {
+      const { socket, closed } = await openSocket(addressOf(session_id), withKey());
+      socket.send(text);
+      const outcome = await Promise.race([closed, new Promise<'answered'>((resolve) => socket.once('message', () => resolve('answered')))]);
+      assert.ok(outcome === 'answered' || outcome.code === 1002, JSON.stringify(outcome));
+      socket.terminate();
+    }
+    assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
+  });
+});
+
+describe('400 bad_request', () => {
+  it('is the answer to an ordinary request', async () => {
+    const { session_id } = await served.create();
+    const { message } = await served.refuse(openCdp, 'bad_request', { params: { session_id } });
+    assert.match(message, /Upgrade: websocket/);
+  });
+});
+
+describe('403 origin_not_allowed', () => {
+  it('refuses pages of other sites before the handshake, with a good key as well', async () => {
+    const { session_id } = await served.create();
+    for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`]) await refuse(session_id, 403, 'origin_not_allowed', { origin });
+    const { socket } = await openSocket(addressOf(session_id), { ...withKey(), origin: served.url });
+    socket.terminate();
+  });
+});
+
+describe('404 session_not_found', () => {
+  it('is told before the handshake', async () => {
+    await refuse('ses_none', 404, 'session_not_found');
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('is told before the handshake while the browser starts', async () => {
+    const { sessionId, give } = await startingSession(served);
+    await refuse(sessionId, 409, 'session_not_ready');
+    await give();
+  });
+});
+
+describe('409 session_ended', () => {
+  it('is told before the handshake when the browser is gone', async () => {
+    await refuse(await endedSession(served), 409, 'session_ended');
+  });
+});
+
+describe('422', () => {
+  it('refuses a token that is longer than any', async () => {
+    const { session_id } = await served.create();
+    const reply = await refusedSocket(`${addressOf(session_id)}?token=${'x'.repeat(2049)}`, withKey());
+    assert.equal(reply.status, 422);
+    assert.match(reply.text, /"type":"string_too_long"/);
+    assert.ok(!reply.text.includes('xxxx'), 'a token is never repeated');
+  });
+});

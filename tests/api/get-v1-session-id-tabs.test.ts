@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { endSession, listTabs, navigate, openTab } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+import { endedSession, hang, startingSession } from '../session-states.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('lists one empty tab in a new session', async () => {
+    const { session_id } = await served.create();
+    const { body } = await served.call(listTabs, { params: { session_id } });
+    assert.deepEqual(
+      body.map(({ url, active, opener_tab_id, status }) => ({ url, active, opener_tab_id, status })),
+      [{ url: 'about:blank', active: true, opener_tab_id: null, status: 'complete' }],
+    );
+  });
+
+  it('lists tabs oldest first, one of them active', async () => {
+    const { session_id } = await served.create();
+    const params = { session_id };
+    const second = (await served.call(openTab, { params, body: { url: 'http://second.test/a' } })).body.tab_id;
+    const third = (await served.call(openTab, { params, body: { url: 'http://third.test/b', active: false } })).body.tab_id;
+    const { body } = await served.call(listTabs, { params });
+    assert.deepEqual(
+      body.map(({ tab_id, url, title, active }) => [tab_id, url, title, active]),
+      [
+        [body[0]?.tab_id, 'about:blank', body[0]?.title, false],
+        [second, 'http://second.test/a', 'second.test', true],
+        [third, 'http://third.test/b', 'third.test', false],
+      ],
+    );
+  });
+
+  it('waits for no drive call', async () => {
+    const { session_id } = await served.create();
+    const [hanging] = await hang(served, session_id);
+    assert.equal((await served.call(listTabs, { params: { session_id } })).body.length, 1);
+    await served.call(endSession, { params: { session_id } });
+    await hanging;
+  });
+
+  it('counts as no action', async () => {
+    const { session_id } = await served.create();
+    await served.call(navigate, { params: { session_id }, body: { url: 'http://a.test/' } });
+    await served.call(listTabs, { params: { session_id } });
+    assert.equal(served.app.sessions.live.get(session_id)?.actions, 1);
+  });
+});
+
+describe('404 session_not_found', () => {
+  it('is the answer where there is no session with tabs', async () => {
+    await served.refuse(listTabs, 'session_not_found', { params: { session_id: 'ses_none' } });
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('is the answer while there is no browser yet', async () => {
+    const { sessionId, give } = await startingSession(served);
+    await served.refuse(listTabs, 'session_not_ready', { params: { session_id: sessionId } });
+    await give();
+  });
+});
+
+describe('409 session_ended', () => {
+  it('is the answer when there is no browser any more', async () => {
+    await served.refuse(listTabs, 'session_ended', { params: { session_id: await endedSession(served) } });
+  });
+});

@@ -1,0 +1,123 @@
+/** A POST that is sent again with its Idempotency-Key happens once. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createKey, createSession, endSession, endpoints, listKeys, listSessions, navigate } from '@berth/contract';
+import { goodRequest, nameOf } from '../contract-table.ts';
+import { Client, startApp, type TestApp } from '../harness.ts';
+import { createUntil, drivingOf, hang, machinesLeft } from '../session-states.ts';
+
+let served: TestApp;
+let sessionId = '';
+before(async () => {
+  served = await startApp();
+  sessionId = (await served.create()).session_id;
+});
+after(() => served.close());
+
+let keys = 0;
+const newKey = (): Record<string, string> => ({ 'idempotency-key': `test-${++keys}` });
+const posts = endpoints.filter(({ method }) => method === 'POST');
+
+describe('a repeated POST', () => {
+  for (const endpoint of posts)
+    it(`to ${nameOf(endpoint)} is answered again and not done again`, async () => {
+      const request = { ...goodRequest(endpoint, { session_id: sessionId }), headers: newKey() };
+      const client = new Client(served.url, served.key);
+      const actions = () => served.app.sessions.live.get(sessionId)?.actions;
+      const first = await client.call(endpoint, request);
+      const counts = [served.app.sessions.live.size, actions(), (await served.call(listKeys)).body.length];
+      const second = await client.call(endpoint, request);
+      assert.equal(first.headers.get('idempotent-replayed'), null);
+      assert.equal(second.headers.get('idempotent-replayed'), 'true');
+      assert.deepEqual([second.status, withoutSecrets(second.body)], [first.status, withoutSecrets(first.body)]);
+      assert.notEqual(second.headers.get('x-request-id'), first.headers.get('x-request-id'));
+      assert.deepEqual([served.app.sessions.live.size, actions(), (await served.call(listKeys)).body.length], counts);
+    });
+
+  it('never tells a raw key a second time', async () => {
+    const request = { body: { owner: 'once' }, headers: newKey() };
+    const first = await served.call(createKey, request);
+    const second = await served.call(createKey, request);
+    assert.ok(first.body.key);
+    assert.equal(second.body.key, null);
+    assert.ok(!second.text.includes(first.body.key.slice(9, -4)));
+  });
+
+  it('repeats a refusal that no repetition would change, with the id of the new request', async () => {
+    const request = { params: { session_id: sessionId }, body: { url: 'http://fail-x.test/', tab_id: 'NONE' }, headers: newKey() };
+    const first = await served.refuse(navigate, 'tab_not_found', request);
+    const second = await served.refuse(navigate, 'tab_not_found', request);
+    assert.equal(second.reply.headers.get('idempotent-replayed'), 'true');
+    const idIn = ({ text, headers }: typeof first.reply) => [/"request_id":"([^"]+)"/.exec(text)?.[1], headers.get('x-request-id')];
+    const [told, sent] = idIn(second.reply);
+    assert.equal(told, sent);
+  });
+
+  it('does again what failed for a reason that passes', async () => {
+    const request = { body: {}, headers: newKey() };
+    served.runtime.failNextBoot(new Error('not this time'));
+    await served.refuse(createSession, 'no_capacity', request);
+    const second = await served.call(createSession, request);
+    assert.deepEqual([second.status, second.headers.get('idempotent-replayed')], [201, null]);
+  });
+
+  it('does again what a rate refused', async () => {
+    const key = await served.ownerKey('impatient', 'free');
+    await createUntil(served, key, 'create_rate_limit', 6);
+    const request = { key, body: {}, headers: newKey() };
+    for (const _ of [1, 2]) assert.equal((await served.refuse(createSession, 'create_rate_limit', request)).reply.headers.get('idempotent-replayed'), null);
+  });
+});
+
+describe('a key', () => {
+  it('that was used for another body is an idempotency_conflict', async () => {
+    const headers = newKey();
+    await served.call(createSession, { body: { metadata: { n: '1' } }, headers });
+    const { reply } = await served.refuse(createSession, 'idempotency_conflict', { body: { metadata: { n: '2' } }, headers });
+    assert.equal(reply.headers.get('x-should-retry'), 'false');
+    await served.refuse(createSession, 'idempotency_conflict', { body: { metadata: { n: '1' } }, query: { wait: 'false' }, headers });
+  });
+
+  it('whose request still runs is idempotency_in_progress', async () => {
+    const { session_id } = await served.create();
+    const [hanging] = await hang(served, session_id);
+    const headers = newKey();
+    const request = { params: { session_id }, body: { url: 'http://site.test/' }, headers };
+    const first = served.call(navigate, request);
+    while (drivingOf(served, session_id) < 2) await new Promise(setImmediate);
+    const { reply } = await served.refuse(navigate, 'idempotency_in_progress', request);
+    assert.equal(reply.headers.get('retry-after'), '1');
+    await served.call(endSession, { params: { session_id } });
+    await Promise.all([first, hanging]);
+  });
+
+  it('means nothing to another owner', async () => {
+    const headers = newKey();
+    const mine = await served.call(createSession, { body: {}, headers });
+    const theirs = await served.call(createSession, { key: await served.ownerKey('neighbour'), body: {}, headers });
+    assert.equal(theirs.headers.get('idempotent-replayed'), null);
+    assert.notEqual(mine.body.session_id, theirs.body.session_id);
+  });
+
+  it('of a form that is none is a fault of the header', async () => {
+    for (const text of ['', 'with space', 'ümlaut', 'x'.repeat(256)]) {
+      const faults = await served.faults(createSession, { body: {}, headers: { 'idempotency-key': text } });
+      assert.deepEqual(faults[0]?.loc, ['header', 'idempotency-key'], text);
+    }
+  });
+
+  it('sent ten times at once makes one session', async () => {
+    const headers = newKey();
+    const before = (await machinesLeft(served)).onHost;
+    const replies = await Promise.all(Array.from({ length: 10 }, () => served.call(createSession, { body: { name: 'one of ten' }, headers })));
+    assert.ok(
+      replies.every(({ status }) => status === 201 || status === 409),
+      replies.map(({ text }) => text).join(),
+    );
+    assert.ok(replies.filter(({ status }) => status === 201).length >= 1);
+    assert.equal((await served.call(listSessions, { query: { name: 'one of ten' } })).body.length, 1);
+    assert.equal((await machinesLeft(served)).onHost, before + 1);
+  });
+});
+
+const withoutSecrets = (body: unknown): unknown => (typeof body === 'object' && body !== null && 'key' in body ? { ...body, key: null } : body);

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { getSession, listTabs, navigate, openTab } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+import { assertError, callWhileBrowserDies, endedSession, hang, hangingUrl, jammedSession, machineOf, startingSession } from '../session-states.ts';
+
+let served: TestApp;
+let sessionId = '';
+before(async () => {
+  served = await startApp();
+  sessionId = (await served.create()).session_id;
+});
+after(() => served.close());
+
+const body = { url: 'http://site.test/' };
+
+describe('200', () => {
+  it('tells where the tab has arrived', async () => {
+    const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://site.test/a?b=c' } });
+    const { duration_ms, tab_id, ...rest } = reply.body;
+    assert.deepEqual(rest, { session_id: sessionId, final_url: 'http://site.test/a?b=c', title: 'site.test', status: 'ok', status_code: 200 });
+    assert.ok(duration_ms >= 0 && tab_id.length > 0);
+  });
+
+  for (const code of [404, 500, 403])
+    it(`is the answer also where the page answers ${code}`, async () => {
+      const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: `http://status-${code}.test/` } });
+      assert.deepEqual([reply.status, reply.body.status, reply.body.status_code], [200, 'ok', code]);
+    });
+
+  it('has no status code where there was no HTTP', async () => {
+    const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'about:blank' } });
+    assert.deepEqual([reply.body.final_url, reply.body.status_code], ['about:blank', null]);
+  });
+
+  for (const wait_until of ['load', 'domcontentloaded', 'networkidle', 'commit'])
+    it(`comes when the page has reached ${wait_until}`, async () => {
+      const reply = await served.call(navigate, {
+        params: { session_id: sessionId },
+        body: { url: `http://${wait_until}.test/`, wait_until, timeout_ms: 5000 },
+      });
+      assert.equal(reply.body.status_code, 200);
+    });
+
+  it('moves the tab that is named and no other', async () => {
+    const { session_id } = await served.create();
+    const params = { session_id };
+    const second = (await served.call(openTab, { params, body: { active: false } })).body.tab_id;
+    const reply = await served.call(navigate, { params, body: { url: 'http://second.test/', tab_id: second } });
+    assert.equal(reply.body.tab_id, second);
+    const tabs = await served.call(listTabs, { params });
+    assert.deepEqual(
+      tabs.body.map(({ url }) => url),
+      ['about:blank', 'http://second.test/'],
+    );
+  });
+
+  it('keeps calls in the order in which they came', async () => {
+    const { session_id } = await served.create();
+    const urls = Array.from({ length: 8 }, (_, n) => `http://site.test/${n}`);
+    const ended: string[] = [];
+    await Promise.all(urls.map(async (url) => ended.push((await served.call(navigate, { params: { session_id }, body: { url } })).body.final_url)));
+    const read = await served.call(getSession, { params: { session_id } });
+    assert.equal(read.body.usage.actions, 8);
+    assert.equal(read.body.current_url, ended.at(-1));
+  });
+});
+
+describe('404 session_not_found', () => {
+  it('is the answer where there is no session to send anywhere', async () => {
+    await served.refuse(navigate, 'session_not_found', { params: { session_id: 'ses_none' }, body });
+  });
+});
+
+describe('404 tab_not_found', () => {
+  it('is the answer for a tab that is not open', async () => {
+    await served.refuse(navigate, 'tab_not_found', { params: { session_id: sessionId }, body: { ...body, tab_id: 'ABCDEF' } });
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('asks for a moment while the session starts', async () => {
+    const { sessionId: starting, give } = await startingSession(served);
+    await served.refuse(navigate, 'session_not_ready', { params: { session_id: starting }, body });
+    await give();
+  });
+});
+
+describe('409 session_ended', () => {
+  it('is the answer when the session is over, with the reason', async () => {
+    const { details } = await served.refuse(navigate, 'session_ended', { params: { session_id: await endedSession(served) }, body });
+    assert.equal(details['ended_reason'], 'requested');
+  });
+});
+
+describe('409 session_busy', () => {
+  it('is told at once to the eighteenth of those who come together', async () => {
+    const { sessionId: jammed, give } = await jammedSession(served);
+    const startMs = performance.now();
+    await served.refuse(navigate, 'session_busy', { params: { session_id: jammed }, body });
+    assert.ok(performance.now() - startMs < 1000);
+    await give();
+  });
+});
+
+describe('422', () => {
+  it('wants an address', async () => {
+    const [fault, ...more] = await served.faults(navigate, { params: { session_id: sessionId }, body: {} });
+    assert.deepEqual([fault, more], [{ loc: ['body', 'url'], msg: 'Field required', type: 'missing', input: {}, ctx: {} }, []]);
+  });
+
+  it('is told before the session is looked for', async () => {
+    await served.faults(navigate, { params: { session_id: 'ses_none' }, body: { url: 'file:///etc/passwd' } });
+  });
+});
+
+describe('502 navigation_failed', () => {
+  const failures: [string, string][] = [
+    ['ERR_NAME_NOT_RESOLVED', 'dns_failed'],
+    ['ERR_CONNECTION_REFUSED', 'connection_refused'],
+    ['ERR_CONNECTION_RESET', 'connection_reset'],
+    ['ERR_EMPTY_RESPONSE', 'connection_reset'],
+    ['ERR_CERT_AUTHORITY_INVALID', 'tls_error'],
+    ['ERR_SSL_PROTOCOL_ERROR', 'tls_error'],
+    ['ERR_PROXY_CONNECTION_FAILED', 'proxy_error'],
+    ['ERR_TOO_MANY_REDIRECTS', 'too_many_redirects'],
+    ['ERR_TIMED_OUT', 'timeout'],
+    ['ERR_BLOCKED_BY_CLIENT', 'blocked_by_policy'],
+  ];
+  for (const [netError, reason] of failures)
+    it(`says ${reason} for ${netError}, and the session goes on`, async () => {
+      const { details } = await served.refuse(navigate, 'navigation_failed', {
+        params: { session_id: sessionId },
+        body: { url: `http://fail-${netError}.test/` },
+      });
+      assert.deepEqual(details, { reason, net_error: `net::${netError}` });
+      assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
+    });
+
+  it('says timeout for a server that never answers, in the time that was given', async () => {
+    const startMs = performance.now();
+    const { details } = await served.refuse(navigate, 'navigation_failed', { params: { session_id: sessionId }, body: { url: hangingUrl, timeout_ms: 1000 } });
+    const tookMs = performance.now() - startMs;
+    assert.equal(details['reason'], 'timeout');
+    assert.ok(tookMs >= 950 && tookMs < 3000, `${tookMs} ms`);
+    assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
+  });
+
+  it('says page_crashed when the page dies under the navigation', async () => {
+    const { session_id } = await served.create();
+    const [hanging] = await hang(served, session_id);
+    const { body: tabs } = await served.call(listTabs, { params: { session_id } });
+    machineOf(served, session_id).browser.crashPage(tabs[0]?.tab_id ?? '');
+    const details = assertError((await hanging) ?? assert.fail(), 502, 'navigation_failed');
+    assert.equal(details['reason'], 'page_crashed');
+  });
+});
+
+describe('502 session_lost', () => {
+  it('is told at once to the call under way and to those that wait', async () => {
+    const startMs = performance.now();
+    const reply = await callWhileBrowserDies(served, (session_id) => served.call(navigate, { params: { session_id }, body }));
+    assertError(reply, 502, 'session_lost');
+    assert.ok(performance.now() - startMs < 1500);
+  });
+});

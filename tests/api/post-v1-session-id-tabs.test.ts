@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { listTabs, openTab } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+import { assertError, callWhileBrowserDies, endedSession, hangingUrl, jammedSession, startingSession } from '../session-states.ts';
+
+let served: TestApp;
+let sessionId = '';
+before(async () => {
+  served = await startApp({ environment: { BERTH_TAB_LIMIT: '3' } });
+  sessionId = (await served.create()).session_id;
+});
+after(() => served.close());
+
+describe('201', () => {
+  it('opens an empty tab and makes it the active one', async () => {
+    const { session_id } = await served.create();
+    const { body } = await served.call(openTab, { params: { session_id }, body: {} });
+    assert.deepEqual([body.url, body.active, body.opener_tab_id], ['about:blank', true, null]);
+    const tabs = (await served.call(listTabs, { params: { session_id } })).body;
+    assert.deepEqual(
+      tabs.map(({ active }) => active),
+      [false, true],
+    );
+  });
+
+  it('opens a tab at a page, in the background when asked so', async () => {
+    const { session_id } = await served.create();
+    const { body } = await served.call(openTab, { params: { session_id }, body: { url: 'http://status-404.test/x', active: false } });
+    assert.deepEqual([body.url, body.active, body.status], ['http://status-404.test/x', false, 'complete']);
+  });
+});
+
+describe('404 session_not_found', () => {
+  it('is the answer where there is no session to open a tab in', async () => {
+    await served.refuse(openTab, 'session_not_found', { params: { session_id: 'ses_none' }, body: {} });
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('is the answer before the browser is there', async () => {
+    const { sessionId: starting, give } = await startingSession(served);
+    await served.refuse(openTab, 'session_not_ready', { params: { session_id: starting }, body: {} });
+    await give();
+  });
+});
+
+describe('409 session_ended', () => {
+  it('is the answer after the end', async () => {
+    await served.refuse(openTab, 'session_ended', { params: { session_id: await endedSession(served) }, body: {} });
+  });
+});
+
+describe('409 session_busy', () => {
+  it('is the answer while the queue is full', async () => {
+    const { sessionId: jammed, give } = await jammedSession(served);
+    await served.refuse(openTab, 'session_busy', { params: { session_id: jammed }, body: {} });
+    await give();
+  });
+});
+
+describe('409 tab_limit_reached', () => {
+  it('tells the limit, and as many tabs as asked for at once open no more than that', async () => {
+    const { session_id } = await served.create();
+    const replies = await Promise.all(Array.from({ length: 6 }, () => served.call(openTab, { params: { session_id }, body: {} })));
+    assert.deepEqual(
+      replies.map(({ status }) => status).toSorted((one, other) => one - other),
+      [201, 201, 409, 409, 409, 409],
+    );
+    const { details } = await served.refuse(openTab, 'tab_limit_reached', { params: { session_id }, body: {} });
+    assert.deepEqual(details, { limit: 3 });
+    assert.equal((await served.call(listTabs, { params: { session_id } })).body.length, 3);
+  });
+});
+
+describe('422', () => {
+  it('refuses a timeout that no call may have', async () => {
+    const [fault] = await served.faults(openTab, { params: { session_id: sessionId }, body: { timeout_ms: 999 } });
+    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx], [['body', 'timeout_ms'], 'greater_than_equal', { ge: 1000 }]);
+  });
+});
+
+describe('502 navigation_failed', () => {
+  it('leaves no tab behind', async () => {
+    const before = (await served.call(listTabs, { params: { session_id: sessionId } })).body;
+    const { details } = await served.refuse(openTab, 'navigation_failed', {
+      params: { session_id: sessionId },
+      body: { url: 'http://fail-ERR_CONNECTION_REFUSED.test/' },
+    });
+    assert.equal(details['reason'], 'connection_refused');
+    await served.refuse(openTab, 'navigation_failed', { params: { session_id: sessionId }, body: { url: hangingUrl, timeout_ms: 1000 } });
+    assert.deepEqual((await served.call(listTabs, { params: { session_id: sessionId } })).body, before);
+  });
+});
+
+describe('502 session_lost', () => {
+  it('is the answer when the browser dies before the tab is open', async () => {
+    assertError(await callWhileBrowserDies(served, (session_id) => served.call(openTab, { params: { session_id }, body: {} })), 502, 'session_lost');
+  });
+});

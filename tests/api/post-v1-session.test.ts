@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSession, endSession, getSession } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+import { createUntil, machinesLeft } from '../session-states.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+const sum = ({ status, ended_reason, tabs, warm }: { status: string; ended_reason: string | null; tabs: { open: number }; warm: boolean }) => ({
+  status,
+  ended_reason,
+  open: tabs.open,
+  warm,
+});
+
+describe('201', () => {
+  it('gives a ready session for an empty body, with every default told', async () => {
+    const session = await served.create();
+    assert.deepEqual(sum(session), { status: 'ready', ended_reason: null, open: 1, warm: false });
+    assert.match(session.session_id, /^ses_[0-9a-z]{24}$/);
+    assert.deepEqual(
+      [session.kind, session.region, session.timeout_seconds, session.idle_timeout_seconds, session.keep_alive, session.name, session.metadata, session.proxy],
+      ['headless', 'local', 900, 300, true, null, {}, null],
+    );
+    assert.deepEqual(session.viewport, { width: 1280, height: 720, device_scale_factor: 1 });
+    assert.deepEqual([session.current_url, session.tabs.limit, session.connections, session.start_navigation], ['about:blank', 10, { cdp: 0 }, null]);
+    assert.deepEqual(session.usage, { actions: 0, browser_seconds: 0, egress_bytes: 0 });
+    assert.equal(Date.parse(session.expires_at) - Date.parse(session.created_at), 900_000);
+    assert.ok(session.started_at !== null && session.ended_at === null);
+  });
+
+  it('repeats what was asked for', async () => {
+    const asked = {
+      timeout_seconds: 60,
+      idle_timeout_seconds: 20,
+      keep_alive: false,
+      viewport: { width: 800, height: 600, device_scale_factor: 2 },
+      user_agent: 'Tester/1.0',
+      locale: 'de-DE',
+      timezone: 'Europe/Berlin',
+      name: 'the job',
+      metadata: { job: 'prices', run: '7' },
+    };
+    const session = await served.create(asked);
+    assert.deepEqual(Object.fromEntries(Object.keys(asked).map((field) => [field, session[field as keyof typeof asked]])), asked);
+  });
+
+  it('takes what the browser is told and nobody repeats', async () => {
+    const { status } = await served.create({
+      extra_headers: { 'X-Trace': 'on' },
+      block_ads: true,
+      block_resources: ['image', 'font'],
+      allowed_domains: ['example.com', '*.example.org'],
+      accept_downloads: false,
+      ignore_https_errors: true,
+    });
+    assert.equal(status, 'ready');
+  });
+
+  it('makes the idle time no longer than the session, where only the latter is named', async () => {
+    assert.equal((await served.create({ timeout_seconds: 60 })).idle_timeout_seconds, 60);
+  });
+
+  it('answers at once with `starting` when nobody wants to wait, and the session gets ready by itself', async () => {
+    const session = await served.create({}, { query: { wait: 'false' } });
+    assert.deepEqual([session.status, session.started_at, session.tabs.open], ['starting', null, 0]);
+    await served.app.sessions.live.get(session.session_id)?.started;
+    assert.equal((await served.call(getSession, { params: { session_id: session.session_id } })).body.status, 'ready');
+  });
+
+  it('goes to the start address and tells how that went', async () => {
+    const session = await served.create({ start_url: 'http://status-404.test/page' });
+    assert.equal(session.current_url, 'http://status-404.test/page');
+    assert.deepEqual(session.start_navigation, { url: 'http://status-404.test/page', status: 'ok', status_code: 404, reason: null, net_error: null });
+  });
+
+  it('starts all the same when the start address cannot be reached', async () => {
+    const session = await served.create({ start_url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' });
+    assert.equal(session.status, 'ready');
+    assert.deepEqual(
+      [session.start_navigation?.status, session.start_navigation?.reason, session.start_navigation?.net_error],
+      ['failed', 'dns_failed', 'net::ERR_NAME_NOT_RESOLVED'],
+    );
+  });
+
+  it('keeps the credentials of a proxy to itself', async () => {
+    const proxy = { type: 'external', server: 'http://user:hunter2@proxy.example:3128', username: 'user', password: 'hunter2', bypass: ['example.com'] };
+    const reply = await served.call(createSession, { body: { proxy } });
+    assert.deepEqual(reply.body.proxy, { type: 'external', server: 'http://proxy.example:3128', country: null, rotate: 'on_request', bypass: ['example.com'] });
+    const { text } = await served.call(getSession, { params: { session_id: reply.body.session_id } });
+    assert.ok(!reply.text.includes('hunter2') && !text.includes('hunter2'));
+  });
+
+  it('gives every session an id and a machine of its own', async () => {
+    const sessions = await Promise.all(Array.from({ length: 5 }, () => served.create()));
+    assert.equal(new Set(sessions.map(({ session_id }) => session_id)).size, 5);
+    assert.equal(new Set(sessions.map(({ session_id }) => served.app.sessions.live.get(session_id)?.machine?.id)).size, 5);
+  });
+
+  it('carries a request id and is never cached', async () => {
+    const { headers } = await served.call(createSession, { body: {}, headers: { 'x-request-id': 'mine-1' } });
+    assert.deepEqual([headers.get('x-request-id'), headers.get('cache-control'), headers.get('x-content-type-options')], ['mine-1', 'no-store', 'nosniff']);
+  });
+});
+
+describe('403 premium_egress_required', () => {
+  it('refuses managed and rotating proxies to a plan without them, and makes nothing', async () => {
+    const key = await served.ownerKey('frugal', 'free');
+    const before = await machinesLeft(served);
+    for (const type of ['managed', 'rotating']) await served.refuse(createSession, 'premium_egress_required', { key, body: { proxy: { type } } });
+    assert.deepEqual(await machinesLeft(served), before);
+  });
+
+  it('lets every plan use a proxy of its own', async () => {
+    const key = await served.ownerKey('frugal', 'free');
+    const { status } = await served.call(createSession, { key, body: { proxy: { type: 'external', server: 'socks5://proxy.example:1080' } } });
+    assert.equal(status, 201);
+  });
+});
+
+describe('409 name_taken', () => {
+  it('keeps a name unique among the live sessions of its owner', async () => {
+    await served.create({ name: 'only one' });
+    const { reply } = await served.refuse(createSession, 'name_taken', { body: { name: 'only one' } });
+    assert.equal(reply.headers.get('x-should-retry'), 'false');
+  });
+
+  it('does not happen again once the first has ended', async () => {
+    const { session_id } = await served.create({ name: 'again' });
+    await served.call(endSession, { params: { session_id } });
+    await served.app.sessions.live.get(session_id)?.gone;
+    assert.equal((await served.create({ name: 'again' })).name, 'again');
+  });
+});
+
+describe('422', () => {
+  it('names the plan’s longest session where the plan allows less than the schema', async () => {
+    const key = await served.ownerKey('small', 'free');
+    const [fault, ...more] = await served.faults(createSession, { key, body: { timeout_seconds: 901 } });
+    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx, fault?.input, more], [['body', 'timeout_seconds'], 'less_than_equal', { le: 900 }, 901, []]);
+  });
+
+  it('names the regions that there are', async () => {
+    const [fault] = await served.faults(createSession, { body: { region: '../../x' } });
+    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx, fault?.input], [['body', 'region'], 'literal_error', { expected: "'local'" }, '../../x']);
+  });
+
+  it('refuses an idle time above the session’s own', async () => {
+    const [fault] = await served.faults(createSession, { body: { timeout_seconds: 30, idle_timeout_seconds: 31 } });
+    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx], [['body', 'idle_timeout_seconds'], 'less_than_equal', { le: 30 }]);
+  });
+
+  const wrong: [string, Record<string, unknown>, string, string][] = [
+    ['a viewport that is too small', { viewport: { width: 319, height: 240 } }, 'body.viewport.width', 'greater_than_equal'],
+    ['a viewport without a height', { viewport: { width: 800 } }, 'body.viewport.height', 'missing'],
+    ['a language that is none', { locale: 'no such language' }, 'body.locale', 'locale'],
+    ['a time zone that is none', { timezone: 'Mars/Olympus' }, 'body.timezone', 'timezone'],
+    ['an offset as time zone', { timezone: '+01:00' }, 'body.timezone', 'timezone'],
+    ['a header of the connection', { extra_headers: { Connection: 'close' } }, 'body.extra_headers.Connection.[key]', 'header_not_allowed'],
+    ['a header with a line break', { extra_headers: { 'X-A': 'a\r\nHost: evil' } }, 'body.extra_headers.X-A', 'string_pattern_mismatch'],
+    ['too many headers', { extra_headers: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, '1'])) }, 'body.extra_headers', 'too_long'],
+    ['too much metadata', { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, '1'])) }, 'body.metadata', 'too_long'],
+    ['a metadata value that is no text', { metadata: { a: 1 } }, 'body.metadata.a', 'string_type'],
+    ['a metadata value too long', { metadata: { a: 'x'.repeat(513) } }, 'body.metadata.a', 'string_too_long'],
+    ['a user agent with a line break', { user_agent: 'a\nb' }, 'body.user_agent', 'string_pattern_mismatch'],
+    ['an external proxy without a server', { proxy: { type: 'external' } }, 'body.proxy.server', 'missing'],
+    ['a server for a managed proxy', { proxy: { type: 'managed', server: 'http://proxy.example:1' } }, 'body.proxy.server', 'value_error'],
+    ['a proxy that speaks no proxy protocol', { proxy: { type: 'external', server: 'ftp://proxy.example:1' } }, 'body.proxy.server', 'string_pattern_mismatch'],
+    ['an allowed domain with a path', { allowed_domains: ['example.com/a'] }, 'body.allowed_domains.0', 'string_pattern_mismatch'],
+    ['a resource type that is none', { block_resources: ['image', 'script'] }, 'body.block_resources.1', 'literal_error'],
+    ['a kind that is not there yet', { kind: 'full_browser' }, 'body.kind', 'literal_error'],
+  ];
+  for (const [what, body, loc, type] of wrong)
+    it(`refuses ${what}`, async () => {
+      const faults = await served.faults(createSession, { body });
+      assert.deepEqual(
+        faults.map((fault) => [fault.loc.join('.'), fault.type]),
+        [[loc, type]],
+      );
+    });
+
+  it('leaves no session and no machine behind', async () => {
+    const before = await machinesLeft(served);
+    await served.faults(createSession, { body: { timeout_seconds: 1, region: 'nowhere' } });
+    assert.deepEqual(await machinesLeft(served), before);
+  });
+});
+
+describe('429 concurrency_limit', () => {
+  it('tells the plan’s limit and how many are live, and lets the next in when one has ended', async () => {
+    const key = await served.ownerKey('three', 'free');
+    const sessions = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
+    const { reply, details } = await served.refuse(createSession, 'concurrency_limit', { key, body: {} });
+    assert.deepEqual(details, { limit: 3, active: 3 });
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    assert.equal(reply.headers.get('x-should-retry'), 'true');
+    await served.call(endSession, { key, params: { session_id: sessions[0]?.session_id ?? '' } });
+    assert.equal((await served.create({}, { key })).status, 'ready');
+  });
+});
+
+describe('429 create_rate_limit', () => {
+  it('tells how many creates a minute the plan allows and when to come back', async () => {
+    const key = await served.ownerKey('hasty', 'free');
+    const reply = await createUntil(served, key, 'create_rate_limit', 6);
+    const seconds = Number(reply.headers.get('retry-after'));
+    assert.ok(seconds >= 1 && seconds <= 60, `retry-after: ${seconds}`);
+    assert.match(reply.text, /"limit":5/);
+  });
+
+  it('leaves other owners alone', async () => {
+    const key = await served.ownerKey('calm', 'free');
+    assert.equal((await served.create({}, { key })).status, 'ready');
+  });
+});
+
+describe('503 no_capacity', () => {
+  it('is told when a machine does not start, and nothing of it is left', async () => {
+    const before = await machinesLeft(served);
+    served.runtime.failNextBoot(new Error('no memory'));
+    const { reply, message } = await served.refuse(createSession, 'no_capacity', { body: { name: 'unlucky' } });
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    assert.ok(!message.includes('no memory'), 'what went wrong inside is for the log');
+    assert.deepEqual(await machinesLeft(served), before);
+    assert.equal((await served.create({ name: 'unlucky' })).status, 'ready', 'its name is free again');
+  });
+
+  it('leaves a session that nobody waited for as failed', async () => {
+    served.runtime.failNextBoot(new Error('no memory'));
+    const { session_id } = await served.create({}, { query: { wait: 'false' } });
+    await served.app.sessions.live.get(session_id)?.started;
+    const { body } = await served.call(getSession, { params: { session_id } });
+    assert.deepEqual([body.status, body.ended_reason, body.ended_at === null], ['failed', 'start_failed', false]);
+  });
+});
+
+describe('503 draining', () => {
+  it('refuses new sessions and tells when to come back, while those that live go on', async () => {
+    const { session_id } = await served.create();
+    await served.app.sessions.drain(0);
+    const { reply } = await served.refuse(createSession, 'draining', { body: {} });
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
+  });
+});

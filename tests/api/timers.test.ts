@@ -1,0 +1,194 @@
+/** When sessions end by themselves, and what they are told to have ended of. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connectSession, endAnySession, endSession, getSession, listSessions, listTabs, navigate, updateSession, type EndedReason } from '@berth/contract';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import { openSocket } from '../raw-http.ts';
+import { assertError, hang, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
+import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+
+const clock = new ManualClock();
+let served: TestApp;
+before(async () => {
+  served = await startApp({ clock });
+});
+after(() => served.close());
+
+async function pass(seconds: number): Promise<void> {
+  clock.advance(seconds * 1000);
+  // A turn may be under way that has looked at the clock already; the nudge adds one after it.
+  served.app.sessions.timers.nudge();
+  await served.app.sessions.timers.idle();
+}
+
+const read = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body;
+const isAlive = async (session_id: string): Promise<boolean> => (await read(session_id)).status === 'ready';
+async function assertEnded(session_id: string, reason: EndedReason, status = 'ended'): Promise<void> {
+  await served.app.sessions.live.get(session_id)?.gone;
+  const session = await read(session_id);
+  assert.deepEqual([session.status, session.ended_reason], [status, reason]);
+  assert.equal(session.ended_at, clock.now().toISOString());
+}
+const socketAddress = async (session_id: string) => (await served.call(connectSession, { params: { session_id } })).body.cdp_url;
+
+describe('the idle timer', () => {
+  it('ends a session that nobody drives, and its machine', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 10 });
+    await pass(9);
+    assert.ok(await isAlive(session_id));
+    await pass(1);
+    await assertEnded(session_id, 'idle_timeout');
+    assert.deepEqual(await machinesLeft(served), nothingLeft);
+  });
+
+  it('starts anew with every drive call', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 10 });
+    for (let time = 0; time < 4; time += 1) {
+      await pass(9);
+      await served.call(navigate, { params: { session_id }, body: { url: 'http://site.test/' } });
+    }
+    const { last_activity_at } = await read(session_id);
+    assert.equal(last_activity_at, clock.now().toISOString());
+    await pass(10);
+    await assertEnded(session_id, 'idle_timeout');
+  });
+
+  it('does not run while a call drives', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 10 });
+    const [hanging] = await hang(served, session_id);
+    await pass(60);
+    assert.ok(await isAlive(session_id));
+    await served.call(endSession, { params: { session_id } });
+    await hanging;
+  });
+
+  it('starts anew with DevTools traffic', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 10 });
+    const { ask, closed } = await openSocket(await socketAddress(session_id));
+    for (let time = 0; time < 3; time += 1) {
+      await pass(9);
+      await ask('Browser.getVersion');
+    }
+    assert.ok(await isAlive(session_id));
+    await pass(10);
+    assert.deepEqual(await closed, { code: 4001, reason: 'idle_timeout' });
+    await assertEnded(session_id, 'idle_timeout');
+  });
+
+  it('is not impressed by watching', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 10 });
+    await pass(9);
+    await read(session_id);
+    await served.call(listSessions);
+    await served.call(listTabs, { params: { session_id } });
+    await served.call(connectSession, { params: { session_id } });
+    await served.call(updateSession, { params: { session_id }, body: { metadata: { seen: 'yes' } } });
+    await pass(1);
+    await assertEnded(session_id, 'idle_timeout');
+  });
+
+  it('is longer after it was made longer', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 10 });
+    await served.call(updateSession, { params: { session_id }, body: { idle_timeout_seconds: 20 } });
+    await pass(19);
+    assert.ok(await isAlive(session_id));
+    await pass(1);
+    await assertEnded(session_id, 'idle_timeout');
+  });
+});
+
+describe('the lifetime', () => {
+  const lasting = { timeout_seconds: 30, idle_timeout_seconds: 30 };
+
+  it('ends a session however busy it is, and its clients are told so', async () => {
+    const { session_id } = await served.create(lasting);
+    const { closed } = await openSocket(await socketAddress(session_id));
+    const [hanging] = await hang(served, session_id);
+    await pass(29);
+    assert.ok(await isAlive(session_id));
+    await pass(1);
+    assert.deepEqual(await closed, { code: 4002, reason: 'max_lifetime' });
+    const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
+    assert.equal(details['ended_reason'], 'max_lifetime');
+    await assertEnded(session_id, 'max_lifetime');
+  });
+
+  it('is counted from the creation also when it is changed', async () => {
+    const { session_id } = await served.create(lasting);
+    await pass(20);
+    await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 60, idle_timeout_seconds: 60 } });
+    await pass(39);
+    assert.ok(await isAlive(session_id));
+    await pass(1);
+    await assertEnded(session_id, 'max_lifetime');
+  });
+
+  it('can be cut short to what has passed already', async () => {
+    const { session_id } = await served.create({ timeout_seconds: 600, idle_timeout_seconds: 600 });
+    await pass(45);
+    await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 40 } });
+    await pass(0);
+    await assertEnded(session_id, 'max_lifetime');
+  });
+
+  it('is the truth of expires_at', async () => {
+    const { expires_at } = await served.create(lasting);
+    assert.equal(Date.parse(expires_at) - clock.now().getTime(), 30_000);
+  });
+});
+
+describe('a session that is not to be kept alive', () => {
+  it('ends with cdp_closed when its last DevTools client leaves, and not before', async () => {
+    const { session_id } = await served.create({ keep_alive: false });
+    const first = await openSocket(await socketAddress(session_id));
+    const second = await openSocket(await socketAddress(session_id));
+    first.socket.close();
+    await first.closed;
+    await second.ask('Browser.getVersion');
+    assert.ok(await isAlive(session_id));
+    second.socket.close();
+    await eventually('the session has ended', async () => (await read(session_id)).status === 'ended');
+    await assertEnded(session_id, 'cdp_closed');
+  });
+
+  it('ends when its client asks the browser to close', async () => {
+    const { session_id } = await served.create({ keep_alive: false });
+    const { ask, closed } = await openSocket(await socketAddress(session_id));
+    await ask('Browser.close');
+    await closed;
+    await eventually('the session is over', async () => (await read(session_id)).status === 'ended');
+    await assertEnded(session_id, 'cdp_closed');
+  });
+
+  it('waits for its first client', async () => {
+    const { session_id } = await served.create({ keep_alive: false });
+    await pass(20);
+    assert.ok(await isAlive(session_id));
+  });
+});
+
+describe('the reason', () => {
+  it('is the first that there was', async () => {
+    const { session_id } = await served.create();
+    await Promise.all([served.call(endSession, { params: { session_id } }), served.call(endAnySession, { params: { session_id } })]);
+    const { ended_reason } = await read(session_id);
+    assert.ok(ended_reason === 'requested' || ended_reason === 'admin');
+    await served.call(endAnySession, { params: { session_id } });
+    assert.equal((await read(session_id)).ended_reason, ended_reason);
+  });
+
+  it('tells apart a machine that is gone, one out of memory, and a browser that hung up', async () => {
+    const [gone, full, hungUp] = await Promise.all([1, 2, 3].map(async () => (await served.create()).session_id));
+    machineOf(served, gone ?? '').crash();
+    machineOf(served, full ?? '').crash('out_of_memory');
+    machineOf(served, hungUp ?? '').cdp.destroy();
+    for (const [session_id, reason] of [
+      [gone, 'vm_lost'],
+      [full, 'out_of_memory'],
+      [hungUp, 'browser_crashed'],
+    ] as const) {
+      await eventually(`${reason} is noticed`, async () => !(await isAlive(session_id ?? '')));
+      await assertEnded(session_id ?? '', reason, 'failed');
+    }
+  });
+});

@@ -1,0 +1,124 @@
+/** What the table tests read out of the contract. */
+import { z } from 'zod';
+import { endpoints, errorsOf, validates, type Endpoint, type ErrorCode } from '@berth/contract';
+
+/** `GET /v1/session/{session_id}` as a title. */
+export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
+
+/** The file that tests an endpoint: `get-v1-session-id.test.ts`. */
+export function fileOf({ method, path }: Endpoint): string {
+  const words = path.replace(/\{\w+\}/g, 'id').split(/[/._-]/);
+  return `${[method.toLowerCase(), ...words.filter(Boolean)].join('-')}.test.ts`;
+}
+
+/** The titles of the suites that an endpoint's file must have. */
+export function suitesOf(endpoint: Endpoint, coveredOnce: ReadonlySet<ErrorCode>, statusOf: (code: ErrorCode) => number): string[] {
+  const codes = errorsOf(endpoint).filter((code) => !coveredOnce.has(code));
+  return [
+    String(endpoint.status),
+    ...(endpoint.alsoStatus ?? []).map(String),
+    ...codes.map((code) => `${statusOf(code)} ${code}`),
+    ...(validates(endpoint) ? ['422'] : []),
+  ];
+}
+
+export const withBody = endpoints.filter((endpoint): endpoint is Endpoint & { body: z.ZodType } => endpoint.body !== undefined);
+
+/** Endpoints that an ordinary request can call: all but the WebSocket. */
+export const overHttp = endpoints.filter((endpoint) => endpoint.replyKind !== 'websocket');
+
+/** A request that each endpoint would take, for the session and key given; all values as small as they may be. */
+export function goodRequest(
+  endpoint: Endpoint,
+  ids: { session_id: string; tab_id?: string; key_id?: string },
+): { params: Record<string, string>; body?: Record<string, unknown> } {
+  const body = goodBodies[endpoint.id];
+  return { params: { tab_id: 'no-tab', key_id: 'no-key', ...ids }, ...(body ? { body } : {}) };
+}
+
+const goodBodies: Record<string, Record<string, unknown>> = {
+  createSession: {},
+  updateSession: { metadata: { touched: 'yes' } },
+  navigate: { url: 'about:blank' },
+  openTab: {},
+  createKey: { owner: 'somebody' },
+};
+
+export interface JsonSchema {
+  type?: string;
+  anyOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: JsonSchema | boolean;
+  required?: string[];
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  maxItems?: number;
+  minItems?: number;
+  items?: JsonSchema;
+}
+
+export const bodySchemaOf = (endpoint: Endpoint & { body: z.ZodType }): JsonSchema =>
+  resolved(z.toJSONSchema(endpoint.body, { io: 'input', reused: 'inline' }) as JsonSchema & Definitions);
+
+type Definitions = { $ref?: string; $defs?: Record<string, JsonSchema> };
+
+/** Named schemas are told by reference; the tables want them where they stand. */
+function resolved(schema: JsonSchema & Definitions, named: Record<string, JsonSchema> = schema.$defs ?? {}): JsonSchema {
+  const target = schema.$ref ? (named[schema.$ref.replace('#/$defs/', '')] ?? schema) : schema;
+  const inner = (part: JsonSchema): JsonSchema => resolved(part, named);
+  return {
+    ...target,
+    ...(target.anyOf ? { anyOf: target.anyOf.map(inner) } : {}),
+    ...(target.items ? { items: inner(target.items) } : {}),
+    ...(target.properties ? { properties: Object.fromEntries(Object.entries(target.properties).map(([name, part]) => [name, inner(part)])) } : {}),
+  };
+}
+
+export interface WrongValue {
+  value: unknown;
+  /** Any of these words tells it rightly. */
+  types: readonly string[];
+  why: string;
+}
+
+/** Values that a field of this schema must refuse. */
+export function wrongValues(schema: JsonSchema): WrongValue[] {
+  const variants = schema.anyOf ?? [schema];
+  const [main = {}] = variants.filter((variant) => variant.type !== 'null');
+  const nullable = variants.some((variant) => variant.type === 'null');
+  return [...wrongByType(main), ...(nullable ? [] : [{ value: null, types: Object.values(typeWords).flat(), why: 'null' }])];
+}
+
+const typeWords: Record<string, readonly string[]> = {
+  string: ['string_type', 'literal_error'],
+  integer: ['int_parsing'],
+  number: ['float_parsing'],
+  boolean: ['bool_parsing'],
+  object: ['dict_type'],
+  array: ['list_type'],
+};
+
+function wrongByType(schema: JsonSchema): WrongValue[] {
+  const words = typeWords[schema.type ?? 'string'] ?? [];
+  const samples: Record<string, unknown> = { string: 'zzz', integer: 3.5, number: 'ten', boolean: 'yes', object: { no_such_key: 1 }, array: [[]] };
+  const wrong: WrongValue[] = ['string', 'boolean', 'object', 'array', 'number']
+    .filter((type) => type !== schema.type && !(type === 'number' && schema.type === 'integer'))
+    .map((type) => ({ value: samples[type], types: words, why: type === 'number' || type === 'boolean' ? 'a text' : `a ${type}` }))
+    .filter(({ value }) => !(schema.type === 'string' && typeof value === 'string'));
+  const add = (value: unknown, types: string[], why: string): void => void wrong.push({ value, types, why });
+  if (schema.type === 'integer') add(3.5, ['int_parsing'], 'a fraction');
+  if (schema.type === 'string') add(7, [...words], 'a number');
+  if (schema.enum) add('no-such-word', ['literal_error'], 'another word');
+  const isNumber = schema.type === 'integer' || schema.type === 'number';
+  if (isNumber && schema.minimum !== undefined) add(schema.minimum - 1, ['greater_than_equal'], 'below its bound');
+  if (isNumber && schema.maximum !== undefined && schema.maximum < Number.MAX_SAFE_INTEGER) add(schema.maximum + 1, ['less_than_equal'], 'above its bound');
+  if (schema.minLength) add('', ['string_too_short'], 'empty');
+  if (schema.maxLength !== undefined) add('a'.repeat(schema.maxLength + 1), ['string_too_long'], 'too long');
+  if (schema.maxItems !== undefined && schema.items)
+    add(Array(schema.maxItems + 1).fill(schema.items.enum?.[0] ?? 'a.example'), ['too_long'], 'a list too long');
+  if (schema.minItems) add([], ['too_short'], 'an empty list');
+  return wrong;
+}

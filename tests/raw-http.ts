@@ -1,0 +1,106 @@
+/** Requests that fetch would not send: doubled headers, and upgrades that are refused. */
+import { request, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import WebSocket from 'ws';
+import type { Reply } from './harness.ts';
+
+export interface RawRequest {
+  method: string;
+  path: string;
+  /** Sent in this order, doubled names too. */
+  headers: readonly (readonly [string, string])[];
+  body?: string;
+}
+
+export async function sendAsIs(origin: string, { method, path, headers, body }: RawRequest): Promise<Reply> {
+  const { host, hostname, port } = new URL(origin);
+  const length: [string, string][] = body === undefined ? [] : [['content-length', String(Buffer.byteLength(body))]];
+  const flat = [['host', host] as const, ...headers, ...length].flat();
+  const outgoing = request({ hostname, port, method, path, headers: flat, agent: false });
+  outgoing.end(body);
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  const isJson = incoming.headers['content-type']?.startsWith('application/json');
+  return { status: incoming.statusCode ?? 0, headers: new Headers(toPairs(incoming.rawHeaders)), text, body: isJson ? JSON.parse(text) : undefined };
+}
+
+function toPairs(raw: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? '']);
+  return pairs;
+}
+
+export interface DevtoolsSocket {
+  socket: WebSocket;
+  /** Asks the browser, and gives the `result`; throws where it answers with an error. */
+  ask(method: string, params?: object, sessionId?: string): Promise<Record<string, unknown>>;
+  /** Resolves when the other side has closed the socket. */
+  closed: Promise<{ code: number; reason: string }>;
+}
+
+/** What a refused upgrade was answered with. */
+export class Refused extends Error {
+  readonly reply: Reply;
+  constructor(reply: Reply) {
+    super(`refused with ${reply.status}: ${reply.text}`);
+    this.reply = reply;
+  }
+}
+
+/** Opens the DevTools socket. Throws Refused where the upgrade is. */
+export async function openSocket(address: string, headers: Record<string, string> = {}): Promise<DevtoolsSocket> {
+  const socket = new WebSocket(address, { headers, perMessageDeflate: false });
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })),
+  );
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+    socket.once('unexpected-response', (_outgoing, incoming) => {
+      let text = '';
+      incoming.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      incoming.on('end', () => {
+        const isJson = incoming.headers['content-type']?.startsWith('application/json');
+        reject(
+          new Refused({
+            status: incoming.statusCode ?? 0,
+            headers: new Headers(toPairs(incoming.rawHeaders)),
+            text,
+            body: isJson ? JSON.parse(text) : undefined,
+          }),
+        );
+        socket.terminate();
+      });
+    });
+  });
+  socket.on('error', () => socket.terminate());
+  const answers = new Map<number, (message: { result?: Record<string, unknown>; error?: { message: string } }) => void>();
+  socket.on('message', (data: Buffer) => {
+    const message = JSON.parse(data.toString()) as { id?: number; result?: Record<string, unknown>; error?: { message: string } };
+    if (message.id !== undefined) answers.get(message.id)?.(message);
+  });
+  let lastId = 0;
+  const ask = async (method: string, params: object = {}, sessionId?: string): Promise<Record<string, unknown>> => {
+    const id = ++lastId;
+    const answered = new Promise<{ result?: Record<string, unknown>; error?: { message: string } }>((resolve) => answers.set(id, resolve));
+    socket.send(JSON.stringify({ id, method, params, ...(sessionId ? { sessionId } : {}) }));
+    const { result, error } = await answered;
+    if (!result) throw new Error(`${method}: ${error?.message}`);
+    return result;
+  };
+  return { socket, ask, closed };
+}
+
+/** The answer with which an upgrade is refused. Fails where it is not. */
+export async function refusedSocket(address: string, headers: Record<string, string> = {}): Promise<Reply> {
+  try {
+    const { socket } = await openSocket(address, headers);
+    socket.terminate();
+  } catch (error) {
+    if (error instanceof Refused) return error.reply;
+    throw error;
+  }
+  throw new Error('the upgrade was accepted');
+}

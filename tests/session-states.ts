@@ -1,0 +1,97 @@
+/** Sessions in the states that a test wants to meet them in. */
+import assert from 'node:assert/strict';
+import { createSession, endSession, navigate, type ErrorCode, ErrorBody } from '@berth/contract';
+import type { FakeVm } from '../packages/server/src/runtime/fake.ts';
+import { Client, eventually, type Reply, type TestApp } from './harness.ts';
+
+/** The fake browser never answers for this host. */
+export const hangingUrl = 'http://hang.test/';
+/** At most this many wait behind the call that drives. */
+export const waitingMax = 16;
+
+export async function endedSession(served: TestApp): Promise<string> {
+  const { session_id } = await served.create();
+  await served.call(endSession, { params: { session_id } });
+  return session_id;
+}
+
+/** A session whose machine takes its time. `give` ends it, and machines start at once again. */
+export async function startingSession(served: TestApp): Promise<{ sessionId: string; give: () => Promise<void> }> {
+  served.runtime.delayBoot(60_000);
+  const { session_id: sessionId, status } = await served.create({}, { query: { wait: 'false' } });
+  assert.equal(status, 'starting');
+  const give = async (): Promise<void> => {
+    await served.call(endSession, { params: { session_id: sessionId } });
+    served.runtime.delayBoot(0);
+  };
+  return { sessionId, give };
+}
+
+/** The session's machine, as its host could get at it. */
+export function machineOf(served: TestApp, sessionId: string): FakeVm {
+  const id = served.app.sessions.live.get(sessionId)?.machine?.id ?? assert.fail('the session has no machine');
+  return served.runtime.machines.get(id) ?? assert.fail('the machine is gone');
+}
+
+/** How many calls drive the session or wait to. */
+export const drivingOf = (served: TestApp, sessionId: string): number => served.app.sessions.live.get(sessionId)?.driving ?? 0;
+
+/** Starts navigations that hang. Resolves when all of them are under way or in the queue. */
+export async function hang(served: TestApp, sessionId: string, count = 1): Promise<Promise<Reply>[]> {
+  const client = new Client(served.url, served.key);
+  const before = drivingOf(served, sessionId);
+  const calls = Array.from({ length: count }, () =>
+    client.call(navigate, { params: { session_id: sessionId }, body: { url: hangingUrl, timeout_ms: 120_000 } }),
+  );
+  await eventually('the navigations are under way', () => drivingOf(served, sessionId) === before + count);
+  return calls;
+}
+
+/** A session whose queue of drive calls is full. `give` ends it. */
+export async function jammedSession(served: TestApp): Promise<{ sessionId: string; give: () => Promise<void> }> {
+  const { session_id: sessionId } = await served.create();
+  const calls = await hang(served, sessionId, waitingMax + 1);
+  const give = async (): Promise<void> => {
+    await served.call(endSession, { params: { session_id: sessionId } });
+    await Promise.all(calls);
+  };
+  return { sessionId, give };
+}
+
+/** Makes a drive call wait behind one that hangs, lets the browser die, and gives what the call is answered. */
+export async function callWhileBrowserDies(served: TestApp, call: (sessionId: string) => Promise<Reply>): Promise<Reply> {
+  const { session_id: sessionId } = await served.create();
+  const [hanging] = await hang(served, sessionId);
+  const waiting = call(sessionId);
+  await eventually('the call waits', () => drivingOf(served, sessionId) === 2);
+  machineOf(served, sessionId).crash();
+  const [reply] = await Promise.all([waiting, hanging]);
+  return reply;
+}
+
+/** Expects an answer to be this error. */
+export function assertError(reply: Reply, status: number, code: ErrorCode): Record<string, unknown> {
+  assert.deepEqual([reply.status, (reply.body as { code?: string }).code], [status, code], reply.text);
+  return ErrorBody.parse(reply.body).error.details;
+}
+
+/** How many machines the host, the worker and the store know of. All are zero when nothing is left. */
+export async function machinesLeft(served: TestApp): Promise<{ onHost: number; berths: number; live: number }> {
+  const traces = await served.runtime.list();
+  return { onHost: traces.length, berths: served.app.fleet.berths.size, live: served.app.sessions.live.size };
+}
+
+export const nothingLeft = { onHost: 0, berths: 0, live: 0 };
+
+/** Creates until one is refused with this code, or fails. */
+export async function createUntil(served: TestApp, key: string, code: ErrorCode, most: number): Promise<Reply> {
+  for (let tries = 0; tries < most; tries += 1) {
+    const reply = await served.call(createSession, { key, body: {} });
+    if (reply.status !== 201) {
+      assert.equal((reply.body as unknown as { code: string }).code, code, reply.text);
+      return reply;
+    }
+    await served.call(endSession, { key, params: { session_id: reply.body.session_id } });
+  }
+  return assert.fail(`${most} creates were all let through`);
+}
