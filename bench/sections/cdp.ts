@@ -6,7 +6,7 @@ import { calm } from '../proc.ts';
 import { buryRaw, launchRaw } from '../raw-browser.ts';
 
 const blocksDefault = 10;
-const callsInBlock = 200;
+const callsInBlock = 1000;
 const callsInFlight = 16;
 const largeReplies = 5;
 const largeExpression = `'x'.repeat(${2 * 1024 * 1024})`;
@@ -31,7 +31,7 @@ async function timed(samples: number[], work: () => Promise<unknown>): Promise<v
 async function measureBlock({ client, evaluateMs, rates, largeMs }: Line): Promise<void> {
   for (let i = 0; i < callsInBlock; i += 1) await timed(evaluateMs, () => client.evaluate('1 + 1'));
   const started = performance.now();
-  let left = callsInBlock * 5;
+  let left = callsInBlock;
   const caller = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
@@ -39,7 +39,7 @@ async function measureBlock({ client, evaluateMs, rates, largeMs }: Line): Promi
     }
   };
   await Promise.all(Array.from({ length: callsInFlight }, caller));
-  rates.push((callsInBlock * 5) / ((performance.now() - started) / 1000));
+  rates.push(callsInBlock / ((performance.now() - started) / 1000));
   for (let i = 0; i < largeReplies; i += 1) await timed(largeMs, () => client.evaluate(largeExpression));
 }
 
@@ -58,7 +58,7 @@ function checksOf(direct: Line, through: Line): Check[] {
 export async function cdp(bench: Bench): Promise<Section> {
   const raw = await launchRaw(bench.stage, bench.chromium);
   const lines = [lineOf('direct', await DevTools.connect(raw.url))];
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 1, allow: bench.site.address }) : null;
+  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address }) : null;
   if (berth) {
     const session = await berth.create();
     lines.push(lineOf('through', await DevTools.connect(session.cdp_url, berth.authorization)));

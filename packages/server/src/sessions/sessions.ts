@@ -196,6 +196,8 @@ export class Sessions {
   async #follow(session: LiveSession, started: Promise<void>, signal: AbortSignal): Promise<void> {
     const leave = () => void endSession(this.deps, session, 'requested').catch(() => undefined);
     signal.addEventListener('abort', leave, { once: true });
+    // Gone before the session was written down: no event comes of that any more.
+    if (signal.aborted) leave();
     try {
       await started;
     } catch (error) {
