@@ -33,7 +33,7 @@ export function goodRequest(
   ids: { session_id: string; tab_id?: string; key_id?: string },
 ): { params: Record<string, string>; body?: Record<string, unknown> } {
   const body = goodBodies[endpoint.id];
-  return { params: { tab_id: 'no-tab', key_id: 'no-key', ...ids }, ...(body ? { body } : {}) };
+  return { params: { tab_id: 'no-tab', key_id: 'key_000000000000000000000000', ...ids }, ...(body ? { body } : {}) };
 }
 
 const goodBodies: Record<string, Record<string, unknown>> = {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, errorsOf, getSession, livez, listRegions } from '@berth/contract';
+import { newRawKey } from '../../packages/server/src/keys/keys.ts';
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { Client, eventually } from '../harness.ts';
 import { machineOf, machinesLeft } from '../session-states.ts';
@@ -23,8 +24,11 @@ describe('while the database is away', () => {
     it(`${nameOf(endpoint)} answers store_unavailable at once and tells when to try again`, async () => {
       const startMs = performance.now();
       const request = goodRequest(endpoint, { session_id: 'ses_000000000000000000000000' });
+      // An endpoint that asks the database for nothing but the caller's key is served while the key is still remembered.
+      const unseen = endpoint.id === 'listRegions' ? { key: newRawKey() } : {};
       const { reply } = await served.refuse(endpoint, 'store_unavailable', {
         ...request,
+        ...unseen,
         headers: endpoint.method === 'POST' ? { 'idempotency-key': `down-${endpoint.id}` } : {},
       });
       assert.ok(Number(reply.headers.get('retry-after')) >= 1);

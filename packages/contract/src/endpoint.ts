@@ -61,9 +61,9 @@ export type ReplyOf<E> = E extends Endpoint<Shape, Shape, Shape, infer R> ? Out<
 
 const authErrors: Record<Auth, readonly ErrorCode[]> = {
   none: [],
-  bearer: ['missing_api_key', 'invalid_api_key', 'rate_limited'],
+  bearer: ['missing_api_key', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
   admin: ['missing_admin_key', 'invalid_admin_key', 'rate_limited'],
-  connect: ['missing_api_key', 'invalid_api_key', 'invalid_connect_token', 'rate_limited'],
+  connect: ['missing_api_key', 'invalid_api_key', 'invalid_connect_token', 'rate_limited', 'store_unavailable'],
 };
 
 /** All error codes that an endpoint may answer with, the implied ones too. 422 goes apart, see {@link validates}. */

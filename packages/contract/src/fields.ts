@@ -76,5 +76,5 @@ export const pageHeaders = {
   Link: 'The next page’s address, `rel="next"`.',
 };
 
-/** An id in a path. Its form is not checked: a malformed id is answered as an unknown one. */
-export const PathId = z.string().min(1).max(200);
+/** An id in a path. Its form is not checked: an id that cannot be is answered as an unknown one. */
+export const PathId = z.string();

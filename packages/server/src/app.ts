@@ -109,7 +109,7 @@ export class App {
     this.fleet = fleet;
     const pruning = new Loop('idempotency-pruning', pruneMs, async () => void (await pruneIdempotencyKeys(store, clock)));
     this.#loose = [keys.usageLoop, connects.revocations, pruning];
-    this.loops = [fleet.heartbeat, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention, ...this.#loose];
+    this.loops = [fleet.heartbeat, fleet.pings, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention, ...this.#loose];
     for (const loop of this.loops) loop.onError((error) => log.warn({ error, loop: loop.name }, 'a turn of a loop failed'));
     this.http = this.#mount();
     this.#cleanup.push('gate', () => doors.gate.close());

@@ -48,14 +48,20 @@ async function failure(path: string, order: Partial<NavigationOrder> = {}): Prom
 async function until(what: () => boolean): Promise<void> {
   const end = performance.now() + 8000;
   while (!what()) {
-    assert.ok(performance.now() < end, `never: ${what}`);
+    assert.ok(performance.now() < end, `never: ${String(what)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
+/** What the commands of these tests answer with, all in one. */
+interface Answer {
+  result: { sessionId: string; result: { value: unknown } };
+  error?: { code: number; message: string };
+}
+
 /** A client that sends by hand. */
 async function handClient(): Promise<{
-  ask(method: string, params?: object, sessionId?: string): Promise<{ result?: any; error?: { code: number; message: string } }>;
+  ask(method: string, params?: object, sessionId?: string): Promise<Answer>;
   raw(text: string): void;
   client: DevtoolsClient;
   heard: string[];
@@ -63,19 +69,19 @@ async function handClient(): Promise<{
 }> {
   const heard: string[] = [];
   const closed: string[] = [];
-  const waiting = new Map<number, (reply: object) => void>();
+  const waiting = new Map<number, (reply: Answer) => void>();
   let last = 0;
   const client = await browser.connectClient({
     send: (message) => {
       heard.push(message.toString());
-      const reply = JSON.parse(message.toString()) as { id?: number };
+      const reply = JSON.parse(message.toString()) as Answer & { id?: number };
       if (reply.id !== undefined) waiting.get(reply.id)?.(reply);
     },
     onClose: (reason) => void closed.push(reason),
   });
-  const ask = (method: string, params: object = {}, sessionId?: string): Promise<object> => {
+  const ask = (method: string, params: object = {}, sessionId?: string): Promise<Answer> => {
     const id = ++last;
-    const { promise, resolve } = Promise.withResolvers<object>();
+    const { promise, resolve } = Promise.withResolvers<Answer>();
     waiting.set(id, resolve);
     client.receive(JSON.stringify({ id, method, params, sessionId }));
     return promise;

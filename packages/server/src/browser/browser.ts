@@ -28,7 +28,8 @@ export interface AttachOptions {
 }
 
 /**
- * Takes over a machine's browser. Resolves when its first page is in hand.
+ * Takes over a machine's browser. Resolves when the browser has answered: its
+ * first page may still be on its way, see `tabReady`.
  * @throws BrowserGone
  */
 export async function attachBrowser(vm: Pick<Vm, 'cdp' | 'downloadsPath' | 'id'>, options: AttachOptions): Promise<Browser> {
@@ -74,6 +75,10 @@ class AttachedBrowser implements Browser {
 
   prepare(settings: Parameters<Browser['prepare']>[0]): Promise<void> {
     return this.#tabs.apply(settings);
+  }
+
+  tabReady(): Promise<void> {
+    return this.#tabs.fresh;
   }
 
   tabs(): ReturnType<Browser['tabs']> {

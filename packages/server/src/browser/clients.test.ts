@@ -29,7 +29,7 @@ const connect = (): Promise<PlaywrightBrowser> => chromium.connectOverCDP(bridge
 async function until(what: () => boolean): Promise<void> {
   const end = performance.now() + 5000;
   while (!what()) {
-    assert.ok(performance.now() < end, `never: ${what}`);
+    assert.ok(performance.now() < end, `never: ${String(what)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -115,9 +115,10 @@ export class Connection {
   }
 
   on<E extends EventName>(name: E, listener: (params: EventParams<E>, sessionId: string | undefined) => void): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set();
-    this.#listeners.set(name, listeners.add(listener as Listener));
-    return () => listeners.delete(listener as Listener);
+    const listeners = this.#listeners.get(name) ?? new Set<Listener>();
+    const listening: Listener = listener;
+    this.#listeners.set(name, listeners.add(listening));
+    return () => listeners.delete(listening);
   }
 
   /** Makes a session the worker's own: its messages are read here and by no client. */

@@ -96,8 +96,11 @@ export interface Browser {
   readonly gone: Promise<'closed' | 'unresponsive'>;
   /** Makes the browser what a session asked for: on the first tab, and on every later target before its first script. */
   prepare(settings: BrowserSettings): Promise<void>;
+  /** Resolves when there is a tab to drive; rejects with BrowserGone. Until then `tabs` is empty and `activeTab` throws. */
+  tabReady(): Promise<void>;
   /** Oldest first. */
   tabs(): TabInfo[];
+  /** Throws TabNotFound while the only tab is on its way. */
   activeTab(): TabInfo;
   openTab(options: { active: boolean; signal: AbortSignal }): Promise<TabInfo>;
   closeTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;

@@ -207,7 +207,8 @@ class NavigationWatch {
 
   #check(): void {
     if (this.#loaderId === null) return;
-    if (!this.#commits.includes(this.#loaderId)) return;
+    // A page that comes in a fresh process, after a crash, may be there before its events are on: then only those that are told again show it.
+    if (!this.#commits.includes(this.#loaderId) && !this.#reached.has(this.#loaderId)) return;
     if (this.#waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[this.#waitUntil])) this.#arrived.resolve();
   }
 

@@ -78,6 +78,7 @@ export class Tabs {
   readonly #contexts = new Set<string>();
   #activeId: string | null = null;
   #opening = 0;
+  #fresh: Promise<void> = Promise.resolve();
   #settings: BrowserSettings = usualSettings;
   #version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
   #stopped = false;
@@ -100,17 +101,30 @@ export class Tabs {
     );
   }
 
-  /** Attaches to what is there. Resolves when the first page is attached. */
+  /** Attaches to what is there. Resolves when the browser has answered; its first page may still be on its way. */
   async start(): Promise<BrowserVersion> {
-    const [version] = await Promise.all([
-      this.#connection.send('Browser.getVersion', undefined),
+    const attached = Promise.all([
       this.#connection.send('Target.setDiscoverTargets', { discover: true, filter: pagesAndWorkers }),
       this.#connection.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: pagesOnly }),
     ]);
-    this.#version = version;
+    this.#await(attached.then(() => this.#firstTab()));
+    this.#version = await this.#connection.send('Browser.getVersion', undefined);
+    return this.#version;
+  }
+
+  async #firstTab(): Promise<void> {
     if (this.#tabs.size === 0) await this.open({ active: true });
-    await Promise.all([...this.#tabs.values()].map((tab) => tab.ready));
-    return version;
+    else await Promise.all([...this.#tabs.values()].map((tab) => tab.ready));
+  }
+
+  /** Settles when there is a tab to drive: after the start, and while a fresh one takes the place of the last. */
+  get fresh(): Promise<void> {
+    return this.#fresh;
+  }
+
+  #await(fresh: Promise<unknown>): void {
+    this.#fresh = fresh.then(() => undefined);
+    this.#fresh.catch((error: unknown) => this.#options.log.debug({ error }, 'no fresh tab could be opened'));
   }
 
   get limit(): number {
@@ -322,7 +336,7 @@ export class Tabs {
   /** A target may die, or know a command not, while it is prepared: then there is nothing left to prepare. */
   async #send([method, params]: Order, sessionId?: string): Promise<void> {
     try {
-      await this.#connection.send(method, params as never, { sessionId });
+      await this.#connection.send(method, params, { sessionId });
     } catch (error) {
       if (!this.#stopped) this.#options.log.debug({ error, method }, 'a setting was not taken');
     }
@@ -346,9 +360,7 @@ export class Tabs {
     tab.gone.abort(new TabNotFound('the tab is closed'));
     if (this.#activeId === targetId) this.#activeId = (tab.openerId && this.#tabs.has(tab.openerId) ? tab.openerId : [...this.#tabs.keys()].at(-1)) ?? null;
     // A session without a tab cannot be driven, so whoever closed the last one finds a fresh one.
-    if (this.#tabs.size === 0 && this.#opening === 0 && !this.#stopped) {
-      this.open({ active: true }).catch((error: unknown) => this.#options.log.warn({ error }, 'no fresh tab could be opened'));
-    }
+    if (this.#tabs.size === 0 && this.#opening === 0 && !this.#stopped) this.#await(this.open({ active: true }));
   }
 
   #ofSession(sessionId: string | undefined): Tab | undefined {

@@ -39,6 +39,8 @@ export async function bootMachine(deps: BootDeps, order: BootOrder, signal: Abor
     const vm = await runtime.boot({ id: order.id, kind: order.kind, acceptEgress: (connection) => way.accept(connection), priority }, { signal });
     cleanup.push('machine', () => vm.destroy());
     const browser = await attachBrowser(vm, { log, clock, egressRefusal: (host) => way.lastRefusal(host) });
+    // A session that waits gets its browser at once, and its first page while the caller connects; a machine of the pool is whole.
+    if (order.sessionId === null) await browser.tabReady();
     signal.throwIfAborted();
     return { id: order.id, kind: order.kind, vm, way, browser, createdAt, readyMs: clock.monotonicMs() };
   } catch (error) {

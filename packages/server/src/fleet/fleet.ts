@@ -1,4 +1,5 @@
 /** The machines of this worker: a warm pool, those in use, and the loops that keep what is like what should be. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import { newId } from '../lib/ids.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
@@ -19,6 +20,8 @@ const bootsAtOnce = 4;
 const bootsWaitingMax = 200;
 const bootWaitMsMax = 60_000;
 const bootMsMax = 30_000;
+/** Between a browser's last word and its exit lie milliseconds. */
+const exitMsMax = 500;
 /** A worker that was silent for this long is taken for dead: six heartbeats. */
 const silentSecondsMax = 30;
 
@@ -28,6 +31,7 @@ export class Fleet implements Roster {
   readonly refill: Loop;
   readonly reaper: Loop;
   readonly heartbeat: Loop;
+  readonly pings: Loop;
   #boots = new Lanes({ width: bootsAtOnce, waitingMax: bootsWaitingMax, waitMsMax: bootWaitMsMax });
   #lostListeners: ((sessionId: string, loss: MachineLoss) => void)[] = [];
   #startedAt: Date;
@@ -39,6 +43,7 @@ export class Fleet implements Roster {
     this.#startedAt = deps.clock.now();
     this.refill = new Loop('pool-refill', 1000, (signal) => refillPool(this, signal));
     this.reaper = new Loop('reaper', 10_000, () => reapStrays(this));
+    this.pings = new Loop('browser-pings', 10_000, (signal) => this.#ping(signal));
     this.heartbeat = new Loop('heartbeat', 5000, () => this.#beat());
   }
 
@@ -135,13 +140,14 @@ export class Fleet implements Roster {
   start(): void {
     this.reaper.start();
     this.heartbeat.start();
+    this.pings.start();
     this.refill.start();
   }
 
   /** Ends every machine: those in use too. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await Promise.all([this.refill.stop(), this.reaper.stop(), this.heartbeat.stop()]);
+    await Promise.all([this.refill.stop(), this.reaper.stop(), this.heartbeat.stop(), this.pings.stop()]);
     await Promise.all([...this.berths.keys()].map((id) => this.release(id)));
     await forgetWorker(this.deps.store, this.deps.workerId);
   }
@@ -175,8 +181,19 @@ export class Fleet implements Roster {
       if (sessionId === null) return void this.release(machine.id);
       for (const listener of this.#lostListeners) listener(sessionId, loss);
     };
-    void machine.vm.exited.then((exit) => lost(lossOf(exit)));
-    void machine.browser.gone.then((how) => lost({ how: how === 'unresponsive' ? 'unresponsive' : 'browser_gone', detail: `DevTools: ${how}` }));
+    const { vm, browser } = machine;
+    void vm.exited.then((exit) => lost(lossOf(exit, vm.isolation)));
+    void browser.gone.then(async (how) => {
+      // A pipe that closes is the first sign of an exit, which knows more: want of memory, for one.
+      if (how === 'closed') await Promise.race([vm.exited, wait(exitMsMax, undefined, { ref: false })]);
+      lost({ how: how === 'unresponsive' ? 'unresponsive' : 'browser_gone', detail: `DevTools: ${how}` });
+    });
+  }
+
+  /** A browser that is frozen says nothing: it has to be asked. The answer, or its absence, settles `browser.gone`. */
+  async #ping(signal: AbortSignal): Promise<void> {
+    const machines = [...this.berths.values()].flatMap(({ machine, state }) => (machine && state !== 'draining' ? [machine] : []));
+    await Promise.all(machines.map(({ browser }) => browser.ping({ signal }).catch(() => undefined)));
   }
 
   async #beat(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Browser } from '../browser/browser.ts';
 import type { EgressWay } from '../egress/egress.ts';
-import type { Vm, VmExit, VmKind } from '../runtime/runtime.ts';
+import type { Isolation, Vm, VmExit, VmKind } from '../runtime/runtime.ts';
 
 /**
  *   warming ──► ready ──► assigned ──► draining ──► (gone)
@@ -26,8 +26,10 @@ export interface Machine {
 /** Why a machine is lost to the session that it was assigned to. */
 export type MachineLoss = { how: 'browser_gone' | 'vm_gone' | 'out_of_memory' | 'unresponsive'; detail: string };
 
-export function lossOf(exit: VmExit): MachineLoss {
-  return { how: exit.reason === 'out_of_memory' ? 'out_of_memory' : 'vm_gone', detail: exit.detail };
+/** Where the machine is no more than the browser's own jail, its exit is the browser's. */
+export function lossOf(exit: VmExit, isolation: Isolation): MachineLoss {
+  if (exit.reason === 'out_of_memory') return { how: 'out_of_memory', detail: exit.detail };
+  return { how: isolation === 'process' ? 'browser_gone' : 'vm_gone', detail: exit.detail };
 }
 
 /** A pool machine older than this is replaced: what a browser does when left alone adds up. */

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { ServiceError } from '@berth/contract';
 import type { Credentials, Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
-import { newId } from '../lib/ids.ts';
+import { isId, newId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
 import { readOrMakeSecret } from '../lib/secret-file.ts';
 import type { Owners } from '../owners/owners.ts';
@@ -95,7 +95,7 @@ export class Keys {
 
   /** Throws ServiceError key_not_found for an unknown id. Idempotent. */
   async revoke(keyId: string): Promise<void> {
-    if (!(await revokeKey(this.#store, keyId, this.#clock.now()))) throw new ServiceError('key_not_found', 'There is no such key.');
+    if (!isId('key', keyId) || !(await revokeKey(this.#store, keyId, this.#clock.now()))) throw new ServiceError('key_not_found', 'There is no such key.');
     this.#revocations += 1;
     for (const [digest, known] of this.#known.entries()) if (known.principal.keyId === keyId) this.#known.delete(digest);
     for (const listener of this.#revocationListeners) listener(keyId);

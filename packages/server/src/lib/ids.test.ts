@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newId } from './ids.ts';
+import { isId, newId } from './ids.ts';
 
 describe('an id', () => {
   it('is its prefix and 24 lower-case letters and digits, without a dot', () => {
     for (let n = 0; n < 200; n += 1) assert.match(newId('ses'), /^ses_[0-9a-z]{24}$/);
+  });
+
+  it('is told from what cannot be one', () => {
+    assert.ok(isId('ses', newId('ses')));
+    for (const text of ['', 'ses_', newId('vm'), `${newId('ses')}x`, newId('ses').slice(0, -1), `ses_${'a'.repeat(23)}\0`, 'ses_../../etc/passwd/aaaaaaa'])
+      assert.equal(isId('ses', text), false, text);
   });
 
   it('does not repeat', () => {

@@ -32,3 +32,7 @@ function randomByte(): number {
   next += 1;
   return byte;
 }
+
+/** Whether a text can be an id of this kind at all. One that cannot is unknown, and never asked for in the store. */
+export const isId = (prefix: IdPrefix, text: string): boolean =>
+  text.length === prefix.length + 25 && text.startsWith(`${prefix}_`) && /^[0-9a-z]{24}$/.test(text.slice(-24));

@@ -74,10 +74,11 @@ export class LiveSession {
     const tabs = machine.browser.tabs();
     const tab = tabs.find((candidate) => candidate.active) ?? tabs[0];
     return {
-      current_url: tab?.url ?? null,
-      title: tab?.title ?? null,
+      // There is always a tab: the first, or one that takes the last one's place, may still be on its way.
+      current_url: tab?.url ?? 'about:blank',
+      title: tab?.title ?? '',
       egress: { ip: facts.ip, country: facts.country, rotations: facts.rotations, rotated_at: facts.rotatedAt?.toISOString() ?? null },
-      tabs_open: tabs.length,
+      tabs_open: Math.max(tabs.length, 1),
       usage: { actions: this.actions, browser_seconds: this.#browserSeconds(), egress_bytes: facts.bytesIn + facts.bytesOut },
       isolation: machine.vm.isolation,
       runtime: machine.vm.runtime,

@@ -4,6 +4,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError, ValidationError, type CreateSessionRequest, type EndedReason, type UpdateSessionRequest } from '@berth/contract';
 import type { Machine, MachineLoss } from '../fleet/fleet.ts';
 import type { Principal } from '../http/call.ts';
+import { isId } from '../lib/ids.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Tier } from '../owners/owners.ts';
@@ -85,7 +86,7 @@ export class Sessions {
   async get(owner: string | null, sessionId: string): Promise<SessionView> {
     const session = this.live.get(sessionId);
     if (session && mayTouch(session.record, owner)) return this.#view(session.record, session);
-    const record = await findSession(this.deps.store, sessionId);
+    const record = isId('ses', sessionId) ? await findSession(this.deps.store, sessionId) : undefined;
     if (!record || !mayTouch(record, owner)) throw notFound();
     return this.#view(record, null);
   }
@@ -123,10 +124,12 @@ export class Sessions {
   async ready(owner: string, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
     const { record } = await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
-    if (session?.status === 'ready' && session.machine && !session.ending) return { session, machine: session.machine };
+    if (session?.status === 'ready' && session.machine && !session.ending && (await hasTab(session.machine))) return { session, machine: session.machine };
     // An end under way is told as what it comes to.
     await session?.ending?.catch(() => undefined);
     const { record: latest } = session ?? { record };
+    if (latest.status === 'ready')
+      throw new ServiceError('session_not_ready', 'The session’s browser does not answer. Try again in a moment.', { retryAfterSeconds: 1 });
     if (latest.status === 'starting')
       throw new ServiceError('session_not_ready', 'The session is still starting. Try again in a moment.', { retryAfterSeconds: 1 });
     throw sessionEnded(latest);
@@ -268,6 +271,17 @@ export class Sessions {
       connections: session.connections.size,
       pid: over ? null : (session.machine?.vm.pid ?? null),
     };
+  }
+}
+
+/** Waits for the first page, which comes a little after its browser; false where it never will. */
+async function hasTab({ browser }: Machine): Promise<boolean> {
+  try {
+    await browser.tabReady();
+    return true;
+  } catch {
+    // The browser is gone or hangs: the fleet hears of it as well, and the session ends.
+    return false;
   }
 }
 

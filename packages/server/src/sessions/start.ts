@@ -131,6 +131,7 @@ export async function openStartUrl(session: LiveSession, url: string): Promise<v
   if (!machine) return;
   const order = { url, waitUntil: 'load' as const, timeoutMs: startNavigationMs };
   try {
+    await machine.browser.tabReady();
     const outcome = await machine.browser.navigate(machine.browser.activeTab().tabId, order, { signal: session.abort.signal });
     session.startNavigation = { url, status: 'ok', status_code: outcome.statusCode, reason: null, net_error: null };
   } catch (error) {
