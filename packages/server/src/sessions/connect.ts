@@ -103,12 +103,18 @@ export class Connects {
   #onClientClose(session: LiveSession, socket: Socket, reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {
     if (reason === 'browser_gone') return closeSocket(socket, 'browser_crashed');
     if (reason === 'protocol_error') return socket.close(1002, 'protocol_error');
-    // `Browser.close` takes leave of this client only; #onLeft ends a session that is not to be kept alive.
+    // `Browser.close` ends a session that is not to be kept alive, and takes leave of this client only otherwise.
     socket.close(1000, 'browser_close');
+    if (!session.record.settings.keep_alive) this.#end(session);
   }
 
   #onLeft(session: LiveSession): void {
     if (session.record.settings.keep_alive || session.connections.size > 0 || session.ending) return;
+    this.#end(session);
+  }
+
+  #end(session: LiveSession): void {
+    // An end that the store cannot be told of is tried again by the timers.
     void endSession(this.#sessions.deps, session, 'cdp_closed').catch(() => undefined);
   }
 

@@ -1,6 +1,5 @@
 /** Sessions: create, read, change, end, and the one way to a session's browser. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { ServiceError, ValidationError, type CreateSessionRequest, type EndedReason, type UpdateSessionRequest } from '@berth/contract';
 import type { Machine, MachineLoss } from '../fleet/fleet.ts';
 import type { Principal } from '../http/call.ts';
@@ -9,6 +8,7 @@ import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Tier } from '../owners/owners.ts';
 import { isUniqueViolation } from '../store/store.ts';
+import { CreateRates } from './create-rates.ts';
 import { endSession, type EndDeps } from './end.ts';
 import type { LiveSession } from './live.ts';
 import { makeOrder, planFaults, type OrderDeps } from './order.ts';
@@ -47,7 +47,7 @@ export class Sessions {
   readonly recovery: Loop;
   readonly retention = new Loop('session-retention', 600_000, () => this.#forgetOld());
   #lanes = new Lanes({ width: 1, waitingMax, waitMsMax });
-  #createRates = new Map<number, RateLimiterMemory>();
+  #rates = new CreateRates();
   #endedListeners: ((record: SessionRecord) => void)[] = [];
   #draining = false;
 
@@ -72,7 +72,7 @@ export class Sessions {
     if (this.#draining) throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
     const tier = await this.deps.owners.tierOf(owner);
     const order = makeOrder(this.deps, { owner, keyId: principal.keyId, tier }, request);
-    await this.#checkRate(owner, tier);
+    await this.#rates.take(owner, tier.creates_per_minute);
     if (this.live.size >= this.deps.sessionsMax)
       throw new ServiceError('no_capacity', 'All browsers of this worker are in use. Try again in a moment.', { retryAfterSeconds: 5 });
     const session = await reserve(this.deps, order);
@@ -210,23 +210,6 @@ export class Sessions {
       throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { cause: error, retryAfterSeconds: 2 });
     } finally {
       signal.removeEventListener('abort', leave);
-    }
-  }
-
-  async #checkRate(owner: string, tier: Tier): Promise<void> {
-    const perMinute = tier.creates_per_minute;
-    if (perMinute === null) return;
-    const rates = this.#createRates.get(perMinute) ?? new RateLimiterMemory({ points: perMinute, duration: 60 });
-    this.#createRates.set(perMinute, rates);
-    try {
-      await rates.consume(owner);
-    } catch (refusal) {
-      if (refusal instanceof Error) throw refusal;
-      const seconds = Math.ceil((refusal as { msBeforeNext: number }).msBeforeNext / 1000);
-      throw new ServiceError('create_rate_limit', `Your plan allows ${perMinute} new sessions a minute.`, {
-        details: { limit: perMinute },
-        retryAfterSeconds: Math.max(1, seconds),
-      });
     }
   }
 
