@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isAlive } from './proc.ts';
 import type { Stage } from './stage.ts';
 
-const entry = join(import.meta.dirname, '../packages/server/src/main.ts');
+const entry = join(import.meta.dirname, '../scripts/serve.sh');
 export const isBerthThere = (): boolean => existsSync(entry);
 
 export interface BerthOrder {
@@ -48,7 +48,7 @@ export class Berth {
   static async start(stage: Stage, order: BerthOrder): Promise<Berth> {
     const dataFolder = join(stage.folder('data'), 'data');
     const tempFolder = stage.folder('temp');
-    const child = stage.start(process.execPath, [entry], {
+    const child = stage.start('sh', [entry], {
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '../harness.ts';
 
-const main = join(import.meta.dirname, '../../packages/server/src/main.ts');
+const serve = join(import.meta.dirname, '../../scripts/serve.sh');
 /** Every service that a test file starts, so that a test that fails leaves none running. */
 const running = new Set<Service>();
 export const stopAll = (): Promise<unknown> => Promise.all([...running].map((service) => service.stop()));
@@ -41,7 +41,7 @@ export class Service {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'berth-e2e-'));
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BERTH_')));
     const env = { ...inherited, BERTH_PORT: '0', BERTH_DATA_DIR: folder, BERTH_POOL_TARGET: '0', ...environment };
-    const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('sh', [serve], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     const service = new Service(child, folder, dataDir !== undefined);
     running.add(service);
     await service.#ready();
