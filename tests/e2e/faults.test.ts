@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +29,8 @@ describe('the service under faults', () => {
     assert.equal(service.output.match(/^Berth is ready: http:\/\/127\.0\.0\.1:\d+$/gm)?.length, 1);
     for (const name of ['api-key', 'admin-key', 'token-key']) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600);
     const raw = service.key;
+    const [, header] = /-H ("Authorization: [^"]+")/.exec(service.output) ?? [];
+    assert.equal(execFileSync('sh', ['-c', `printf %s ${header}`]).toString(), `Authorization: Bearer ${raw}`, 'the printed curl does not carry the key');
     assert.equal(await service.stop(), 0);
     assert.ok(!service.errors.includes(raw), 'a key is in the log');
 

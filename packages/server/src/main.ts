@@ -21,10 +21,11 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
   const store = (parts.store = await openStore({ databaseUrl, dataDir, log }));
   const runtime = (worker: { workerId: string }) => createProcessRuntime({ dataDir, chromiumPath: config.chromium, log, ...worker });
   const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime }));
+  const keyFile = config.bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });
   const address = await app.listen();
   for (const line of [
-    ...welcome({ address: config.publicUrl ?? address, api, admin, warnings: app.fleet.deps.runtime.warnings }),
+    ...welcome({ address: config.publicUrl ?? address, api, admin, keyFile, warnings: app.fleet.deps.runtime.warnings }),
     `Berth is ready: ${address}`,
   ])
     process.stdout.write(`${line}\n`);
