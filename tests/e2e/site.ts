@@ -1,5 +1,6 @@
 /** A small web site on loopback for browsers to visit. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
 export interface Site {
@@ -9,10 +10,21 @@ export interface Site {
   host: string;
   /** Paths asked for, in order. */
   hits: string[];
+  /** The headers of the latest request for a path, upgrades included; empty when there was none. */
+  headersOf(path: string): IncomingHttpHeaders;
+  /** Connections that were opened, whether or not anything was asked on them. */
+  connections(): number;
   close(): Promise<void>;
 }
 
-const page = (title: string, body: string): string =>
+export interface SiteOptions {
+  /** Pages beside the ones that every site has: HTML, or what writes the answer. */
+  pages?: Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)>;
+  /** A private key and its certificate in PEM: the site is then an https one. */
+  tls?: { key: string; cert: string };
+}
+
+export const page = (title: string, body: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body>${body}</body></html>`;
 
 const pages: Record<string, string> = {
@@ -67,14 +79,29 @@ function endless(response: ServerResponse): void {
   more();
 }
 
-export async function startSite(): Promise<Site> {
+export async function startSite({ pages: more = {}, tls }: SiteOptions = {}): Promise<Site> {
   const hits: string[] = [];
+  const latest = new Map<string, IncomingHttpHeaders>();
   const sockets = new Set<Socket>();
-  const server = createServer((request, response) => {
-    hits.push(request.url ?? '');
-    answer(request, response);
+  let connections = 0;
+  const note = ({ url = '', headers }: IncomingMessage): void => {
+    hits.push(url);
+    latest.set(new URL(url, 'http://site').pathname, headers);
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    note(request);
+    const own = more[new URL(request.url ?? '/', 'http://site').pathname];
+    if (typeof own === 'string') response.setHeader('content-type', 'text/html; charset=utf-8').end(own);
+    else if (own) own(request, response);
+    else answer(request, response);
+  };
+  const server = tls ? createTlsServer(tls, serve) : createServer(serve);
+  server.on('upgrade', (request, socket) => {
+    note(request);
+    socket.destroy();
   });
-  server.on('connection', (socket) => {
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
@@ -85,5 +112,5 @@ export async function startSite(): Promise<Site> {
       server.close(() => resolve());
       for (const socket of sockets) socket.destroy();
     });
-  return { url: `http://${host}`, host, hits, close };
+  return { url: `${tls ? 'https' : 'http'}://${host}`, host, hits, headersOf: (path) => latest.get(path) ?? {}, connections: () => connections, close };
 }

@@ -17,8 +17,8 @@ export { listDocument, versionDocument, type TargetDocument, type VersionDocumen
 export { protocolDocument, type ProtocolDocument } from './protocol.ts';
 export { egressHeader, failureOf, type EgressReason } from './navigate.ts';
 
-/** The browser process does little itself: one that needs this long for its version is frozen. */
-const pingLimitMs = 5000;
+/** A page of a thousand frames keeps the browser process busy for several seconds; one that needs this long for its version is frozen. */
+const pingLimitMs = 15_000;
 
 export interface AttachOptions {
   log: Log;

@@ -14,6 +14,10 @@ export type EgressReason = 'dns_failed' | 'blocked_by_policy' | 'connection_refu
 
 /** Settling after a stop is a trip to the page; one that hangs must not hold the answer. */
 const stopLimitMs = 1000;
+/** The browser's own error page follows its answer within milliseconds; that it does not come is no reason to hold the answer. */
+const errorPageLimitMs = 500;
+/** The page that is left may be busy with its leave for this long; then its script is ended, for it would hold the tab for ever. */
+const leaveLimitMs = 1000;
 /** A page that is busy for longer has its title told by the browser process. */
 const titleLimitMs = 500;
 
@@ -80,6 +84,9 @@ class NavigationWatch {
   readonly #reached = new Map<string, Set<string>>();
   /** Documents that were committed since the order, oldest first. The first may be the end of an earlier navigation. */
   readonly #commits: string[] = [];
+  /** The error page that the answer named, while it has not moved in. */
+  #errorPageId: string | null = null;
+  readonly #errorShown = Promise.withResolvers<void>();
   #committedUrl: string | null = null;
   /** The document that the navigation ended in so far; a page may send the browser on before it has loaded. Unknown until the order is answered. */
   #loaderId: string | null = null;
@@ -95,7 +102,6 @@ class NavigationWatch {
   }
 
   async run(order: NavigationOrder, signal: AbortSignal): Promise<NavigationOutcome> {
-    this.#watchTab();
     const timer = setTimeout(() => this.#arrived.reject(timeoutError(order.timeoutMs)), order.timeoutMs);
     const onAbort = (): void => this.#arrived.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -124,13 +130,23 @@ class NavigationWatch {
     if (!this.#keepNetwork) void this.#connection.send('Network.disable', undefined, { sessionId }).catch(() => {});
   }
 
-  #start(order: NavigationOrder): Promise<Protocol.Page.NavigateResponse> {
+  async #start(order: NavigationOrder): Promise<Protocol.Page.NavigateResponse> {
+    await this.#endHungPage();
+    this.#watchTab();
     const { sessionId } = this.#tab;
     const to = { sessionId, timeoutMs: order.timeoutMs + stopLimitMs };
     // One trip for all: the answers of the first two say nothing that the third would not.
     void this.#connection.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }, to).catch(() => {});
     void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
-    return this.#connection.send('Page.navigate', order.referer === undefined ? { url: order.url } : { url: order.url, referrer: order.referer }, to);
+    const wasCrashed = this.#tab.status === 'crashed';
+    const answer = await this.#connection.send(
+      'Page.navigate',
+      order.referer === undefined ? { url: order.url } : { url: order.url, referrer: order.referer },
+      to,
+    );
+    // A process that takes the place of a dead one has not heard it; told again, it tells again what was reached.
+    if (wasCrashed) void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
+    return answer;
   }
 
   /** The response where it brought no document, null where a document is awaited. */
@@ -138,6 +154,7 @@ class NavigationWatch {
     const { loaderId, errorText } = answer;
     if (errorText) {
       const response = loaderId === undefined ? undefined : this.#statuses.get(loaderId);
+      if (errorText !== 'net::ERR_ABORTED' && loaderId !== undefined && !this.#commits.includes(loaderId)) this.#errorPageId = loaderId;
       if (response && answersWithoutPage(errorText, response.status)) return response;
       throw this.#failure(errorText, order.url);
     }
@@ -192,6 +209,7 @@ class NavigationWatch {
   #onCommit(frame: Protocol.Page.Frame): void {
     if (frame.parentId !== undefined) return;
     this.#commits.push(frame.loaderId);
+    if (frame.loaderId === this.#errorPageId) this.#errorShown.resolve();
     this.#committedUrl = frame.url + (frame.urlFragment ?? '');
     // What is committed before our own document belongs to a navigation before ours.
     if (this.#loaderId !== null && this.#commits.includes(this.#loaderId)) this.#loaderId = frame.loaderId;
@@ -213,8 +231,9 @@ class NavigationWatch {
   }
 
   async #withoutPage({ status, url }: MainResponse): Promise<NavigationOutcome> {
-    // The tab keeps its document where there was nothing to show; else the browser's own error page is on its way.
+    // The tab keeps its document where there was nothing to show; else it is left with the browser's own error page.
     if (status === 204 || status === 205) return this.#describe(status);
+    await this.#errorPage();
     this.#tab.statusCode = status;
     return { finalUrl: url, title: '', statusCode: status };
   }
@@ -254,8 +273,50 @@ class NavigationWatch {
     }
   }
 
+  /**
+   * A page whose script never returns lets no other of its site into its
+   * process. Once a navigation is under way the browser holds back what is sent
+   * to the page, so this is asked before.
+   */
+  async #endHungPage(): Promise<void> {
+    if (this.#tab.status === 'crashed' || (await this.#pageAnswers())) return;
+    const { sessionId } = this.#tab;
+    await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopLimitMs }).catch(() => {});
+    void this.#connection.send('Runtime.terminateExecution', undefined, { sessionId, timeoutMs: leaveLimitMs }).catch(() => {});
+    // One that only goes on with its next loop is given up with its process; the tab stays.
+    if (!(await this.#pageAnswers())) await this.#crashPage();
+  }
+
+  async #crashPage(): Promise<void> {
+    const { sessionId } = this.#tab;
+    const { promise: crashed, resolve } = Promise.withResolvers<void>();
+    this.#undo.push(this.#connection.on('Inspector.targetCrashed', (_, from) => from === sessionId && resolve()));
+    // It never answers its own end.
+    const asked = this.#connection.send('Page.crash', undefined, { sessionId, timeoutMs: leaveLimitMs }).catch(() => {});
+    await Promise.race([crashed, asked]);
+  }
+
+  async #pageAnswers(): Promise<boolean> {
+    const { sessionId } = this.#tab;
+    const asked = this.#connection.send('Runtime.evaluate', { expression: '0' }, { sessionId, timeoutMs: leaveLimitMs });
+    return asked.then(
+      () => true,
+      (error: unknown) => !(error instanceof CommandTimeout),
+    );
+  }
+
+  /** An error page that moves in after the answer would interrupt what the caller does next. */
+  async #errorPage(): Promise<void> {
+    if (this.#errorPageId === null) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, errorPageLimitMs);
+    await Promise.race([this.#errorShown.promise, this.#arrived.promise, late]).catch(() => {});
+    clearTimeout(timer);
+  }
+
   async #explain(error: unknown): Promise<unknown> {
     const { gone, sessionId } = this.#tab;
+    await this.#errorPage();
     if (gone.signal.aborted) return gone.signal.reason;
     if (error instanceof BrowserGone || error instanceof TabNotFound) return error;
     if (error instanceof NavigationError && error.reason !== 'timeout') return error;

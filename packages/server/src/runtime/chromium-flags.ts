@@ -71,7 +71,6 @@ const fixedFlags = [
   '--disable-renderer-backgrounding',
   '--disable-back-forward-cache',
   '--disable-hang-monitor',
-  '--disable-ipc-flooding-protection',
   '--disable-popup-blocking',
   '--disable-prompt-on-repost',
   '--allow-pre-commit-input',

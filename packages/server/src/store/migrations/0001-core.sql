@@ -53,8 +53,8 @@ CREATE INDEX sessions_by_owner ON sessions (owner_id, created_at DESC, session_i
 CREATE INDEX sessions_by_age ON sessions (created_at DESC, session_id DESC);
 CREATE INDEX sessions_live ON sessions (worker_id) WHERE status IN ('starting', 'ready', 'ending');
 CREATE INDEX sessions_ended ON sessions (ended_at) WHERE ended_at IS NOT NULL;
--- A name is unique among an owner's live sessions, and free again afterwards.
-CREATE UNIQUE INDEX sessions_live_name ON sessions (owner_id, name) WHERE name IS NOT NULL AND status IN ('starting', 'ready', 'ending');
+-- A name is unique among an owner's live sessions, and free again as soon as one is ended.
+CREATE UNIQUE INDEX sessions_live_name ON sessions (owner_id, name) WHERE name IS NOT NULL AND status IN ('starting', 'ready');
 
 -- The anchor of a machine: written before its first process starts, removed after its last is gone.
 CREATE TABLE machines (

@@ -1,0 +1,56 @@
+/** A DevTools client without a library: what it sends is exactly what the test says. */
+import { connectSession } from '@berth/contract';
+import { WebSocket } from 'ws';
+import type { Client } from '../harness.ts';
+
+interface Answer {
+  id?: number;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string };
+}
+
+export class RawDevtools {
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  /** Settles with the code when the socket is closed. */
+  readonly closed: Promise<number>;
+  #lastId = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('message', (data: Buffer) => {
+      const answer = JSON.parse(data.toString()) as Answer;
+      if (answer.id !== undefined) this.#waiting.get(answer.id)?.(answer);
+    });
+  }
+
+  static async open(client: Client, session_id: string): Promise<RawDevtools> {
+    const { body } = await client.call(connectSession, { params: { session_id } });
+    const socket = new WebSocket(body.cdp_url);
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+    return new RawDevtools(socket);
+  }
+
+  ask(method: string, params: object = {}, sessionId?: string): Promise<Answer> {
+    const id = ++this.#lastId;
+    const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+    this.#socket.send(JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) }));
+    return answered;
+  }
+
+  /** Attaches to the first page and gives the session's id. */
+  async attach(): Promise<string> {
+    const { result } = await this.ask('Target.getTargets');
+    const targets = (result?.['targetInfos'] ?? []) as { type: string; targetId: string }[];
+    const targetId = targets.find(({ type }) => type === 'page')?.targetId;
+    const attached = await this.ask('Target.attachToTarget', { targetId, flatten: true });
+    return String(attached.result?.['sessionId']);
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
