@@ -1,8 +1,10 @@
 #!/bin/sh
 # Makes a clone ready to run: the locked npm packages, then the system's packages.
 # It runs before anything is installed, so it needs no more than sh and npm, and
-# it runs at every start, so it looks at files and at nothing slower.
+# it runs at every start, so it looks at files and at nothing slower. With the
+# word `tests` it also installs what only the tests run.
 set -eu
+purpose=${1:-service}
 cd "$(dirname "$0")/.."
 
 # Runs a command and shows what it said only when it failed.
@@ -38,6 +40,7 @@ list_missing_system_packages() {
   command -v ip >/dev/null || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ] || echo iproute2
   { command -v unshare && command -v setpriv && command -v nsenter; } >/dev/null || echo util-linux
   command -v bwrap >/dev/null || echo bubblewrap
+  [ "$purpose" != tests ] || command -v openssl >/dev/null || echo openssl
   for font in /usr/share/fonts/*/*/*.[to]t[fc] /usr/share/fonts/*/*.[to]t[fc] /usr/local/share/fonts/*; do
     if [ -e "$font" ]; then return 0; fi
   done
@@ -45,7 +48,7 @@ list_missing_system_packages() {
 }
 
 install_system_packages() {
-  missing=$(list_missing_system_packages | tr '\n' ' ')
+  missing=$(list_missing_system_packages | paste -s -d ' ' -)
   if [ -z "$missing" ]; then return 0; fi
   command="apt-get update && apt-get install -y --no-install-recommends $missing"
   if ! command -v apt-get >/dev/null; then
@@ -60,7 +63,7 @@ install_system_packages() {
     fi
     as_root='sudo -n'
   fi
-  echo "Installing system packages: $missing..." >&2
+  echo "Installing system packages: $missing ..." >&2
   if ! quietly $as_root env DEBIAN_FRONTEND=noninteractive sh -c "$command"; then
     printf 'The system packages could not be installed. As root, run:\n\n    %s\n\n' "$command" >&2
     exit 1

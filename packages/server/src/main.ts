@@ -1,6 +1,6 @@
 /** Reads the configuration, builds the app, listens, and stops on a signal. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildApp, type App } from './app.ts';
 import { readConfig, type Config } from './config.ts';
@@ -13,7 +13,17 @@ import { welcome } from './welcome.ts';
 
 const newAdminKey = (): string => `brt_admin_${randomBytes(32).toString('hex')}`;
 
+/** Told here, because a host without it would take calls and start no browser. */
+function requireProgram(path: string): void {
+  try {
+    accessSync(path, constants.X_OK);
+  } catch (cause) {
+    throw new Error(`there is no Chromium that can be run at ${path} (BERTH_CHROMIUM)`, { cause });
+  }
+}
+
 async function serve(config: Config, parts: { store?: Store; app?: App }): Promise<void> {
+  requireProgram(config.chromium);
   mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
   const { dataDir, databaseUrl } = config;
   const log = createLog(config.logLevel);

@@ -28,14 +28,16 @@ const probeTimeoutMs = 10_000;
 const noJail = (reason: string): string =>
   `Browsers run without a jail (${reason}). Not isolated: the network (only Chromium's flags send its connections to the gate, and other programs of this host can reach the gate's port), the file system (a browser reads what its user may read) and the process list. A browser that is frozen when its worker is killed stays until the next start.`;
 
+/** The namespaces that Chromium's sandbox makes for itself. Where one of them is refused, no page can be opened. */
+const sandboxTrial = ['unshare', '--user', '--pid', '--net', 'true'];
+
 export async function probeHost(question: HostQuestion): Promise<HostPowers> {
   const warnings: string[] = [];
   if (process.getuid?.() !== 0) warnings.push('Not started as root: all browsers share the user of this service instead of having one each.');
   const failure = question.jail === 'none' ? 'it is switched off' : await tryJail(question);
   if (failure === undefined) return { jail: true, warnings };
-  warnings.push(noJail(failure));
-  if (await canSandbox(question.uid)) return { jail: false, warnings };
-  const refusal = "No browser is started: this host refuses user namespaces, so Chromium's own sandbox cannot work, and without it no page is opened here.";
+  if (await canSandbox(question.uid)) return { jail: false, warnings: [...warnings, noJail(failure)] };
+  const refusal = `No browser is started: this host refuses unprivileged user, process or network namespaces, so Chromium's own sandbox cannot work, and without it no page is opened here. Allow them (sysctl user.max_*_namespaces, kernel.unprivileged_userns_clone, or the container's seccomp profile) and start again. A jail was refused as well: ${failure}.`;
   return { jail: false, warnings: [...warnings, refusal], refusal };
 }
 
@@ -46,7 +48,9 @@ export async function probeHost(question: HostQuestion): Promise<HostPowers> {
 async function tryJail(question: HostQuestion): Promise<string | undefined> {
   if (!canJailHere()) return `the processor ${process.arch} is not known`;
   const hostDownloadsPath = await mkdtemp(join(tmpdir(), 'berth-probe-'));
-  const child = spawnCommand(jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath }, ['/bin/sh', '-c', 'unshare --user true && read -r line <&3']));
+  const child = spawnCommand(
+    jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath }, ['/bin/sh', '-c', `${sandboxTrial.join(' ')} && read -r line <&3`]),
+  );
   const pipe = child.stdio[3] as Socket;
   let problems = '';
   pipe.on('error', () => {});
@@ -67,7 +71,7 @@ async function tryJail(question: HostQuestion): Promise<string | undefined> {
 
 async function canSandbox(uid: number): Promise<boolean> {
   const user = process.getuid?.() === 0 ? ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'] : [];
-  const child = spawn('setpriv', [...user, '--no-new-privs', 'unshare', '--user', 'true'], { stdio: 'ignore' });
+  const child = spawn('setpriv', [...user, '--no-new-privs', ...sandboxTrial], { stdio: 'ignore' });
   try {
     const [code] = (await once(child, 'exit')) as [number | null];
     return code === 0;

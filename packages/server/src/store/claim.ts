@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client, type ClientConfig } from 'pg';
+import { Client, type ClientConfig, DatabaseError } from 'pg';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 
@@ -65,11 +65,14 @@ async function hold({ dataDir, connection }: ClaimOptions): Promise<Holder> {
       if (holder) return holder;
       if (performance.now() > deadline) throw new DataFolderInUse(dataDir);
     } catch (error) {
-      if (performance.now() > deadline) throw error;
+      if (performance.now() > deadline || isRefusal(error)) throw error;
     }
     await wait(retryMs);
   }
 }
+
+/** SQLSTATE classes of a wrong user or password and of a database that is not there: asking again changes nothing. */
+const isRefusal = (error: unknown): boolean => error instanceof DatabaseError && /^(28|3D)/.test(error.code ?? '');
 
 async function tryHold(connection: ClientConfig, key: string): Promise<Holder | null> {
   const client = new Client({ ...connection, connectionTimeoutMillis: 2_000, application_name: 'berth-claim' });

@@ -29,7 +29,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import { type Account, giveTo, isErrno, nobody, openBinaries, openHome, unprivilegedAccount } from './postgres-files.ts';
-import { answers, isAlive, readPostmaster } from './postmaster.ts';
+import { answers, disownDead, isAlive, readPostmaster } from './postmaster.ts';
 
 export interface Embedded {
   /** For `pg`: the folder of the Unix socket, the only user, the only database. No password: the folder is closed to others. */
@@ -248,6 +248,7 @@ async function launch(place: Place): Promise<Server> {
 
 async function startServer(place: Place, lastSocketDir: string | undefined, deadline: number): Promise<Server | undefined> {
   boundLog(place.logFile);
+  disownDead(place.cluster);
   const socketDir = openSocketDir(place, lastSocketDir);
   const output = openSync(place.logFile, 'a', 0o600);
   const args = ['-D', place.cluster, '-k', socketDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];

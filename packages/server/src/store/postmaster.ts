@@ -1,5 +1,5 @@
 /** What a PostgreSQL server tells of itself in the `postmaster.pid` of its cluster. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { isErrno } from './postgres-files.ts';
@@ -26,9 +26,33 @@ export function readPostmaster(cluster: string): Postmaster | undefined {
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return !/\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+    return !isUnreaped(pid);
   } catch (error) {
     return isErrno(error, 'EPERM');
+  }
+}
+
+/** Whether the process has died and its parent has not asked for it yet. */
+function isUnreaped(pid: number): boolean {
+  try {
+    return /\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Lets a server start after one that was killed and that nobody reaps, as in a
+ * container without an init: to PostgreSQL it lives for ever. PostgreSQL takes
+ * a lock file that names its own parent for a stale one and then still looks for
+ * children that have outlived the dead server, which removing the file would
+ * keep it from doing.
+ */
+export function disownDead(cluster: string): void {
+  const found = readPostmaster(cluster);
+  if (!found || !isUnreaped(found.pid)) return;
+  for (const file of [join(cluster, 'postmaster.pid'), join(found.socketDir, '.s.PGSQL.5432.lock')]) {
+    if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').replace(`${found.pid}\n`, `${process.pid}\n`));
   }
 }
 

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PoolConfig } from 'pg';
 import { Cleanup } from '../lib/cleanup.ts';
 import type { Log } from '../lib/log.ts';
-import { claimDataFolder } from './claim.ts';
+import { claimDataFolder, DataFolderInUse } from './claim.ts';
 import { Connections } from './connections.ts';
 import { startEmbedded } from './embedded.ts';
 import { storeUnavailable } from './errors.ts';
@@ -58,9 +58,20 @@ export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Pr
   }
 }
 
+/** Names the server and the database, never the password. */
+class DatabaseUnusable extends Error {
+  constructor(databaseUrl: string, cause: unknown) {
+    const { host, pathname } = new URL(databaseUrl);
+    super(`the database at ${host}${pathname} (BERTH_DATABASE_URL) cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'DatabaseUnusable';
+  }
+}
+
 async function openShared({ databaseUrl, dataDir, log }: { databaseUrl: string; dataDir: string; log: Log }, cleanup: Cleanup): Promise<PoolConfig> {
   const connection = { connectionString: databaseUrl };
-  const claim = await claimDataFolder({ dataDir, log, connection: () => connection });
+  const claim = await claimDataFolder({ dataDir, log, connection: () => connection }).catch((cause: unknown) => {
+    throw cause instanceof DataFolderInUse ? cause : new DatabaseUnusable(databaseUrl, cause);
+  });
   cleanup.push('claim on the data folder', () => claim.release());
   return connection;
 }
