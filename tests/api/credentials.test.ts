@@ -28,7 +28,7 @@ let expiredKey = '';
 
 before(async () => {
   // Failures are counted for each address, and a table of wrong credentials is a flood of them: see the last test.
-  served = await startApp({ clock, environment: { BERTH_TRUSTED_PROXIES: '127.0.0.1' } });
+  served = await startApp({ clock, environment: { BERTH_TRUSTED_PROXIES: '127.0.0.1', BERTH_AUTH_FAILURES_PER_MINUTE: '120' } });
   expiredKey = (await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: 1, createdBy: 'test' })).raw;
   clock.advance(86_400_000);
   const lasting = { timeout_seconds: 86_400, idle_timeout_seconds: 86_400 };

@@ -42,8 +42,6 @@ export interface AppParts {
 const pruneMs = 3_600_000;
 /** What is still under way when all sessions are over has little left to wait for. */
 const closeMs = 1000;
-/** A key cannot be guessed at any rate: this bounds what a flood of bad ones costs, and leaves room for a fleet of scripts behind one address. */
-const authFailuresPerMinute = 3000;
 const adminRequestsPerMinute = 1200;
 
 const nobody = { owner: null, keyId: null, requestsPerMinute: null, scope: 'nobody' };
@@ -161,7 +159,7 @@ export class App {
       trustedProxies: config.trustedProxies,
       limits: defaultLimits,
       isDraining,
-      authFailuresPerMinute,
+      authFailuresPerMinute: config.authFailuresPerMinute,
       adminRequestsPerMinute,
     });
     mountSessions(http, sessions);

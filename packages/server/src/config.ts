@@ -58,6 +58,11 @@ export const variables = {
   BERTH_TIERS_FILE: variable(path, null, 'JSON file of plans; unset: the built-in ones.'),
   BERTH_EGRESS_ALLOW: variable(z.string(), '', 'Comma-separated networks and `host:port` that browsers may reach although they are not public.'),
   BERTH_AD_HOSTS_FILE: variable(path, null, 'Hosts file whose names `block_ads` refuses beside the built-in ones.'),
+  BERTH_AUTH_FAILURES_PER_MINUTE: variable(
+    whole(1, 1_000_000),
+    '3000',
+    'Missing or wrong credentials that one address may send in a minute before it is told to wait; good keys still pass.',
+  ),
   BERTH_SESSION_RETENTION_HOURS: variable(whole(1, 8760), '24', 'Hours for which an ended session can still be read.'),
   BERTH_DRAIN_SECONDS: variable(whole(0, 3600), '10', 'Seconds that calls under way are given to finish when the service is stopped.'),
   BERTH_LOG_LEVEL: variable(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'info', 'Least severe log lines to write, to standard error.'),

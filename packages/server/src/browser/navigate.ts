@@ -18,6 +18,8 @@ const stopLimitMs = 1000;
 const errorPageLimitMs = 500;
 /** The page that is left may be busy with its leave for this long; then its script is ended, for it would hold the tab for ever. */
 const leaveLimitMs = 1000;
+/** A page whose script was just ended answers within milliseconds, if it ever does. */
+const lastAnswerMs = 500;
 /** A page that is busy for longer has its title told by the browser process. */
 const titleLimitMs = 500;
 
@@ -279,12 +281,13 @@ class NavigationWatch {
    * to the page, so this is asked before.
    */
   async #endHungPage(): Promise<void> {
-    if (this.#tab.status === 'crashed' || (await this.#pageAnswers())) return;
+    if (this.#tab.status === 'crashed' || (await this.#pageAnswers(leaveLimitMs))) return;
     const { sessionId } = this.#tab;
-    await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopLimitMs }).catch(() => {});
+    // Neither is waited for: what they come to is asked next, and all of it counts against the caller's time.
+    void this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: leaveLimitMs }).catch(() => {});
     void this.#connection.send('Runtime.terminateExecution', undefined, { sessionId, timeoutMs: leaveLimitMs }).catch(() => {});
     // One that only goes on with its next loop is given up with its process; the tab stays.
-    if (!(await this.#pageAnswers())) await this.#crashPage();
+    if (!(await this.#pageAnswers(lastAnswerMs))) await this.#crashPage();
   }
 
   async #crashPage(): Promise<void> {
@@ -292,13 +295,13 @@ class NavigationWatch {
     const { promise: crashed, resolve } = Promise.withResolvers<void>();
     this.#undo.push(this.#connection.on('Inspector.targetCrashed', (_, from) => from === sessionId && resolve()));
     // It never answers its own end.
-    const asked = this.#connection.send('Page.crash', undefined, { sessionId, timeoutMs: leaveLimitMs }).catch(() => {});
+    const asked = this.#connection.send('Page.crash', undefined, { sessionId, timeoutMs: lastAnswerMs }).catch(() => {});
     await Promise.race([crashed, asked]);
   }
 
-  async #pageAnswers(): Promise<boolean> {
+  async #pageAnswers(withinMs: number): Promise<boolean> {
     const { sessionId } = this.#tab;
-    const asked = this.#connection.send('Runtime.evaluate', { expression: '0' }, { sessionId, timeoutMs: leaveLimitMs });
+    const asked = this.#connection.send('Runtime.evaluate', { expression: '0' }, { sessionId, timeoutMs: withinMs });
     return asked.then(
       () => true,
       (error: unknown) => !(error instanceof CommandTimeout),

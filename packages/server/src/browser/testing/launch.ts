@@ -57,7 +57,10 @@ export async function launch(options: Partial<AttachOptions> & { flags?: string[
     ...flags,
     'about:blank',
   ];
-  const child = spawn('/usr/lib/chromium/chromium', args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+  const child = spawn('/usr/lib/chromium/chromium', args, {
+    env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+  });
   const exited = once(child, 'exit');
   const cdp = new PipePair(child.stdio[4] as Readable, child.stdio[3] as unknown as Writable);
   const browser = await attachBrowser({ id: 'vm_test', cdp, downloadsPath }, { log: silentLog, clock: systemClock, ...attach });
