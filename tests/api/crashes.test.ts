@@ -83,7 +83,7 @@ describe('a page that crashes', () => {
 });
 
 describe('a frozen browser', () => {
-  it('is given up after a call that timed out, and can be ended while it is frozen', { timeout: 30_000 }, async () => {
+  it('is given up after a call that timed out, and can be ended while it is frozen', { timeout: 60_000 }, async () => {
     const [watched, ended] = await Promise.all([served.create(), served.create()]);
     machineOf(served, ended.session_id).freeze();
     const startMs = performance.now();
@@ -94,7 +94,7 @@ describe('a frozen browser', () => {
     const reply = await served.call(navigate, { params: { session_id: watched.session_id }, body: { url: hangingUrl, timeout_ms: 1000 } });
     assert.equal(reply.status, 502, reply.text);
     assert.ok(performance.now() - startMs < 8000);
-    await eventually('the browser is given up', async () => (await read(watched.session_id)).status === 'failed', 15_000);
+    await eventually('the browser is given up', async () => (await read(watched.session_id)).status === 'failed', 40_000);
     assert.equal((await read(watched.session_id)).ended_reason, 'browser_crashed');
   });
 });

@@ -299,13 +299,17 @@ class NavigationWatch {
     await Promise.race([crashed, asked]);
   }
 
+  /** A page that moves on by itself lets nobody ask, and does not hang: its moves are answer enough. */
   async #pageAnswers(withinMs: number): Promise<boolean> {
     const { sessionId } = this.#tab;
+    const moved = Promise.withResolvers<true>();
+    const ignore = this.#connection.on('Page.frameNavigated', ({ frame }, from) => from === sessionId && frame.parentId === undefined && moved.resolve(true));
     const asked = this.#connection.send('Runtime.evaluate', { expression: '0' }, { sessionId, timeoutMs: withinMs });
-    return asked.then(
+    const answered = asked.then(
       () => true,
       (error: unknown) => !(error instanceof CommandTimeout),
     );
+    return Promise.race([answered, moved.promise]).finally(ignore);
   }
 
   /** An error page that moves in after the answer would interrupt what the caller does next. */
