@@ -94,7 +94,7 @@ describe('a frozen browser', () => {
     const reply = await served.call(navigate, { params: { session_id: watched.session_id }, body: { url: hangingUrl, timeout_ms: 1000 } });
     assert.equal(reply.status, 502, reply.text);
     assert.ok(performance.now() - startMs < 8000);
-    await eventually('the browser is given up', async () => (await read(watched.session_id)).status === 'failed', 40_000);
+    await eventually('the browser is given up', async () => (await read(watched.session_id)).status === 'failed', 20_000);
     assert.equal((await read(watched.session_id)).ended_reason, 'browser_crashed');
   });
 });
