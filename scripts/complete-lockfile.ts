@@ -26,6 +26,7 @@ const file = resolve(import.meta.dirname, '../package-lock.json');
 const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, LockedPackage> };
 
 function toEntry(name: string, version: string, dev: boolean): LockedPackage {
+  if (name.includes('wasm32')) return { version, cpu: ['wasm32'], ...(dev && { dev }), optional: true };
   const os = platforms.find((platform) => name.includes(platform));
   const cpu = processors.find((processor) => name.includes(processor));
   if (!os || !cpu || !/^\d+\.\d+\.\d+/.test(version))
