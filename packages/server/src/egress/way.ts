@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { authorityText, parseHost } from './addresses.ts';
 import { dialTcp, dialUpstream, parseUpstream, reasonOf, tunnelThrough } from './dial.ts';
-import type { UpstreamAddress } from './dial.ts';
+import type { UpstreamAddress, UpstreamDialOptions } from './dial.ts';
 import { domainMatcher, inDomains } from './domains.ts';
 import type { Guard, PinnedTarget } from './guard.ts';
 import { EgressFailure } from './policy.ts';
@@ -201,6 +201,7 @@ export class Way implements EgressWay {
 
   /** Decides whether and how a host is reached. Throws {@link EgressFailure}. */
   async route(host: string, port: number, { signal, plain }: { signal: AbortSignal; plain: boolean }): Promise<Route> {
+    if (this.#closed) throw new EgressFailure('connection_reset', 'the way out is closed');
     const policy = this.#policy;
     const generation = this.#generation;
     if (!policy) throw new EgressFailure('blocked_by_policy', 'no policy is applied yet');
@@ -217,14 +218,17 @@ export class Way implements EgressWay {
     return { target, via: { upstream, at, index }, generation, absoluteForm: plain && !pinned };
   }
 
-  /** Opens a route's connection. Throws {@link EgressFailure}. */
-  async open(route: Route, signal: AbortSignal = this.#turned.signal): Promise<Socket> {
+  /**
+   * Opens a route's connection. `onWire` is told of the TCP connection below it
+   * before it is connected: on that one bytes are counted. Throws {@link EgressFailure}.
+   */
+  async open(route: Route, signal: AbortSignal = this.#turned.signal, onWire: (socket: Socket) => void = () => {}): Promise<Socket> {
     const { target, via } = route;
     const stillNow = AbortSignal.any([signal, this.#turned.signal]);
     if (this.#closed || route.generation !== this.#generation) throw new EgressFailure('connection_reset', 'the way out has changed');
     const socket = await this.#within(stillNow, async (deadline) => {
-      if (!via) return dialTcp(target, this.#dialOptions(deadline, null));
-      const proxy = await dialUpstream(via.upstream, via.at, this.#dialOptions(deadline, route.generation));
+      if (!via) return dialTcp(target, this.#dialOptions(deadline, null, onWire));
+      const proxy = await dialUpstream(via.upstream, via.at, this.#dialOptions(deadline, route.generation, onWire));
       const host = this.#mustPin(via.upstream, via.at) ? (target.addresses[0] ?? target.host) : target.host;
       return route.absoluteForm ? proxy : tunnelThrough(via.upstream, proxy, { host, port: target.port }, deadline);
     });
@@ -261,8 +265,9 @@ export class Way implements EgressWay {
     });
   }
 
-  #dialOptions(signal: AbortSignal, generation: number | null): { signal: AbortSignal; onSocket: (socket: Socket) => void; ca: string | undefined } {
+  #dialOptions(signal: AbortSignal, generation: number | null, onWire: (socket: Socket) => void = () => {}): UpstreamDialOptions {
     const onSocket = (socket: Socket): void => {
+      onWire(socket);
       this.#sites.set(socket, generation);
       socket.setTimeout(this.limits.idleMs, () => socket.destroy());
       socket.once('close', () => {
@@ -302,6 +307,10 @@ export class Way implements EgressWay {
   }
 }
 
+/** The same for requests that would be dialled the same, and so may share a connection. */
+export const routeName = ({ generation, via, absoluteForm, target }: Route): string =>
+  `${generation} ${via?.index ?? 'direct'} ${absoluteForm} ${target.port} ${target.host} ${target.addresses.join(' ')}`;
+
 /** Connections for plain requests, shared only by requests that would be dialled the same. */
 class SiteAgent extends Agent {
   readonly #dial: (route: Route) => Promise<Socket>;
@@ -313,10 +322,7 @@ class SiteAgent extends Agent {
   }
 
   override getName(options?: Partial<RoutedRequest>): string {
-    const route = options?.route;
-    return route
-      ? `${route.generation} ${route.via?.index ?? 'direct'} ${route.absoluteForm} ${route.target.port} ${route.target.host} ${route.target.addresses.join(' ')}`
-      : '';
+    return options?.route ? routeName(options.route) : '';
   }
 
   override createConnection(options: ClientRequestArgs, answer: (error: Error | null, stream: Duplex) => void): undefined {

@@ -1,0 +1,211 @@
+/** Reads a reply's body, decoded, and never more of it than was asked for. */
+import type { IncomingMessage } from 'node:http';
+import type { Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
+import { HttpFailure } from './client-failure.ts';
+
+export interface BodyLimits {
+  /** Decoded bytes that are kept. */
+  maxBytes: number;
+  /** Bytes of the body as it was sent, before it is decoded. */
+  maxWireBytes: number;
+}
+
+export type BodyWarning =
+  | 'truncated_at_max_bytes'
+  | 'truncated_at_max_wire_bytes'
+  | 'timeout_while_reading'
+  | 'connection_reset_while_reading'
+  | 'content_encoding_unknown'
+  | 'content_encoding_mismatch'
+  | 'content_decoding_failed';
+
+export interface Body {
+  bytes: Buffer;
+  truncated: boolean;
+  warnings: BodyWarning[];
+}
+
+/** Nothing honest is packed more than twice; each layer costs memory and time. */
+const layersMax = 3;
+/** A zstd frame may ask for any window; browsers give 8 MiB. */
+const zstdWindowBits = 23;
+
+/**
+ * Resolves with what came, also when time ran out or the connection broke on
+ * the way. Throws the signal's reason when that is not that time ran out.
+ * A connection that has not given all is dropped by `drop`.
+ */
+export function readBody(response: IncomingMessage, limits: BodyLimits, { signal, drop }: { signal: AbortSignal; drop: () => void }): Promise<Body> {
+  return new Reading(response, limits, drop).run(signal);
+}
+
+class Reading {
+  readonly #response: IncomingMessage;
+  readonly #drop: () => void;
+  readonly #encodings: string[];
+  readonly #warnings = new Set<BodyWarning>();
+  readonly #whole = Promise.withResolvers<Body>();
+  #decoders: Transform[] = [];
+  #kept: Buffer[] = [];
+  #room: number;
+  #wireRoom: number;
+  #truncated = false;
+  /** What came as it was sent, until the decoders have given something: it is the body if they cannot. */
+  #undecoded: Buffer[] | null = null;
+  #undecodedRoom: number;
+  #inputOver = false;
+  #over = false;
+
+  constructor(response: IncomingMessage, limits: BodyLimits, drop: () => void) {
+    this.#response = response;
+    this.#drop = drop;
+    this.#room = limits.maxBytes;
+    this.#wireRoom = limits.maxWireBytes;
+    this.#undecodedRoom = limits.maxBytes;
+    this.#encodings = encodingsOf(response);
+    if (!this.#encodings.every(isKnown) || this.#encodings.length > layersMax) {
+      this.#encodings = [];
+      this.#warnings.add('content_encoding_unknown');
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<Body> {
+    const stop = (): void => {
+      const timely = signal.reason instanceof HttpFailure && signal.reason.reason === 'timeout';
+      if (timely) this.#cut('timeout_while_reading');
+      else this.#whole.reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    this.#response
+      .on('data', (chunk: Buffer) => this.#take(chunk))
+      .once('end', () => this.#endInput())
+      .once('close', () => this.#response.readableEnded || this.#cut('connection_reset_while_reading'));
+    if (this.#response.closed && !this.#response.readableEnded) this.#cut('connection_reset_while_reading');
+    if (signal.aborted) stop();
+    try {
+      return await this.#whole.promise;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      this.#over = true;
+      if (!this.#response.readableEnded) this.#drop();
+      for (const decoder of this.#decoders) decoder.destroy();
+    }
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#over || this.#inputOver) return;
+    const piece = chunk.subarray(0, this.#wireRoom);
+    this.#wireRoom -= piece.length;
+    if (this.#encodings.length > 0 && this.#decoders.length === 0 && piece.length > 0) this.#openDecoders(piece);
+    const [first] = this.#decoders;
+    if (!first) this.#keep(piece);
+    else {
+      this.#rememberUndecoded(piece);
+      if (!first.write(piece)) {
+        this.#response.pause();
+        first.once('drain', () => this.#response.resume());
+      }
+    }
+    if (piece.length < chunk.length) this.#cut('truncated_at_max_wire_bytes');
+  }
+
+  #openDecoders(start: Buffer): void {
+    this.#undecoded = [];
+    // The last one named was put on last and comes off first.
+    this.#decoders = this.#encodings.toReversed().map((encoding, layer) => decoderOf(encoding, layer === 0 ? start : null));
+    for (const [at, decoder] of this.#decoders.entries()) {
+      decoder.on('error', () => this.#decoderFailed());
+      const next = this.#decoders[at + 1];
+      if (next) decoder.pipe(next);
+      else decoder.on('data', (chunk: Buffer) => this.#decoded(chunk)).once('end', () => this.#finish());
+    }
+  }
+
+  #rememberUndecoded(piece: Buffer): void {
+    if (this.#undecoded === null || this.#undecodedRoom < 0) return;
+    this.#undecoded.push(piece);
+    this.#undecodedRoom -= piece.length;
+  }
+
+  #decoded(chunk: Buffer): void {
+    this.#undecoded = null;
+    this.#keep(chunk);
+  }
+
+  #keep(chunk: Buffer): void {
+    if (this.#over) return;
+    const piece = chunk.subarray(0, this.#room);
+    this.#room -= piece.length;
+    this.#kept.push(piece);
+    if (piece.length === chunk.length) return;
+    this.#truncated = true;
+    this.#warnings.add('truncated_at_max_bytes');
+    this.#finish();
+  }
+
+  /** No more of the body will come: what there is is decoded to its end. */
+  #cut(warning: BodyWarning): void {
+    if (this.#over || this.#inputOver) return;
+    this.#truncated = true;
+    this.#warnings.add(warning);
+    this.#drop();
+    this.#endInput();
+  }
+
+  #endInput(): void {
+    if (this.#inputOver) return;
+    this.#inputOver = true;
+    const [first] = this.#decoders;
+    if (first) first.end();
+    else this.#finish();
+  }
+
+  #decoderFailed(): void {
+    if (this.#over) return;
+    const undecoded = this.#undecoded;
+    if (undecoded === null) {
+      this.#truncated = true;
+      this.#warnings.add('content_decoding_failed');
+      this.#finish();
+      return;
+    }
+    for (const decoder of this.#decoders.splice(0)) decoder.destroy();
+    this.#encodings.length = 0;
+    this.#warnings.add('content_encoding_mismatch');
+    for (const piece of undecoded) this.#keep(piece);
+    if (this.#inputOver) this.#finish();
+    else this.#response.resume();
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#whole.resolve({ bytes: Buffer.concat(this.#kept), truncated: this.#truncated, warnings: [...this.#warnings] });
+  }
+}
+
+const encodingsOf = (response: IncomingMessage): string[] =>
+  (response.headers['content-encoding'] ?? '')
+    .split(',')
+    .map((each) => each.trim().toLowerCase())
+    .filter((each) => each !== '' && each !== 'identity');
+
+const isKnown = (encoding: string): boolean => ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(encoding);
+
+/** Decoders that give all they can at each step and take an end for an end, as browsers do: a body cut short is still worth reading. */
+function decoderOf(encoding: string, start: Buffer | null): Transform {
+  const lenient = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
+  if (encoding === 'br') return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+  if (encoding === 'zstd') {
+    const params = { [constants.ZSTD_d_windowLogMax]: zstdWindowBits };
+    return createZstdDecompress({ flush: constants.ZSTD_e_flush, finishFlush: constants.ZSTD_e_flush, params });
+  }
+  if (encoding !== 'deflate') return createGunzip(lenient);
+  return start === null || hasZlibHead(start) ? createInflate(lenient) : createInflateRaw(lenient);
+}
+
+/** `deflate` means zlib's format (RFC 1950), and many servers send it without its head. */
+function hasZlibHead(start: Buffer): boolean {
+  const [method = 0, flags] = start;
+  return (method & 0x0f) === 8 && (flags === undefined || ((method << 8) | flags) % 31 === 0);
+}

@@ -1,0 +1,90 @@
+/** How a request without a browser fails, in the words in which a browser's navigation does. */
+import type { NavigationFailure } from '@berth/contract';
+import { EgressFailure } from './policy.ts';
+import type { EgressRefusal } from './policy.ts';
+
+export interface HttpRedirect {
+  /** The address that answered with the redirect. */
+  url: string;
+  statusCode: number;
+}
+
+/** What had happened when an order ended. */
+export interface HttpProgress {
+  redirects: readonly HttpRedirect[];
+  /** On the wire, as the way counts them. */
+  bytesIn: number;
+  bytesOut: number;
+}
+
+const nothingYet: HttpProgress = { redirects: [], bytesIn: 0, bytesOut: 0 };
+
+/** A request that got no reply. The message may be told to a caller: it has no address, header or credential in it. */
+export class HttpFailure extends Error {
+  readonly reason: NavigationFailure;
+  /** `net::ERR_…` as the browser would say it. */
+  readonly netError: string | null;
+  readonly progress: HttpProgress;
+
+  constructor(reason: NavigationFailure, netError: string | null, progress: HttpProgress = nothingYet) {
+    super(`The address could not be fetched: ${netError ?? reason}.`);
+    this.name = 'HttpFailure';
+    this.reason = reason;
+    this.netError = netError;
+    this.progress = progress;
+  }
+}
+
+const netErrors = {
+  dns_failed: 'net::ERR_NAME_NOT_RESOLVED',
+  blocked_by_policy: 'net::ERR_BLOCKED_BY_ADMINISTRATOR',
+  connection_refused: 'net::ERR_CONNECTION_REFUSED',
+  connection_reset: 'net::ERR_CONNECTION_RESET',
+  timeout: 'net::ERR_CONNECTION_TIMED_OUT',
+  proxy_error: 'net::ERR_PROXY_CONNECTION_FAILED',
+} as const satisfies Record<EgressRefusal, string>;
+
+/** What an error before the reply means. A TypeError is a fault of this program and is thrown as it is. */
+export function failureFrom(error: unknown): HttpFailure {
+  if (error instanceof HttpFailure) return error;
+  if (error instanceof EgressFailure) return new HttpFailure(error.reason, netErrors[error.reason]);
+  if (error instanceof TypeError) throw error;
+  const code = codeOf(error);
+  if (isTlsCode(code)) return tlsFailure(code);
+  if (code === 'HPE_HEADER_OVERFLOW') return new HttpFailure('connection_reset', 'net::ERR_RESPONSE_HEADERS_TOO_BIG');
+  if (code.startsWith('HPE_')) return new HttpFailure('connection_reset', 'net::ERR_INVALID_HTTP_RESPONSE');
+  if (code === 'ETIMEDOUT') return new HttpFailure('timeout', 'net::ERR_TIMED_OUT');
+  // Node calls an orderly end before the reply a reset too, but no system call failed then.
+  const ended = code === 'ECONNRESET' && error instanceof Error && !('syscall' in error);
+  return new HttpFailure('connection_reset', ended ? 'net::ERR_EMPTY_RESPONSE' : netErrors.connection_reset);
+}
+
+/** What an error of a TLS handshake means: a connection that broke is no fault of a certificate. */
+export function handshakeFailure(error: unknown): HttpFailure {
+  const code = codeOf(error);
+  if (['ECONNRESET', 'EPIPE', 'ECONNABORTED'].includes(code)) return new HttpFailure('connection_reset', netErrors.connection_reset);
+  return code === 'ETIMEDOUT' ? new HttpFailure('timeout', netErrors.timeout) : tlsFailure(code);
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+const isTlsCode = (code: string): boolean => code === 'EPROTO' || code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_');
+
+const certificateErrors: Readonly<Record<string, string>> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: 'net::ERR_CERT_COMMON_NAME_INVALID',
+  CERT_HAS_EXPIRED: 'net::ERR_CERT_DATE_INVALID',
+  CERT_NOT_YET_VALID: 'net::ERR_CERT_DATE_INVALID',
+  CERT_REVOKED: 'net::ERR_CERT_REVOKED',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'net::ERR_CERT_AUTHORITY_INVALID',
+  SELF_SIGNED_CERT_IN_CHAIN: 'net::ERR_CERT_AUTHORITY_INVALID',
+  UNABLE_TO_GET_ISSUER_CERT: 'net::ERR_CERT_AUTHORITY_INVALID',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'net::ERR_CERT_AUTHORITY_INVALID',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'net::ERR_CERT_AUTHORITY_INVALID',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'net::ERR_SSL_VERSION_OR_CIPHER_MISMATCH',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'net::ERR_SSL_VERSION_OR_CIPHER_MISMATCH',
+  ERR_SSL_TLSV1_ALERT_UNRECOGNIZED_NAME: 'net::ERR_SSL_UNRECOGNIZED_NAME_ALERT',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'net::ERR_SSL_CLIENT_AUTH_CERT_NEEDED',
+};
+
+const tlsFailure = (code: string): HttpFailure =>
+  new HttpFailure('tls_error', certificateErrors[code] ?? (isTlsCode(code) ? 'net::ERR_SSL_PROTOCOL_ERROR' : 'net::ERR_CERT_INVALID'));
