@@ -12,11 +12,20 @@ module.exports.ladder = [
   'regions',
   'egress',
   'runtime',
+  // pages: what is made of one, without a browser
+  'content',
+  'verdicts',
   'browser',
   'fleet',
   // browsing: what a caller does in a session
+  'steps',
+  'captcha',
   'sessions',
   'drive',
+  // work: what a caller hands over
+  'jobs',
+  'selfheal',
+  'fetch',
   // operators
   'ops',
 ];

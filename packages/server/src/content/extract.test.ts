@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import convert from './convert.ts';
+import { invalidSelectors, type ExtractField } from './content.ts';
+
+const html = `<!doctype html><base href="/base/"><meta name=price content="9,90"><h1> The <b>thing</b> </h1>
+  <p class=price>Now only 1.234,56&nbsp;€!</p><a class=more href="more?a=1">More</a><img src=i.png data-id=7><time datetime="2024-03-05T10:00:00+02:00">5 March</time>
+  <ul><li>1<li>two<li>3</ul><input type=checkbox checked><span class=flag>Yes</span><div class=in><p>a</p><p>b</p></div>`;
+
+async function extract(fields: Record<string, ExtractField>): Promise<{ json: Record<string, unknown> | undefined; warnings: string[] }> {
+  const { json, warnings } = await convert({
+    html,
+    url: 'https://shop.example/x/',
+    formats: [],
+    onlyMainContent: false,
+    includeSelectors: [],
+    excludeSelectors: [],
+    extract: { fields },
+  });
+  return { json, warnings };
+}
+
+/** The first match of what holds just this text. */
+async function read(type: NonNullable<ExtractField['type']>, text: string): Promise<unknown> {
+  const { json } = await convert({
+    html: `<p>${text}</p>`,
+    url: 'https://shop.example/',
+    formats: [],
+    onlyMainContent: false,
+    includeSelectors: [],
+    excludeSelectors: [],
+    extract: { fields: { value: { selector: 'p', type } } },
+  });
+  return json?.['value'];
+}
+
+describe('extraction', () => {
+  it('reads text, markup, attributes and addresses of the first match', async () => {
+    const { json, warnings } = await extract({
+      title: { selector: 'h1' },
+      markup: { selector: 'h1', type: 'html' },
+      lines: { selector: '.in' },
+      link: { selector: 'a.more', attr: 'href' },
+      image: { selector: 'img', type: 'url' },
+      id: { selector: 'img', attr: 'data-id', type: 'number' },
+      meta: { selector: 'meta[name=price]', type: 'number' },
+    });
+    assert.deepEqual(json, {
+      title: 'The thing',
+      markup: ' The <b>thing</b> ',
+      lines: 'a\n\nb',
+      link: 'https://shop.example/base/more?a=1',
+      image: 'https://shop.example/base/i.png',
+      id: 7,
+      meta: 9.9,
+    });
+    assert.deepEqual(warnings, []);
+  });
+
+  it('answers null for what is not there, false for a missing attribute that is asked for as a flag', async () => {
+    const { json, warnings } = await extract({
+      none: { selector: 'h6' },
+      nothing: { selector: 'h6', list: true },
+      attribute: { selector: 'h1', attr: 'title' },
+      checked: { selector: 'input', attr: 'checked', type: 'boolean' },
+      disabled: { selector: 'input', attr: 'disabled', type: 'boolean' },
+    });
+    assert.deepEqual(json, { none: null, nothing: [], attribute: null, checked: true, disabled: false });
+    assert.deepEqual(warnings, []);
+  });
+
+  it('answers null and a warning for a match that is not of the type, alone or in a list', async () => {
+    const { json, warnings } = await extract({
+      numbers: { selector: 'li', type: 'number', list: true },
+      flag: { selector: 'h1', type: 'boolean' },
+      yes: { selector: '.flag', type: 'boolean' },
+    });
+    assert.deepEqual(json, { numbers: [1, null, 3], flag: null, yes: true });
+    assert.deepEqual(warnings, ['extract_failed:numbers', 'extract_failed:flag']);
+  });
+
+  it('reads numbers as people of any country write them', async () => {
+    const numbers: [string, number | null][] = [
+      ['1.234,56 €', 1234.56],
+      ['$1,234.56', 1234.56],
+      ['-$5', -5],
+      ['1,234', 1234],
+      ['0,234', 0.234],
+      ['1.234', 1.234],
+      ['12,5 %', 12.5],
+      ['1.234.567', 1234567],
+      ["1'234.5 CHF", 1234.5],
+      ['1 234 567,8', 1234567.8],
+      ['10 20', 10],
+      ['−3', -3],
+      ['2020-2021', 2020],
+      ['from 1.5e3 up', 1500],
+      ['.5', 0.5],
+      ['none', null],
+      ['', null],
+    ];
+    for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
+  });
+
+  it('reads dates the same way wherever it runs, and none that could be two', async () => {
+    const dates: [string, string | null][] = [
+      ['2024-03-05', '2024-03-05'],
+      ['2024-03-05T10:00:00+0200', '2024-03-05T08:00:00.000Z'],
+      ['2024-03-05 10:00', '2024-03-05T10:00:00.000Z'],
+      ['Tue, 05 Mar 2024 10:00:00 GMT', '2024-03-05T10:00:00.000Z'],
+      ['5th March 2024', '2024-03-05'],
+      ['March 5, 2024 at 3:30 PM', '2024-03-05T15:30:00.000Z'],
+      ['05.03.2024', '2024-03-05'],
+      ['25/12/2024', '2024-12-25'],
+      ['12/25/2024', '2024-12-25'],
+      ['03/04/2024', null],
+      ['2024-02-30', null],
+      ['1709632800', '2024-03-05T10:00:00.000Z'],
+      ['chapter 5', null],
+      ['soon', null],
+    ];
+    for (const [text, value] of dates) assert.equal(await read('date', text), value, text);
+    assert.deepEqual((await extract({ when: { selector: 'time', type: 'date' } })).json, { when: '2024-03-05T08:00:00.000Z' });
+  });
+});
+
+describe('selectors', () => {
+  it('are told when they are none', () => {
+    assert.deepEqual(invalidSelectors(['h1', 'a[href^="x"] > b:not(.c, :nth-child(2n+1))', ':has(> img)', '*']), []);
+    const bad = ['', ' ', 'a[', 'p:nope', '<b>x</b>', 'a:not(', 'x'.repeat(3000), '##', ':not('.repeat(300), 'a,,b'];
+    assert.deepEqual(invalidSelectors(['ok', ...bad]), bad);
+  });
+});

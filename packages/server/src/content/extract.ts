@@ -1,0 +1,86 @@
+import type { CheerioAPI, Element } from './dom.ts';
+import { resolveUrl } from './dom.ts';
+import type { ExtractField } from './model.ts';
+import { textOf } from './text.ts';
+import { toBoolean, toDate, toNumber, toUrl } from './values.ts';
+import type { Warnings } from './warnings.ts';
+
+const listMax = 10_000;
+/** Of all fields together: overlapping matches repeat the page. */
+const charsMax = 8_000_000;
+
+/** One value a field: null where nothing matches, and, with a warning, where the match is not of the type. */
+export function extractFields(
+  $: CheerioAPI,
+  fields: Record<string, ExtractField>,
+  place: { base: string | null; warnings: Warnings },
+): Record<string, unknown> {
+  const reader = new FieldReader($, place.base, place.warnings);
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, reader.read(name, field)]));
+}
+
+class FieldReader {
+  readonly #$: CheerioAPI;
+  readonly #base: string | null;
+  readonly #warnings: Warnings;
+  #charsLeft = charsMax;
+
+  constructor($: CheerioAPI, base: string | null, warnings: Warnings) {
+    this.#$ = $;
+    this.#base = base;
+    this.#warnings = warnings;
+  }
+
+  read(name: string, field: ExtractField): unknown {
+    // By find: `$(text)` makes elements of a text that looks like markup.
+    const matches = this.#$.root().find(field.selector).toArray();
+    if (field.list !== true) return matches[0] ? this.#value(name, field, matches[0]) : null;
+    if (matches.length > listMax) this.#warnings.add(`extract_cut:${name}`);
+    return matches.slice(0, listMax).map((element) => this.#value(name, field, element));
+  }
+
+  #value(name: string, field: ExtractField, element: Element): unknown {
+    if (this.#charsLeft <= 0) {
+      this.#warnings.add(`extract_cut:${name}`);
+      return null;
+    }
+    const source = this.#source(field, element);
+    if (source === null) return field.type === 'boolean' ? false : null;
+    const value = this.#convert(field, source);
+    this.#charsLeft -= typeof value === 'string' ? value.length : 0;
+    if (value === null) this.#warnings.add(`extract_failed:${name}`);
+    return value;
+  }
+
+  /** Null where the attribute is missing. */
+  #source({ attr, type }: ExtractField, element: Element): string | null {
+    const { attribs, name } = element;
+    if (attr !== undefined) return attribs[attr.toLowerCase()] ?? attribs[attr] ?? null;
+    if (type === 'html') return this.#$(element).html() ?? '';
+    if (type === 'url') return attribs['href'] ?? attribs['src'] ?? attribs['content'] ?? textOf(element);
+    if (type === 'date' && name === 'time' && attribs['datetime'] !== undefined) return attribs['datetime'];
+    // What a <meta> says stands in no text.
+    if (name === 'meta') return attribs['content'] ?? '';
+    return textOf(element);
+  }
+
+  #convert({ attr, type = 'text' }: ExtractField, source: string): unknown {
+    switch (type) {
+      case 'number':
+        return toNumber(source);
+      case 'date':
+        return toDate(source);
+      case 'url':
+        return toUrl(source, this.#base);
+      case 'boolean':
+        // An attribute such as `checked` is true by being there.
+        return attr !== undefined && (source === '' || source === attr) ? true : toBoolean(source);
+      case 'html':
+        return source;
+      case 'text':
+        return attr !== undefined && addressAttributes.has(attr.toLowerCase()) ? (resolveUrl(source, this.#base) ?? source) : source.trim();
+    }
+  }
+}
+
+const addressAttributes = new Set(['href', 'src', 'action', 'formaction', 'poster', 'cite', 'data', 'background']);

@@ -1,0 +1,250 @@
+/**
+ * What runs in the page's isolated world: it reads the document and changes
+ * nothing. These functions are sent as text, so they use each other and nothing
+ * else of this module.
+ *
+ * A page may name its elements after what a script reads: `<img name="body">`
+ * replaces `document.body`, and a form's `<input name="childNodes">` its own.
+ * So everything is read by the getters of the prototypes, which the isolated
+ * world has to itself.
+ */
+
+export interface SnapshotOptions {
+  /** Leaves out what the page's styles do not show. */
+  visibleOnly: boolean;
+  /** Also looks for the main content, which takes `snapshotSource()` and `readability`. */
+  mainContent: boolean;
+  readability: boolean;
+  /** Of the HTML, in UTF-8. */
+  maxBytes: number;
+}
+
+export interface Snapshot {
+  /** The flat tree: what open shadow roots hold stands in their hosts, and slots are filled. */
+  html: string;
+  /** Null when it was not looked for or could not be, '' when there is none. */
+  mainHtml: string | null;
+  title: string;
+  /** As a reader sees it; the first 100 000 letters. */
+  text: string;
+  /** The page did not fit; what is here ends properly. */
+  truncated: boolean;
+}
+
+type ReadabilityClass = new (document: Document, options: object) => { parse(): { content?: string | null } | null };
+
+export function takeSnapshot(options: SnapshotOptions, Readability: ReadabilityClass | null): Snapshot {
+  const page = natives();
+  const { html, truncated } = serialize(page, options);
+  const wanted = options.mainContent && options.readability && Readability !== null;
+  return {
+    html,
+    mainHtml: wanted ? readMainContent(html, Readability) : null,
+    title: page.title(document) ?? '',
+    text: readText(page),
+    truncated,
+  };
+}
+
+type Getter<Value> = (from: unknown) => Value;
+
+/** The getters of the prototypes, each as a function of the object it is read from. */
+export function natives() {
+  const getter = <Value>(of: object, name: string): Getter<Value> => {
+    const get = Object.getOwnPropertyDescriptor(of, name)?.get;
+    return (from) => get?.call(from) as Value;
+  };
+  return {
+    type: getter<number>(Node.prototype, 'nodeType'),
+    children: getter<NodeListOf<ChildNode>>(Node.prototype, 'childNodes'),
+    localName: getter<string>(Element.prototype, 'localName'),
+    tagName: getter<string>(Element.prototype, 'tagName'),
+    namespace: getter<string | null>(Element.prototype, 'namespaceURI'),
+    shadowRoot: getter<ShadowRoot | null>(Element.prototype, 'shadowRoot'),
+    assignedSlot: getter<HTMLSlotElement | null>(Element.prototype, 'assignedSlot'),
+    textSlot: getter<HTMLSlotElement | null>(Text.prototype, 'assignedSlot'),
+    content: getter<DocumentFragment>(HTMLTemplateElement.prototype, 'content'),
+    innerText: getter<string>(HTMLElement.prototype, 'innerText'),
+    textContent: getter<string | null>(Node.prototype, 'textContent'),
+    body: getter<HTMLElement | null>(Document.prototype, 'body'),
+    root: getter<Element | null>(Document.prototype, 'documentElement'),
+    title: getter<string | undefined>(Document.prototype, 'title'),
+    doctype: getter<DocumentType | null>(Document.prototype, 'doctype'),
+    inputType: getter<string>(HTMLInputElement.prototype, 'type'),
+    inputValue: getter<string>(HTMLInputElement.prototype, 'value'),
+    checked: getter<boolean>(HTMLInputElement.prototype, 'checked'),
+    selected: getter<boolean>(HTMLOptionElement.prototype, 'selected'),
+    areaValue: getter<string>(HTMLTextAreaElement.prototype, 'value'),
+    attribute: (element: Element, name: string): string => Element.prototype.getAttribute.call(element, name) ?? '',
+    attributeNames: (element: Element): string[] => Element.prototype.getAttributeNames.call(element),
+    isInShadow: (element: Element): boolean => Node.prototype.getRootNode.call(element) instanceof ShadowRoot,
+    assigned: (slot: Element): Node[] => HTMLSlotElement.prototype.assignedNodes.call(slot),
+  };
+}
+
+type Natives = ReturnType<typeof natives>;
+
+/** An element whose children are being written. A walk that recursed would end at a few thousand of them. */
+interface Level {
+  nodes: Node[];
+  next: number;
+  /** Its end tag; '' for one that is itself not shown but whose children may be. */
+  end: string;
+  isRaw: boolean;
+  isHidden: boolean;
+}
+
+export function serialize(page: Natives, options: SnapshotOptions): { html: string; truncated: boolean } {
+  const output = limitedOutput(options.maxBytes);
+  const root = page.root(document);
+  if (page.doctype(document)) output.add('<!DOCTYPE html>', '');
+  const levels: Level[] = [{ nodes: root ? [root] : [], next: 0, end: '', isRaw: false, isHidden: false }];
+  for (let level = levels.at(-1); level && !output.full(); level = levels.at(-1)) {
+    const node = level.nodes[level.next];
+    level.next += 1;
+    if (node === undefined) {
+      output.close(level.end);
+      levels.pop();
+    } else if (page.type(node) === 1) {
+      const inner = openElement(page, node as Element, options, output);
+      if (inner) levels.push(inner);
+    } else if (page.type(node) === 3 && !level.isHidden) {
+      const { data } = node as Text;
+      output.addText(level.isRaw ? data : escapeText(data), level.isRaw);
+    } else if (page.type(node) === 4) {
+      output.addText(escapeText((node as CDATASection).data), false);
+    } else if (page.type(node) === 8 && !/^-?>|--/.test((node as Comment).data)) {
+      output.add(`<!--${(node as Comment).data}-->`, '');
+    }
+  }
+  for (const level of levels.toReversed()) output.close(level.end);
+  return { html: output.toString(), truncated: output.full() };
+}
+
+/** Writes the start tag. Null for what has no children to write. */
+export function openElement(page: Natives, element: Element, options: SnapshotOptions, output: ReturnType<typeof limitedOutput>): Level | null {
+  const isHtml = page.namespace(element) === 'http://www.w3.org/1999/xhtml';
+  const name = isHtml ? page.localName(element) : page.tagName(element);
+  // A shadow root's styles hold for it alone; in the flat tree they would hold for the page.
+  if ((name === 'style' || name === 'link') && page.isInShadow(element)) return null;
+  const look = options.visibleOnly ? lookOf(name, element) : 'shown';
+  if (look === 'gone') return null;
+  const nodes = childrenOf(page, name, element, options);
+  const inner = { nodes, next: 0, end: '', isRaw: false, isHidden: look === 'hidden' };
+  if (look === 'hidden' || (name === 'slot' && page.isInShadow(element))) return inner;
+  const tag = `<${name}${attributesOf(page, name, element)}>`;
+  const isVoid = isHtml && /^(area|base|basefont|bgsound|br|col|embed|frame|hr|img|input|keygen|link|meta|param|source|track|wbr)$/.test(name);
+  const end = isVoid ? '' : `</${name}>`;
+  if (!output.add(tag, end)) return null;
+  if (name === 'textarea' && isHtml) {
+    // The first line end after the tag is not part of the value.
+    output.addText(`\n${escapeText(page.areaValue(element))}`, false);
+    return { ...inner, nodes: [], end };
+  }
+  return isVoid ? null : { ...inner, end, isRaw: isHtml && /^(style|script|xmp|iframe|noembed|noframes|noscript|plaintext)$/.test(name) };
+}
+
+/** Whether the page's styles show an element: 'gone' with all that is in it, 'hidden' but for what in it says otherwise. */
+export function lookOf(name: string, element: Element): 'shown' | 'hidden' | 'gone' {
+  // What is never drawn says what the page is, or belongs to something that is drawn. Some pages hide their body until a script is done with it.
+  if (/^(html|body|head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot)$/.test(name)) return 'shown';
+  const { display, visibility } = getComputedStyle(element);
+  if (display === 'none') return 'gone';
+  return visibility === 'hidden' || visibility === 'collapse' ? 'hidden' : 'shown';
+}
+
+/** In the flat tree. */
+export function childrenOf(page: Natives, name: string, element: Element, options: SnapshotOptions): Node[] {
+  if (element instanceof HTMLTemplateElement) return [...page.children(page.content(element))];
+  const own = [...page.children(element)];
+  const shadow = page.shadowRoot(element);
+  if (shadow) {
+    const slotOf = (node: Node): unknown => (page.type(node) === 1 ? page.assignedSlot(node) : page.type(node) === 3 ? page.textSlot(node) : shadow);
+    const isData = (node: Node): boolean => page.type(node) === 1 && page.localName(node) === 'script';
+    return [...page.children(shadow), ...own.filter((node) => slotOf(node) === null && (!options.visibleOnly || isData(node)))];
+  }
+  if (name !== 'slot' || !page.isInShadow(element)) return own;
+  const assigned = page.assigned(element);
+  return assigned.length > 0 ? assigned : own;
+}
+
+/** With what was typed and chosen. A password stays as the page wrote it. */
+export function attributesOf(page: Natives, name: string, element: Element): string {
+  const values = new Map(page.attributeNames(element).map((attribute) => [attribute, page.attribute(element, attribute)]));
+  const setFlag = (attribute: string, on: boolean): void => void (on ? values.set(attribute, '') : values.delete(attribute));
+  if (element instanceof HTMLInputElement) {
+    const type = page.inputType(element);
+    if (type === 'checkbox' || type === 'radio') setFlag('checked', page.checked(element));
+    else if (type !== 'password' && type !== 'file' && page.inputValue(element) !== (values.get('value') ?? '')) values.set('value', page.inputValue(element));
+  }
+  if (element instanceof HTMLOptionElement) setFlag('selected', page.selected(element));
+  let text = '';
+  for (const [attribute, value] of values) text += ` ${attribute}="${escapeText(value).replace(/"/g, '&quot;')}"`;
+  return text;
+}
+
+export function escapeText(text: string): string {
+  return text.replace(/[&<>\u00a0]/g, (letter) => (letter === '&' ? '&amp;' : letter === '<' ? '&lt;' : letter === '>' ? '&gt;' : '&nbsp;'));
+}
+
+/** HTML of at most so many bytes: room for an end tag is set aside with its start tag, and text is cut. */
+export function limitedOutput(maxBytes: number) {
+  const encoder = new TextEncoder();
+  const parts: string[] = [];
+  let left = maxBytes;
+  let isFull = false;
+  const bytesOf = (text: string): number => (/^[\0-\x7f]*$/.test(text) ? text.length : encoder.encode(text).length);
+  const add = (text: string, end: string): boolean => {
+    const bytes = bytesOf(text) + bytesOf(end);
+    if (isFull || bytes > left) {
+      isFull = true;
+      return false;
+    }
+    left -= bytes;
+    parts.push(text);
+    return true;
+  };
+  return {
+    add,
+    addText: (text: string, isRaw: boolean): void => {
+      const room = left;
+      if (add(text, '') || isRaw) return;
+      // Whole letters and whole entities only.
+      const { read } = encoder.encodeInto(text, new Uint8Array(Math.min(room, text.length * 3)));
+      parts.push(text.slice(0, read).replace(/&[^;]{0,5}$/, ''));
+      left = 0;
+    },
+    close: (end: string): void => void parts.push(end),
+    full: (): boolean => isFull,
+    toString: (): string => parts.join(''),
+  };
+}
+
+/** On a document of its own, which Readability takes apart. */
+export function readMainContent(html: string, Readability: ReadabilityClass): string | null {
+  try {
+    const copy = parseCopy(html);
+    return new Readability(copy, { keepClasses: true, disableJSONLD: true, maxElemsToParse: 100_000 }).parse()?.content ?? '';
+  } catch {
+    return null;
+  }
+}
+
+/** A page may require Trusted Types of every script. Then the parser that drops scripts remains. */
+export function parseCopy(html: string): Document {
+  try {
+    return new DOMParser().parseFromString(html, 'text/html');
+  } catch {
+    // Newer than the types.
+    const { parseHTML } = Document as unknown as { parseHTML(html: string, options: object): Document };
+    const copy = parseHTML.call(Document, html, { sanitizer: {} });
+    if (copy.baseURI !== document.baseURI) copy.head.append(Object.assign(copy.createElement('base'), { href: document.baseURI }));
+    return copy;
+  }
+}
+
+export function readText(page: Natives): string {
+  const body = page.body(document);
+  const text = body ? page.innerText(body) : page.textContent(page.root(document) ?? document);
+  return (text ?? '').slice(0, 100_000).replace(/[\ud800-\udbff]$/, '');
+}

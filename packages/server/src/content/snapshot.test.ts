@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core';
+import { snapshotScript, snapshotSource, type Snapshot, type SnapshotOptions } from './content.ts';
+
+const article = `<article><h1>The article</h1>${'<p>It says this at length, with commas, and so on, and on, until nobody doubts it. <a href="/more">More</a></p>'.repeat(20)}</article>`;
+
+const pages: Record<string, { type?: string; headers?: Record<string, string>; body: string }> = {
+  '/plain': {
+    body: '<!doctype html><html lang="en"><head><title>Plain &amp; simple</title></head><body><p class="a&quot;b">1 &lt; 2&nbsp;!</p><br><!-- note --><script>1 < 2</script></body></html>',
+  },
+  '/hidden': {
+    body: `<!doctype html><style>.gone{display:none}.ghost{visibility:hidden}.back{visibility:visible}</style><title>h</title>
+      <p>shown</p><p class=gone>gone<b>gone too</b></p><p class=ghost>ghost<b class=back>back</b></p><p aria-hidden=true>unspoken</p><p hidden>attribute</p>
+      <script type="application/ld+json">{"a":1}</script>`,
+  },
+  '/shadow': {
+    body: `<!doctype html><title>s</title><x-card id=card><b slot=name>Name</b>rest<i slot=nowhere>lost</i></x-card><script>
+      const root = card.attachShadow({ mode: 'open' });
+      root.innerHTML = '<style>p{color:red}</style><p>Hello <slot name=name>nobody</slot>, <slot>nothing</slot><slot name=other>fallback</slot></p><x-in></x-in>';
+      root.querySelector('x-in').attachShadow({ mode: 'open' }).innerHTML = '<u>deep</u>';</script>`,
+  },
+  '/form': {
+    body: `<!doctype html><title>f</title><form><input id=t value=old><input id=p type=password value=""><input id=c type=checkbox checked><input id=d type=checkbox>
+      <textarea id=a>old</textarea><select id=s><option selected>one<option>two</select></form>
+      <script>t.value='new "1"'; p.value='secret'; c.checked=false; d.checked=true; a.value='\\nnew <b>'; s.selectedIndex=1;</script>`,
+  },
+  '/clobbered': {
+    body: `<!doctype html><title>c</title><img name=body><img name=documentElement><img name=doctype><img name=title><img name=createElement><form name=all id=f>
+      <input name=childNodes><input name=attributes><input name=nodeType><input name=localName><input name=tagName><input name=namespaceURI><input name=getAttributeNames><input name=getRootNode>inside</form>
+      <script>Node.prototype.appendChild = Element.prototype.getAttribute = () => { throw new Error('tampered'); }; window.getComputedStyle = null; Array.prototype.map = null;</script>`,
+  },
+  '/svg': {
+    type: 'image/svg+xml',
+    body: '<svg xmlns="http://www.w3.org/2000/svg"><title>Drawing</title><linearGradient id="g"/><text x="1">words</text></svg>',
+  },
+  '/xml': { type: 'application/xml', body: '<?xml version="1.0"?><feed><entry>one<![CDATA[ & two]]></entry></feed>' },
+  '/frames': { body: '<!doctype html><title>fr</title><iframe src="/plain"></iframe>' },
+  '/article': { body: `<!doctype html><title>art</title><nav>${'<a href=/>home</a>'.repeat(5)}</nav>${article}<footer>foot</footer>` },
+  '/strict': {
+    headers: { 'content-security-policy': "default-src 'none'; require-trusted-types-for 'script'; trusted-types none" },
+    body: `<!doctype html><title>strict</title>${article}`,
+  },
+};
+
+describe('the snapshot of a page', () => {
+  let browser: Browser;
+  let page: Page;
+  let cdp: CDPSession;
+  const server = createServer((request, response) => {
+    const found = pages[request.url ?? ''];
+    response.writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/html; charset=utf-8', ...found?.headers }).end(found?.body);
+  });
+  let site = '';
+
+  before(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+    page = await browser.newPage();
+    cdp = await page.context().newCDPSession(page);
+  });
+
+  after(async () => {
+    await browser.close();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  async function inPage(script: string, options: Partial<SnapshotOptions> = {}): Promise<Snapshot> {
+    const { frameTree } = await cdp.send('Page.getFrameTree');
+    const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'snapshot' });
+    const all = { visibleOnly: true, mainContent: false, readability: false, maxBytes: 1_000_000, ...options };
+    const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
+      expression: `(${script})(${JSON.stringify(all)})`,
+      contextId: executionContextId,
+      returnByValue: true,
+    });
+    assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description);
+    return result.value as Snapshot;
+  }
+
+  async function snapshot(path: string, options: Partial<SnapshotOptions> = {}): Promise<Snapshot> {
+    await page.goto(site + path);
+    return inPage(snapshotScript, options);
+  }
+
+  it('is the document as HTML, with its title and its text', async () => {
+    const { html, title, text, truncated, mainHtml } = await snapshot('/plain');
+    assert.equal(html, (pages['/plain']?.body ?? '').replace('<!doctype', '<!DOCTYPE'));
+    assert.deepEqual({ title, text: text.trim(), truncated, mainHtml }, { title: 'Plain & simple', text: '1 < 2\u00a0!', truncated: false, mainHtml: null });
+  });
+
+  it('reads back as the document it was taken of', async () => {
+    await page.setContent(
+      '<!doctype html><title>t</title><table><tr><td>x</table><pre>\n\na</pre><svg viewBox="0 0 1 1"><foreignObject><p>f</p></foreignObject></svg><math><mi>x</mi></math><template><p>t</p></template>',
+    );
+    const { html } = await inPage(snapshotScript, { visibleOnly: false });
+    const same = await page.evaluate(
+      (source) => new DOMParser().parseFromString(source, 'text/html').querySelector('table')?.outerHTML === document.querySelector('table')?.outerHTML,
+      html,
+    );
+    assert.equal(same, true);
+    assert.match(html, /viewBox="0 0 1 1"><foreignObject><p>f<\/p>/);
+    assert.match(html, /<template><p>t<\/p><\/template>/);
+  });
+
+  it('leaves out what the styles do not show, and keeps what is shown inside of it', async () => {
+    const { html } = await snapshot('/hidden');
+    assert.doesNotMatch(html, /<p class="gone"|gone too|ghost<|attribute/);
+    assert.match(html, /shown.*<b class="back">back<\/b>.*unspoken.*ld\+json">\{"a":1\}/s);
+  });
+
+  it('keeps a page whose body is not displayed until a script is done with it', async () => {
+    await page.setContent('<body style="display:none"><p>shown later</p></body>');
+    assert.match((await inPage(snapshotScript)).html, /<p>shown later<\/p>/);
+  });
+
+  it('keeps what is hidden when all is asked for', async () => {
+    const { html } = await snapshot('/hidden', { visibleOnly: false });
+    assert.match(html, /gone too.*ghost.*attribute/s);
+  });
+
+  it('puts open shadow roots in place and fills their slots', async () => {
+    const { html } = await snapshot('/shadow');
+    assert.match(html, /<x-card id="card"><p>Hello <b slot="name">Name<\/b>, restfallback<\/p><x-in><u>deep<\/u><\/x-in><\/x-card>/);
+    assert.match((await inPage(snapshotScript, { visibleOnly: false })).html, /<i slot="nowhere">lost<\/i><\/x-card>/);
+  });
+
+  it('keeps what was typed and chosen, but no password', async () => {
+    const { html } = await snapshot('/form');
+    assert.match(html, /<input id="t" value="new &quot;1&quot;">/);
+    assert.match(html, /<input id="c" type="checkbox"><input id="d" type="checkbox" checked="">/);
+    assert.match(html, /<textarea id="a">\n\nnew &lt;b&gt;<\/textarea>/);
+    assert.match(html, /<option>one<\/option><option selected="">two<\/option>/);
+    assert.match(html, /<input id="p" type="password" value="">/);
+  });
+
+  it('is not misled by elements named after what it reads', async () => {
+    const { html, title, text } = await snapshot('/clobbered');
+    assert.match(html, /^<!DOCTYPE html><html><head><title>c<\/title><\/head><body><img name="body">.*<input name="childNodes">.*inside<\/form>/s);
+    assert.equal(title, 'c');
+    assert.match(text, /inside/);
+  });
+
+  it('takes drawings and XML for what they are', async () => {
+    const drawing = await snapshot('/svg');
+    assert.match(drawing.html, /<linearGradient id="g"><\/linearGradient><text x="1">words<\/text><\/svg>$/);
+    assert.deepEqual([drawing.title, drawing.text], ['Drawing', 'Drawingwords']);
+    assert.match((await snapshot('/xml', { visibleOnly: false })).html, /one.*&amp; two/s);
+  });
+
+  it('survives documents without a body, a head or anything at all', async () => {
+    await page.goto(`${site}/plain`);
+    await page.evaluate(() => document.body.remove());
+    assert.match((await inPage(snapshotScript)).html, /<html lang="en"><head>.*<\/head><\/html>$/s);
+    await page.evaluate(() => document.documentElement.remove());
+    assert.deepEqual(await inPage(snapshotScript), { html: '<!DOCTYPE html>', mainHtml: null, title: '', text: '', truncated: false });
+    await page.evaluate(() => document.append(document.createElement('div')));
+    assert.equal((await inPage(snapshotScript)).html, '<!DOCTYPE html><div></div>');
+  });
+
+  it('leaves frames as they are', async () => {
+    assert.match((await snapshot('/frames')).html, /<iframe src="\/plain"><\/iframe>/);
+  });
+
+  it('writes a page that is nested deeper than a parser would', async () => {
+    await page.goto(`${site}/plain`);
+    await page.evaluate(() => {
+      let at: Element = document.body;
+      for (let depth = 0; depth < 2000; depth += 1) at = at.appendChild(document.createElement('b'));
+    });
+    const { html, truncated } = await inPage(snapshotScript, { visibleOnly: false });
+    assert.equal(truncated, false);
+    assert.equal(html.split('<b>').length, 2001);
+  });
+
+  it('stops at its limit with every element closed', async () => {
+    await page.goto(`${site}/article`);
+    for (const maxBytes of [0, 40, 333, 1000, 2001]) {
+      const { html, truncated } = await inPage(snapshotScript, { maxBytes });
+      assert.equal(truncated, true);
+      assert.ok(Buffer.byteLength(html) <= maxBytes, `${Buffer.byteLength(html)} of ${maxBytes}`);
+      assert.equal(html.split(/<p[ >]/).length, html.split('</p>').length);
+    }
+    await page.setContent(`<p>${'é€😀&'.repeat(500)}</p>`);
+    for (const maxBytes of [500, 501, 502, 503, 504]) {
+      const { html } = await inPage(snapshotScript, { maxBytes });
+      assert.ok(Buffer.byteLength(html) <= maxBytes && Buffer.byteLength(html) > maxBytes - 10);
+      assert.ok(html.isWellFormed());
+    }
+  });
+
+  it('finds the main content with Readability in the page, and changes nothing', async () => {
+    await page.goto(`${site}/article`);
+    const before = await page.content();
+    const { mainHtml } = await inPage(snapshotSource(), { mainContent: true, readability: true });
+    assert.match(mainHtml ?? '', /It says this at length/);
+    assert.match(mainHtml ?? '', new RegExp(`href="${site}/more"`));
+    assert.doesNotMatch(mainHtml ?? '', /home|foot/);
+    assert.equal(await page.content(), before);
+  });
+
+  it('finds no main content unless asked, and says so by null', async () => {
+    await page.goto(`${site}/article`);
+    assert.equal((await inPage(snapshotSource())).mainHtml, null);
+    assert.equal((await inPage(snapshotScript, { mainContent: true, readability: true })).mainHtml, null);
+  });
+
+  it('works under the strictest content security policy', async () => {
+    await page.goto(`${site}/strict`);
+    const { html, mainHtml } = await inPage(snapshotSource(), { mainContent: true, readability: true });
+    assert.match(html, /The article/);
+    assert.match(mainHtml ?? '', /It says this at length/);
+    assert.match(mainHtml ?? '', new RegExp(`href="${site}/more"`));
+  });
+});

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import * as page from './page-snapshot.ts';
+
+const functions = Object.values(page).map(String).join('\n');
+
+/**
+ * An expression for a page's isolated world: a function of `SnapshotOptions`
+ * that returns a `Snapshot`. It never finds a main content.
+ */
+export const snapshotScript: string = script('null');
+
+let withReadability: string | undefined;
+
+/** The same with Readability in it: some 100 KB, for those who want the main content. */
+export function snapshotSource(): string {
+  const readability = (): string => readFileSync(createRequire(import.meta.url).resolve('@mozilla/readability/Readability.js'), 'utf8');
+  // Its last lines look for a `module`, which a page may have.
+  withReadability ??= script(`(() => { const module = undefined;\n${readability()}\nreturn Readability; })()`);
+  return withReadability;
+}
+
+function script(readability: string): string {
+  return `((options) => {\n${functions}\nreturn takeSnapshot(options, ${readability});\n})`;
+}
