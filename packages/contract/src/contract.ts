@@ -7,6 +7,7 @@ import * as ops from './ops.ts';
 import * as regions from './regions.ts';
 import * as sessions from './sessions.ts';
 
+export * from './block.ts';
 export * from './connect.ts';
 export * from './drive.ts';
 export * from './endpoint.ts';

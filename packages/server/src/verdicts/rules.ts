@@ -1,0 +1,10 @@
+/** All that the classifier knows. */
+import { loginRules, otherRules } from './other-rules.ts';
+import type { Rule } from './rule.ts';
+import { vendorRules } from './vendor-rules.ts';
+
+/** Changes with every rule, so that verdicts that were kept can be told apart. */
+export const signaturesVersion = '2026-11-21.1';
+
+/** In order of precedence: of two that are equally strong, the earlier names the block. */
+export const rules: readonly Rule[] = [...loginRules, ...vendorRules, ...otherRules];

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { classifyReply } from '../../packages/server/src/verdicts/testing.ts';
+import { exchanges, serve, type Exchange, type Expected, type Served } from './corpus.ts';
+
+let served: Served;
+
+before(async () => void (served = await serve()));
+after(() => served.close());
+
+const read = (exchange: Exchange): Promise<Response> => fetch(served.urlOf(exchange.name), { redirect: 'manual' });
+
+async function verdictOn(exchange: Exchange): Promise<Expected> {
+  const { blocked, block, warnings, captcha } = await classifyReply(await read(exchange));
+  return {
+    blocked,
+    type: blocked && block ? block.type : null,
+    vendor: blocked && block ? block.vendor : null,
+    warning: warnings[0]?.replace('possible_block:', '') ?? null,
+    captcha: captcha.vendor,
+  };
+}
+
+describe('block pages', () => {
+  for (const exchange of exchanges.filter(({ expected }) => expected.blocked)) {
+    it(`tells ${exchange.name}`, async () => assert.deepEqual(await verdictOn(exchange), exchange.expected));
+  }
+});
+
+describe('look-alikes', () => {
+  for (const exchange of exchanges.filter(({ expected }) => !expected.blocked)) {
+    it(`lets pass: ${exchange.name}`, async () => assert.deepEqual(await verdictOn(exchange), exchange.expected));
+  }
+});
+
+describe('the corpus', () => {
+  it('has at least 44 exchanges of each kind, each with a name and a path of its own', () => {
+    const blocks = exchanges.filter(({ expected }) => expected.blocked);
+    assert.ok(blocks.length >= 44, `${blocks.length} blocks`);
+    assert.ok(exchanges.length - blocks.length >= 44, `${exchanges.length - blocks.length} look-alikes`);
+    assert.equal(new Set(exchanges.map(({ name }) => name)).size, exchanges.length);
+    assert.equal(new Set(exchanges.map(({ path }) => path)).size, exchanges.length);
+  });
+
+  it('is served byte for byte', async () => {
+    for (const exchange of exchanges) {
+      const reply = await read(exchange);
+      assert.equal(reply.status, exchange.status, exchange.name);
+      assert.deepEqual(Buffer.from(await reply.arrayBuffer()), Buffer.from(exchange.body), exchange.name);
+      for (const [name, value] of Object.entries(exchange.headers)) {
+        assert.deepEqual(name === 'set-cookie' ? reply.headers.getSetCookie() : reply.headers.get(name), name === 'set-cookie' ? [value].flat() : value);
+      }
+    }
+  });
+
+  it('is not blocked when nobody wants verdicts, and its captchas are still told', async () => {
+    for (const exchange of exchanges) {
+      const { blocked, block, warnings, captcha } = await classifyReply(await read(exchange), 'off');
+      assert.deepEqual({ blocked, block, warnings }, { blocked: false, block: null, warnings: [] }, exchange.name);
+      if (!exchange.expected.blocked) assert.equal(captcha.vendor, exchange.expected.captcha, exchange.name);
+    }
+  });
+});
