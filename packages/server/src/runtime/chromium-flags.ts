@@ -9,6 +9,7 @@ const disabledFeatures = [
   'WebUIOmniboxPopup',
   'WebUIOmniboxAimPopup',
   // Each of these opens connections of its own, which would be counted as the session's traffic.
+  'AutofillServerCommunication',
   'NetworkTimeServiceQuerying',
   'OptimizationHints',
   'OptimizationGuideModelDownloading',

@@ -1,8 +1,9 @@
-import { duplexPair } from 'node:stream';
+import { Readable, duplexPair } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './fake-browser.ts';
-import type { Runtime, Vm, VmExit, VmKind, VmOrder, VmStats, VmTrace } from './runtime.ts';
+import { NoSuchFile } from './runtime.ts';
+import type { OpenFile, Runtime, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats, VmTrace } from './runtime.ts';
 
 export interface FakeRuntime extends Runtime {
   readonly counts: { booted: number; destroyed: number };
@@ -77,6 +78,29 @@ class MemoryRuntime implements FakeRuntime {
   }
 }
 
+/** Files in memory. Tests put downloads in by name. */
+export class FakeFiles implements VmFiles {
+  readonly uploads = new Map<string, Buffer>();
+  readonly downloads = new Map<string, Buffer>();
+
+  put(id: string, name: string, data: Buffer): Promise<string> {
+    const path = `/uploads/${id}/${name}`;
+    this.uploads.set(path, data);
+    return Promise.resolve(path);
+  }
+
+  openDownload(name: string): Promise<OpenFile> {
+    const data = this.downloads.get(name);
+    if (!data) return Promise.reject(new NoSuchFile('no such download'));
+    return Promise.resolve({ bytes: data.length, stream: () => Readable.from([data]), close: () => Promise.resolve() });
+  }
+
+  removeDownload(name: string): Promise<void> {
+    this.downloads.delete(name);
+    return Promise.resolve();
+  }
+}
+
 export class FakeVm implements Vm {
   readonly id: string;
   readonly kind: VmKind;
@@ -85,6 +109,7 @@ export class FakeVm implements Vm {
   readonly pid = null;
   readonly cdp: Duplex;
   readonly downloadsPath = '/downloads';
+  readonly files = new FakeFiles();
   readonly exited: Promise<VmExit>;
   readonly incarnation: string;
   /** The browser behind the pipe, for tests that make its pages crash. */

@@ -15,6 +15,7 @@ import { chromiumFlags } from './chromium-flags.ts';
 /** The port of the egress proxy inside every jail. */
 export const jailProxyPort = 3128;
 export const jailDownloadsPath = '/downloads';
+export const jailUploadsPath = '/uploads';
 
 /** `sendmsg` by processor; the listener calls it by number. A processor that is not here has no jail. */
 const sendmsgNumbers: Partial<Record<NodeJS.Architecture, number>> = { x64: 46, arm64: 211 };
@@ -36,6 +37,7 @@ export interface JailOrder {
   dataDigest: string;
   uid: number;
   hostDownloadsPath: string;
+  hostUploadsPath: string;
   chromiumPath: string;
 }
 
@@ -126,6 +128,7 @@ function fileSystem(order: JailOrder): string[] {
     ...memory('/tmp', temporaryBytes),
     ...memory('/home', profileBytes),
     ...['--bind', order.hostDownloadsPath, jailDownloadsPath],
+    ...['--ro-bind', order.hostUploadsPath, jailUploadsPath],
     ...['--chdir', '/home', '--remount-ro', '/'],
   ];
 }
@@ -142,7 +145,7 @@ function maskedCrashReporter(chromiumFolder: string): string[] {
   return lstatSync(reporter, { throwIfNoEntry: false }) ? ['--ro-bind', '/dev/null', reporter] : [];
 }
 
-export interface OpenOrder extends Omit<JailOrder, 'hostDownloadsPath'> {
+export interface OpenOrder extends Omit<JailOrder, 'hostDownloadsPath' | 'hostUploadsPath'> {
   workPath: string;
   proxyPort: number;
   smallSharedMemory: boolean;

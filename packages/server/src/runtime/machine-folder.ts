@@ -21,6 +21,7 @@ export interface MachineMarker {
 export const machinesPath = (dataDir: string): string => join(dataDir, 'machines');
 export const machinePath = (dataDir: string, id: string): string => join(machinesPath(dataDir), id);
 export const hostDownloadsPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'downloads');
+export const hostUploadsPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'uploads');
 const markerPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'marker.json');
 
 /** Throws EEXIST when the id was used before. */
@@ -30,6 +31,8 @@ export async function createMachineFolder(dataDir: string, marker: MachineMarker
   const downloads = hostDownloadsPath(dataDir, marker.id);
   await mkdir(downloads, { mode: 0o700 });
   if (process.getuid?.() === 0) await chown(downloads, marker.uid, marker.uid);
+  // What the worker puts in, the browser may read and nothing else.
+  await mkdir(hostUploadsPath(dataDir, marker.id), { mode: 0o755 });
 }
 
 /** Written aside and moved into place, so that a reader never meets half a marker. */

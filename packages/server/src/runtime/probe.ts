@@ -47,9 +47,13 @@ export async function probeHost(question: HostQuestion): Promise<HostPowers> {
  */
 async function tryJail(question: HostQuestion): Promise<string | undefined> {
   if (!canJailHere()) return `the processor ${process.arch} is not known`;
-  const hostDownloadsPath = await mkdtemp(join(tmpdir(), 'berth-probe-'));
+  const folder = await mkdtemp(join(tmpdir(), 'berth-probe-'));
   const child = spawnCommand(
-    jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath }, ['/bin/sh', '-c', `${sandboxTrial.join(' ')} && read -r line <&3`]),
+    jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath: folder, hostUploadsPath: folder }, [
+      '/bin/sh',
+      '-c',
+      `${sandboxTrial.join(' ')} && read -r line <&3`,
+    ]),
   );
   const pipe = child.stdio[3] as Socket;
   let problems = '';
@@ -65,7 +69,7 @@ async function tryJail(question: HostQuestion): Promise<string | undefined> {
   const code = await ended;
   clearTimeout(timer);
   pipe.destroy();
-  await rm(hostDownloadsPath, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
   return code === 0 ? undefined : `bubblewrap could not build one: ${problems.trim() || `code ${code}`}`;
 }
 

@@ -15,7 +15,7 @@ import {
   withDescendants,
 } from './host-processes.ts';
 import type { HostProcess } from './host-processes.ts';
-import type { Isolation, Vm, VmExit, VmKind, VmOrder, VmStats } from './runtime.ts';
+import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from './runtime.ts';
 
 /** Enough for the lines around a crash; the browser may print without end. */
 const logTailBytes = 8 * 1024;
@@ -31,6 +31,7 @@ export interface ProcessVmParts {
   jailed: boolean;
   child: ChildProcess;
   downloadsPath: string;
+  files: VmFiles;
   /** All living processes that carry the machine's marker, and their descendants. */
   findProcesses: () => HostProcess[];
   /** Takes the folder away and forgets the machine: the last act of `destroy`. */
@@ -48,6 +49,7 @@ export class ProcessVm implements Vm {
   readonly pid: number | null;
   readonly cdp: Duplex;
   readonly downloadsPath: string;
+  readonly files: VmFiles;
   readonly exited: Promise<VmExit>;
   /** Settles when the browser's connections have a way to the gate; never when the browser ends before. */
   readonly egressReady: Promise<void>;
@@ -68,6 +70,7 @@ export class ProcessVm implements Vm {
     this.isolation = parts.isolation;
     this.pid = parts.child.pid ?? null;
     this.downloadsPath = parts.downloadsPath;
+    this.files = parts.files;
     this.cdp = parts.child.stdio[3] as Socket;
     // The pipe breaks when the browser dies: that is told by `exited`.
     this.cdp.on('error', () => {});

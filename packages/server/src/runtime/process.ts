@@ -12,9 +12,20 @@ import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { killProcess, readBootId, readEnvironment, readProcess, readProcesses, withDescendants } from './host-processes.ts';
 import type { HostProcess } from './host-processes.ts';
-import { jailCommand, jailDownloadsPath, openCommand, spawnCommand } from './jail.ts';
+import { jailCommand, jailDownloadsPath, jailUploadsPath, openCommand, spawnCommand } from './jail.ts';
 import type { Command } from './jail.ts';
-import { createMachineFolder, hostDownloadsPath, listMachineFolders, machinesPath, readMarker, removeMachineFolder, writeMarker } from './machine-folder.ts';
+import {
+  createMachineFolder,
+  hostDownloadsPath,
+  hostUploadsPath,
+  listMachineFolders,
+  machinesPath,
+  readMarker,
+  removeMachineFolder,
+  writeMarker,
+} from './machine-folder.ts';
+import { MachineFiles } from './machine-files.ts';
+import type { FileFolders } from './machine-files.ts';
 import type { MachineMarker } from './machine-folder.ts';
 import { probeHost } from './probe.ts';
 import type { HostPowers } from './probe.ts';
@@ -136,20 +147,22 @@ class ProcessRuntime implements Runtime {
     // Another user cannot walk through the data folder, which is closed to all but us.
     marker.workPath = await mkdtemp(join(tmpdir(), 'berth-vm-'));
     await writeMarker(dataDir, marker);
-    await Promise.all(['tmp', 'downloads'].map((name) => mkdir(join(marker.workPath ?? '', name))));
+    await Promise.all(['tmp', 'downloads', 'uploads'].map((name) => mkdir(join(marker.workPath ?? '', name))));
     if (process.getuid?.() === 0) await Promise.all(['', 'tmp', 'downloads'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)));
     return marker;
   }
 
   async #start(order: VmOrder, marker: MachineMarker, open: Server | undefined): Promise<ProcessVm> {
     const { dataDir, powers } = this.#place;
+    const folders = powers.jail ? jailFolders(dataDir, order.id) : openFolders(marker.workPath ?? '');
     const child = spawnCommand(this.#command(order.id, marker, open));
     const vm = new ProcessVm({
       order,
       isolation: this.isolation,
       jailed: powers.jail,
       child,
-      downloadsPath: powers.jail ? jailDownloadsPath : join(marker.workPath ?? '', 'downloads'),
+      downloadsPath: powers.jail ? jailDownloadsPath : folders.downloads,
+      files: new MachineFiles(folders),
       findProcesses: () => this.#findAll().get(order.id) ?? [],
       forget: async () => {
         await removeMachineFolder(dataDir, order.id);
@@ -171,7 +184,14 @@ class ProcessRuntime implements Runtime {
     const { dataDir, dataDigest, chromiumPath, smallSharedMemory } = this.#place;
     const address = open?.address();
     if (workPath === null || !address || typeof address === 'string') {
-      return jailCommand({ id, dataDigest, uid, chromiumPath, hostDownloadsPath: hostDownloadsPath(dataDir, id) });
+      return jailCommand({
+        id,
+        dataDigest,
+        uid,
+        chromiumPath,
+        hostDownloadsPath: hostDownloadsPath(dataDir, id),
+        hostUploadsPath: hostUploadsPath(dataDir, id),
+      });
     }
     return openCommand({ id, dataDigest, uid, chromiumPath, workPath, proxyPort: address.port, smallSharedMemory });
   }
@@ -196,6 +216,18 @@ class ProcessRuntime implements Runtime {
     return { id, incarnation: `${marker?.pid ?? 'none'}:${marker?.startTime ?? 'none'}:${marker?.bootId ?? 'none'}`, pids: [] };
   }
 }
+
+const jailFolders = (dataDir: string, id: string): FileFolders => ({
+  downloads: hostDownloadsPath(dataDir, id),
+  uploads: hostUploadsPath(dataDir, id),
+  uploadsInside: jailUploadsPath,
+});
+
+const openFolders = (workPath: string): FileFolders => ({
+  downloads: join(workPath, 'downloads'),
+  uploads: join(workPath, 'uploads'),
+  uploadsInside: join(workPath, 'uploads'),
+});
 
 const newUid = (): number => firstUid + randomInt(uidCount);
 

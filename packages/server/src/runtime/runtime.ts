@@ -5,6 +5,10 @@
  * it hands to `acceptEgress`, and no way in but the DevTools pipe.
  */
 import type { Duplex } from 'node:stream';
+import type { OpenFile } from './machine-files.ts';
+
+export { NoSuchFile } from './machine-files.ts';
+export type { OpenFile } from './machine-files.ts';
 
 export type VmKind = 'headless';
 export type Isolation = 'microvm' | 'process';
@@ -37,6 +41,16 @@ export interface VmStats {
   processes: number;
 }
 
+/** Files that go into a machine and come out of it. Nothing in the machine can lead them elsewhere. */
+export interface VmFiles {
+  /** Puts a file where the browser may read it and not change it. Resolves with its path as the browser sees it. */
+  put(id: string, name: string, data: Buffer): Promise<string>;
+  /** A download by the name that the browser gave it. Throws NoSuchFile. */
+  openDownload(name: string): Promise<OpenFile>;
+  /** Idempotent. */
+  removeDownload(name: string): Promise<void>;
+}
+
 export interface Vm {
   readonly id: string;
   readonly kind: VmKind;
@@ -48,6 +62,7 @@ export interface Vm {
   readonly cdp: Duplex;
   /** Where the browser must put downloads: a path as the browser sees it. */
   readonly downloadsPath: string;
+  readonly files: VmFiles;
   /** Settles once, when the machine is no more and its processes are reaped. */
   readonly exited: Promise<VmExit>;
   /** Ends the background priority of a machine that was booted ahead. */
