@@ -1,0 +1,103 @@
+/** What a route of the shop is given, what it answers, and how a route is found. */
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Visitor, World } from './world.ts';
+
+export interface Call {
+  method: string;
+  url: URL;
+  /** The parts of the path that the route names: `/products/:slug`. */
+  params: Record<string, string>;
+  headers: IncomingHttpHeaders;
+  cookies: Record<string, string>;
+  body: Buffer;
+  world: World;
+  /** Whom the session cookie names, if anybody. */
+  visitor: Visitor | undefined;
+  /** The same, or a new visitor, whose cookie goes out with the answer. */
+  meet(): Visitor;
+  /** Sends a cookie with the answer. */
+  setCookie(cookie: string): void;
+}
+
+export interface Reply {
+  status?: number;
+  headers?: OutgoingHttpHeaders;
+  body?: string | Buffer;
+}
+
+/** A reply, or what writes the response by itself. */
+export type Answer = Reply | ((response: ServerResponse) => void);
+export type Route = (call: Call) => Answer | Promise<Answer>;
+/** By method and path: `GET /products/:slug`. */
+export type Routes = Record<string, Route>;
+
+interface Pattern {
+  method: string;
+  parts: string[];
+  route: Route;
+}
+
+export interface Found {
+  route: Route;
+  params: Record<string, string>;
+}
+
+/** Finds the route of a request, or the methods that its path would take. */
+export function finder(routes: Routes): (method: string, path: string) => Found | { allow: string[] } {
+  const patterns: Pattern[] = Object.entries(routes).map(([key, route]) => {
+    const [method = '', path = ''] = key.split(' ');
+    return { method, parts: path.split('/'), route };
+  });
+  // Fixed paths before the ones with names in them.
+  patterns.sort((a, b) => Number(a.parts.some(isName)) - Number(b.parts.some(isName)));
+  return (method, path) => {
+    const fitting = patterns.flatMap((pattern) => {
+      const params = match(pattern.parts, path.split('/'));
+      return params ? [{ ...pattern, params }] : [];
+    });
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    return fitting.find((pattern) => pattern.method === wanted) ?? { allow: fitting.map((pattern) => pattern.method) };
+  };
+}
+
+const isName = (part: string): boolean => part.startsWith(':');
+
+function match(pattern: string[], path: string[]): Record<string, string> | undefined {
+  if (pattern.length !== path.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [i, part] of pattern.entries()) {
+    const given = path[i] ?? '';
+    if (isName(part) && given) params[part.slice(1)] = given;
+    else if (part !== given) return undefined;
+  }
+  return params;
+}
+
+export const formOf = (call: Call): URLSearchParams => new URLSearchParams(call.body.toString('utf8'));
+
+export const redirect = (location: string, status = 303): Reply => ({ status, headers: { location } });
+
+export const text = (body: string | Buffer, type = 'text/plain; charset=utf-8', headers: OutgoingHttpHeaders = {}): Reply => ({
+  headers: { 'content-type': type, ...headers },
+  body,
+});
+
+export const json = (value: unknown, status = 200, headers: OutgoingHttpHeaders = {}): Reply => ({
+  status,
+  headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+  body: JSON.stringify(value),
+});
+
+/** The reply with its ETag, or 304 when the caller has it already. */
+export function withEtag(call: Call, reply: Reply): Reply {
+  if ((reply.status ?? 200) !== 200 || reply.body === undefined) return reply;
+  const etag = `"${createHash('sha256').update(reply.body).digest('base64url').slice(0, 16)}"`;
+  const headers = { ...reply.headers, etag };
+  return call.headers['if-none-match'] === etag ? { status: 304, headers } : { ...reply, headers };
+}
+
+export function cookiesOf(headers: IncomingHttpHeaders): Record<string, string> {
+  const pairs = (headers.cookie ?? '').split('; ').filter((pair) => pair.includes('='));
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+}
