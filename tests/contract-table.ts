@@ -30,11 +30,20 @@ export const overHttp = endpoints.filter((endpoint) => endpoint.replyKind !== 'w
 /** A request that each endpoint would take, for the session and key given; all values as small as they may be. */
 export function goodRequest(
   endpoint: Endpoint,
-  ids: { session_id: string; tab_id?: string; key_id?: string },
-): { params: Record<string, string>; body?: Record<string, unknown> } {
-  const body = goodBodies[endpoint.id];
-  return { params: { tab_id: 'no-tab', key_id: 'key_000000000000000000000000', ...ids }, ...(body ? { body } : {}) };
+  ids: { session_id?: string; tab_id?: string; key_id?: string; job_id?: string },
+): { params: Record<string, string>; query?: Record<string, string>; body?: Record<string, unknown> } {
+  const { [endpoint.id]: body } = goodBodies;
+  const { [endpoint.id]: query } = goodQueries;
+  return { params: { ...unknownIds, ...ids }, ...(query ? { query } : {}), ...(body ? { body } : {}) };
 }
+
+/** Of the form that ids have, so that they are looked for. */
+const unknownIds = {
+  tab_id: 'no-tab',
+  key_id: 'key_000000000000000000000000',
+  job_id: 'ses_000000000000000000000000.00000000-0000-4000-8000-000000000000',
+  domain: 'site.test',
+};
 
 const goodBodies: Record<string, Record<string, unknown>> = {
   createSession: {},
@@ -42,6 +51,17 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   navigate: { url: 'about:blank' },
   openTab: {},
   createKey: { owner: 'somebody' },
+  fetchPage: { url: 'http://status-204.test/' },
+  runActions: { actions: [{ type: 'wait', ms: 1 }] },
+  screenshot: {},
+  pdf: {},
+  uploadFile: { name: 'note.txt', data_base64: 'aGVsbG8=' },
+};
+
+/** Of those that cannot be called without. */
+const goodQueries: Record<string, Record<string, string>> = {
+  getSiteHealth: { owner: 'local' },
+  getStrategies: { owner: 'local', domain: 'site.test' },
 };
 
 export interface JsonSchema {

@@ -1,5 +1,6 @@
 /** Sessions in the states that a test wants to meet them in. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { createSession, endSession, navigate, type ErrorCode, ErrorBody } from '@berth/contract';
 import type { FakeVm } from '../packages/server/src/runtime/fake.ts';
 import { Client, eventually, type Reply, type TestApp } from './harness.ts';
@@ -35,6 +36,30 @@ export function machineOf(served: TestApp, sessionId: string): FakeVm {
 
 /** How many calls drive the session or wait to. */
 export const drivingOf = (served: TestApp, sessionId: string): number => served.app.sessions.live.get(sessionId)?.driving ?? 0;
+
+/** The fake browser has this page, which then answers no question. */
+export const muteUrl = 'http://mute.test/';
+
+/** A session whose page hangs. */
+export async function muteSession(served: TestApp): Promise<string> {
+  const { session_id } = await served.create();
+  const { status, text } = await served.call(navigate, { params: { session_id }, body: { url: muteUrl } });
+  assert.equal(status, 200, text);
+  return session_id;
+}
+
+/** A download of the session's page: its id. */
+export function plantDownload(
+  served: TestApp,
+  sessionId: string,
+  { data = Buffer.alloc(0), name = 'file.bin', state = 'completed' }: { data?: Buffer; name?: string; state?: 'inProgress' | 'completed' | 'canceled' } = {},
+): string {
+  const { files, browser } = machineOf(served, sessionId);
+  const guid = randomUUID();
+  if (state === 'completed') files.downloads.set(guid, data);
+  browser.download({ guid, url: `http://site.test/${guid}`, suggestedFilename: name, bytes: data.length, state });
+  return guid;
+}
 
 /** Starts navigations that hang. Resolves when all of them are under way or in the queue. */
 export async function hang(served: TestApp, sessionId: string, count = 1): Promise<Promise<Reply>[]> {

@@ -42,6 +42,9 @@ const tables = [
   'faults',
   'cursors',
   'pool',
+  'fetch-attempts',
+  'fetch-content',
+  'fetch-machines',
 ];
 
 const folder = import.meta.dirname;

@@ -4,6 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import {
   createSession,
   endpoints,
+  fetchPage,
+  getFetchJob,
   getSession,
   listKeys,
   listSessions,
@@ -44,6 +46,8 @@ async function asStranger(endpoint: Endpoint, ids: { session_id: string; tab_id?
   if (endpoint.replyKind !== 'websocket') return new Client(served.url, strangerKey).call(endpoint, request);
   return refusedSocket(served.url.replace(/^http/, 'ws') + pathOf(endpoint, request), { authorization: `Bearer ${strangerKey}` });
 }
+
+const byJob = endpoints.filter(({ path, auth }) => path.includes('{job_id}') && auth !== 'admin');
 
 const malformed = ['nothing', 'ses_', '..%2f..', 'ses_UPPER', "ses_' OR 1=1 --", 'ses_x.y', '💥', 'constructor', 'a'.repeat(200)];
 
@@ -89,6 +93,33 @@ describe('a session of somebody else', () => {
     const cursor = page.headers.get('x-next-cursor') ?? assert.fail('no second page');
     const { body } = await served.call(listSessions, { key: strangerKey, query: { cursor } });
     assert.ok(body.every(({ session_id }) => session_id !== victim));
+  });
+});
+
+describe('a job of somebody else', () => {
+  const unknownJob = (jobId: string): string => `${jobId.split('.')[0]}.00000000-0000-4000-8000-000000000000`;
+  let victimJob = '';
+  let strangersJob = '';
+  before(async () => {
+    const submit = async (key: string): Promise<string> =>
+      (await served.call(fetchPage, { key, body: { url: 'http://10.0.0.1/', mode: 'http', async: true, metadata: { secret: 'plans' } } })).body.job_id;
+    [victimJob, strangersJob] = await Promise.all([submit(victimKey), submit(strangerKey)]);
+    await served.call(getFetchJob, { key: victimKey, params: { job_id: victimJob }, query: { wait_seconds: '25' } });
+  });
+  const asked = async (endpoint: Endpoint, job_id: string): Promise<string> =>
+    comparable(await new Client(served.url, strangerKey).call(endpoint, goodRequest(endpoint, { job_id })));
+
+  for (const endpoint of byJob) {
+    it(`is answered by ${nameOf(endpoint)} with the very bytes of one that never was`, async () => {
+      const unknown = await asked(endpoint, unknownJob(victimJob));
+      const halfMine = `${strangersJob.split('.')[0]}.${victimJob.split('.')[1]}`;
+      for (const id of [victimJob, halfMine, victim, ...malformed]) assert.equal(await asked(endpoint, id), unknown, id);
+    });
+  }
+
+  it('is as it was after all of that', async () => {
+    const { body } = await served.call(getFetchJob, { key: victimKey, params: { job_id: victimJob } });
+    assert.deepEqual([body.status, body.error?.code, body.metadata], ['error', 'navigation_failed', { secret: 'plans' }]);
   });
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, listTabs, navigate, openTab } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, hang, hangingUrl, jammedSession, machineOf, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, endedSession, hang, hangingUrl, jammedSession, machineOf, muteUrl, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -18,7 +18,16 @@ describe('200', () => {
   it('tells where the tab has arrived', async () => {
     const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://site.test/a?b=c' } });
     const { duration_ms, tab_id, ...rest } = reply.body;
-    assert.deepEqual(rest, { session_id: sessionId, final_url: 'http://site.test/a?b=c', title: 'site.test', status: 'ok', status_code: 200 });
+    assert.deepEqual(rest, {
+      session_id: sessionId,
+      final_url: 'http://site.test/a?b=c',
+      title: 'site.test',
+      status: 'ok',
+      status_code: 200,
+      block: null,
+      captcha: { present: false, vendor: null, visible: false },
+      warnings: [],
+    });
     assert.ok(duration_ms >= 0 && tab_id.length > 0);
   });
 
@@ -41,6 +50,26 @@ describe('200', () => {
       });
       assert.equal(reply.body.status_code, 200);
     });
+
+  it('tells what stands in the way of the page, and on what evidence', async () => {
+    const { body: done } = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://status-429.test/' } });
+    assert.deepEqual([done.status, done.status_code, done.block?.blocked, done.block?.type], ['ok', 429, true, 'rate_limited']);
+    assert.deepEqual([done.block?.challenge_waited_ms, done.block?.retry_after_seconds], [0, null]);
+    assert.ok(done.block?.signatures_version !== '' && (done.block?.evidence.length ?? 0) > 0);
+  });
+
+  it('looks for nothing where that is not wanted', async () => {
+    const { body: done } = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://status-429.test/', block_detection: 'off' } });
+    assert.deepEqual([done.block, done.captcha, done.warnings], [null, { present: false, vendor: null, visible: null }, []]);
+  });
+
+  it('is not kept waiting by a page that answers no question', async () => {
+    const { session_id } = await served.create();
+    const startMs = performance.now();
+    const { body: done } = await served.call(navigate, { params: { session_id }, body: { url: muteUrl } });
+    assert.deepEqual([done.block, done.warnings], [null, []]);
+    assert.ok(performance.now() - startMs < 2000);
+  });
 
   it('moves the tab that is named and no other', async () => {
     const { session_id } = await served.create();

@@ -28,7 +28,7 @@ describe('201', () => {
     );
     assert.deepEqual(session.viewport, { width: 1280, height: 720, device_scale_factor: 1 });
     assert.deepEqual([session.current_url, session.tabs.limit, session.connections, session.start_navigation], ['about:blank', 10, { cdp: 0 }, null]);
-    assert.deepEqual(session.usage, { actions: 0, browser_seconds: 0, egress_bytes: 0 });
+    assert.deepEqual(session.usage, { actions: 0, browser_seconds: 0, egress_bytes: 0, captcha_solves: 0 });
     assert.equal(Date.parse(session.expires_at) - Date.parse(session.created_at), 900_000);
     assert.ok(session.started_at !== null && session.ended_at === null);
   });

@@ -1,31 +1,43 @@
 /** The API as data: the one door of this package. */
+import * as actions from './actions.ts';
+import * as captcha from './captcha.ts';
 import * as connect from './connect.ts';
 import * as drive from './drive.ts';
 import type { Endpoint } from './endpoint.ts';
+import * as fetch from './fetch.ts';
+import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as ops from './ops.ts';
 import * as regions from './regions.ts';
+import * as selfheal from './selfheal.ts';
 import * as sessions from './sessions.ts';
 
+export * from './actions.ts';
 export * from './block.ts';
+export * from './captcha.ts';
 export * from './connect.ts';
 export * from './drive.ts';
 export * from './endpoint.ts';
 export * from './errors.ts';
+export * from './fetch.ts';
 export * from './fields.ts';
+export * from './jobs.ts';
 export * from './keys.ts';
 export { openApiDocument } from './openapi.ts';
 export * from './ops.ts';
 export * from './regions.ts';
+export * from './selfheal.ts';
 export * from './session.ts';
 export * from './session-request.ts';
 export * from './sessions.ts';
+export * from './steps.ts';
+export * from './storage-state.ts';
 
 export const apiVersion = '0.1.0';
 
 const isEndpoint = (value: unknown): value is Endpoint => typeof value === 'object' && value !== null && 'auth' in value && 'path' in value;
 
 /** Every endpoint there is, in the order of the documentation. */
-export const endpoints: readonly Endpoint[] = [sessions, drive, connect, regions, keys, ops].flatMap((file) =>
+export const endpoints: readonly Endpoint[] = [sessions, drive, actions, captcha, connect, fetch, jobs, regions, keys, selfheal, ops].flatMap((file) =>
   Object.values<unknown>({ ...file }).filter(isEndpoint),
 );

@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { Block, Captcha } from './block.ts';
 import { endpoint } from './endpoint.ts';
 import { BrowsableUrl, PathId, Timestamp } from './fields.ts';
 
-const WaitUntil = z.enum(['load', 'domcontentloaded', 'networkidle', 'commit']);
+export const WaitUntil = z.enum(['load', 'domcontentloaded', 'networkidle', 'commit']);
 export type WaitUntil = z.infer<typeof WaitUntil>;
+/** `strict` counts weaker evidence, `off` looks for none. */
+export const BlockDetection = z.enum(['default', 'strict', 'off']);
+export type BlockDetection = z.infer<typeof BlockDetection>;
 const TimeoutMs = z.int().min(1000).max(120_000);
 
 export const NavigateRequest = z
@@ -13,6 +17,7 @@ export const NavigateRequest = z
     wait_until: WaitUntil.default('load'),
     timeout_ms: TimeoutMs.default(30_000),
     referer: BrowsableUrl.optional(),
+    block_detection: BlockDetection.default('default'),
     tab_id: z.string().min(1).max(200).optional().meta({ description: 'The active tab when absent.' }),
   })
   .meta({ id: 'NavigateRequest' });
@@ -27,6 +32,9 @@ export const Navigation = z
     status_code: z.int().nullable().meta({ description: 'The page’s real HTTP status; null where there was no HTTP, such as about:blank.' }),
     tab_id: z.string(),
     duration_ms: z.int(),
+    block: Block.nullable().meta({ description: 'What stood in the way of the page, where there is evidence.' }),
+    captcha: Captcha,
+    warnings: z.array(z.string()).meta({ description: 'Such as `possible_block:challenge:cloudflare`, where the evidence is thin.' }),
   })
   .meta({ id: 'Navigation' });
 export type NavigateResponse = z.infer<typeof Navigation>;
@@ -55,7 +63,7 @@ export const OpenTabRequest = z
 export type OpenTabRequest = z.infer<typeof OpenTabRequest>;
 
 const sessionParams = z.object({ session_id: PathId });
-const driveErrors = [
+export const driveErrors = [
   'session_not_found',
   'session_not_ready',
   'session_ended',
@@ -66,7 +74,7 @@ const driveErrors = [
 ] as const;
 
 /** The queue's 30 s, the longest timeout a caller may ask for, and a margin to answer in. */
-const driveDeadlineMs = 155_000;
+export const driveDeadlineMs = 155_000;
 
 export const navigate = endpoint({
   id: 'navigate',

@@ -8,8 +8,8 @@ import type { ErrorCode } from './errors.ts';
  */
 export type Auth = 'none' | 'bearer' | 'admin' | 'connect';
 
-/** What an endpoint answers with: JSON, a page, nothing, or a WebSocket. */
-export type ReplyKind = 'json' | 'html' | 'empty' | 'websocket';
+/** What an endpoint answers with: JSON, a page, nothing, a WebSocket, a file, or server-sent events. */
+export type ReplyKind = 'json' | 'html' | 'empty' | 'websocket' | 'bytes' | 'events';
 
 type Shape = z.ZodType | undefined;
 
@@ -19,7 +19,7 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   id: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: `/${string}`;
-  tag: 'Sessions' | 'Driving' | 'Connect' | 'Regions' | 'Keys' | 'Operators' | 'Health';
+  tag: 'Sessions' | 'Driving' | 'Connect' | 'Fetch' | 'Jobs' | 'Regions' | 'Keys' | 'Operators' | 'Self-heal' | 'Health';
   summary: string;
   description?: string;
   auth: Auth;

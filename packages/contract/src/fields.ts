@@ -21,6 +21,17 @@ export const BrowsableUrl = z
   })
   .meta({ format: 'uri', examples: ['https://example.com/'] });
 
+/** An address of the web. */
+export const WebUrl = z
+  .string()
+  .max(8192)
+  .refine((text) => parses(text) !== null, { error: 'Input should be a valid URL', abort: true, ...faulty('url_parsing') })
+  .refine((text) => /^https?:$/.test(parses(text)?.protocol ?? ''), {
+    error: "URL scheme should be 'http' or 'https'",
+    ...faulty('url_scheme', { expected_schemes: "'http' or 'https'" }),
+  })
+  .meta({ format: 'uri', examples: ['https://example.com/'] });
+
 export function isBrowsable(text: string): boolean {
   const url = parses(text);
   if (!url) return false;

@@ -34,7 +34,7 @@ export function openApiDocument({ endpoints, version, serverUrl }: OpenApiOption
 }
 
 /** As a reader meets them. */
-const tagOrder: readonly Endpoint['tag'][] = ['Sessions', 'Driving', 'Connect', 'Regions', 'Keys', 'Operators', 'Health'];
+const tagOrder: readonly Endpoint['tag'][] = ['Sessions', 'Driving', 'Connect', 'Fetch', 'Jobs', 'Regions', 'Keys', 'Operators', 'Self-heal', 'Health'];
 
 const inOrder = (endpoints: readonly Endpoint[]): Endpoint[] => endpoints.toSorted((one, other) => tagOrder.indexOf(one.tag) - tagOrder.indexOf(other.tag));
 
@@ -115,6 +115,8 @@ function success({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, com
   if (replyKind === 'websocket') return { description: 'Switching to a WebSocket.' };
   if (replyKind === 'empty') return { description: 'Done.', headers };
   if (replyKind === 'html') return { description: summary, headers, content: { 'text/html': { schema: { type: 'string' } } } };
+  if (replyKind === 'bytes') return { description: summary, headers, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
+  if (replyKind === 'events') return { description: summary, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
   return { description: summary, headers, content: json(reply ? components.reference(reply, 'output') : {}) };
 }
 

@@ -1,6 +1,8 @@
 /** What a session is asked for: the body of its creation, field by field. */
 import { z } from 'zod';
+import { captchaProviders } from './captcha.ts';
 import { BrowsableUrl, Locale, Timezone } from './fields.ts';
+import { StorageState } from './storage-state.ts';
 
 export const resourceTypes = ['image', 'media', 'font', 'stylesheet', 'websocket'] as const;
 
@@ -85,6 +87,8 @@ const limitEntries = (most: number) => (context: z.core.ParsePayload<Record<stri
     });
 };
 
+export const HeaderMap = z.record(HeaderName, HeaderValue).check(limitEntries(20));
+
 export const SessionName = z.string().min(1).max(64);
 export const Metadata = z
   .record(z.string().min(1).max(64), z.string().max(512))
@@ -95,6 +99,14 @@ export const Metadata = z
 export const timerBounds = { timeoutSeconds: { least: 30, most: 86_400 }, idleTimeoutSeconds: { least: 10 } } as const;
 export const TimeoutSeconds = z.int().min(timerBounds.timeoutSeconds.least).max(timerBounds.timeoutSeconds.most);
 export const IdleTimeoutSeconds = z.int().min(timerBounds.idleTimeoutSeconds.least).max(timerBounds.timeoutSeconds.most);
+
+export const CaptchaRequest = z
+  .strictObject({
+    mode: z.enum(['detect', 'solve']).default('detect').meta({ description: '`solve` needs a provider that the operator has configured.' }),
+    provider: z.enum(captchaProviders).optional(),
+  })
+  .meta({ id: 'CaptchaRequest' });
+export type CaptchaRequest = z.infer<typeof CaptchaRequest>;
 
 export const CreateSessionRequest = z
   .strictObject({
@@ -118,7 +130,7 @@ export const CreateSessionRequest = z
       .default(null),
     locale: Locale.nullable().default(null),
     timezone: Timezone.nullable().default(null),
-    extra_headers: z.record(HeaderName, HeaderValue).check(limitEntries(20)).default({}),
+    extra_headers: HeaderMap.default({}),
     proxy: ProxyRequest.nullable().default(null).meta({ description: 'null: the region’s own way out.' }),
     block_ads: z.boolean().default(false).meta({ description: 'Refuses connections to known advertising and tracking hosts.' }),
     block_resources: z.array(z.enum(resourceTypes)).max(resourceTypes.length).default([]),
@@ -131,6 +143,9 @@ export const CreateSessionRequest = z
       .meta({ description: 'The only hosts that pages and their sub-resources may reach.' }),
     accept_downloads: z.boolean().default(true),
     ignore_https_errors: z.boolean().default(false),
+    storage_state: StorageState.nullable().default(null).meta({ description: 'Cookies and local storage, put in before the first page.' }),
+    captcha: CaptchaRequest.prefault({}),
+    har: z.boolean().default(false).meta({ description: 'Keeps a log of network traffic for `GET …/har`.' }),
     name: SessionName.nullable().default(null).meta({ description: 'Unique among the owner’s live sessions.' }),
     metadata: Metadata.default({}),
   })

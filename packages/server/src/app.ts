@@ -1,9 +1,19 @@
 /** The one composition root: builds each folder's door once, in the order of the ladder, mounts the routes, lists the loops. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config } from './config.ts';
+import { apiVersion, strategyNames, type CaptchaProviderName, type StrategyName } from '@berth/contract';
+import { ConfigError, type Config } from './config.ts';
+import { Content } from './content/content.ts';
 import { Drive } from './drive/drive.ts';
 import { mountDrive } from './drive/routes.ts';
+import { Captchas, type CaptchaConfig } from './captcha/captcha.ts';
+import { Fetches } from './fetch/fetch.ts';
+import { mountFetch } from './fetch/routes.ts';
+import { Jobs } from './jobs/jobs.ts';
+import { mountJobs } from './jobs/routes.ts';
+import { mountSelfHealAdmin } from './selfheal/admin-routes.ts';
+import { noteNavigations } from './selfheal/navigations.ts';
+import { SelfHeal } from './selfheal/selfheal.ts';
 import { builtinAdHosts, createEgressGate, loadAdHosts, parseAllowList, type EgressGate } from './egress/egress.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { mountDocs } from './http/docs.ts';
@@ -42,7 +52,11 @@ export interface AppParts {
 const pruneMs = 3_600_000;
 /** What is still under way when all sessions are over has little left to wait for. */
 const closeMs = 1000;
+/** Each holds a page and what is made of it. */
+const contentThreadsMax = 2;
 const adminRequestsPerMinute = 1200;
+/** What plain requests say they are: the truth. */
+const userAgent = `Mozilla/5.0 (compatible; Berth/${apiVersion})`;
 
 const nobody = { owner: null, keyId: null, requestsPerMinute: null, scope: 'nobody' };
 
@@ -53,7 +67,11 @@ interface Doors {
   fleet: Fleet;
   sessions: Sessions;
   connects: Connects;
+  content: Content;
   drive: Drive;
+  jobs: Jobs;
+  selfHeal: SelfHeal;
+  fetches: Fetches;
 }
 
 /** The whole service, built and not yet listening. Throws what is wrong with a file that the configuration names. */
@@ -75,9 +93,29 @@ async function buildDoors({ config, store, clock, log, runtime: makeRuntime }: A
   const gate = createEgressGate({ allow: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
   const runtime = await makeRuntime({ workerId });
   const fleet = new Fleet({ store, runtime, gate, clock, log, workerId, region, poolTarget: config.poolTarget });
-  const limits = { tabLimit, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
+  const captchas = new Captchas({ config: captchaConfig(config), clock, log });
+  const captchaProviders = captchas.configured;
+  const limits = { tabLimit, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
   const sessions = new Sessions({ store, owners, fleet, regions, clock, log, workerId, ...limits });
-  return { keys, regions, gate, fleet, sessions, connects: new Connects({ sessions, keys, clock, secret }), drive: new Drive(sessions, clock) };
+  const content = new Content({ threadsMax: contentThreadsMax, log });
+  const { allowEvaluate } = config;
+  const drive = new Drive({ sessions, clock, content, captchas, allowEvaluate });
+  const { jobsRunning: runningMax, jobsQueued: queuedMax, fetchPages: pagesMax, fetchMachines: machinesMax } = config;
+  const jobs = new Jobs({ store, clock, log, workerId, silentWorkers: () => fleet.silentWorkers(), runningMax, queuedMax });
+  const selfHeal = new SelfHeal({ store, clock, log, secret, enabled: strategiesFor(captchaProviders) });
+  const work = { owners, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
+  const fetches = new Fetches({ ...work, allowEvaluate, pagesMax, machinesMax, userAgent });
+  return { keys, regions, gate, fleet, sessions, connects: new Connects({ sessions, keys, clock, secret }), content, drive, jobs, selfHeal, fetches };
+}
+
+/** What can be tried at all: the rest needs somebody who is not here. */
+const strategiesFor = (providers: readonly CaptchaProviderName[]): StrategyName[] =>
+  strategyNames.filter((name) => (name === 'captcha_provider' ? providers.includes('http') : name !== 'human' || providers.includes('human')));
+
+function captchaConfig({ captchaHttpUrl: url, captchaHttpSecret: secret, captchaHuman: human, captchaTimeoutSeconds }: Config): CaptchaConfig {
+  if ((url === null) !== (secret === null))
+    throw new ConfigError('BERTH_CAPTCHA_HTTP_URL and BERTH_CAPTCHA_HTTP_SECRET belong together: set both, or neither.');
+  return { http: url !== null && secret !== null ? { url, secret } : null, human, timeoutMs: captchaTimeoutSeconds * 1000 };
 }
 
 export class App {
@@ -85,6 +123,9 @@ export class App {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly fleet: Fleet;
+  readonly jobs: Jobs;
+  readonly selfHeal: SelfHeal;
+  readonly fetches: Fetches;
   readonly loops: readonly Loop[];
   /** Loops that no door starts. */
   readonly #loose: readonly Loop[];
@@ -97,7 +138,7 @@ export class App {
   #stopping: Promise<void> | null = null;
 
   constructor(parts: AppParts, doors: Doors, own: { host: string; port: number }[]) {
-    const { keys, fleet, sessions, connects } = doors;
+    const { keys, fleet, sessions, connects, drive, jobs, selfHeal, fetches } = doors;
     const { store, clock, log } = parts;
     this.#parts = parts;
     this.#doors = doors;
@@ -105,26 +146,33 @@ export class App {
     this.keys = keys;
     this.sessions = sessions;
     this.fleet = fleet;
+    this.jobs = jobs;
+    this.selfHeal = selfHeal;
+    this.fetches = fetches;
+    noteNavigations(drive, selfHeal);
     const pruning = new Loop('idempotency-pruning', pruneMs, async () => void (await pruneIdempotencyKeys(store, clock)));
     this.#loose = [keys.usageLoop, connects.revocations, pruning];
-    this.loops = [fleet.heartbeat, fleet.pings, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention, ...this.#loose];
+    const machines = [fleet.heartbeat, fleet.pings, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention];
+    this.loops = [...machines, ...selfHeal.loops, ...jobs.loops, fetches.purging, ...this.#loose];
     for (const loop of this.loops) loop.onError((error) => log.warn({ error, loop: loop.name }, 'a turn of a loop failed'));
     this.http = this.#mount();
     this.#cleanup.push('gate', () => doors.gate.close());
+    this.#cleanup.push('content', () => doors.content.close());
   }
 
   /** Starts the loops and takes calls. Resolves with the address. */
   async listen(): Promise<string> {
     const { config } = this.#parts;
-    const { fleet, sessions } = this.#doors;
+    const { fleet, sessions, selfHeal, fetches, jobs } = this.#doors;
     const { host, port } = await this.http.listen(config.host, config.port);
     this.#own.push({ host, port });
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     fleet.announce(config.publicUrl ?? address);
-    fleet.start();
-    this.#cleanup.push('fleet', () => fleet.stop());
-    sessions.start();
-    this.#cleanup.push('sessions', () => sessions.stop());
+    // Work stops before the sessions that it is done in, and those before their machines.
+    for (const [name, part] of Object.entries({ fleet, sessions, selfHeal, fetches, jobs })) {
+      part.start();
+      this.#cleanup.push(name, () => part.stop());
+    }
     for (const loop of this.#loose) {
       loop.start();
       this.#cleanup.push(loop.name, () => loop.stop());
@@ -141,14 +189,15 @@ export class App {
   async #stop(): Promise<void> {
     const { config, log } = this.#parts;
     this.#draining = true;
-    await this.sessions.drain(config.drainSeconds * 1000);
+    const graceMs = config.drainSeconds * 1000;
+    await Promise.all([this.sessions.drain(graceMs), this.jobs.drain(graceMs)]);
     for (const failure of await this.#cleanup.run()) log.error({ failure }, 'a part did not stop cleanly');
     await this.http.close(closeMs);
   }
 
   #mount(): Http {
     const { config, store, clock, log, adminKey } = this.#parts;
-    const { keys, regions, fleet, sessions, connects, drive } = this.#doors;
+    const { keys, regions, fleet, sessions, connects, drive, jobs, selfHeal, fetches } = this.#doors;
     const isDraining = (): boolean => this.#draining;
     const http = createHttp({
       guards: { none: () => nobody, bearer: keys.authenticate, admin: adminGuard(adminKey), connect: connects.authenticate },
@@ -165,9 +214,12 @@ export class App {
     mountSessions(http, sessions);
     mountConnect(http, sessions, connects);
     mountDrive(http, drive);
+    mountFetch(http, fetches);
+    mountJobs(http, jobs);
     mountRegions(http, regions);
     mountKeyAdmin(http, keys, clock);
     mountSessionAdmin(http, sessions);
+    mountSelfHealAdmin(http, selfHeal);
     mountOps(http, new Ops({ store, fleet, loops: this.loops, isDraining }));
     mountDocs(http);
     return http;

@@ -19,6 +19,8 @@ const list = z.string().transform((text) =>
     .filter(Boolean),
 );
 
+const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+
 interface Variable {
   schema: z.ZodType;
   /** As text, as it would stand in the environment; null: unset means what the sentence says. */
@@ -58,6 +60,23 @@ export const variables = {
   BERTH_TIERS_FILE: variable(path, null, 'JSON file of plans; unset: the built-in ones.'),
   BERTH_EGRESS_ALLOW: variable(z.string(), '', 'Comma-separated networks and `host:port` that browsers may reach although they are not public.'),
   BERTH_AD_HOSTS_FILE: variable(path, null, 'Hosts file whose names `block_ads` refuses beside the built-in ones.'),
+  BERTH_ALLOW_EVALUATE: variable(flag, 'false', 'Whether steps may run a caller’s own JavaScript in a page.'),
+  BERTH_FETCH_PAGES: variable(whole(1, 64), '4', 'Pages that one machine of fetches shows at once.'),
+  BERTH_FETCH_MACHINES: variable(whole(1, 64), '1', 'Machines for the fetches of one owner and way out.'),
+  BERTH_JOBS_RUNNING: variable(whole(1, 1000), '8', 'Jobs at work at once on this worker.'),
+  BERTH_JOBS_QUEUED: variable(whole(1, 100_000), '500', 'Jobs that wait for a place on this worker.'),
+  BERTH_CAPTCHA_HTTP_URL: variable(
+    z.url({ protocol: /^https?$/ }).refine((text) => new URL(text).username === '' && new URL(text).password === '', 'an address without credentials'),
+    null,
+    'Your own endpoint that is asked for answers to captchas, http or https, without credentials in it; unset: none is asked.',
+  ),
+  BERTH_CAPTCHA_HTTP_SECRET: variable(
+    z.string().min(32, 'at least 32 characters'),
+    null,
+    'Secret that requests to that endpoint are signed with, at least 32 characters.',
+  ),
+  BERTH_CAPTCHA_HUMAN: variable(flag, 'false', 'Whether a captcha may wait for a person at the session.'),
+  BERTH_CAPTCHA_TIMEOUT_SECONDS: variable(whole(5, 600), '120', 'How long a captcha may take to be solved.'),
   BERTH_AUTH_FAILURES_PER_MINUTE: variable(
     whole(1, 1_000_000),
     '3000',

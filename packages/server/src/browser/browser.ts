@@ -6,13 +6,46 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Vm } from '../runtime/runtime.ts';
 import { Connection, CommandTimeout } from './connection.ts';
-import { BrowserGone, NavigationError, type Browser, type BrowserVersion, type DevtoolsClientOptions, type NavigationOrder } from './model.ts';
+import {
+  BrowserGone,
+  NavigationError,
+  type Browser,
+  type BrowserEvent,
+  type BrowserVersion,
+  type DevtoolsClientOptions,
+  type DownloadInfo,
+  type NavigationOrder,
+} from './model.ts';
+import { Downloads } from './downloads.ts';
 import { Multiplexer } from './multiplexer.ts';
 import { navigate, type EgressReason } from './navigate.ts';
+import { createPage } from './page.ts';
+import type { Page } from './page-model.ts';
+import { FetchedPage } from './private-page.ts';
+import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
+import { NetworkLog } from './network-log.ts';
+import { readStorageState, setCookies, writeStorageState, type StorageParts } from './storage.ts';
+import type { Tab } from './tab.ts';
 import { Tabs } from './tabs.ts';
+import type { StorageState } from '@berth/contract';
 
 export { BrowserGone, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
-export type { Browser, BrowserSettings, BrowserVersion, DevtoolsClient, DevtoolsClientOptions, NavigationOrder, NavigationOutcome, TabInfo } from './model.ts';
+export { harmlessName } from './downloads.ts';
+export type * from './private-model.ts';
+export type {
+  Browser,
+  BrowserEvent,
+  BrowserSettings,
+  DownloadInfo,
+  BrowserVersion,
+  DevtoolsClient,
+  DevtoolsClientOptions,
+  NavigationOrder,
+  NavigationOutcome,
+  TabInfo,
+} from './model.ts';
+export { PageError } from './page-model.ts';
+export type * from './page-model.ts';
 export { listDocument, versionDocument, type TargetDocument, type VersionDocument } from './devtools.ts';
 export { protocolDocument, type ProtocolDocument } from './protocol.ts';
 export { egressHeader, failureOf, type EgressReason } from './navigate.ts';
@@ -43,6 +76,9 @@ class AttachedBrowser implements Browser {
   readonly #connection: Connection;
   readonly #tabs: Tabs;
   readonly #multiplexer: Multiplexer;
+  readonly #downloads: Downloads;
+  readonly #listeners = new Set<(event: BrowserEvent) => void>();
+  #networkLog: NetworkLog | null = null;
   readonly #options: AttachOptions;
   readonly gone: Promise<'closed' | 'unresponsive'>;
   version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
@@ -53,17 +89,21 @@ class AttachedBrowser implements Browser {
     this.#options = options;
     this.lastActivityMs = clock.monotonicMs();
     this.#connection = new Connection(vm.cdp, log);
-    this.#tabs = new Tabs(this.#connection, { log, clock, downloadsPath: vm.downloadsPath, clientWatches: (targetId) => this.#multiplexer.watches(targetId) });
+    const tell = (event: BrowserEvent): void => this.#tell(event);
+    const clientWatches = (targetId: string): boolean => this.#multiplexer.watches(targetId);
+    this.#tabs = new Tabs(this.#connection, { log, clock, downloadsPath: vm.downloadsPath, clientWatches, tell });
+    this.#downloads = new Downloads(this.#connection, { clock, tell, isPrivate: (frameId) => this.#tabs.ofFrame(frameId)?.isPrivate === true });
     this.#multiplexer = new Multiplexer(this.#connection, {
       log,
-      facts: () => ({ downloadsPath: vm.downloadsPath, acceptDownloads: this.#tabs.downloadsAccepted, tabsFree: this.#tabs.limit - this.#tabs.count }),
+      facts: () => ({ downloadsPath: vm.downloadsPath, acceptDownloads: this.#tabs.settings.acceptDownloads, tabsFree: this.#tabs.limit - this.#tabs.count }),
       onActivity: () => this.#touch(),
       onActivate: (targetId) => this.#tabs.activate(targetId),
-      onClientGone: () => this.#tabs.restoreDownloads(),
+      onClientGone: () => this.#tabs.preparation.restoreDownloads(this.#tabs.settings),
     });
     this.gone = this.#connection.gone.then((reason) => {
       this.#tabs.stop();
       this.#multiplexer.end();
+      this.#networkLog?.end();
       return reason;
     });
   }
@@ -74,6 +114,7 @@ class AttachedBrowser implements Browser {
   }
 
   prepare(settings: Parameters<Browser['prepare']>[0]): Promise<void> {
+    if (settings.keepNetworkLog) this.#keepNetworkLog();
     return this.#tabs.apply(settings);
   }
 
@@ -100,8 +141,81 @@ class AttachedBrowser implements Browser {
   navigate(tabId: string, order: NavigationOrder, { signal }: { signal: AbortSignal }): ReturnType<Browser['navigate']> {
     return this.#drive(async () => {
       const tab = this.#tabs.get(tabId);
-      return navigate({ connection: this.#connection, tab, egressRefusal: this.#options.egressRefusal, keepNetwork: this.#tabs.needsNetwork }, order, signal);
+      const keepsNetwork = (): boolean => this.#tabs.keepsNetwork(tab);
+      return navigate({ connection: this.#connection, tab, egressRefusal: this.#options.egressRefusal, keepsNetwork }, order, signal);
     });
+  }
+
+  page(tabId: string): Page {
+    return this.#pageOf(this.#tabs.get(tabId));
+  }
+
+  async openPrivate({ signal }: { signal: AbortSignal }): Promise<PrivatePage> {
+    return this.#fetched(await this.#tabs.openPrivate(this.#tabs.settings, signal));
+  }
+
+  #fetched(tab: Tab): PrivatePage {
+    const { egressRefusal, clock } = this.#options;
+    return new FetchedPage({ connection: this.#connection, tabs: this.#tabs, tab, page: this.#pageOf(tab), now: () => clock.now(), egressRefusal });
+  }
+
+  borrow(tabId: string): PrivatePage {
+    return this.#fetched(this.#tabs.get(tabId));
+  }
+
+  downloads(): DownloadInfo[] {
+    return this.#downloads.list();
+  }
+
+  onEvent(listener: (event: BrowserEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  storageState({ signal }: { signal: AbortSignal }): Promise<StorageState> {
+    return this.#drive(() => readStorageState(this.#storageParts(), signal));
+  }
+
+  setStorageState(state: StorageState, { signal }: { signal: AbortSignal }): Promise<void> {
+    return this.#drive(() => writeStorageState(this.#storageParts(), state, signal));
+  }
+
+  setCookies(cookies: readonly CookieOrder[], { signal, tabId }: { signal: AbortSignal; tabId?: string }): Promise<void> {
+    const tab = this.#tabs.get(tabId ?? this.activeTab().tabId);
+    return this.#drive(() => setCookies(this.#connection, tab.contextId, cookies, signal));
+  }
+
+  networkLog(): NetworkEntries {
+    const log = this.#keepNetworkLog();
+    return log.entries();
+  }
+
+  #keepNetworkLog(): NetworkLog {
+    if (this.#networkLog) return this.#networkLog;
+    const isMine = (sessionId: string | undefined): boolean => this.#tabs.ofSession(sessionId)?.isPrivate === false;
+    this.#networkLog = new NetworkLog(this.#connection, { since: this.#options.clock.now(), isMine });
+    this.#tabs.watchAll();
+    return this.#networkLog;
+  }
+
+  #storageParts(): StorageParts {
+    return { connection: this.#connection, tabs: this.tabs().map(({ tabId }) => this.#tabs.get(tabId)), page: (tabId) => this.page(tabId) };
+  }
+
+  #pageOf(tab: Tab): Page {
+    const { egressRefusal } = this.#options;
+    const keepsNetwork = (): boolean => this.#tabs.keepsNetwork(tab);
+    return createPage({
+      connection: this.#connection,
+      tab,
+      keepsNetwork,
+      sessionHeaders: () => this.#tabs.settingsOf(tab).extraHeaders,
+      navigate: (order, { signal }) => this.#drive(() => navigate({ connection: this.#connection, tab, egressRefusal, keepsNetwork }, order, signal)),
+    });
+  }
+
+  #tell(event: BrowserEvent): void {
+    for (const listener of this.#listeners) listener(event);
   }
 
   connectClient(options: DevtoolsClientOptions): ReturnType<Browser['connectClient']> {

@@ -1,5 +1,9 @@
 /** The words in which a browser is driven: what it is asked for, what it tells, and how it fails. */
-import type { NavigationFailure, Viewport, WaitUntil } from '@berth/contract';
+import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
+import type { NavigationOrder, NavigationOutcome, Page } from './page-model.ts';
+import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
+
+export type { NavigationOrder, NavigationOutcome } from './page-model.ts';
 
 /** What a session asks of its browser. Set over DevTools, never by a start flag, so that any warm machine fits. */
 export interface BrowserSettings {
@@ -11,6 +15,8 @@ export interface BrowserSettings {
   blockResources: readonly ('image' | 'media' | 'font' | 'stylesheet' | 'websocket')[];
   acceptDownloads: boolean;
   ignoreHttpsErrors: boolean;
+  /** Whether the network's events are kept for a HAR from the first page on. */
+  keepNetworkLog: boolean;
   tabLimit: number;
 }
 
@@ -32,18 +38,29 @@ export interface TabInfo {
   status: 'loading' | 'complete' | 'crashed';
 }
 
-export interface NavigationOrder {
-  url: string;
-  waitUntil: WaitUntil;
-  timeoutMs: number;
-  referer?: string | undefined;
-}
+/** What happens in the browser, as it is told to whoever listens. Texts of pages are cut. */
+export type BrowserEvent =
+  | { type: 'tab.opened'; tabId: string; url: string; openerTabId: string | null }
+  | { type: 'tab.closed'; tabId: string }
+  | { type: 'tab.refused'; url: string; limit: number }
+  | { type: 'tab.crashed'; tabId: string }
+  | { type: 'navigation'; tabId: string; url: string }
+  | { type: 'dialog'; tabId: string; dialog: string; message: string }
+  | { type: 'download.started'; download: DownloadInfo }
+  | { type: 'download.finished'; download: DownloadInfo };
 
-export interface NavigationOutcome {
-  finalUrl: string;
-  title: string;
-  /** The last main-document response's real status after redirects; null where there was no HTTP. */
-  statusCode: number | null;
+/** A file that a page has downloaded, or is downloading. */
+export interface DownloadInfo {
+  /** Also the file's name in the machine's folder. */
+  id: string;
+  url: string;
+  /** As the site names it, without anything that a file system could take amiss. */
+  suggestedFilename: string;
+  status: 'in_progress' | 'completed' | 'cancelled' | 'too_large';
+  receivedBytes: number;
+  totalBytes: number | null;
+  startedAt: Date;
+  finishedAt: Date | null;
 }
 
 /** A navigation that did not arrive. */
@@ -105,6 +122,23 @@ export interface Browser {
   openTab(options: { active: boolean; signal: AbortSignal }): Promise<TabInfo>;
   closeTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
   navigate(tabId: string, order: NavigationOrder, options: { signal: AbortSignal }): Promise<NavigationOutcome>;
+  /** A tab's page, to be driven and captured. Throws TabNotFound. */
+  page(tabId: string): Page;
+  /** A page in a browser context of its own, that no caller sees and that leaves nothing behind. */
+  openPrivate(options: { signal: AbortSignal }): Promise<PrivatePage>;
+  /** A session's own tab, to fetch with; what was set for the fetch is undone by `close`. Throws TabNotFound. */
+  borrow(tabId: string): PrivatePage;
+  /** Newest first; those of private pages are not among them. */
+  downloads(): DownloadInfo[];
+  /** Tells what happens until it is undone. */
+  onEvent(listener: (event: BrowserEvent) => void): () => void;
+  /** Cookies of the session's own context, and local storage of the origins that its tabs show. */
+  storageState(options: { signal: AbortSignal }): Promise<StorageState>;
+  /** Puts cookies and local storage in; before the first page is used. */
+  setStorageState(state: StorageState, options: { signal: AbortSignal }): Promise<void>;
+  setCookies(cookies: readonly CookieOrder[], options: { signal: AbortSignal; tabId?: string }): Promise<void>;
+  /** Traffic of the session's own tabs so far; begins to keep it when nobody did. */
+  networkLog(): NetworkEntries;
   /** Attaches a customer's DevTools client. */
   connectClient(options: DevtoolsClientOptions): Promise<DevtoolsClient>;
   clientCount(): number;

@@ -2,7 +2,9 @@
 import type { Protocol } from 'devtools-protocol';
 import type { NavigationFailure, WaitUntil } from '@berth/contract';
 import type { Connection } from './connection.ts';
-import { longestTitle, titleOf, type Tab } from './tabs.ts';
+import { DocumentTrail, type MainResponse } from './document-trail.ts';
+import { endHungPage } from './hung-page.ts';
+import { longestTitle, titleOf, type Tab } from './tab.ts';
 import { BrowserGone, NavigationError, TabNotFound, type NavigationOrder, type NavigationOutcome } from './model.ts';
 import { CommandTimeout, ProtocolError } from './connection.ts';
 
@@ -16,10 +18,6 @@ export type EgressReason = 'dns_failed' | 'blocked_by_policy' | 'connection_refu
 const stopLimitMs = 1000;
 /** The browser's own error page follows its answer within milliseconds; that it does not come is no reason to hold the answer. */
 const errorPageLimitMs = 500;
-/** The page that is left may be busy with its leave for this long; then its script is ended, for it would hold the tab for ever. */
-const leaveLimitMs = 1000;
-/** A page whose script was just ended answers within milliseconds, if it ever does. */
-const lastAnswerMs = 500;
 /** A page that is busy for longer has its title told by the browser process. */
 const titleLimitMs = 500;
 
@@ -41,9 +39,11 @@ const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', net
 
 /** Truthful answers of a server that Chromium shows no document for: nothing to show, an error without a body, a refused login. */
 function answersWithoutPage(netError: string, status: number): boolean {
-  if (netError === 'net::ERR_ABORTED') return status === 204 || status === 205;
+  if (netError === 'net::ERR_ABORTED') return hasNoDocument(status);
   return netError === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE' || netError === 'net::ERR_INVALID_AUTH_CREDENTIALS';
 }
+
+const hasNoDocument = (status: number): boolean => status === 204 || status === 205 || status === 304;
 
 /** Chromium's word for a failed load in ours. An unknown one means that the load ended without arriving. */
 export function failureOf(netError: string): NavigationFailure {
@@ -54,8 +54,12 @@ export interface NavigationParts {
   connection: Connection;
   tab: Tab;
   egressRefusal?: ((host: string) => EgressReason | null) | undefined;
-  /** The session's own settings live in the Network domain, which then stays on. */
-  keepNetwork: boolean;
+  /** Whether the Network domain stays on afterwards: settings live in it, and listeners. */
+  keepsNetwork: () => boolean;
+  /** Whether the caller reads title and address from the page itself, so that they need not be asked for. */
+  readsPage?: boolean | undefined;
+  /** Who looks on; the navigation has its own otherwise. */
+  trail?: DocumentTrail | undefined;
 }
 
 /** @throws NavigationError, TabNotFound, BrowserGone, or the signal's reason */
@@ -68,21 +72,16 @@ export async function navigate(parts: NavigationParts, order: NavigationOrder, s
   }
 }
 
-interface MainResponse {
-  status: number;
-  headers: Record<string, string>;
-  url: string;
-}
-
 class NavigationWatch {
   readonly #connection: Connection;
   readonly #tab: Tab;
   readonly #egressRefusal: NavigationParts['egressRefusal'];
-  readonly #keepNetwork: boolean;
+  readonly #keepsNetwork: () => boolean;
+  readonly #trail: DocumentTrail;
+  readonly #readsPage: boolean;
   readonly #waitUntil: WaitUntil;
   readonly #undo: (() => void)[] = [];
   readonly #arrived = Promise.withResolvers<void>();
-  readonly #statuses = new Map<string, MainResponse>();
   readonly #reached = new Map<string, Set<string>>();
   /** Documents that were committed since the order, oldest first. The first may be the end of an earlier navigation. */
   readonly #commits: string[] = [];
@@ -97,7 +96,10 @@ class NavigationWatch {
     this.#connection = parts.connection;
     this.#tab = parts.tab;
     this.#egressRefusal = parts.egressRefusal;
-    this.#keepNetwork = parts.keepNetwork;
+    this.#keepsNetwork = parts.keepsNetwork;
+    this.#trail = parts.trail ?? new DocumentTrail(parts.connection, parts.tab);
+    this.#readsPage = parts.readsPage === true;
+    if (!parts.trail) this.#undo.push(() => this.#trail.end());
     this.#waitUntil = waitUntil;
     // Nobody may be waiting yet when the tab dies.
     this.#arrived.promise.catch(() => {});
@@ -116,7 +118,7 @@ class NavigationWatch {
       const answer = await Promise.race([this.#start(order), this.#arrived.promise.then(() => null)]);
       const outcome = answer && this.#judge(answer, order);
       if (typeof outcome === 'object' && outcome !== null) return await this.#withoutPage(outcome);
-      if (outcome === 'same_document') return await this.#describe(this.#tab.statusCode);
+      if (outcome === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
       await this.#arrived.promise;
       return await this.#conclude();
     } catch (error) {
@@ -126,14 +128,16 @@ class NavigationWatch {
 
   end(): void {
     for (const undo of this.#undo.splice(0)) undo();
-    if (this.#tab.gone.signal.aborted) return;
+    // A page that was made for one visit is not put in order after it.
+    if (this.#tab.gone.signal.aborted || this.#tab.isPrivate) return;
     const { sessionId } = this.#tab;
     void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: false }, { sessionId }).catch(() => {});
-    if (!this.#keepNetwork) void this.#connection.send('Network.disable', undefined, { sessionId }).catch(() => {});
+    if (!this.#keepsNetwork()) void this.#connection.send('Network.disable', undefined, { sessionId }).catch(() => {});
   }
 
   async #start(order: NavigationOrder): Promise<Protocol.Page.NavigateResponse> {
-    await this.#endHungPage();
+    // A page that was made for us shows nothing yet, and cannot hang.
+    if (!this.#tab.isPrivate || this.#tab.url !== 'about:blank') await endHungPage(this.#connection, this.#tab);
     this.#watchTab();
     const { sessionId } = this.#tab;
     const to = { sessionId, timeoutMs: order.timeoutMs + stopLimitMs };
@@ -155,7 +159,7 @@ class NavigationWatch {
   #judge(answer: Protocol.Page.NavigateResponse, order: NavigationOrder): MainResponse | 'same_document' | null {
     const { loaderId, errorText } = answer;
     if (errorText) {
-      const response = loaderId === undefined ? undefined : this.#statuses.get(loaderId);
+      const response = loaderId === undefined ? undefined : this.#trail.of(loaderId);
       if (errorText !== 'net::ERR_ABORTED' && loaderId !== undefined && !this.#commits.includes(loaderId)) this.#errorPageId = loaderId;
       if (response && answersWithoutPage(errorText, response.status)) return response;
       throw this.#failure(errorText, order.url);
@@ -185,10 +189,6 @@ class NavigationWatch {
     this.#undo.push(
       () => gone.signal.removeEventListener('abort', onGone),
       this.#connection.on(
-        'Network.responseReceived',
-        mine((event: Protocol.Network.ResponseReceivedEvent) => this.#onResponse(event)),
-      ),
-      this.#connection.on(
         'Page.frameNavigated',
         mine(({ frame }: Protocol.Page.FrameNavigatedEvent) => this.#onCommit(frame)),
       ),
@@ -201,11 +201,6 @@ class NavigationWatch {
         mine(() => this.#arrived.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'))),
       ),
     );
-  }
-
-  #onResponse({ type, frameId, loaderId, response }: Protocol.Network.ResponseReceivedEvent): void {
-    if (type === 'Document' && frameId === this.#tab.id)
-      this.#statuses.set(loaderId, { status: response.status, headers: response.headers, url: response.url });
   }
 
   #onCommit(frame: Protocol.Page.Frame): void {
@@ -232,31 +227,33 @@ class NavigationWatch {
     if (this.#waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[this.#waitUntil])) this.#arrived.resolve();
   }
 
-  async #withoutPage({ status, url }: MainResponse): Promise<NavigationOutcome> {
+  async #withoutPage(response: MainResponse): Promise<NavigationOutcome> {
+    const { status, url } = response;
     // The tab keeps its document where there was nothing to show; else it is left with the browser's own error page.
-    if (status === 204 || status === 205) return this.#describe(status);
+    if (hasNoDocument(status)) return this.#describe(response, status);
     await this.#errorPage();
     this.#tab.statusCode = status;
-    return { finalUrl: url, title: '', statusCode: status };
+    return { ...factsOf(response), finalUrl: url, title: '', statusCode: status };
   }
 
   #conclude(): Promise<NavigationOutcome> {
-    const response = this.#loaderId === null ? undefined : this.#statuses.get(this.#loaderId);
+    const response = this.#trail.of(this.#loaderId);
     if (response && response.url.startsWith('http:')) {
-      const reason = Object.entries(response.headers).find(([name]) => name.toLowerCase() === egressHeader)?.[1];
+      const reason = response.headers[egressHeader];
       if (reason !== undefined && egressReasons.includes(reason))
         throw new NavigationError(reason as EgressReason, null, `The way out of the browser refused or failed: ${reason}.`);
     }
     this.#tab.statusCode = response?.status || null;
-    return this.#describe(this.#tab.statusCode);
+    return this.#describe(response, this.#tab.statusCode);
   }
 
-  async #describe(statusCode: number | null): Promise<NavigationOutcome> {
+  async #describe(response: MainResponse | undefined, statusCode: number | null): Promise<NavigationOutcome> {
+    if (this.#readsPage) return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: this.#tab.title, statusCode };
     const [{ targetInfo }, title] = await Promise.all([this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }), this.#askTitle()]);
     // While a document moves in, its tab has no address for a moment.
-    if (targetInfo.url === '') return { finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
+    if (targetInfo.url === '') return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
     this.#tab.title = title ?? titleOf(targetInfo);
-    return { finalUrl: targetInfo.url, title: this.#tab.title, statusCode };
+    return { ...factsOf(response), finalUrl: targetInfo.url, title: this.#tab.title, statusCode };
   }
 
   /** The browser process learns a title a little after the page has loaded, so the page is asked; null where its scripts hang. */
@@ -273,43 +270,6 @@ class NavigationWatch {
       if (error instanceof BrowserGone) throw error;
       return null;
     }
-  }
-
-  /**
-   * A page whose script never returns lets no other of its site into its
-   * process. Once a navigation is under way the browser holds back what is sent
-   * to the page, so this is asked before.
-   */
-  async #endHungPage(): Promise<void> {
-    if (this.#tab.status === 'crashed' || (await this.#pageAnswers(leaveLimitMs))) return;
-    const { sessionId } = this.#tab;
-    // Neither is waited for: what they come to is asked next, and all of it counts against the caller's time.
-    void this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: leaveLimitMs }).catch(() => {});
-    void this.#connection.send('Runtime.terminateExecution', undefined, { sessionId, timeoutMs: leaveLimitMs }).catch(() => {});
-    // One that only goes on with its next loop is given up with its process; the tab stays.
-    if (!(await this.#pageAnswers(lastAnswerMs))) await this.#crashPage();
-  }
-
-  async #crashPage(): Promise<void> {
-    const { sessionId } = this.#tab;
-    const { promise: crashed, resolve } = Promise.withResolvers<void>();
-    this.#undo.push(this.#connection.on('Inspector.targetCrashed', (_, from) => from === sessionId && resolve()));
-    // It never answers its own end.
-    const asked = this.#connection.send('Page.crash', undefined, { sessionId, timeoutMs: lastAnswerMs }).catch(() => {});
-    await Promise.race([crashed, asked]);
-  }
-
-  /** A page that moves on by itself lets nobody ask, and does not hang: its moves are answer enough. */
-  async #pageAnswers(withinMs: number): Promise<boolean> {
-    const { sessionId } = this.#tab;
-    const moved = Promise.withResolvers<true>();
-    const ignore = this.#connection.on('Page.frameNavigated', ({ frame }, from) => from === sessionId && frame.parentId === undefined && moved.resolve(true));
-    const asked = this.#connection.send('Runtime.evaluate', { expression: '0' }, { sessionId, timeoutMs: withinMs });
-    const answered = asked.then(
-      () => true,
-      (error: unknown) => !(error instanceof CommandTimeout),
-    );
-    return Promise.race([answered, moved.promise]).finally(ignore);
   }
 
   /** An error page that moves in after the answer would interrupt what the caller does next. */
@@ -335,6 +295,13 @@ class NavigationWatch {
     return error instanceof CommandTimeout ? timeoutError(null) : error;
   }
 }
+
+const factsOf = (response: MainResponse | undefined): Pick<NavigationOutcome, 'headers' | 'cookieNames' | 'redirects' | 'ttfbMs'> => ({
+  headers: response?.headers ?? {},
+  cookieNames: response?.cookieNames ?? [],
+  redirects: response?.redirects ?? [],
+  ttfbMs: response?.ttfbMs ?? null,
+});
 
 const timeoutError = (ms: number | null): NavigationError =>
   new NavigationError('timeout', null, ms === null ? 'The page did not load in time.' : `The page did not load within ${ms} ms.`);

@@ -7,6 +7,12 @@ export type Order = { [C in Command]: readonly [C, Params<C>] }[Command];
 /** Typed at the call and widened for a list. */
 export const order = <C extends Command>(method: C, params: Params<C>): Order => [method, params] as unknown as Order;
 
+/** Kinds of targets that are never anybody's business are left out: the browser's own user interface, and the wrappers around pages. */
+type TargetFilter = { type?: string; exclude?: boolean }[];
+export const pagesOnly: TargetFilter = [{ type: 'page' }, { exclude: true }];
+export const pagesAndWorkers: TargetFilter = [{ type: 'page' }, { type: 'service_worker' }, { type: 'shared_worker' }, { exclude: true }];
+export const deepTargets: TargetFilter = [{ type: 'iframe' }, { type: 'worker' }, { type: 'shared_worker' }, { type: 'service_worker' }, { exclude: true }];
+
 const resourceTypes = { image: 'Image', media: 'Media', font: 'Font', stylesheet: 'Stylesheet' } as const;
 
 /**
@@ -30,7 +36,8 @@ export function reachesDeep(settings: BrowserSettings): boolean {
     settings.timezone !== null ||
     settings.blockResources.length > 0 ||
     Object.keys(settings.extraHeaders).length > 0 ||
-    settings.ignoreHttpsErrors
+    settings.ignoreHttpsErrors ||
+    settings.keepNetworkLog
   );
 }
 
@@ -44,6 +51,7 @@ export const usualSettings: BrowserSettings = {
   blockResources: [],
   acceptDownloads: true,
   ignoreHttpsErrors: false,
+  keepNetworkLog: false,
   tabLimit: Infinity,
 };
 
@@ -79,9 +87,15 @@ export function frameOrders(settings: BrowserSettings, version: BrowserVersion):
   if (settings.timezone) orders.push(order('Emulation.setTimezoneOverride', { timezoneId: settings.timezone }));
   if (settings.blockResources.includes('websocket'))
     orders.push(order('Page.enable', {}), order('Page.addScriptToEvaluateOnNewDocument', { source: withoutWebsockets, runImmediately: true }));
-  const blocked = settings.blockResources.filter((kind) => kind !== 'websocket');
-  if (blocked.length > 0) orders.push(order('Fetch.enable', { patterns: blocked.map((kind) => ({ urlPattern: '*', resourceType: resourceTypes[kind] })) }));
   return orders;
+}
+
+/** The requests that wait for our word: those of blocked kinds as they start, and documents as they are answered. */
+export function pausedPatterns(settings: BrowserSettings, documents: boolean): NonNullable<NonNullable<Params<'Fetch.enable'>>['patterns']> {
+  const blocked = settings.blockResources.filter((kind) => kind !== 'websocket');
+  const patterns: ReturnType<typeof pausedPatterns> = blocked.map((kind) => ({ urlPattern: '*', resourceType: resourceTypes[kind] }));
+  if (documents) patterns.push({ urlPattern: '*', resourceType: 'Document', requestStage: 'Response' });
+  return patterns;
 }
 
 /** For a worker, which has neither a screen nor a locale of its own. */

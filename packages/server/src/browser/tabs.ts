@@ -2,63 +2,26 @@
  * The worker's own view of the tabs.
  *
  * The root session attaches to every page before its first script, whoever
- * opened it and in whatever browser context. A page waits until the settings
- * are sent; commands of one session are obeyed in their order, so they are sent
- * in one go with the release at the end and nobody waits for the answers but
- * those who ask for `ready`.
+ * opened it and in whatever browser context.
  */
 import type { Protocol } from 'devtools-protocol';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { BrowserSettings, BrowserVersion, TabInfo } from './model.ts';
 import type { Connection } from './connection.ts';
-import { BrowserGone, LastTab, TabLimitReached, TabNotFound } from './model.ts';
-import { downloadOrder, frameOrders, order, pageOrders, reachesDeep, usualSettings, viewportOrder, workerOrders, type Order } from './settings.ts';
+import { Dialogs } from './dialogs.ts';
+import { BrowserGone, LastTab, TabLimitReached, TabNotFound, type BrowserEvent, type BrowserSettings, type BrowserVersion, type TabInfo } from './model.ts';
+import { Preparation } from './preparation.ts';
+import { order, pagesAndWorkers, pagesOnly, reachesDeep, usualSettings } from './settings.ts';
+import { describeTab, goneTab, newTab, type Tab } from './tab.ts';
+
+export type { Tab } from './tab.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
 
-/** Enough for any title that a person reads and any address that a server takes; a page may set megabytes. */
-export const longestTitle = 1024;
-const longestUrl = 8192;
-
-/** A client that handles dialogs answers in milliseconds; a person at its console needs some seconds. */
-const dialogGraceMs = 10_000;
-
 /** A page that closes runs its unload work; one that hangs in it is ended by the browser after a few seconds. */
 const closeLimitMs = 10_000;
-
-/** Kinds of targets that are never anybody's business: the browser's own user interface, and the wrappers around pages. */
-const pagesOnly = [{ type: 'page' }, { exclude: true }] as { type?: string; exclude?: boolean }[];
-const pagesAndWorkers = [{ type: 'page' }, { type: 'service_worker' }, { type: 'shared_worker' }, { exclude: true }] as { type?: string; exclude?: boolean }[];
-const framesAndWorkers = [{ type: 'iframe' }, { type: 'worker' }, { type: 'shared_worker' }, { type: 'service_worker' }, { exclude: true }] as {
-  type?: string;
-  exclude?: boolean;
-}[];
-
-export interface Tab {
-  readonly id: string;
-  readonly sessionId: string;
-  readonly openerId: string | null;
-  readonly contextId: string | undefined;
-  readonly createdAt: Date;
-  url: string;
-  title: string;
-  status: TabInfo['status'];
-  /** Status of the document that is shown, where a navigation of ours has seen it. */
-  statusCode: number | null;
-  closing: boolean;
-  viewport: BrowserSettings['viewport'] | null;
-  window: { id: number; width: number; height: number } | null;
-  ready: Promise<void>;
-  /** Aborted when the tab is gone. */
-  readonly gone: AbortController;
-}
-
-/** A page without a title is described by its address, which is no title. */
-export function titleOf({ title, url }: Pick<TargetInfo, 'title' | 'url'>): string {
-  const untitled = title === url || url.replace(/^https?:\/\//, '').replace(/\/$/, '') === title;
-  return untitled ? '' : title.slice(0, longestTitle);
-}
+/** A fetched page may open a window or two; more is a flood. */
+const privateTabsMax = 4;
 
 export interface TabsOptions {
   log: Log;
@@ -66,39 +29,54 @@ export interface TabsOptions {
   downloadsPath: string;
   /** Whether a customer's client listens to this page's dialogs. */
   clientWatches(targetId: string): boolean;
+  tell(event: BrowserEvent): void;
 }
 
 export class Tabs {
+  readonly preparation: Preparation;
   readonly #connection: Connection;
   readonly #options: TabsOptions;
+  readonly #dialogs: Dialogs;
   readonly #tabs = new Map<string, Tab>();
+  /** By the sessions of pages, and of the frames and workers in them. */
   readonly #bySession = new Map<string, Tab>();
-  readonly #dialogTimers = new Map<string, NodeJS.Timeout>();
   readonly #arrivals = new Map<string, (tab: Tab) => void>();
-  readonly #contexts = new Set<string>();
+  /** Browser contexts that no caller sees, with their own settings. */
+  readonly #privates = new Map<string, BrowserSettings>();
   #activeId: string | null = null;
   #opening = 0;
   #fresh: Promise<void> = Promise.resolve();
   #settings: BrowserSettings = usualSettings;
-  #version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
+  #watchesAll = false;
   #stopped = false;
 
   constructor(connection: Connection, options: TabsOptions) {
     this.#connection = connection;
     this.#options = options;
+    this.preparation = new Preparation(connection, options);
+    this.#dialogs = new Dialogs({
+      clientWatches: options.clientWatches,
+      answer: (sessionId, { accept, text }) =>
+        this.preparation.sendQuietly(order('Page.handleJavaScriptDialog', text === undefined ? { accept } : { accept, promptText: text }), sessionId),
+      told: (tab, { type, message }) => this.#tell(tab, { type: 'dialog', tabId: tab.id, dialog: type, message }),
+    });
+    this.#listen();
+  }
+
+  #listen(): void {
+    const connection = this.#connection;
     connection.on('Target.attachedToTarget', (event, parent) => this.#onAttached(event, parent));
     connection.on('Target.detachedFromTarget', ({ sessionId }) => this.#onDetached(sessionId));
     connection.on('Target.targetDestroyed', ({ targetId }) => this.#remove(targetId));
     connection.on('Target.targetCrashed', ({ targetId }) => this.#crash(this.#tabs.get(targetId)));
-    connection.on('Inspector.targetCrashed', (_, sessionId) => this.#crash(this.#ofSession(sessionId)));
+    connection.on('Inspector.targetCrashed', (_, sessionId) => this.#crash(this.#pageOf(sessionId)));
     connection.on('Target.targetInfoChanged', ({ targetInfo }) => this.#describe(targetInfo));
     connection.on('Page.frameStartedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'loading'));
     connection.on('Page.frameStoppedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'complete'));
-    connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#onDialog(event, this.#ofSession(sessionId)));
-    connection.on('Page.javascriptDialogClosed', (_, sessionId) => this.#forgetDialog(sessionId));
-    connection.on('Fetch.requestPaused', ({ requestId }, sessionId) =>
-      this.#sendQuietly(['Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }], sessionId),
-    );
+    connection.on('Page.frameNavigated', ({ frame }, sessionId) => this.#onNavigated(frame, this.ofSession(sessionId)));
+    connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#dialogs.opened(event, this.ofSession(sessionId)));
+    connection.on('Page.javascriptDialogClosed', (_, sessionId) => this.#dialogs.forget(sessionId));
+    connection.on('Fetch.requestPaused', (event, sessionId) => this.#onPaused(event, sessionId));
   }
 
   /** Attaches to what is there. Resolves when the browser has answered; its first page may still be on its way. */
@@ -108,8 +86,8 @@ export class Tabs {
       this.#connection.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: pagesOnly }),
     ]);
     this.#await(attached.then(() => this.#firstTab()));
-    this.#version = await this.#connection.send('Browser.getVersion', undefined);
-    return this.#version;
+    this.preparation.version = await this.#connection.send('Browser.getVersion', undefined);
+    return this.preparation.version;
   }
 
   async #firstTab(): Promise<void> {
@@ -132,16 +110,20 @@ export class Tabs {
   }
 
   get count(): number {
-    return this.#tabs.size + this.#opening;
+    return this.#open().length + this.#opening;
   }
 
-  get downloadsAccepted(): boolean {
-    return this.#settings.acceptDownloads;
+  get settings(): BrowserSettings {
+    return this.#settings;
   }
 
-  /** Whether settings of this session live in the Network domain of each page. */
-  get needsNetwork(): boolean {
-    return Object.keys(this.#settings.extraHeaders).length > 0;
+  /** Whether the network's events are wanted after a navigation, by the session's settings or by a listener. */
+  keepsNetwork(tab: Tab): boolean {
+    return tab.networkWatchers > 0 || Object.keys(this.settingsOf(tab).extraHeaders).length > 0;
+  }
+
+  settingsOf(tab: Tab): BrowserSettings {
+    return (tab.contextId === undefined ? undefined : this.#privates.get(tab.contextId)) ?? this.#settings;
   }
 
   /** Everything is sent in one go, so that a warm machine is ready after one trip. */
@@ -149,28 +131,44 @@ export class Tabs {
     const before = this.#settings;
     this.#settings = settings;
     const sent: Promise<void>[] = [];
-    if (settings.acceptDownloads !== before.acceptDownloads) sent.push(this.#send(this.#downloads()));
+    if (settings.acceptDownloads !== before.acceptDownloads) sent.push(this.preparation.send(this.preparation.downloads(settings)));
     if (reachesDeep(settings)) {
       const filter = pagesAndWorkers;
-      sent.push(this.#send(order('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter })));
+      sent.push(this.preparation.send(order('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter })));
     }
-    for (const tab of this.#tabs.values()) sent.push(...this.#pageSettings(tab, settings));
+    for (const tab of this.#open()) {
+      sent.push(...this.preparation.apply(tab, settings));
+    }
     await Promise.all(sent);
   }
 
-  /** A client that leaves takes its own download settings back, and with them those of the session. */
-  restoreDownloads(): void {
-    this.#sendQuietly(this.#downloads());
-    for (const contextId of this.#contexts) this.#sendQuietly(this.#downloads(contextId));
+  /** What a private page is asked for, once it is known: it may have been made ahead. */
+  async applyPrivate(tab: Tab, settings: BrowserSettings): Promise<void> {
+    if (tab.contextId !== undefined) this.#privates.set(tab.contextId, settings);
+    await Promise.all(this.preparation.apply(tab, settings));
   }
 
-  #downloads(browserContextId?: string): Order {
-    const params = downloadOrder(this.#settings.acceptDownloads, this.#options.downloadsPath);
-    return order('Browser.setDownloadBehavior', browserContextId === undefined ? params : { ...params, browserContextId });
+  /** The same for a session's own tab, for as long as it is borrowed. */
+  async applyBorrowed(tab: Tab, { blockResources, extraHeaders }: Pick<BrowserSettings, 'blockResources' | 'extraHeaders'>): Promise<void> {
+    const own = this.#settings;
+    const blocked = [...new Set([...own.blockResources, ...blockResources])];
+    await Promise.all(this.preparation.apply(tab, { ...own, blockResources: blocked, extraHeaders: { ...own.extraHeaders, ...extraHeaders } }));
+  }
+
+  async endBorrowed(tab: Tab): Promise<void> {
+    if (tab.gone.signal.aborted) return;
+    const { preparation } = this;
+    const headers =
+      Object.keys(this.#settings.extraHeaders).length > 0 ? [] : [preparation.send(order('Network.setExtraHTTPHeaders', { headers: {} }), tab.sessionId)];
+    await Promise.all([preparation.send(order('Fetch.disable', undefined), tab.sessionId), ...headers, ...preparation.apply(tab, this.#settings)]);
   }
 
   list(): TabInfo[] {
-    return [...this.#tabs.values()].map((tab) => this.#toInfo(tab));
+    return this.#open().map((tab) => this.#toInfo(tab));
+  }
+
+  all(): Tab[] {
+    return [...this.#tabs.values()];
   }
 
   active(): TabInfo {
@@ -180,13 +178,13 @@ export class Tabs {
   /** @throws TabNotFound */
   get(tabId: string): Tab {
     const tab = this.#tabs.get(tabId);
-    if (!tab || tab.closing) throw new TabNotFound(`no tab ${tabId.slice(0, 64)}`);
+    if (!tab || tab.closing || tab.isPrivate) throw new TabNotFound(`no tab ${tabId.slice(0, 64)}`);
     return tab;
   }
 
   /** Makes a tab the one that drive calls mean when they name none. */
   activate(tabId: string): void {
-    if (this.#tabs.has(tabId)) this.#activeId = tabId;
+    if (this.#tabs.get(tabId)?.isPrivate === false) this.#activeId = tabId;
   }
 
   /** @throws TabLimitReached */
@@ -195,8 +193,7 @@ export class Tabs {
     this.#opening += 1;
     let tab: Tab;
     try {
-      const { targetId } = await this.#connection.send('Target.createTarget', { url: 'about:blank', background: !options.active }, { signal: options.signal });
-      tab = this.#tabs.get(targetId) ?? (await this.#arrival(targetId, options.signal));
+      tab = await this.#create({ url: 'about:blank', background: !options.active }, options.signal);
     } finally {
       this.#opening -= 1;
     }
@@ -206,10 +203,36 @@ export class Tabs {
     return this.#toInfo(tab);
   }
 
+  /** A page in a browser context that nobody else has. Its context goes with `closePrivate`. */
+  async openPrivate(settings: BrowserSettings, signal: AbortSignal): Promise<Tab> {
+    const { browserContextId } = await this.#connection.send('Target.createBrowserContext', { disposeOnDetach: false }, { signal });
+    this.#privates.set(browserContextId, settings);
+    try {
+      const tab = await this.#create({ url: 'about:blank', browserContextId, background: true }, signal);
+      await tab.ready;
+      signal.throwIfAborted();
+      return tab;
+    } catch (error) {
+      await this.closePrivate(browserContextId);
+      throw error;
+    }
+  }
+
+  async closePrivate(contextId: string): Promise<void> {
+    this.preparation.forgetContext(contextId);
+    await this.preparation.send(order('Target.disposeBrowserContext', { browserContextId: contextId }));
+    this.#privates.delete(contextId);
+  }
+
+  async #create(params: Protocol.Target.CreateTargetRequest, signal: AbortSignal | undefined): Promise<Tab> {
+    const { targetId } = await this.#connection.send('Target.createTarget', params, { signal });
+    return this.#tabs.get(targetId) ?? (await this.#arrival(targetId, signal));
+  }
+
   /** @throws TabNotFound, LastTab */
   async close(tabId: string, signal: AbortSignal): Promise<void> {
     const tab = this.get(tabId);
-    const staying = [...this.#tabs.values()].filter((each) => !each.closing).length;
+    const staying = this.#open().filter((each) => !each.closing).length;
     if (staying <= 1) throw new LastTab('the last tab stays open');
     tab.closing = true;
     try {
@@ -222,9 +245,42 @@ export class Tabs {
 
   stop(): void {
     this.#stopped = true;
-    for (const timer of this.#dialogTimers.values()) clearTimeout(timer);
-    this.#dialogTimers.clear();
+    this.preparation.stop();
+    this.#dialogs.stop();
     for (const tab of this.#tabs.values()) tab.gone.abort(new BrowserGone('the browser is gone'));
+  }
+
+  /** The tab that a session belongs to: its page's, or that of a frame or worker in it. */
+  ofSession(sessionId: string | undefined): Tab | undefined {
+    return sessionId === undefined ? undefined : this.#bySession.get(sessionId);
+  }
+
+  /** By a frame of its main process; a frame of another one belongs to no tab that we know. */
+  ofFrame(frameId: string): Tab | undefined {
+    return this.#tabs.get(frameId);
+  }
+
+  /** Keeps the network's events of all tabs on from now, of later ones too. */
+  watchAll(): void {
+    this.#watchesAll = true;
+    for (const tab of this.#open()) this.watchNetwork(tab);
+  }
+
+  /** Keeps the network's events of a tab on until it is undone. */
+  watchNetwork(tab: Tab): () => void {
+    tab.networkWatchers += 1;
+    if (tab.networkWatchers === 1) this.preparation.sendQuietly(order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }), tab.sessionId);
+    let watching = true;
+    return () => {
+      if (!watching) return;
+      watching = false;
+      tab.networkWatchers -= 1;
+      if (!this.keepsNetwork(tab) && !tab.gone.signal.aborted) this.preparation.sendQuietly(order('Network.disable', undefined), tab.sessionId);
+    };
+  }
+
+  #open(): Tab[] {
+    return [...this.#tabs.values()].filter(({ isPrivate }) => !isPrivate);
   }
 
   #untilGone(tab: Tab, signal: AbortSignal): Promise<void> {
@@ -250,105 +306,72 @@ export class Tabs {
 
   #onAttached({ sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent, parent: string | undefined): void {
     if (targetInfo.type === 'browser') return;
-    if (targetInfo.type === 'page' && parent === undefined) this.#add(sessionId, targetInfo, waitingForDebugger);
-    else this.#prepareChild(sessionId, targetInfo.type, waitingForDebugger);
+    if (targetInfo.type === 'page' && parent === undefined) {
+      this.#add(sessionId, targetInfo, waitingForDebugger);
+      return;
+    }
+    const tab = this.ofSession(parent);
+    if (tab) this.#bySession.set(sessionId, tab);
+    const settings = tab ? this.settingsOf(tab) : this.#settings;
+    this.preparation.child(sessionId, targetInfo.type, { settings, watched: (tab?.networkWatchers ?? 0) > 0, waiting: waitingForDebugger });
   }
 
   #add(sessionId: string, info: TargetInfo, waiting: boolean): void {
-    if (this.#tabs.size >= this.limit) {
-      this.#options.log.info({ url: info.url.slice(0, 200) }, 'a tab beyond the limit is closed');
-      this.#sendQuietly(order('Target.closeTarget', { targetId: info.targetId }));
-      // A page that waits does not close: its opener would wait for it, in `window.open`, for ever.
-      if (waiting) this.#sendQuietly(order('Runtime.runIfWaitingForDebugger', undefined), sessionId);
+    const isPrivate = info.browserContextId !== undefined && this.#privates.has(info.browserContextId);
+    if (this.#isTooMany(info, isPrivate)) {
+      this.#refuse(sessionId, info, { waiting, isPrivate });
       return;
     }
-    const tab: Tab = {
-      id: info.targetId,
-      sessionId,
-      openerId: info.openerId ?? null,
-      contextId: info.browserContextId,
-      createdAt: this.#options.clock.now(),
-      url: info.url.slice(0, longestUrl),
-      title: '',
-      status: 'complete',
-      statusCode: null,
-      closing: false,
-      viewport: null,
-      window: null,
-      ready: Promise.resolve(),
-      gone: new AbortController(),
-    };
+    const tab = newTab(sessionId, info, { isPrivate, createdAt: this.#options.clock.now() });
     this.#tabs.set(tab.id, tab);
     this.#bySession.set(sessionId, tab);
-    this.#activeId ??= tab.id;
+    if (!isPrivate) this.#activeId ??= tab.id;
+    // Set before the first document: a page that is made ahead must not be told again when it is used.
+    else tab.takesDocuments = (paused) => this.#letGo(paused, sessionId);
+    if (this.settingsOf(tab).keepNetworkLog || (this.#watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
-    tab.ready = this.#preparePage(tab, waiting);
+    tab.ready = this.preparation.page(tab, this.settingsOf(tab), waiting);
+    this.#tell(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
     this.#arrivals.get(tab.id)?.(tab);
   }
 
-  async #preparePage(tab: Tab, waiting: boolean): Promise<void> {
-    const { sessionId } = tab;
-    // Focus emulation keeps a page awake behind another tab: else it draws no frame, and clicks and screenshots there wait for ever.
-    const sent = [this.#send(order('Page.enable', {}), sessionId), this.#send(order('Emulation.setFocusEmulationEnabled', { enabled: true }), sessionId)];
-    if (tab.contextId !== undefined && !this.#contexts.has(tab.contextId)) {
-      // A browser context that a client has made has download settings of its own.
-      this.#contexts.add(tab.contextId);
-      sent.push(this.#send(this.#downloads(tab.contextId)));
-    }
-    sent.push(...this.#pageSettings(tab, this.#settings));
-    if (waiting) sent.push(this.#send(order('Runtime.runIfWaitingForDebugger', undefined), sessionId));
-    sent.push(this.#measureWindow(tab));
-    await Promise.all(sent);
+  #isTooMany({ browserContextId }: TargetInfo, isPrivate: boolean): boolean {
+    if (!isPrivate) return this.#open().length >= this.limit;
+    return this.all().filter(({ contextId }) => contextId === browserContextId).length >= privateTabsMax;
   }
 
-  #pageSettings(tab: Tab, settings: BrowserSettings): Promise<void>[] {
-    const sent = pageOrders(settings, this.#version).map((each) => this.#send(each, tab.sessionId));
-    if (tab.viewport !== settings.viewport && JSON.stringify(tab.viewport) !== JSON.stringify(settings.viewport)) {
-      tab.viewport = settings.viewport;
-      sent.push(this.#send(viewportOrder(settings.viewport), tab.sessionId));
-    }
-    if (reachesDeep(settings)) sent.push(this.#send(deepAttachment, tab.sessionId));
-    if (tab.window) sent.push(this.#sizeWindow(tab.window, settings));
-    return sent;
+  #refuse(sessionId: string, info: TargetInfo, { waiting, isPrivate }: { waiting: boolean; isPrivate: boolean }): void {
+    this.#options.log.info({ url: info.url.slice(0, 200) }, 'a tab beyond the limit is closed');
+    if (!isPrivate) this.#options.tell({ type: 'tab.refused', url: info.url.slice(0, 2048), limit: this.limit });
+    this.preparation.sendQuietly(order('Target.closeTarget', { targetId: info.targetId }));
+    // A page that waits does not close: its opener would wait for it, in `window.open`, for ever.
+    if (waiting) this.preparation.sendQuietly(order('Runtime.runIfWaitingForDebugger', undefined), sessionId);
   }
 
-  async #measureWindow(tab: Tab): Promise<void> {
-    const answer = await this.#connection.send('Browser.getWindowForTarget', { targetId: tab.id }).catch(() => null);
-    if (!answer) return;
-    const { width = 0, height = 0 } = answer.bounds;
-    tab.window = { id: answer.windowId, width, height };
-    await this.#sizeWindow(tab.window, this.#settings);
+  /** What waits is of a kind that was asked to be blocked, or a document whose response is looked at first. */
+  #onPaused(event: Protocol.Fetch.RequestPausedEvent, sessionId: string | undefined): void {
+    const { requestId, responseStatusCode, responseErrorReason } = event;
+    const answered = responseStatusCode !== undefined || responseErrorReason !== undefined;
+    const tab = this.ofSession(sessionId);
+    if (tab?.showsBlankSites) return;
+    if (!answered) this.preparation.sendQuietly(order('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }), sessionId);
+    else if (tab?.takesDocuments && event.frameId === tab.id && sessionId === tab.sessionId) tab.takesDocuments(event);
+    else this.#letGo(event, sessionId);
   }
 
-  async #sizeWindow(window: NonNullable<Tab['window']>, { viewport: { width, height } }: BrowserSettings): Promise<void> {
-    if (window.width === width && window.height === height) return;
-    Object.assign(window, { width, height });
-    await this.#send(order('Browser.setWindowBounds', { windowId: window.id, bounds: { left: 0, top: 0, width, height } }));
+  #letGo({ requestId }: Protocol.Fetch.RequestPausedEvent, sessionId: string | undefined): void {
+    this.preparation.sendQuietly(order('Fetch.continueResponse', { requestId }), sessionId);
   }
 
-  #prepareChild(sessionId: string, type: string, waiting: boolean): void {
-    const orders = type === 'iframe' ? frameOrders(this.#settings, this.#version) : workerOrders(this.#settings, this.#version);
-    for (const each of orders) this.#sendQuietly(each, sessionId);
-    this.#sendQuietly(deepAttachment, sessionId);
-    if (waiting) this.#sendQuietly(order('Runtime.runIfWaitingForDebugger', undefined), sessionId);
-  }
-
-  /** A target may die, or know a command not, while it is prepared: then there is nothing left to prepare. */
-  async #send([method, params]: Order, sessionId?: string): Promise<void> {
-    try {
-      await this.#connection.send(method, params, { sessionId });
-    } catch (error) {
-      if (!this.#stopped) this.#options.log.debug({ error, method }, 'a setting was not taken');
-    }
-  }
-
-  #sendQuietly(each: Order, sessionId?: string): void {
-    void this.#send(each, sessionId);
+  /** The tab whose page's own session it is, and not that of a frame in a process of its own. */
+  #pageOf(sessionId: string | undefined): Tab | undefined {
+    const tab = this.ofSession(sessionId);
+    return tab?.sessionId === sessionId ? tab : undefined;
   }
 
   #onDetached(sessionId: string): void {
     this.#connection.disown(sessionId);
-    this.#forgetDialog(sessionId);
+    this.#dialogs.forget(sessionId);
     this.#bySession.delete(sessionId);
   }
 
@@ -357,47 +380,38 @@ export class Tabs {
     if (!tab) return;
     this.#tabs.delete(targetId);
     this.#onDetached(tab.sessionId);
-    tab.gone.abort(new TabNotFound('the tab is closed'));
-    if (this.#activeId === targetId) this.#activeId = (tab.openerId && this.#tabs.has(tab.openerId) ? tab.openerId : [...this.#tabs.keys()].at(-1)) ?? null;
+    for (const [sessionId, owner] of this.#bySession) if (owner === tab) this.#bySession.delete(sessionId);
+    tab.gone.abort(goneTab());
+    this.#tell(tab, { type: 'tab.closed', tabId: tab.id });
+    const open = this.#open();
+    if (this.#activeId === targetId) this.#activeId = (open.find(({ id }) => id === tab.openerId) ?? open.at(-1))?.id ?? null;
     // A session without a tab cannot be driven, so whoever closed the last one finds a fresh one.
-    if (this.#tabs.size === 0 && this.#opening === 0 && !this.#stopped) this.#await(this.open({ active: true }));
-  }
-
-  #ofSession(sessionId: string | undefined): Tab | undefined {
-    return sessionId === undefined ? undefined : this.#bySession.get(sessionId);
+    if (open.length === 0 && this.#opening === 0 && !this.#stopped) this.#await(this.open({ active: true }));
   }
 
   #crash(tab: Tab | undefined): void {
-    if (tab) tab.status = 'crashed';
+    if (!tab || tab.status === 'crashed') return;
+    tab.status = 'crashed';
+    this.#tell(tab, { type: 'tab.crashed', tabId: tab.id });
   }
 
   #setStatus(sessionId: string | undefined, frameId: string, status: TabInfo['status']): void {
-    const tab = this.#ofSession(sessionId);
+    const tab = this.ofSession(sessionId);
     // A page's main frame bears the target's id.
     if (tab && frameId === tab.id) tab.status = status;
   }
 
+  #onNavigated(frame: Protocol.Page.Frame, tab: Tab | undefined): void {
+    if (tab && frame.id === tab.id) this.#tell(tab, { type: 'navigation', tabId: tab.id, url: frame.url.slice(0, 2048) });
+  }
+
   #describe(info: TargetInfo): void {
     const tab = this.#tabs.get(info.targetId);
-    // A tab whose document is just moving in has no address for a moment.
-    if (!tab || info.type !== 'page' || info.url === '') return;
-    tab.url = info.url.slice(0, longestUrl);
-    tab.title = titleOf(info);
+    if (tab) describeTab(tab, info);
   }
 
-  #onDialog({ type }: Protocol.Page.JavascriptDialogOpeningEvent, tab: Tab | undefined): void {
-    if (!tab) return;
-    const { sessionId } = tab;
-    const answer = (): void => this.#sendQuietly(order('Page.handleJavaScriptDialog', { accept: type === 'beforeunload' }), sessionId);
-    this.#forgetDialog(sessionId);
-    if (!this.#options.clientWatches(tab.id)) answer();
-    else this.#dialogTimers.set(sessionId, setTimeout(answer, dialogGraceMs));
-  }
-
-  #forgetDialog(sessionId: string | undefined): void {
-    if (sessionId === undefined) return;
-    clearTimeout(this.#dialogTimers.get(sessionId));
-    this.#dialogTimers.delete(sessionId);
+  #tell(tab: Tab, event: BrowserEvent): void {
+    if (!tab.isPrivate) this.#options.tell(event);
   }
 
   #toInfo(tab: Tab): TabInfo {
@@ -405,5 +419,3 @@ export class Tabs {
     return { tabId, url, title, active: tabId === this.#activeId, openerTabId, createdAt, status };
   }
 }
-
-const deepAttachment = order('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: framesAndWorkers });

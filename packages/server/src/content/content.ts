@@ -13,6 +13,7 @@ export { decodeBody } from './decode-body.ts';
 export { kindOf, type ContentKind } from './kind-of.ts';
 export { invalidSelectors } from './selectors.ts';
 export { snapshotScript, snapshotSource } from './snapshot.ts';
+export { toDate, toNumber } from './values.ts';
 export type { Snapshot, SnapshotOptions } from './page-snapshot.ts';
 
 /** `busy`: as many pages are waiting as may, or this one waited too long. The next conversion may well work. */

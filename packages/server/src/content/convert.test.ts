@@ -87,6 +87,7 @@ describe('links', () => {
       { url: 'https://shop.example.org/', text: 'e', rel: null, internal: false },
       { url: 'https://www.shop.example/m', text: 'area', rel: null, internal: true },
       { url: 'https://www.shop.example/i', text: 'pic', rel: null, internal: true },
+      { url: 'https://www.shop.example/h', text: 'h', rel: null, internal: true },
     ]);
   });
 

@@ -1,5 +1,5 @@
 /** What runs in a thread: one page in, what was asked for out. */
-import { dropUnseen, setChildren, parse, type CheerioAPI, type Node, type Parent } from './dom.ts';
+import { dropUnread, dropUnseen, setChildren, parse, type CheerioAPI, type Node, type Parent } from './dom.ts';
 import { extractFields } from './extract.ts';
 import { readLinks } from './links.ts';
 import { isPlainlyHidden, toMarkdown } from './markdown.ts';
@@ -36,10 +36,12 @@ function addFormats(result: ContentResult, formats: Set<ContentFormat>, { page, 
   }
   if (formats.size === 0) return;
   const root = part.$.root()[0] as Parent;
-  dropUnseen(root);
+  dropUnread(root);
+  // A table in a closed panel is one of the page's tables all the same, and so is a link in a menu.
+  if (formats.has('links')) result.links = readLinks(part.$, page, warnings);
+  if (formats.has('markdown') || formats.has('text')) dropUnseen(root);
   if (formats.has('markdown')) result.markdown = toMarkdown(part.$('body').html() ?? part.$.html(), page.base, warnings);
   if (formats.has('text')) result.text = textOf(root);
-  if (formats.has('links')) result.links = readLinks(part.$, page, warnings);
   if (formats.has('tables')) result.tables = readTables(part.$, warnings);
 }
 

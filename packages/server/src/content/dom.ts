@@ -58,6 +58,8 @@ export const collapse = (text: string): string => text.replace(/[\s\u00a0]+/g, '
 /** Tags whose content is never shown as text. */
 export const unseenTags: ReadonlySet<string> = new Set(['script', 'style', 'template', 'noscript', 'noframes', 'iframe']);
 
+const isUnread = (node: Node): boolean => (isElement(node) ? unseenTags.has(node.name) : isComment(node));
+
 function isUnseen(node: Node): boolean {
   if (!isElement(node)) return isComment(node);
   const { name, attribs } = node;
@@ -70,14 +72,19 @@ function isUnseen(node: Node): boolean {
 }
 
 /** Drops what a stylesheet is not needed for to know that it is not shown. */
-export function dropUnseen(parent: Parent): void {
-  if (parent.children.some(isUnseen)) {
+export const dropUnseen = (parent: Parent): void => drop(parent, isUnseen);
+
+/** Drops what is never text, shown or not. */
+export const dropUnread = (parent: Parent): void => drop(parent, isUnread);
+
+function drop(parent: Parent, goes: (node: Node) => boolean): void {
+  if (parent.children.some(goes)) {
     setChildren(
       parent,
-      parent.children.filter((child) => !isUnseen(child)),
+      parent.children.filter((child) => !goes(child)),
     );
   }
-  for (const child of parent.children) if (isElement(child)) dropUnseen(child);
+  for (const child of parent.children) if (isElement(child)) drop(child, goes);
 }
 
 export function isInside(node: Node, names: readonly string[]): boolean {

@@ -17,6 +17,8 @@ export interface SnapshotOptions {
   readability: boolean;
   /** Of the HTML, in UTF-8. */
   maxBytes: number;
+  /** false where nobody wants it: it takes a layout of the whole page. */
+  text?: boolean;
 }
 
 export interface Snapshot {
@@ -29,20 +31,25 @@ export interface Snapshot {
   text: string;
   /** The page did not fit; what is here ends properly. */
   truncated: boolean;
+  /** Whether some of the page stands in open shadow roots, which `text` does not reach. */
+  hasShadow: boolean;
 }
 
 type ReadabilityClass = new (document: Document, options: object) => { parse(): { content?: string | null } | null };
 
 export function takeSnapshot(options: SnapshotOptions, Readability: ReadabilityClass | null): Snapshot {
   const page = natives();
-  const { html, truncated } = serialize(page, options);
+  const hasShadow = hasShadowRoots(page);
+  const plain = options.visibleOnly || hasShadow ? null : plainHtml(page, options.maxBytes);
+  const { html, truncated } = plain === null ? serialize(page, options) : { html: plain, truncated: false };
   const wanted = options.mainContent && options.readability && Readability !== null;
   return {
     html,
     mainHtml: wanted ? readMainContent(html, Readability) : null,
     title: page.title(document) ?? '',
-    text: readText(page),
+    text: options.text === false ? '' : readText(page),
     truncated,
+    hasShadow,
   };
 }
 
@@ -75,6 +82,10 @@ export function natives() {
     checked: getter<boolean>(HTMLInputElement.prototype, 'checked'),
     selected: getter<boolean>(HTMLOptionElement.prototype, 'selected'),
     areaValue: getter<string>(HTMLTextAreaElement.prototype, 'value'),
+    outerHtml: getter<string>(Element.prototype, 'outerHTML'),
+    fields: (of: Document): NodeListOf<Element> => Document.prototype.querySelectorAll.call(of, 'input, textarea, select'),
+    elements: (of: Document): HTMLCollectionOf<Element> => Document.prototype.getElementsByTagName.call(of, '*'),
+    hasAttribute: (element: Element, name: string): boolean => Element.prototype.hasAttribute.call(element, name),
     attribute: (element: Element, name: string): string => Element.prototype.getAttribute.call(element, name) ?? '',
     attributeNames: (element: Element): string[] => Element.prototype.getAttributeNames.call(element),
     isInShadow: (element: Element): boolean => Node.prototype.getRootNode.call(element) instanceof ShadowRoot,
@@ -92,6 +103,29 @@ interface Level {
   end: string;
   isRaw: boolean;
   isHidden: boolean;
+}
+
+export function hasShadowRoots(page: Natives): boolean {
+  for (const element of page.elements(document)) if (page.shadowRoot(element)) return true;
+  return false;
+}
+
+/** As the browser writes it, which is many times faster, where that says the same. Null for a page with filled-in forms, and for one too large. */
+export function plainHtml(page: Natives, maxBytes: number): string | null {
+  const root = page.root(document);
+  if (!root) return null;
+  for (const element of page.fields(document)) if (isFilledIn(page, element)) return null;
+  const html = (page.doctype(document) ? '<!DOCTYPE html>' : '') + page.outerHtml(root);
+  return html.length > maxBytes / 3 && new TextEncoder().encode(html).length > maxBytes ? null : html;
+}
+
+export function isFilledIn(page: Natives, element: Element): boolean {
+  if (element instanceof HTMLTextAreaElement) return page.areaValue(element) !== (page.textContent(element) ?? '');
+  if (element instanceof HTMLSelectElement) return true;
+  if (!(element instanceof HTMLInputElement)) return false;
+  const type = page.inputType(element);
+  if (type === 'checkbox' || type === 'radio') return page.checked(element) !== page.hasAttribute(element, 'checked');
+  return type !== 'password' && type !== 'file' && page.inputValue(element) !== page.attribute(element, 'value');
 }
 
 export function serialize(page: Natives, options: SnapshotOptions): { html: string; truncated: boolean } {

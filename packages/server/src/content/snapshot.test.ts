@@ -160,7 +160,7 @@ describe('the snapshot of a page', () => {
     await page.evaluate(() => document.body.remove());
     assert.match((await inPage(snapshotScript)).html, /<html lang="en"><head>.*<\/head><\/html>$/s);
     await page.evaluate(() => document.documentElement.remove());
-    assert.deepEqual(await inPage(snapshotScript), { html: '<!DOCTYPE html>', mainHtml: null, title: '', text: '', truncated: false });
+    assert.deepEqual(await inPage(snapshotScript), { html: '<!DOCTYPE html>', mainHtml: null, title: '', text: '', truncated: false, hasShadow: false });
     await page.evaluate(() => document.append(document.createElement('div')));
     assert.equal((await inPage(snapshotScript)).html, '<!DOCTYPE html><div></div>');
   });

@@ -1,9 +1,35 @@
-/** Driving a session's browser over HTTP: navigate, tabs, another way out. */
-import { ServiceError, type NavigateRequest, type OpenTabRequest } from '@berth/contract';
-import { BrowserGone, LastTab, NavigationError, TabLimitReached, TabNotFound, type NavigationOutcome, type TabInfo } from '../browser/browser.ts';
+/** Driving a session's browser over HTTP: navigate, tabs, steps, pictures, content, files, events, another way out. */
+import {
+  ServiceError,
+  type NavigateRequest,
+  type OpenTabRequest,
+  type PdfRequest,
+  type RunActionsRequest,
+  type ScreenshotRequest,
+  type StorageState,
+} from '@berth/contract';
+import type { Har } from 'har-format';
+import type { DownloadInfo, TabInfo } from '../browser/browser.ts';
+import type { CaptchaKnown, Captchas } from '../captcha/captcha.ts';
+import type { Content } from '../content/content.ts';
 import type { Rotation } from '../egress/egress.ts';
-import type { Machine, Sessions } from '../sessions/sessions.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { LiveSession, Machine, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
+import { runActions, toOrder, type ActionsDone } from './actions.ts';
+import { convertSnapshot, takeSnapshot, type ContentOrder, type PageContent } from './content.ts';
+import { printPage, takePicture, type Picture } from './capture.ts';
+import { Digests, openDownload, type DownloadedFile } from './downloads.ts';
+import { toServiceError } from './errors.ts';
+import { EventFeed } from './events.ts';
+import { toHar } from './har.ts';
+import { navigate, type Navigated, type Navigation } from './navigate.ts';
+import { tabIdOf } from './world.ts';
+
+export { pictureIn, type PictureOrder } from './capture.ts';
+export { toHar, type HarPage } from './har.ts';
+export { worldOf, type WorldParts } from './world.ts';
+export { judgePage, judgeReply, lookObject, retryAfterSeconds, type Look, type JudgeOptions, type Judgement } from './verdict.ts';
+export type { Navigated } from './navigate.ts';
 
 export interface Target {
   owner: string;
@@ -11,28 +37,42 @@ export interface Target {
   signal: AbortSignal;
 }
 
-export class Drive {
-  readonly #sessions: Sessions;
-  readonly #clock: Clock;
+export interface DriveDeps {
+  sessions: Sessions;
+  clock: Clock;
+  content: Pick<Content, 'convert'>;
+  captchas: Captchas;
+  /** Whether steps may run a caller's code in a page. */
+  allowEvaluate: boolean;
+}
 
-  constructor(sessions: Sessions, clock: Clock) {
-    this.#sessions = sessions;
-    this.#clock = clock;
+type Work<T> = (machine: Machine, signal: AbortSignal, session: LiveSession) => Promise<T>;
+
+export class Drive {
+  readonly #deps: DriveDeps;
+  readonly #digests = new Digests();
+  readonly #listeners: ((navigated: Navigated) => void)[] = [];
+
+  constructor(deps: DriveDeps) {
+    this.#deps = deps;
+  }
+
+  /** Told of each navigation that a caller asked for, well or not, before the caller is. */
+  onNavigated(listener: (navigated: Navigated) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Throws ServiceError navigation_failed, tab_not_found and what any drive call throws. */
-  navigate(target: Target, request: NavigateRequest): Promise<NavigationOutcome & { tabId: string; durationMs: number }> {
-    return this.#withBrowser(target, async ({ browser }, signal) => {
-      const tabId = request.tab_id ?? browser.activeTab().tabId;
-      const startMs = this.#clock.monotonicMs();
-      const outcome = await browser.navigate(tabId, toOrder(request, request.url), { signal });
-      return { ...outcome, tabId, durationMs: Math.round(this.#clock.monotonicMs() - startMs) };
-    });
+  navigate(target: Target, request: NavigateRequest): Promise<Navigation> {
+    const tell = (navigated: Navigated): void => this.#listeners.forEach((listener) => listener(navigated));
+    return this.#withBrowser(target, (machine, signal, session) =>
+      navigate({ machine, session, clock: this.#deps.clock, captchas: this.#deps.captchas, tell }, { ...request, owner: target.owner }, signal),
+    );
   }
 
   /** Oldest first. A look, not a drive call: it waits for nobody. */
   async tabs(target: Target): Promise<TabInfo[]> {
-    const { machine } = await this.#sessions.ready(target.owner, target.sessionId);
+    const { machine } = await this.#ready(target);
     return machine.browser.tabs();
   }
 
@@ -42,7 +82,7 @@ export class Drive {
       const tab = await browser.openTab({ active: request.active, signal });
       if (request.url === undefined) return tab;
       try {
-        await browser.navigate(tab.tabId, toOrder(request, request.url), { signal });
+        await browser.navigate(tab.tabId, { url: request.url, waitUntil: request.wait_until, timeoutMs: request.timeout_ms }, { signal });
       } catch (error) {
         // The tab may be gone already, with the browser or by a script of the page.
         await browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(closeMsMax) }).catch(() => undefined);
@@ -60,10 +100,98 @@ export class Drive {
     return this.#withBrowser(target, ({ way }, signal) => way.rotate(signal));
   }
 
-  async #withBrowser<T>(target: Target, work: (machine: Machine, signal: AbortSignal) => Promise<T>): Promise<T> {
-    return await this.#sessions.withBrowser(target.owner, target.sessionId, { signal: target.signal }, async (machine, signal) => {
+  /** A step that fails is told in its result. Throws ValidationError for a recording that is none. */
+  async runActions(target: Target, request: RunActionsRequest): Promise<ActionsDone> {
+    const order = toOrder(request);
+    return this.#withBrowser(target, (machine, signal, session) => runActions({ ...this.#deps, machine, session }, order, signal));
+  }
+
+  /** Throws page_failed, as all that follow which ask a page. */
+  screenshot(target: Target, request: ScreenshotRequest): Promise<Picture> {
+    return this.#withBrowser(target, (machine, signal, session) => takePicture({ ...this.#deps, machine, session }, request, signal));
+  }
+
+  pdf(target: Target, request: PdfRequest): Promise<Buffer> {
+    return this.#withBrowser(target, ({ browser }, signal) => printPage(browser.page(tabIdOf(browser, request.tab_id)), request, signal));
+  }
+
+  /** The session's next caller does not wait for the conversion, only for what the page says. */
+  async content(target: Target, order: ContentOrder): Promise<PageContent> {
+    const taken = await this.#withBrowser(target, ({ browser }, signal) => takeSnapshot(browser.page(tabIdOf(browser, order.tabId)), order, signal));
+    try {
+      return await convertSnapshot(this.#deps.content, taken, { order, signal: target.signal });
+    } catch (error) {
+      throw toServiceError(error);
+    }
+  }
+
+  storageState(target: Target): Promise<StorageState> {
+    return this.#withBrowser(target, ({ browser }, signal) => browser.storageState({ signal }));
+  }
+
+  /** Newest first. */
+  async downloads(target: Target): Promise<DownloadInfo[]> {
+    const { machine } = await this.#ready(target);
+    return machine.browser.downloads();
+  }
+
+  /** Throws download_not_found, download_not_ready. The caller closes the file. */
+  async openDownload(target: Target, downloadId: string): Promise<DownloadedFile> {
+    const { machine, session } = await this.#ready(target);
+    session.touch();
+    return openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal });
+  }
+
+  /** Throws upload_limit_reached. */
+  async upload(target: Target, name: string, data: Buffer): Promise<UploadedFile> {
+    const { machine, session } = await this.#ready(target);
+    session.touch();
+    session.actions += 1;
+    try {
+      return await session.uploads.put(machine, name, data);
+    } catch (error) {
+      // The machine may have gone with its session while the file was written: then that is what is told.
+      if (!(error instanceof ServiceError)) await this.#ready(target);
+      throw error;
+    }
+  }
+
+  /**
+   * From now on, or all that is kept after an event that the caller has seen;
+   * until the session ends. Throws too_many_streams.
+   */
+  async events(target: Target, afterId: number | null): Promise<AsyncIterable<SessionEvent>> {
+    const { session } = await this.#ready(target);
+    return new EventFeed(session.events, { afterId, signal: target.signal });
+  }
+
+  /** A look at the active tab, and what has become of solving what is there. Waits for nobody. */
+  async captcha(target: Target): Promise<CaptchaKnown> {
+    const { machine, session } = await this.#ready(target);
+    const { browser } = machine;
+    try {
+      return await this.#deps.captchas.status(browser.page(browser.activeTab().tabId), { signal: target.signal, watch: session.captcha });
+    } catch (error) {
+      throw toServiceError(error);
+    }
+  }
+
+  async har(target: Target): Promise<Har> {
+    const { machine } = await this.#ready(target);
+    const log = machine.browser.networkLog();
+    const tabs = machine.browser.tabs();
+    return toHar(log, { title: (tabs.find(({ active }) => active) ?? tabs[0])?.url ?? '', startedAt: log.since });
+  }
+
+  #ready({ owner, sessionId }: Target): Promise<{ machine: Machine; session: LiveSession }> {
+    return this.#deps.sessions.ready(owner, sessionId);
+  }
+
+  async #withBrowser<T>(target: Target, work: Work<T>): Promise<T> {
+    const { owner, sessionId, signal: asked } = target;
+    return await this.#deps.sessions.withBrowser(owner, sessionId, { signal: asked }, async (machine, signal, session) => {
       try {
-        return await work(machine, signal);
+        return await work(machine, signal, session);
       } catch (error) {
         throw toServiceError(error);
       }
@@ -72,30 +200,3 @@ export class Drive {
 }
 
 const closeMsMax = 2000;
-
-const toOrder = (request: Omit<NavigateRequest, 'url'> | OpenTabRequest, url: string) => ({
-  url,
-  waitUntil: request.wait_until,
-  timeoutMs: request.timeout_ms,
-  referer: 'referer' in request ? request.referer : undefined,
-});
-
-/** What went wrong in the browser, as the caller is told it. */
-function toServiceError(error: unknown): unknown {
-  if (error instanceof NavigationError)
-    return new ServiceError('navigation_failed', error.message, {
-      cause: error,
-      details: { reason: error.reason, net_error: error.netError },
-      retryable: error.reason !== 'blocked_by_policy' && error.reason !== 'tls_error' && error.reason !== 'too_many_redirects',
-    });
-  if (error instanceof TabNotFound) return new ServiceError('tab_not_found', 'There is no such tab in this session.', { cause: error });
-  if (error instanceof LastTab)
-    return new ServiceError('last_tab', 'The last tab stays open: a session without a tab cannot be driven. End the session instead.', { cause: error });
-  if (error instanceof TabLimitReached)
-    return new ServiceError('tab_limit_reached', `This session may have ${error.limit} tabs. Close one first.`, {
-      cause: error,
-      details: { limit: error.limit },
-    });
-  if (error instanceof BrowserGone) return new ServiceError('session_lost', 'The session’s browser was lost during the call.', { cause: error });
-  return error;
-}

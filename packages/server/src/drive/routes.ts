@@ -1,10 +1,43 @@
-import { ValidationError, closeTab, listTabs, navigate, openTab, rotateIp, type TabResponse } from '@berth/contract';
-import type { TabInfo } from '../browser/browser.ts';
-import type { Call, Routes } from '../http/call.ts';
+import {
+  ValidationError,
+  closeTab,
+  getCaptcha,
+  getContent,
+  getDownload,
+  getHar,
+  getStorageState,
+  listDownloads,
+  listTabs,
+  navigate,
+  openTab,
+  pdf,
+  rotateIp,
+  runActions,
+  screenshot,
+  streamEvents,
+  uploadFile,
+  type DownloadResponse,
+  type TabResponse,
+} from '@berth/contract';
+import type { DownloadInfo, TabInfo } from '../browser/browser.ts';
+import type { Call, FileReply, Routes } from '../http/call.ts';
 import { ownerOf } from '../sessions/sessions.ts';
 import type { Drive, Target } from './drive.ts';
+import type { DownloadedFile } from './downloads.ts';
 
 export function mountDrive(routes: Routes, drive: Drive): void {
+  mountNavigation(routes, drive);
+  mountPages(routes, drive);
+  mountFiles(routes, drive);
+  routes.onEvents(streamEvents, (call) => drive.events(targetOf(call), lastEventId(call)));
+  routes.on(getCaptcha, async (call) => {
+    const { since, ...known } = await drive.captcha(targetOf(call));
+    return { ...known, since: since?.toISOString() ?? null };
+  });
+  routes.on(getHar, async (call) => ({ log: { ...(await drive.har(targetOf(call))).log } }));
+}
+
+function mountNavigation(routes: Routes, drive: Drive): void {
   routes.on(navigate, async (call) => {
     const { params, body } = call;
     if (body.session_id !== undefined && body.session_id !== params.session_id) throw otherSession(body.session_id);
@@ -17,12 +50,45 @@ export function mountDrive(routes: Routes, drive: Drive): void {
       status_code: done.statusCode,
       tab_id: done.tabId,
       duration_ms: done.durationMs,
+      block: done.block,
+      captcha: done.captcha,
+      warnings: done.warnings,
     };
   });
   routes.on(listTabs, async (call) => (await drive.tabs(targetOf(call))).map(toTab));
   routes.on(openTab, async (call) => toTab(await drive.openTab(targetOf(call), call.body)));
   routes.on(closeTab, (call) => drive.closeTab(targetOf(call), call.params.tab_id).then(() => undefined));
   routes.on(rotateIp, async (call) => ({ session_id: call.params.session_id, ...(await drive.rotateIp(targetOf(call))) }));
+}
+
+function mountPages(routes: Routes, drive: Drive): void {
+  routes.on(runActions, async (call) => {
+    const { results, vars, finalUrl, tabId, durationMs } = await drive.runActions(targetOf(call), call.body);
+    return { results, vars, final_url: finalUrl, tab_id: tabId, duration_ms: durationMs };
+  });
+  routes.on(screenshot, (call) => drive.screenshot(targetOf(call), call.body));
+  routes.on(pdf, async (call) => {
+    const data = await drive.pdf(targetOf(call), call.body);
+    return { content_type: 'application/pdf' as const, data_base64: data.toString('base64'), bytes: data.length };
+  });
+  routes.on(getContent, (call) => {
+    const { format, only_main_content: onlyMainContent, tab_id: tabId } = call.query;
+    return drive.content(targetOf(call), { format, onlyMainContent, tabId });
+  });
+  routes.on(getStorageState, (call) => drive.storageState(targetOf(call)));
+}
+
+function mountFiles(routes: Routes, drive: Drive): void {
+  routes.on(listDownloads, async (call) => (await drive.downloads(targetOf(call))).map(toDownload));
+  routes.onFile(getDownload, async (call) => {
+    const downloaded = await drive.openDownload(targetOf(call), call.params.download_id);
+    call.setHeader('x-content-sha256', downloaded.sha256);
+    return toFile(downloaded);
+  });
+  routes.on(uploadFile, async (call) => {
+    const { fileId, name, bytes, sha256, createdAt } = await drive.upload(targetOf(call), call.body.name, Buffer.from(call.body.data_base64, 'base64'));
+    return { file_id: fileId, name, bytes, sha256, created_at: createdAt.toISOString() };
+  });
 }
 
 const targetOf = ({ principal, params, signal }: Pick<Call, 'principal' | 'signal'> & { params: { session_id: string } }): Target => ({
@@ -40,6 +106,32 @@ const toTab = (tab: TabInfo): TabResponse => ({
   created_at: tab.createdAt.toISOString(),
   status: tab.status,
 });
+
+const toDownload = (download: DownloadInfo): DownloadResponse => ({
+  download_id: download.id,
+  url: download.url,
+  suggested_filename: download.suggestedFilename,
+  status: download.status,
+  received_bytes: download.receivedBytes,
+  total_bytes: download.totalBytes,
+  started_at: download.startedAt.toISOString(),
+  finished_at: download.finishedAt?.toISOString() ?? null,
+});
+
+/** What kind of file it is, a site may say what it likes about: nobody is to show it on its word. */
+const toFile = ({ download, file }: DownloadedFile): FileReply => ({
+  bytes: file.bytes,
+  contentType: 'application/octet-stream',
+  filename: download.suggestedFilename,
+  stream: () => file.stream(),
+  close: () => file.close(),
+});
+
+/** One that is no number of ours says nothing about where the caller was. */
+function lastEventId(call: Pick<Call, 'header'>): number | null {
+  const id = call.header('last-event-id') ?? '';
+  return /^\d{1,15}$/.test(id) ? Number(id) : null;
+}
 
 /** The path names the session; a body that names another is a mistake, and never acted on. */
 const otherSession = (input: string): ValidationError =>

@@ -3,6 +3,9 @@ import type { Auth, BodyOf, Endpoint, ParamsOf, QueryOf, ReplyOf } from '@berth/
 import type { Duplex } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
+import type { FileReply, ServerEvent } from './stream.ts';
+
+export type { FileReply, ServerEvent } from './stream.ts';
 
 /** Who calls, as a guard has found out. */
 export interface Principal {
@@ -29,6 +32,9 @@ export interface Credentials {
 export type Guard = (credentials: Credentials) => Promise<Principal> | Principal;
 export type Guards = Record<Auth, Guard>;
 
+/** The headers of a request that a handler may look at: all others are the stations' before it. */
+export type ReadableHeader = 'last-event-id';
+
 export interface Call<E extends Endpoint = Endpoint> {
   params: ParamsOf<E>;
   query: QueryOf<E>;
@@ -41,12 +47,19 @@ export interface Call<E extends Endpoint = Endpoint> {
   origin: string;
   /** The path and query as asked for, from the first slash on. */
   target: string;
+  /** The first of that name; undefined where there is none. */
+  header(name: ReadableHeader): string | undefined;
   setHeader(name: string, value: string): void;
   /** For endpoints with `alsoStatus`. */
   setStatus(status: number): void;
 }
 
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ReplyOf<E>> | ReplyOf<E>;
+
+/** Opens what is sent; throwing before that answers with the error. */
+export type FileHandler<E extends Endpoint> = (call: Call<E>) => Promise<FileReply> | FileReply;
+/** Its iterable is sent until it ends, and closed when the caller goes away or the service stops. */
+export type EventsHandler<E extends Endpoint> = (call: Call<E>) => Promise<AsyncIterable<ServerEvent>> | AsyncIterable<ServerEvent>;
 
 /** Takes the upgraded socket; called after guard and validation. Throwing before `accept` answers the upgrade with that error. */
 export type SocketHandler<E extends Endpoint> = (call: Call<E>, upgrade: Upgrade) => Promise<void> | void;
@@ -61,5 +74,9 @@ export interface Upgrade {
 /** What a folder's `routes.ts` mounts its endpoints on. */
 export interface Routes {
   on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void;
+  /** For endpoints that answer with a file (`replyKind: 'bytes'`). */
+  onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void;
+  /** For endpoints that answer with server-sent events (`replyKind: 'events'`). */
+  onEvents<E extends Endpoint>(endpoint: E, handler: EventsHandler<E>): void;
   onSocket<E extends Endpoint>(endpoint: E, handler: SocketHandler<E>): void;
 }

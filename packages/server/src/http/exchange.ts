@@ -1,5 +1,5 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
-import type { Call, Principal } from './call.ts';
+import type { Call, Principal, ReadableHeader } from './call.ts';
 import { ServiceError } from '@berth/contract';
 
 /** The caller went away before the answer was written. Nobody reads what is answered then. */
@@ -31,6 +31,8 @@ export class Exchange implements Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse | null;
   endpointId = '';
+  /** Its answer goes on for as long as the caller stays: nobody waits for its end when the service stops. */
+  isEndless = false;
   status: number | undefined;
   readonly headers: Record<string, string> = {};
   /** How much of its rate the caller has left: of this very request, so never kept for a repetition. */
@@ -54,6 +56,15 @@ export class Exchange implements Call {
       if (this.#abortedBy) this.#controller.abort(this.#abortedBy);
     }
     return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#abortedBy !== undefined;
+  }
+
+  header(name: ReadableHeader): string | undefined {
+    const value = this.request.headers[name];
+    return Array.isArray(value) ? value[0] : value;
   }
 
   setHeader(name: string, value: string): void {

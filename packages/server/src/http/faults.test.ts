@@ -160,3 +160,10 @@ test('takes metadata filters as they are and refuses other unknown names', () =>
     ['extra_forbidden', 'int_parsing'],
   );
 });
+
+test('a text of megabytes is refused as fast as a short one', () => {
+  const startMs = performance.now();
+  const { type, input } = only(z.string().max(10), 'a'.repeat(16 * 1024 * 1024));
+  assert.deepEqual([type, input], ['string_too_long', 'a'.repeat(200)]);
+  assert.ok(performance.now() - startMs < 1000);
+});

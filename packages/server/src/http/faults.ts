@@ -140,6 +140,8 @@ function customWords(issue: Extract<Issue, { code: 'custom' }>): Words {
 
 const secretName = /^(?:.*(?:password|passwd|secret|token|authorization|cookie)s?|key|.*api[-_]?key|x-admin-key|username|value)$/i;
 const inputLengthMax = 200;
+/** Of a text that may be megabytes long; enough to see where a secret ends that begins in what is shown. */
+const lookedThroughMax = 1000;
 
 /** The offending value as the caller may see it again: no secret, and no more of it than helps. */
 function shown(input: unknown, loc: readonly string[]): unknown {
@@ -156,7 +158,7 @@ function shown(input: unknown, loc: readonly string[]): unknown {
 const cut = (text: string): string => text.slice(0, inputLengthMax).toWellFormed();
 
 function withoutSecretFields(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return withoutSecrets(value);
+  if (typeof value === 'string') return withoutSecrets(value.slice(0, lookedThroughMax));
   if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value !== 'object' || value === null) return value ?? null;

@@ -14,9 +14,18 @@ export interface HttpLimits {
   requestTimeoutMs: number;
   /** When a call is given up whose endpoint names no deadline. */
   deadlineMs: number;
+  /** How long a stream of events is silent at most. */
+  keepAliveMs: number;
 }
 
-export const defaultLimits: HttpLimits = { bodyBytes: 1024 * 1024, urlBytes: 8192, headerBytes: 16_384, requestTimeoutMs: 15_000, deadlineMs: 30_000 };
+export const defaultLimits: HttpLimits = {
+  bodyBytes: 1024 * 1024,
+  urlBytes: 8192,
+  headerBytes: 16_384,
+  requestTimeoutMs: 15_000,
+  deadlineMs: 30_000,
+  keepAliveMs: 15_000,
+};
 
 export interface HttpOptions {
   guards: Guards;

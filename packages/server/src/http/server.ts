@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ServiceError } from '@berth/contract';
 import type { Endpoint } from '@berth/contract';
@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOption
 import { newId } from '../lib/ids.ts';
 import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
-import type { Call, Handler, SocketHandler } from './call.ts';
+import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
 import { answerOf, logFailure } from './errors.ts';
 import type { Answer } from './errors.ts';
 import { CallerGone, Exchange } from './exchange.ts';
@@ -17,6 +17,7 @@ import type { Asset, Http, HttpOptions } from './options.ts';
 import { Peers } from './peer.ts';
 import type { ParserError } from './refusal.ts';
 import { parserError, refuse, urlTooLong } from './refusal.ts';
+import { eventStream, fileStream, type FileReply, type Stream } from './stream.ts';
 import { Upgrades } from './upgrade.ts';
 import { parseQuery, validate } from './validate.ts';
 
@@ -28,6 +29,12 @@ export const createHttp = (options: HttpOptions): Http => new FastifyHttp(option
 type LooseHandler = (call: Call) => unknown;
 type ParamsAndQuery = { Params: Record<string, string>; Querystring: Record<string, unknown> };
 type Incoming = FastifyRequest<ParamsAndQuery> & { exchange: Exchange };
+/** One request at its handler. */
+interface Visit {
+  exchange: Exchange;
+  request: Incoming;
+  reply: FastifyReply;
+}
 
 /** How long a refused caller may go on sending its body before the connection is cut. */
 const unreadBodyMs = 2000;
@@ -84,7 +91,8 @@ class FastifyHttp implements Http {
       },
       routerOptions: {
         ignoreTrailingSlash: true,
-        maxParamLength: limits.urlBytes,
+        // The router would call a longer one malformed; it is told as what it is, too long.
+        maxParamLength: limits.headerBytes,
         querystringParser: parseQuery,
       },
       clientErrorHandler: (error: ParserError, socket) => this.#refuseBroken(error, socket),
@@ -112,7 +120,20 @@ class FastifyHttp implements Http {
 
   on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
     const loose = handler as unknown as LooseHandler;
-    this.#mount(endpoint, (exchange, request) => this.#serve(endpoint, loose, exchange, request));
+    this.#mount(endpoint, async ({ exchange, request, reply }) => this.#send(reply, exchange, await this.#serve(endpoint, loose, exchange, request)));
+  }
+
+  onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void {
+    const loose = handler as unknown as (call: Call) => Promise<FileReply> | FileReply;
+    this.#mount(endpoint, (visit) => this.#serveStream(endpoint, visit, async () => fileStream(await loose(visit.exchange))));
+  }
+
+  onEvents<E extends Endpoint>(endpoint: E, handler: EventsHandler<E>): void {
+    const loose = handler as unknown as (call: Call) => Promise<AsyncIterable<ServerEvent>> | AsyncIterable<ServerEvent>;
+    this.#mount(endpoint, (visit) => {
+      visit.exchange.isEndless = true;
+      return this.#serveStream(endpoint, visit, async () => eventStream(await loose(visit.exchange), this.#options.limits.keepAliveMs));
+    });
   }
 
   onSocket<E extends Endpoint>(endpoint: E, handler: SocketHandler<E>): void {
@@ -131,7 +152,7 @@ class FastifyHttp implements Http {
     });
   }
 
-  #mount(endpoint: Endpoint, serve: (exchange: Exchange, request: Incoming) => Promise<Answer>): void {
+  #mount(endpoint: Endpoint, serve: (visit: Visit) => Promise<FastifyReply>): void {
     const path = endpoint.path.replace(/\{(\w+)\}/g, ':$1');
     this.mounted.add(endpoint.id);
     this.#methods.set(path, [...(this.#methods.get(path) ?? []), endpoint.method]);
@@ -143,9 +164,9 @@ class FastifyHttp implements Http {
         exchange.endpointId = endpoint.id;
         await this.#admission.admit(endpoint, exchange, request);
       },
-      handler: async (request, reply) => {
-        const { exchange } = request as unknown as Incoming;
-        return this.#send(reply, exchange, await serve(exchange, request as unknown as Incoming));
+      handler: (request, reply) => {
+        const incoming = request as unknown as Incoming;
+        return serve({ exchange: incoming.exchange, request: incoming, reply });
       },
     });
   }
@@ -158,6 +179,29 @@ class FastifyHttp implements Http {
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;
     const work = async (): Promise<Answer> => toAnswer(endpoint, exchange, await handler(exchange));
     return exchange.within(deadlineMs, typeof key !== 'string' ? work() : this.#idempotency.once(endpoint, exchange, { key, raw, deadlineMs }, work));
+  }
+
+  /** What fails before the first byte is answered like any other request; after it, the answer is cut off. */
+  async #serveStream(endpoint: Endpoint, { exchange, request, reply }: Visit, open: () => Promise<Stream>): Promise<FastifyReply> {
+    const { limits } = this.#options;
+    await validate(endpoint, exchange, request, { bytes: limits.bodyBytes, timeoutMs: limits.requestTimeoutMs });
+    exchange.origin = this.#peers.origin(exchange.request);
+    const work = async (): Promise<void> => {
+      const stream = await open();
+      if (exchange.aborted) return stream.drop();
+      this.#begin(reply, exchange, { status: exchange.status ?? endpoint.status, headers: { ...exchange.headers, ...stream.headers } });
+      reply.hijack();
+      reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
+      if (request.method !== 'HEAD') return stream.send(reply.raw, exchange.signal);
+      reply.raw.end();
+      return stream.drop();
+    };
+    try {
+      await exchange.within(endpoint.deadlineMs ?? limits.deadlineMs, work());
+    } catch (error) {
+      if (!reply.raw.headersSent) throw error;
+    }
+    return reply;
   }
 
   #open(request: Incoming, reply: FastifyReply, done: (error?: Error) => void): void {
@@ -211,14 +255,18 @@ class FastifyHttp implements Http {
     return this.#send(reply, exchange, answerOf(thrown, exchange.requestId));
   }
 
-  #send(reply: FastifyReply, exchange: Exchange, { status, headers, body }: Answer): FastifyReply {
+  #send(reply: FastifyReply, exchange: Exchange, { body, ...head }: Answer): FastifyReply {
+    this.#begin(reply, exchange, head);
+    if (body === '') return reply.send();
+    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8');
+    return reply.send(body);
+  }
+
+  #begin(reply: FastifyReply, exchange: Exchange, { status, headers }: Omit<Answer, 'body'>): void {
     reply.code(status).headers(headers);
     if (exchange.rateHeaders) reply.headers(exchange.rateHeaders);
     if (this.#options.isDraining()) reply.header('connection', 'close');
     if (!exchange.request.complete && hasBody(exchange.request)) cutUnreadBody(exchange.request);
-    if (body === '') return reply.send();
-    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8');
-    return reply.send(body);
   }
 
   #refuseBroken(error: ParserError, socket: Socket): void {
@@ -256,6 +304,7 @@ class FastifyHttp implements Http {
     const reason = new ServiceError('draining', 'This worker stops. Try again.', { retryAfterSeconds: 1 });
     const closed = this.#app.close();
     this.#upgrades.abort(reason);
+    for (const exchange of this.#active) if (exchange.isEndless) exchange.abort(reason);
     await this.#until(() => this.#active.size === 0, graceMs);
     for (const exchange of this.#active) exchange.abort(reason);
     await this.#until(() => this.#active.size + this.#upgrades.size === 0, abortedMs);

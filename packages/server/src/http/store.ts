@@ -69,7 +69,7 @@ export async function keepAnswer(store: Store, claim: KeyClaim, kept: KeptAnswer
   await store
     .tables<IdempotencyTables>()
     .updateTable('idempotency_keys')
-    .set({ status: kept.status, body: sql<KeptAnswer['reply']>`${JSON.stringify(kept.reply)}::jsonb` })
+    .set({ status: kept.status, body: sql<KeptAnswer['reply']>`${JSON.stringify(kept.reply)}::json` })
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)

@@ -34,7 +34,7 @@ export function createLog(level: string, options: { destination?: NodeJS.Writabl
 
 /** An address without what must not be logged: credentials and the token in its query. */
 export const withoutSecrets = (address: string): string =>
-  address.replace(/([?&](?:token|api_key|key)=)[^&\s#]*/gi, '$1[secret]').replace(/(\w+:\/\/)[^/\s@]*@/g, '$1[secret]@');
+  address.replace(/([?&](?:token|api_key|key)=)[^&\s#]*/gi, '$1[secret]').replace(/\b(\w+:\/\/)[^/\s@]*@/g, '$1[secret]@');
 
 /** Says nothing: for tests and for tools that print for themselves. */
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silentLog };

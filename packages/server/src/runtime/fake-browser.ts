@@ -2,11 +2,12 @@
  * A browser that speaks DevTools and shows nothing: enough of the protocol for
  * tests of everything above the seam. Addresses decide what happens:
  * `http://status-404.test/` answers 404, `http://fail-ERR_NAME_NOT_RESOLVED.test/`
- * fails so, `http://hang.test/` never answers, all others are pages at once.
+ * fails so, `http://hang.test/` never answers, `http://mute.test/` is a page that
+ * answers no question, all others are pages at once.
  */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { FakePage, NavigationPending } from './fake-page.ts';
+import { FakePage, Pending } from './fake-page.ts';
 import type { Json } from './fake-page.ts';
 
 interface Session {
@@ -20,6 +21,14 @@ interface Session {
   discovers: boolean;
   lifecycle: boolean;
   enabled: Set<string>;
+}
+
+export interface FakeDownload {
+  guid: string;
+  url: string;
+  suggestedFilename: string;
+  bytes: number;
+  state: 'inProgress' | 'completed' | 'canceled';
 }
 
 interface Request {
@@ -70,6 +79,7 @@ const acceptedMethods = new Set([
   'Page.setAdBlockingEnabled',
   'Page.setPrerenderingAllowed',
   'Page.setWebLifecycleState',
+  'Page.resetNavigationHistory',
   'Page.removeScriptToEvaluateOnNewDocument',
   'Page.startScreencast',
   'Page.stopScreencast',
@@ -86,6 +96,9 @@ const fixedAnswers: Record<string, Json> = {
   'Page.createIsolatedWorld': { executionContextId: 2 },
   // One transparent pixel.
   'Page.captureScreenshot': { data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' },
+  'Page.printToPDF': { stream: '1' },
+  'IO.read': { data: Buffer.from('%PDF-1.4\n%%EOF\n').toString('base64'), base64Encoded: true, eof: true },
+  'IO.close': {},
   'Browser.getVersion': {
     protocolVersion: '1.3',
     product: 'HeadlessChrome/156.0.0.0',
@@ -97,6 +110,16 @@ const fixedAnswers: Record<string, Json> = {
   'Storage.getCookies': { cookies: [] },
   'Network.getCookies': { cookies: [] },
 };
+
+/** What a page answers itself, and so not at all when it hangs. */
+const asksPage = new Set([
+  'Runtime.callFunctionOn',
+  'Runtime.evaluate',
+  'Page.captureScreenshot',
+  'Page.printToPDF',
+  'Page.getLayoutMetrics',
+  'Page.getFrameTree',
+]);
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const newTargetId = (): string => randomBytes(16).toString('hex').toUpperCase();
@@ -132,6 +155,13 @@ export class FakeBrowser {
       if (session.discovers) this.#event(session, 'Target.targetCrashed', { targetId, status: 'crashed', errorCode: 11 });
   }
 
+  /** A page downloads a file: a bit of it when it is not `completed`. Its bytes are the test's own affair. */
+  download({ guid, url, suggestedFilename, bytes, state }: FakeDownload): void {
+    const [page] = this.#pages.values();
+    this.#event(this.#root, 'Browser.downloadWillBegin', { frameId: page?.targetId ?? '', guid, url, suggestedFilename });
+    this.#event(this.#root, 'Browser.downloadProgress', { guid, totalBytes: bytes, receivedBytes: state === 'completed' ? bytes : 1, state });
+  }
+
   get pageUrls(): string[] {
     return [...this.#pages.values()].map(({ url }) => url);
   }
@@ -148,7 +178,7 @@ export class FakeBrowser {
     if (!session) return reply({ error: { code: -32001, message: 'Session with given id not found.' } });
     try {
       const result = this.#call(session, method, params);
-      if (result instanceof NavigationPending) result.settle = (late) => reply({ result: late });
+      if (result instanceof Pending) result.settle = (late) => reply({ result: late });
       else reply({ result });
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
@@ -156,7 +186,7 @@ export class FakeBrowser {
     }
   }
 
-  #call(session: Session, method: string, params: Json): Json | NavigationPending {
+  #call(session: Session, method: string, params: Json): Json | Pending {
     const [domain = '', name = ''] = method.split('.');
     if (domain === 'Target' && !acceptedMethods.has(method)) return this.#callTarget(session, name, params);
     if (method === 'Browser.close') {
@@ -164,6 +194,8 @@ export class FakeBrowser {
       setImmediate(this.#onClose);
       return {};
     }
+    // Never settled: who asks gives up by itself.
+    if (session.page?.isMute === true && asksPage.has(method)) return new Pending();
     if (fixedAnswers[method]) return fixedAnswers[method];
     if (session.page && (domain === 'Page' || domain === 'Runtime') && !acceptedMethods.has(method))
       return this.#callPage(session, session.page, { method, params });
@@ -226,7 +258,7 @@ export class FakeBrowser {
     }
   }
 
-  #callPage(session: Session, page: FakePage, { method, params }: { method: string; params: Json }): Json | NavigationPending {
+  #callPage(session: Session, page: FakePage, { method, params }: { method: string; params: Json }): Json | Pending {
     switch (method) {
       case 'Page.enable':
         session.enabled.add('Page');
@@ -260,6 +292,10 @@ export class FakeBrowser {
           context: { id: 1, uniqueId: '1.1', origin: page.url, name: '', auxData: { isDefault: true, type: 'default', frameId: page.targetId } },
         });
         return {};
+      case 'Page.getLayoutMetrics':
+        return page.layout();
+      case 'Runtime.callFunctionOn':
+        return { result: page.callFunction(textOf(params.functionDeclaration)) };
       case 'Runtime.evaluate':
         return { result: page.evaluate(textOf(params.expression)) };
       default:

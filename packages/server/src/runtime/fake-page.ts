@@ -1,9 +1,30 @@
 export type Json = Record<string, unknown>;
 
-/** An answer that comes when the navigation is decided: never for a server that hangs, unless the page is stopped. */
-export class NavigationPending {
+/** An answer that comes later: of a navigation when it is decided, which for a server that hangs is when the page is stopped; of a mute page never. */
+export class Pending {
   settle: (result: Json) => void = () => {};
 }
+
+const snapshotOf = ({ html, title }: FakePage): Json => ({ html, mainHtml: '<h1>Main</h1>', title, text: title, truncated: false, hasShadow: false });
+const lookOf = ({ html, title, url }: FakePage): Json => ({
+  probe: { selectors: [], visibleCaptcha: null, presentCaptcha: null, visibleTextLength: 1000, title },
+  html,
+  url,
+  documentStart: 1,
+  statusCode: 200,
+});
+
+/** What a page says when it is asked by one of our own functions: they are told by a word in them, the first that is found. */
+const answers: [word: string, answer: (page: FakePage) => unknown][] = [
+  ['visibleToo', (page) => ({ look: lookOf(page), whole: snapshotOf(page), visible: snapshotOf(page) })],
+  ['takeSnapshot', snapshotOf],
+  ['documentStart', lookOf],
+  ['localStorage.getItem', ({ url }) => ({ origin: new URL(url).origin, items: [{ name: 'theme', value: 'dark' }] })],
+  ['[innerWidth, innerHeight', () => [1280, 720, 1]],
+  ['return find(...given)', () => ({ index: -1, count: 0, visible: false })],
+  ['[scrollX, scrollY]', () => [0, 0]],
+  ['more: scrollY', () => ({ more: false, height: 720 })],
+];
 
 export interface FakePageEvents {
   /** `domain` says whose `enable` a session must have called to be told. */
@@ -19,7 +40,7 @@ export class FakePage {
   readonly #history: string[] = ['about:blank'];
   #position = 0;
   #loader = 0;
-  #pending: { navigation: NavigationPending; requestId: string } | undefined;
+  #pending: { navigation: Pending; requestId: string } | undefined;
 
   constructor(targetId: string, browserContextId: string, events: FakePageEvents) {
     this.targetId = targetId;
@@ -33,6 +54,32 @@ export class FakePage {
 
   get title(): string {
     return URL.parse(this.url)?.hostname ?? '';
+  }
+
+  get html(): string {
+    const { title } = this;
+    return `<html><head><title>${title}</title></head><body><h1>${title}</h1><p>A page.</p><a href="/next">Next</a></body></html>`;
+  }
+
+  /** Such a page has loaded, and answers no question. */
+  get isMute(): boolean {
+    return URL.parse(this.url)?.hostname === 'mute.test';
+  }
+
+  layout(): Json {
+    const view = { pageX: 0, pageY: 0, clientWidth: 1280, clientHeight: 720 };
+    return {
+      cssLayoutViewport: view,
+      cssVisualViewport: { ...view, offsetX: 0, offsetY: 0, scale: 1 },
+      cssContentSize: { x: 0, y: 0, width: 1280, height: 720 },
+    };
+  }
+
+  /** As a function answers that was made to write its answer down: `v` and the value. */
+  callFunction(declaration: string): Json {
+    if (declaration.includes('return globalThis')) return { type: 'object', objectId: `${this.#loaderId}.world` };
+    const answer = answers.find(([word]) => declaration.includes(word))?.[1];
+    return { type: 'string', value: `v${answer ? JSON.stringify(answer(this)) : ''}` };
   }
 
   frame(): Json {
@@ -60,14 +107,14 @@ export class FakePage {
     this.#load(this.url);
   }
 
-  navigate(address: string): Json | NavigationPending {
+  navigate(address: string): Json | Pending {
     this.stop();
     const parsed = URL.parse(address);
     if (!parsed) return { frameId: this.targetId, errorText: 'net::ERR_INVALID_URL' };
     const host = parsed.hostname;
     this.#loader += 1;
     if (host === 'hang.test') {
-      this.#pending = { navigation: new NavigationPending(), requestId: this.#loaderId };
+      this.#pending = { navigation: new Pending(), requestId: this.#loaderId };
       this.#request(parsed.href);
       return this.#pending.navigation;
     }

@@ -33,6 +33,7 @@ async function writeDown(deps: EndDeps, session: LiveSession, reason: EndedReaso
   if (moved) session.record = { ...session.record, status, endedReason: reason, endedAt: at, lastSeen, lastActivityAt };
   session.overdue = null;
   session.abort.abort(new Error(`the session ended: ${reason}`));
+  session.events.tell('session.ended', { ended_reason: reason, status });
   for (const connection of session.connections) connection.close(closeReasonOf(reason));
   deps.ended(session.record);
   session.gone = clearAway(deps, session);

@@ -1,6 +1,10 @@
-import type { CloseReason, EndedReason, SessionStatus } from '@berth/contract';
+import type { CloseReason, EndedReason, SessionEventType, SessionStatus } from '@berth/contract';
+import type { Browser, BrowserEvent } from '../browser/browser.ts';
+import { CaptchaWatch } from '../captcha/captcha.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import type { Clock } from '../lib/clock.ts';
+import { SessionEvents } from './events.ts';
+import { UploadedFiles } from './files.ts';
 import { isOver, type LastSeen, type SessionRecord } from './session.ts';
 
 /** A DevTools client's socket, as the session sees it. */
@@ -24,6 +28,12 @@ export class LiveSession {
   /** Drive calls under way or waiting: a session that is being driven is not idle. */
   driving = 0;
   readonly connections = new Set<Connection>();
+  readonly events: SessionEvents;
+  readonly uploads: UploadedFiles;
+  readonly captcha: CaptchaWatch;
+  captchaSolves = 0;
+  /** Whether the coming end was announced. */
+  expiryTold = false;
   /** Aborted when the session ends, whatever waits on it. */
   readonly abort = new AbortController();
   /** Settles when the start is over, well or not. Never rejects. */
@@ -41,8 +51,19 @@ export class LiveSession {
   constructor(record: SessionRecord, clock: Clock) {
     this.record = record;
     this.#clock = clock;
+    this.events = new SessionEvents(clock);
+    this.uploads = new UploadedFiles(clock);
+    this.captcha = new CaptchaWatch(clock);
     this.#createdMs = clock.monotonicMs();
     this.#touchedMs = this.#createdMs;
+  }
+
+  /** What happens in the browser is told as the session's events. */
+  follow(browser: Browser): void {
+    browser.onEvent((event) => {
+      const { type, ...data } = toEvent(event);
+      this.events.tell(type, data);
+    });
   }
 
   get status(): SessionStatus {
@@ -62,6 +83,11 @@ export class LiveSession {
     return now - this.#lastActivityMs() >= this.record.idleTimeoutSeconds * 1000 ? 'idle_timeout' : null;
   }
 
+  /** Milliseconds until the longest life is over, by a clock that does not jump. */
+  leftMs(): number {
+    return this.record.timeoutSeconds * 1000 - (this.#clock.monotonicMs() - this.#createdMs);
+  }
+
   lastActivityAt(): Date {
     return new Date(this.#clock.now().getTime() - (this.#clock.monotonicMs() - this.#lastActivityMs()));
   }
@@ -79,7 +105,12 @@ export class LiveSession {
       title: tab?.title ?? '',
       egress: { ip: facts.ip, country: facts.country, rotations: facts.rotations, rotated_at: facts.rotatedAt?.toISOString() ?? null },
       tabs_open: Math.max(tabs.length, 1),
-      usage: { actions: this.actions, browser_seconds: this.#browserSeconds(), egress_bytes: facts.bytesIn + facts.bytesOut },
+      usage: {
+        actions: this.actions,
+        browser_seconds: this.#browserSeconds(),
+        egress_bytes: facts.bytesIn + facts.bytesOut,
+        captcha_solves: this.captchaSolves,
+      },
       isolation: machine.vm.isolation,
       runtime: machine.vm.runtime,
       start_navigation: this.startNavigation,
@@ -95,5 +126,26 @@ export class LiveSession {
 
   #lastActivityMs(): number {
     return Math.max(this.#touchedMs, this.machine?.browser.lastActivityMs ?? 0);
+  }
+}
+
+function toEvent(event: BrowserEvent): { type: SessionEventType; [field: string]: unknown } {
+  switch (event.type) {
+    case 'tab.opened':
+      return { type: event.type, tab_id: event.tabId, url: event.url, opener_tab_id: event.openerTabId };
+    case 'tab.refused':
+      return { type: event.type, url: event.url, limit: event.limit };
+    case 'navigation':
+      return { type: event.type, tab_id: event.tabId, url: event.url };
+    case 'dialog':
+      return { type: event.type, tab_id: event.tabId, dialog: event.dialog, message: event.message };
+    case 'download.started':
+    case 'download.finished': {
+      const { id, url, suggestedFilename, status, receivedBytes } = event.download;
+      return { type: event.type, download_id: id, url, suggested_filename: suggestedFilename, status, received_bytes: receivedBytes };
+    }
+    case 'tab.closed':
+    case 'tab.crashed':
+      return { type: event.type, tab_id: event.tabId };
   }
 }

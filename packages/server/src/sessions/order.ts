@@ -1,9 +1,18 @@
-import { ServiceError, ValidationError, timerBounds, type CreateSessionRequest, type Fault } from '@berth/contract';
+import {
+  ServiceError,
+  ValidationError,
+  timerBounds,
+  type CaptchaProviderName,
+  type CaptchaRequest,
+  type CreateSessionRequest,
+  type Fault,
+} from '@berth/contract';
 import { policyFor } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Tier } from '../owners/owners.ts';
 import type { Regions } from '../regions/regions.ts';
+import type { SessionPurpose } from './session.ts';
 import { proxyWithoutSecrets, type Order } from './start.ts';
 
 export interface OrderDeps {
@@ -11,13 +20,19 @@ export interface OrderDeps {
   regions: Regions;
   workerId: string;
   tabLimit: number;
+  /** Who can solve captchas here. */
+  captchaProviders: readonly CaptchaProviderName[];
 }
 
 /** Idle time of a session that names none. */
 const idleTimeoutSeconds = 300;
 
 /** Bounds that only the owner's plan or the regions file knows, in the form of every other fault of the request. */
-export function makeOrder(deps: OrderDeps, who: { owner: string; keyId: string | null; tier: Tier }, request: CreateSessionRequest): Order {
+export function makeOrder(
+  deps: OrderDeps,
+  who: { owner: string; keyId: string | null; tier: Tier; purpose: SessionPurpose },
+  request: CreateSessionRequest,
+): Order {
   const { tier } = who;
   const faults = planFaults(request, tier.max_session_seconds);
   const region = deps.regions.resolve(request.region);
@@ -28,6 +43,7 @@ export function makeOrder(deps: OrderDeps, who: { owner: string; keyId: string |
         deps.regions.list().map((known) => known.code),
       ),
     );
+  faults.push(...captchaFaults(request.captcha, deps.captchaProviders));
   if (faults.length > 0 || !region) throw new ValidationError(faults);
   const type = request.proxy?.type;
   if ((type === 'managed' || type === 'rotating') && !tier.premium_egress)
@@ -50,7 +66,7 @@ export function makeOrder(deps: OrderDeps, who: { owner: string; keyId: string |
       region: region.code,
       name: request.name,
       metadata: request.metadata,
-      settings: settingsOf(request, tier.tab_limit ?? deps.tabLimit),
+      settings: settingsOf(request, who.purpose, tier.tab_limit ?? deps.tabLimit),
       lastSeen: unseen,
       timeoutSeconds: request.timeout_seconds,
       idleTimeoutSeconds: idle,
@@ -76,7 +92,9 @@ const unseen: Order['record']['lastSeen'] = {
   vm_id: null,
 };
 
-const settingsOf = (request: CreateSessionRequest, tabLimit: number): Order['record']['settings'] => ({
+const settingsOf = (request: CreateSessionRequest, purpose: SessionPurpose, tabLimit: number): Order['record']['settings'] => ({
+  purpose,
+  captcha: request.captcha,
   kind: request.kind,
   keep_alive: request.keep_alive,
   viewport: request.viewport,
@@ -94,6 +112,24 @@ export function planFaults(request: { timeout_seconds?: number | undefined }, mo
   return [
     { loc: ['body', 'timeout_seconds'], msg: `Input should be less than or equal to ${most}`, type: 'less_than_equal', input: seconds, ctx: { le: most } },
   ];
+}
+
+/** Nothing is promised that nobody here can do. */
+function captchaFaults({ mode, provider }: CaptchaRequest, configured: readonly CaptchaProviderName[]): Fault[] {
+  if (mode === 'detect') return [];
+  if (configured.length === 0)
+    return [
+      {
+        loc: ['body', 'captcha', 'mode'],
+        msg: 'No captcha provider is configured on this service, so nothing would be solved; leave it at `detect`',
+        type: 'value_error',
+        input: mode,
+        ctx: {},
+      },
+    ];
+  if (provider === undefined || configured.includes(provider)) return [];
+  const expected = configured.map((name) => `'${name}'`).join(', ');
+  return [{ loc: ['body', 'captcha', 'provider'], msg: `Input should be ${expected}`, type: 'literal_error', input: provider, ctx: { expected } }];
 }
 
 function unknownRegion(region: string | undefined, codes: string[]): Fault {

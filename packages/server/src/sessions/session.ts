@@ -10,7 +10,7 @@
  * `ended` is the end that somebody or a timer asked for, `failed` the one that
  * nobody wanted.
  */
-import type { CloseReason, CreateSessionRequest, EndedReason, SessionStatus } from '@berth/contract';
+import type { CaptchaRequest, CloseReason, CreateSessionRequest, EndedReason, SessionStatus } from '@berth/contract';
 import type { StartNavigation } from '@berth/contract';
 import type { z } from 'zod';
 
@@ -39,8 +39,14 @@ export function closeReasonOf(reason: EndedReason): CloseReason {
   return reason === 'drained' ? 'service_restart' : 'session_ended';
 }
 
+/** A caller's own, or a machine that its fetches share. */
+export type SessionPurpose = 'session' | 'fetch';
+
 /** What was asked for and is told in replies: no secret among it. */
 export interface SessionSettings {
+  /** Absent in rows that were written before there were others. */
+  purpose?: SessionPurpose;
+  captcha?: CaptchaRequest;
   kind: CreateSessionRequest['kind'];
   keep_alive: boolean;
   viewport: CreateSessionRequest['viewport'];
@@ -57,7 +63,8 @@ export interface LastSeen {
   title: string | null;
   egress: { ip: string | null; country: string | null; rotations: number; rotated_at: string | null };
   tabs_open: number;
-  usage: { actions: number; browser_seconds: number; egress_bytes: number };
+  /** Rows that were written before there were any do not count solves. */
+  usage: { actions: number; browser_seconds: number; egress_bytes: number; captcha_solves?: number };
   isolation: 'microvm' | 'process';
   runtime: string;
   start_navigation: z.infer<typeof StartNavigation> | null;

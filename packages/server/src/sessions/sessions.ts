@@ -13,13 +13,16 @@ import { endSession, type EndDeps } from './end.ts';
 import type { LiveSession } from './live.ts';
 import { makeOrder, planFaults, type OrderDeps } from './order.ts';
 import { recoverSessions } from './recover.ts';
-import { isOver, type LastSeen, type SessionRecord } from './session.ts';
+import { isOver, type LastSeen, type SessionPurpose, type SessionRecord } from './session.ts';
 import { openStartUrl, reserve, startSession, type Order, type StartDeps } from './start.ts';
 import { changeSession, deleteEnded, findSession, listSessions, liveNameIndex, type ListFilter } from './store.ts';
 
 export type { Machine } from '../fleet/fleet.ts';
 export type { LiveSession, Connection } from './live.ts';
-export type { SessionRecord, LastSeen } from './session.ts';
+export type { SessionEvent } from './events.ts';
+export { listenersMax } from './events.ts';
+export type { UploadedFile } from './files.ts';
+export type { SessionPurpose, SessionRecord, LastSeen } from './session.ts';
 export type { ListFilter } from './store.ts';
 
 export interface SessionsDeps extends Omit<StartDeps, 'live'>, OrderDeps {
@@ -36,7 +39,16 @@ export interface SessionView {
   pid: number | null;
 }
 
+export interface CreateOptions {
+  wait: boolean;
+  signal: AbortSignal;
+  /** `fetch`: a machine that the owner's fetches share. */
+  purpose?: SessionPurpose;
+}
+
 const waitingMax = 16;
+/** When the coming end of a session's life is announced. */
+const expiryNoticeMs = 30_000;
 const waitMsMax = 30_000;
 const drainPollMs = 50;
 
@@ -67,12 +79,14 @@ export class Sessions {
    * Starts a session. With `wait` it resolves when the session is ready, else
    * when it is written down. Throws ValidationError and ServiceError.
    */
-  async create(principal: Principal, request: CreateSessionRequest, options: { wait: boolean; signal: AbortSignal }): Promise<SessionView> {
+  async create(principal: Principal, request: CreateSessionRequest, options: CreateOptions): Promise<SessionView> {
     const owner = ownerOf(principal);
     if (this.#draining) throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
     const tier = await this.deps.owners.tierOf(owner);
-    const order = makeOrder(this.deps, { owner, keyId: principal.keyId, tier }, request);
-    await this.#rates.take(owner, tier.creates_per_minute);
+    const purpose = options.purpose ?? 'session';
+    const order = makeOrder(this.deps, { owner, keyId: principal.keyId, tier, purpose }, request);
+    // What the service starts for an owner's fetches is no create of the owner's.
+    if (purpose === 'session') await this.#rates.take(owner, tier.creates_per_minute);
     if (this.live.size >= this.deps.sessionsMax)
       throw new ServiceError('no_capacity', 'All browsers of this worker are in use. Try again in a moment.', { retryAfterSeconds: 5 });
     const session = await reserve(this.deps, order);
@@ -110,6 +124,7 @@ export class Sessions {
       throw error;
     }
     session.record = { ...session.record, ...change };
+    session.expiryTold = false;
     return this.#view(session.record, session);
   }
 
@@ -118,6 +133,15 @@ export class Sessions {
     await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
     if (session) await endSession(this.deps, session, reason);
+  }
+
+  /** Waits for the start of a session of this worker. Throws no_capacity, or how it ended instead. */
+  async started(sessionId: string): Promise<void> {
+    const session = this.live.get(sessionId);
+    await session?.started;
+    if (session?.status === 'ready') return;
+    if (session?.ending || session?.record.status === 'ended') throw sessionEnded(session.record);
+    throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { retryAfterSeconds: 2 });
   }
 
   /** A session that can be driven now. Throws session_not_found, session_not_ready, session_ended. */
@@ -143,17 +167,41 @@ export class Sessions {
     owner: string,
     sessionId: string,
     options: { signal: AbortSignal },
-    work: (machine: Machine, signal: AbortSignal) => Promise<T>,
+    work: (machine: Machine, signal: AbortSignal, session: LiveSession) => Promise<T>,
   ): Promise<T> {
-    const { session } = await this.ready(owner, sessionId);
-    const signal = AbortSignal.any([options.signal, session.abort.signal]);
-    session.driving += 1;
-    try {
-      return await this.#lanes.run(sessionId, signal, async () => {
+    return await this.#driving(owner, sessionId, options.signal, (session, signal) =>
+      this.#lanes.run(sessionId, signal, async () => {
         const { machine } = await this.ready(owner, sessionId);
         session.actions += 1;
-        return await work(machine, signal);
-      });
+        return await work(machine, signal, session);
+      }),
+    );
+  }
+
+  /**
+   * For work beside the session's own tabs, such as a private page: it waits
+   * for nobody and nobody waits for it. `work` gets a signal that also aborts
+   * when the session ends.
+   */
+  async besideBrowser<T>(
+    owner: string,
+    sessionId: string,
+    options: { signal: AbortSignal },
+    work: (machine: Machine, signal: AbortSignal, session: LiveSession) => Promise<T>,
+  ): Promise<T> {
+    return await this.#driving(owner, sessionId, options.signal, async (session, signal) => {
+      const { machine } = await this.ready(owner, sessionId);
+      session.actions += 1;
+      return await work(machine, signal, session);
+    });
+  }
+
+  async #driving<T>(owner: string, sessionId: string, asked: AbortSignal, work: (session: LiveSession, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { session } = await this.ready(owner, sessionId);
+    const signal = AbortSignal.any([asked, session.abort.signal]);
+    session.driving += 1;
+    try {
+      return await work(session, signal);
     } catch (error) {
       throw await this.#driveError(session, error);
     } finally {
@@ -235,8 +283,15 @@ export class Sessions {
   }
 
   async #endExpired(): Promise<void> {
+    for (const session of this.live.values()) this.#announceExpiry(session);
     const due = [...this.live.values()].map((session) => ({ session, reason: session.overdue ?? session.expired() }));
     await Promise.all(due.flatMap(({ session, reason }) => (reason ? [endSession(this.deps, session, reason)] : [])));
+  }
+
+  #announceExpiry(session: LiveSession): void {
+    if (session.expiryTold || session.status !== 'ready' || session.leftMs() > expiryNoticeMs) return;
+    session.expiryTold = true;
+    session.events.tell('session.expiring', { reason: 'max_lifetime', expires_at: session.record.expiresAt.toISOString() });
   }
 
   async #forgetOld(): Promise<void> {

@@ -1,4 +1,4 @@
-import { ServiceError, type CreateSessionRequest, type ProxyRequest } from '@berth/contract';
+import { ServiceError, type CreateSessionRequest, type ProxyRequest, type StorageState } from '@berth/contract';
 import { BrowserGone, NavigationError } from '../browser/browser.ts';
 import type { EgressPolicy } from '../egress/egress.ts';
 import type { Fleet, Machine } from '../fleet/fleet.ts';
@@ -107,8 +107,11 @@ async function attach(session: LiveSession, machine: Machine, order: Order): Pro
       blockResources: request.block_resources,
       acceptDownloads: request.accept_downloads,
       ignoreHttpsErrors: request.ignore_https_errors,
+      keepNetworkLog: request.har,
       tabLimit: record.settings.tab_limit,
     });
+    session.follow(machine.browser);
+    if (request.storage_state) await fillStorage(machine, request.storage_state, session.abort.signal);
   } catch (cause) {
     if (cause instanceof BrowserGone)
       throw new ServiceError('no_capacity', 'The browser died while it was started. Try again.', { cause, retryAfterSeconds: 1 });
@@ -117,12 +120,18 @@ async function attach(session: LiveSession, machine: Machine, order: Order): Pro
   session.machine = machine;
 }
 
+async function fillStorage({ browser }: Machine, state: StorageState, signal: AbortSignal): Promise<void> {
+  await browser.tabReady();
+  await browser.setStorageState(state, { signal });
+}
+
 async function publish(deps: StartDeps, session: LiveSession, machine: Machine): Promise<void> {
   const startedAt = deps.clock.now();
   session.touch();
   const moved = await moveSession(deps.store, session.record.sessionId, { to: 'ready', startedAt });
   if (!moved || !deps.fleet.holds(machine.id)) throw new ServiceError('session_ended', 'The session was ended while it was starting.');
   session.record = { ...session.record, status: 'ready', startedAt };
+  session.events.tell('session.ready', { warm: session.warm });
 }
 
 /** Best effort: how it went is told in the session, and a failure fails nothing. */

@@ -85,6 +85,7 @@ export const settings = (wanted: Partial<BrowserSettings> = {}): BrowserSettings
   blockResources: [],
   acceptDownloads: true,
   ignoreHttpsErrors: false,
+  keepNetworkLog: false,
   tabLimit: 10,
   ...wanted,
 });

@@ -1,0 +1,78 @@
+/** Steps with others in them, and all steps together. */
+import { z } from 'zod';
+import { Condition, Selectors, VariableName, commonFields, exactlyOne, templated } from './step-fields.ts';
+import { plainSteps, type PlainStep } from './step-kinds.ts';
+
+/** In one list. */
+export const stepsMax = 50;
+
+const NestedSteps = z.lazy((): z.ZodType<Step[]> => z.array(Step).max(stepsMax));
+const turns = z.int().min(1).max(500);
+
+type Common = { [Name in keyof typeof commonFields]: z.infer<(typeof commonFields)[Name]> };
+type Optional<T, Name extends keyof T> = Omit<T, Name> & { [Key in Name]?: T[Key] | undefined };
+type StepCommon = Optional<Common, 'id' | 'description' | 'if' | 'save_as' | 'frame' | 'within'>;
+
+export interface IfStep extends Omit<StepCommon, 'if'> {
+  type: 'if';
+  if: Condition;
+  steps: Step[];
+  else: Step[];
+}
+const IfStep = z
+  .strictObject({ type: z.literal('if'), ...commonFields, if: Condition, steps: NestedSteps, else: NestedSteps.default([]) })
+  .meta({ id: 'IfStep' });
+
+export interface ForEachStep extends StepCommon {
+  type: 'for_each';
+  selectors?: Selectors | undefined;
+  over?: string | undefined;
+  as: string;
+  steps: Step[];
+  max: number;
+}
+const ForEachStep = z
+  .strictObject({
+    type: z.literal('for_each'),
+    ...commonFields,
+    selectors: Selectors.optional().meta({
+      description: 'Each match, counted anew on every turn. `within` looks in it; the variable holds `index`, `text` and `href`.',
+    }),
+    over: templated(1, 500).optional().meta({ description: 'A list: `{{vars.name}}` or `{{inputs.name}}`.' }),
+    as: VariableName.default('item'),
+    steps: NestedSteps,
+    max: turns.default(100),
+  })
+  .check(exactlyOne('selectors', 'over'))
+  .meta({ id: 'ForEachStep' });
+
+export interface RepeatStep extends StepCommon {
+  type: 'repeat';
+  steps: Step[];
+  until?: Condition | undefined;
+  max: number;
+}
+const RepeatStep = z
+  .strictObject({
+    type: z.literal('repeat'),
+    ...commonFields,
+    steps: NestedSteps,
+    until: Condition.optional().meta({ description: 'Looked at after each turn.' }),
+    max: turns.default(10),
+  })
+  .meta({ id: 'RepeatStep' });
+
+const anyStep = z.discriminatedUnion('type', [...plainSteps, IfStep, ForEachStep, RepeatStep]);
+
+export type Step = PlainStep | IfStep | ForEachStep | RepeatStep;
+export type StepType = Step['type'];
+export const stepTypes: readonly string[] = anyStep.options.flatMap((option) => option.shape.type.value);
+
+/** A union tells of a tag that it does not know without saying which it knows. */
+const knowsType = (value: unknown, { issues }: z.core.ParsePayload): unknown => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const type: unknown = 'type' in value ? value.type : undefined;
+  if (!stepTypes.some((known) => known === type)) issues.push({ code: 'invalid_value', values: [...stepTypes], path: ['type'], input: type });
+  return value;
+};
+export const Step: z.ZodType<Step> = z.preprocess((value, context) => knowsType(value, context), anyStep).meta({ id: 'Step' });

@@ -1,0 +1,45 @@
+/** Texts with `{{inputs.name}}`, `{{vars.name.0 | trim | lower}}` in them. `{{"{{"}}` stands for the two braces themselves. */
+
+export const templateFilters = ['trim', 'lower', 'slug', 'number', 'date'] as const;
+export type TemplateFilter = (typeof templateFilters)[number];
+
+export interface TemplateValue {
+  from: 'inputs' | 'vars';
+  path: string[];
+  filters: TemplateFilter[];
+}
+export type TemplatePart = string | TemplateValue;
+
+/** More than a sentence has; what has more is not written by hand. */
+const valuesMax = 100;
+const expression = /^(inputs|vars)((?:\.[\w-]{1,64}){1,8})((?:\|[a-z]{1,20}){0,8})$/;
+
+/** Its parts in order, or what is wrong with it. Takes time in proportion to the text. */
+export function parseTemplate(text: string): { parts: TemplatePart[]; problem?: string } {
+  const parts: TemplatePart[] = [];
+  let from = 0;
+  while (true) {
+    const start = text.indexOf('{{', from);
+    if (start === -1) break;
+    const end = text.indexOf('}}', start);
+    if (end === -1) return { parts: [], problem: 'A {{ is not closed' };
+    const part = parseExpression(text.slice(start + 2, end));
+    if (typeof part === 'object' && 'problem' in part) return { parts: [], ...part };
+    parts.push(text.slice(from, start), part);
+    if (parts.length > 2 * valuesMax) return { parts: [], problem: `A text may have at most ${valuesMax} values to fill in` };
+    from = end + 2;
+  }
+  return { parts: [...parts, text.slice(from)].filter((part) => part !== '') };
+}
+
+function parseExpression(text: string): TemplatePart | { problem: string } {
+  if (text.length > 800) return { problem: 'What stands between {{ and }} is too long' };
+  const dense = text.replace(/\s/g, '');
+  if (dense === '"{{"') return '{{';
+  const [, from, path = '', filters = ''] = expression.exec(dense) ?? [];
+  if (from !== 'inputs' && from !== 'vars') return { problem: 'Between {{ and }} should stand inputs.name or vars.name' };
+  const names = filters.split('|').slice(1);
+  const known = names.filter((name): name is TemplateFilter => templateFilters.some((filter) => filter === name));
+  if (known.length < names.length) return { problem: `A filter should be one of ${templateFilters.join(', ')}` };
+  return { from, path: path.split('.').slice(1), filters: known };
+}

@@ -1,0 +1,109 @@
+/** One page, to be driven and captured. What is known of a tab is kept once, however many pages are made for it, and goes with it. */
+import type { Viewport } from '@berth/contract';
+import type { Connection } from './connection.ts';
+import { Capture } from './page-capture.ts';
+import { Elements } from './page-elements.ts';
+import { Frames } from './page-frames.ts';
+import { Geometry } from './page-geometry.ts';
+import { moveInHistory, reload, type MoveParts } from './page-history.ts';
+import { Input } from './page-input.ts';
+import { Network } from './page-network.ts';
+import { printPdf } from './page-pdf.ts';
+import { Deadline } from './page-session.ts';
+import { Worlds } from './page-worlds.ts';
+import type { Page } from './page-model.ts';
+import { order, viewportOrder } from './settings.ts';
+import type { Tab } from './tab.ts';
+
+/** The browser itself answers at once; a page that is busy for longer is told to be. */
+const settingLimitMs = 10_000;
+
+export interface PageParts {
+  connection: Connection;
+  tab: Tab;
+  navigate: Page['navigate'];
+  /** Whether the Network domain stays on after those who needed it for a while. */
+  keepsNetwork: () => boolean;
+  /** Request headers that the session adds on every page. */
+  sessionHeaders: () => Readonly<Record<string, string>>;
+}
+
+interface Known {
+  frames: Frames;
+  worlds: Worlds;
+  geometry: Geometry;
+  elements: Elements;
+  input: Input;
+  capture: Capture;
+  network: Network;
+}
+
+const knownTabs = new WeakMap<Tab, Known>();
+
+/** The page of a tab. */
+export function createPage(parts: PageParts): Page {
+  const { connection, tab, navigate, keepsNetwork } = parts;
+  const known = knownTabs.get(tab) ?? learn(parts);
+  knownTabs.set(tab, known);
+  const { frames, worlds, elements, input, capture, network } = known;
+  const moves: MoveParts = { connection, frames, keepsNetwork };
+  return {
+    tabId: tab.id,
+    gone: tab.gone.signal,
+    mouse: input.mouse,
+    keyboard: input.keyboard,
+    url: () => tab.url,
+    mainFrame: () => tab.id,
+    frames: ({ signal }) => frames.list(new Deadline({ signal, timeoutMs: settingLimitMs })),
+    navigate,
+    history: (by, order, { signal }) => moveInHistory(moves, by, { order, signal }),
+    reload: (order, { signal }) => reload(moves, order, signal),
+    call: (frameId, source, args, options) => worlds.call(frameId, source, args, options),
+    evaluate: (frameId, expression, options) => worlds.evaluate(frameId, expression, options),
+    find: (frameId, source, args, options) => worlds.find(frameId, source, args, options),
+    findByRole: (frameId, by, options) => elements.findByRole(frameId, by, options),
+    contentFrame: (element, options) => elements.contentFrame(element, options),
+    release: (each) => elements.release(each),
+    scrollIntoView: (element, options) => elements.scrollIntoView(element, options),
+    box: (element, options) => elements.box(element, options),
+    receives: (element, at, options) => elements.receives(element, at, options),
+    focus: (element, options) => elements.focus(element, options),
+    setFiles: (element, paths, options) => elements.setFiles(element, paths, options),
+    screenshot: (order, limits) => capture.screenshot(order, limits),
+    pdf: (order, limits) => printPdf(frames.main, order, limits),
+    setViewport: (viewport, { signal }) => setViewport(parts, frames, { viewport, by: new Deadline({ signal, timeoutMs: settingLimitMs }) }),
+    setExtraHeaders: (headers, { signal }) => network.setHeaders(headers, new Deadline({ signal, timeoutMs: settingLimitMs })),
+    onDialog: (answer) => answerDialogs(tab, answer),
+    networkIdle: (options) => network.idle(options),
+  };
+}
+
+function learn({ connection, tab, keepsNetwork, sessionHeaders }: PageParts): Known {
+  const frames = new Frames(connection, tab);
+  const worlds = new Worlds(frames);
+  const geometry = new Geometry(frames, worlds);
+  const elements = new Elements(frames, worlds, geometry);
+  const capture = new Capture(frames, worlds, elements);
+  const network = new Network({ connection, frames, sessionHeaders, keepsNetwork });
+  return { frames, worlds, geometry, elements, input: new Input(frames), capture, network };
+}
+
+async function setViewport({ connection, tab }: PageParts, frames: Frames, { viewport, by }: { viewport: Viewport; by: Deadline }): Promise<void> {
+  const [method, params] = viewportOrder(viewport);
+  await frames.main.send(method, params, by);
+  tab.viewport = viewport;
+  const { width, height } = viewport;
+  if (!tab.window || (tab.window.width === width && tab.window.height === height)) return;
+  Object.assign(tab.window, { width, height });
+  const [sizing, bounds] = order('Browser.setWindowBounds', { windowId: tab.window.id, bounds: { left: 0, top: 0, width, height } });
+  await connection.send(sizing, bounds, { signal: by.signal });
+}
+
+/** Whoever answered before answers again afterwards. */
+function answerDialogs(tab: Tab, answer: NonNullable<Tab['answersDialogs']>): () => void {
+  const before = tab.answersDialogs;
+  tab.answersDialogs = answer;
+  return () => {
+    if (tab.answersDialogs === answer) tab.answersDialogs = before;
+  };
+}

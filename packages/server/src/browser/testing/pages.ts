@@ -1,0 +1,38 @@
+/** Pages by their path, on a local server that two sites share: `127.0.0.1` and `localhost` live in different processes. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Reply = string | ((request: IncomingMessage, response: ServerResponse, pages: Pages) => void);
+
+export interface Pages {
+  url: string;
+  otherSite: string;
+  /** Of the requests so far, in their order. */
+  asked: { path: string; headers: IncomingMessage['headers'] }[];
+  replies: Record<string, Reply>;
+  close(): Promise<void>;
+}
+
+/** `{other}` in a page stands for the other site. */
+export async function openPages(replies: Record<string, Reply>): Promise<Pages> {
+  const asked: Pages['asked'] = [];
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://site');
+    asked.push({ path: pathname, headers: request.headers });
+    const reply = pages.replies[pathname];
+    if (typeof reply === 'function') reply(request, response, pages);
+    else if (reply === undefined) response.writeHead(404).end();
+    else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>${reply.replaceAll('{other}', pages.otherSite)}`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  const pages: Pages = { url: `http://127.0.0.1:${port}`, otherSite: `http://localhost:${port}`, asked, replies: { ...replies }, close };
+  return pages;
+}

@@ -1,0 +1,101 @@
+/** The widgets by which captchas stand in pages, as their vendors document them for the sites that use them. */
+import type { BlockVendor, CaptchaType } from '@berth/contract';
+
+export interface Widget {
+  type: CaptchaType;
+  vendor: BlockVendor;
+  /** What the site, or the wall, has put where the captcha is to be; CSS like the next three. */
+  container: string;
+  /** What the vendor has drawn: a box to tick, or a puzzle. */
+  frame: string;
+  /** Of these, the puzzle itself. */
+  challenge: string;
+  /** What loads the widget: a sign of a captcha to come, and of none yet. */
+  script: string;
+  /** Names of the fields that carry the answer; the first is the one that the vendor's server side reads. */
+  fields: readonly string[];
+  /** Attributes of the container. */
+  keyAttributes: readonly string[];
+  dataAttribute: string;
+  /** Query or fragment parameters of a frame's address, and else the part of an address that is the key. */
+  keyParameters: readonly string[];
+  keyInAddress: string;
+}
+
+const none = { fields: [], keyAttributes: [], dataAttribute: '', keyParameters: [], keyInAddress: '' } as const;
+
+export const turnstileHost = 'challenges.cloudflare.com';
+export const turnstileKeyInAddress = '/([0-3]x[\\w-]{18,40})/';
+
+/** A wall comes before the widgets that it is made of. */
+export const widgets: readonly Widget[] = [
+  {
+    ...none,
+    type: 'cloudflare_challenge',
+    vendor: 'cloudflare',
+    container:
+      'form#challenge-form[action*="__cf_chl_"], script[src*="/cdn-cgi/challenge-platform/"][src*="/orchestrate/"], #cf-challenge-running, #cf-please-wait, #trk_jschal_js',
+    frame: `iframe[src^="https://${turnstileHost}/"]`,
+    challenge: '',
+    script: '',
+  },
+  {
+    type: 'recaptcha',
+    vendor: 'recaptcha',
+    container: '.g-recaptcha',
+    frame: 'iframe[src*="/recaptcha/api2/anchor"], iframe[src*="/recaptcha/enterprise/anchor"]',
+    challenge: 'iframe[src*="/recaptcha/api2/bframe"], iframe[src*="/recaptcha/enterprise/bframe"]',
+    script: 'script[src*="/recaptcha/api.js"], script[src*="/recaptcha/enterprise.js"]',
+    fields: ['g-recaptcha-response'],
+    keyAttributes: ['data-sitekey'],
+    dataAttribute: 'data-s',
+    keyParameters: ['k'],
+    keyInAddress: '',
+  },
+  {
+    type: 'hcaptcha',
+    vendor: 'hcaptcha',
+    container: '.h-captcha',
+    frame: 'iframe[src*="hcaptcha.com/captcha/"][src*="frame=checkbox"]',
+    challenge: 'iframe[src*="hcaptcha.com/captcha/"][src*="frame=challenge"]',
+    script: 'script[src*="hcaptcha.com/1/api.js"]',
+    // It stands in for reCAPTCHA as well, under that one's name.
+    fields: ['h-captcha-response', 'g-recaptcha-response'],
+    keyAttributes: ['data-sitekey'],
+    dataAttribute: '',
+    keyParameters: ['sitekey'],
+    keyInAddress: '',
+  },
+  {
+    type: 'turnstile',
+    vendor: 'turnstile',
+    container: '.cf-turnstile',
+    frame: `iframe[src^="https://${turnstileHost}/"]`,
+    challenge: '',
+    script: `script[src^="https://${turnstileHost}/turnstile/"]`,
+    fields: ['cf-turnstile-response', 'g-recaptcha-response'],
+    keyAttributes: ['data-sitekey'],
+    dataAttribute: 'data-cdata',
+    keyParameters: [],
+    keyInAddress: turnstileKeyInAddress,
+  },
+  {
+    type: 'arkose',
+    vendor: 'arkose',
+    container: '#FunCaptcha, [data-pkey]',
+    frame: 'iframe[src*=".arkoselabs.com/"], iframe[src*=".funcaptcha.com/"]',
+    challenge: '',
+    script: 'script[src*=".arkoselabs.com/"], script[src*=".funcaptcha.com/"]',
+    fields: ['fc-token', 'verification-token'],
+    keyAttributes: ['data-pkey', 'data-public-key'],
+    dataAttribute: 'data-blob',
+    keyParameters: ['pk', 'public_key', 'pkey'],
+    keyInAddress: '/v2/([0-9A-Fa-f-]{36})/',
+  },
+  { ...none, type: 'other', vendor: 'datadome', container: '', frame: '', challenge: 'iframe[src^="https://geo.captcha-delivery.com/captcha/"]', script: '' },
+  { ...none, type: 'other', vendor: 'human', container: '#px-captcha', frame: '', challenge: '', script: '' },
+];
+
+/** Hosts of the vendors' own frames: what stands in them is theirs. */
+export const vendorHosts =
+  /(?:^|\.)(?:google\.com|recaptcha\.net|hcaptcha\.com|challenges\.cloudflare\.com|arkoselabs\.com|funcaptcha\.com|captcha-delivery\.com)$/;

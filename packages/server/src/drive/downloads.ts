@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '@berth/contract';
+import type { DownloadInfo } from '../browser/browser.ts';
+import { NoSuchFile, type OpenFile } from '../runtime/runtime.ts';
+import type { Machine } from '../sessions/sessions.ts';
+
+export interface DownloadedFile {
+  download: DownloadInfo;
+  file: OpenFile;
+  /** In hex. */
+  sha256: string;
+}
+
+interface OpenOptions {
+  digests: Digests;
+  signal: AbortSignal;
+}
+
+/** @throws ServiceError download_not_found, download_not_ready */
+export async function openDownload(machine: Machine, id: string, { digests, signal }: OpenOptions): Promise<DownloadedFile> {
+  const download = machine.browser.downloads().find((candidate) => candidate.id === id);
+  if (download?.status === 'in_progress')
+    throw new ServiceError('download_not_ready', 'The download has not ended yet. Wait for its `download.finished` event.', {
+      details: { received_bytes: download.receivedBytes, total_bytes: download.totalBytes },
+      retryAfterSeconds: 1,
+    });
+  if (!download || download.status !== 'completed') throw notFound(download);
+  try {
+    const sha256 = await digests.of(machine, id, signal);
+    return { download, sha256, file: await machine.vm.files.openDownload(id) };
+  } catch (error) {
+    if (error instanceof NoSuchFile) throw notFound(download, error);
+    throw error;
+  }
+}
+
+const notFound = (download: DownloadInfo | undefined, cause?: unknown): ServiceError =>
+  new ServiceError('download_not_found', 'There is no such download, or no file of it.', { cause, details: download ? { status: download.status } : {} });
+
+/** Of files that are whole, which no longer change: each is read for it once. */
+export class Digests {
+  readonly #known = new WeakMap<Machine, Map<string, string>>();
+
+  async of(machine: Machine, id: string, signal: AbortSignal): Promise<string> {
+    const known = this.#known.get(machine) ?? new Map<string, string>();
+    this.#known.set(machine, known);
+    const before = known.get(id);
+    if (before !== undefined) return before;
+    const file = await machine.vm.files.openDownload(id);
+    try {
+      const hash = createHash('sha256');
+      await pipeline(file.stream(), hash, { signal });
+      const sha256 = hash.digest('hex');
+      known.set(id, sha256);
+      return sha256;
+    } finally {
+      await file.close();
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NetworkEntry } from '../browser/browser.ts';
+import { toHar } from './har.ts';
+
+const startedAt = new Date('2026-01-02T03:04:05.678Z');
+const page = { title: 'https://ada:hunter2@shop.test/', startedAt };
+
+const entryOf = (over: Partial<NetworkEntry> = {}): NetworkEntry => ({
+  requestId: '1',
+  startedAt,
+  method: 'GET',
+  url: 'https://shop.test/a?b=c&b=d',
+  resourceType: 'Document',
+  requestHeaders: {},
+  requestBytes: 100,
+  status: 200,
+  statusText: 'OK',
+  protocol: 'h2',
+  responseHeaders: {},
+  mimeType: 'text/html',
+  redirectUrl: '',
+  remoteAddress: null,
+  fromCache: false,
+  fromServiceWorker: false,
+  bodyBytes: 2000,
+  wireBytes: 900,
+  error: null,
+  timings: { blockedMs: 1.00049, dnsMs: 2, connectMs: 10, sslMs: 6, sendMs: 0.5, waitMs: 20, receiveMs: 3 },
+  totalMs: 36.5,
+  ...over,
+});
+
+const harOf = (entries: NetworkEntry[], dropped = 0) => toHar({ since: startedAt, entries, dropped }, page).log;
+const onlyEntry = (over: Partial<NetworkEntry>) => harOf([entryOf(over)]).entries[0] ?? assert.fail();
+
+test('a HAR tells its maker, its page and its entries in the order of their start', () => {
+  const late = entryOf({ startedAt: new Date(startedAt.getTime() + 5), url: 'https://shop.test/late' });
+  const log = harOf([late, entryOf()], 3);
+  assert.deepEqual([log.version, log.creator.name, log.comment], ['1.2', 'Berth', '3 requests were not kept.']);
+  assert.deepEqual(log.pages, [{ id: 'page_1', title: 'https://shop.test/', startedDateTime: '2026-01-02T03:04:05.678Z', pageTimings: {} }]);
+  assert.deepEqual(
+    log.entries.map(({ request, pageref }) => [request.url, pageref]),
+    [
+      ['https://shop.test/a?b=c&b=d', 'page_1'],
+      ['https://shop.test/late', 'page_1'],
+    ],
+  );
+});
+
+test('an entry holds its sizes, its query, and the sum of its times, in which TLS is not counted twice', () => {
+  const { request, response, timings, time, _resourceType } = onlyEntry({});
+  assert.deepEqual(request.queryString, [
+    { name: 'b', value: 'c' },
+    { name: 'b', value: 'd' },
+  ]);
+  assert.deepEqual(
+    [request.httpVersion, response.content, response.bodySize, _resourceType],
+    ['HTTP/2.0', { size: 2000, mimeType: 'text/html' }, 900, 'document'],
+  );
+  assert.deepEqual(timings, { blocked: 1, dns: 2, connect: 10, ssl: 6, send: 0.5, wait: 20, receive: 3 });
+  assert.equal(time, 36.5);
+});
+
+test('what did not happen is -1 and costs no time', () => {
+  const { time, timings } = onlyEntry({ timings: { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 7, receiveMs: 1 } });
+  assert.deepEqual([time, timings.dns, timings.ssl], [8, -1, -1]);
+});
+
+test('a request that failed says how, and one from the cache took nothing from the network', () => {
+  const { response } = onlyEntry({ status: 0, protocol: '', error: 'net::ERR_FAILED' });
+  assert.equal('_error' in response && response._error, 'net::ERR_FAILED');
+  assert.equal(onlyEntry({ fromCache: true }).response.bodySize, 0);
+});
+
+test('values of cookies and of headers that open doors are taken out, their names stay', () => {
+  const secret = 'hunter2';
+  const entry = onlyEntry({
+    url: `https://ada:${secret}@shop.test/a`,
+    redirectUrl: `https://ada:${secret}@shop.test/b`,
+    requestHeaders: {
+      Cookie: `sid=${secret}; theme=${secret}`,
+      Authorization: `Bearer ${secret}`,
+      'Proxy-Authorization': secret,
+      'X-API-Key': secret,
+      'x-apikey': secret,
+      'X-Auth-Token': secret,
+      'X-CSRF-Token': secret,
+      'X-Amz-Security-Token': secret,
+      'X-Session-Id': secret,
+      Referer: `https://ada:${secret}@shop.test/`,
+      Accept: 'text/html',
+    },
+    responseHeaders: {
+      'set-cookie': `sid=${secret}; Path=/; HttpOnly; Secure\ntheme=${secret}; Domain=shop.test`,
+      location: `https://ada:${secret}@shop.test/b`,
+      'www-authenticate': 'Basic',
+    },
+  });
+  assert.ok(!JSON.stringify(entry).includes(secret));
+  assert.deepEqual(
+    entry.request.cookies.map(({ name, value }) => [name, value]),
+    [
+      ['sid', '[redacted]'],
+      ['theme', '[redacted]'],
+    ],
+  );
+  assert.deepEqual(entry.response.cookies, [
+    { name: 'sid', value: '[redacted]', httpOnly: true, secure: true, path: '/' },
+    { name: 'theme', value: '[redacted]', httpOnly: false, secure: false, domain: 'shop.test' },
+  ]);
+  assert.equal(entry.request.headers.find(({ name }) => name === 'Accept')?.value, 'text/html');
+  assert.equal(entry.response.headers.find(({ name }) => name === 'www-authenticate')?.value, 'Basic');
+  assert.equal(entry.response.headers.filter(({ name }) => name === 'set-cookie').length, 2);
+});

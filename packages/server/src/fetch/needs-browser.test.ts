@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Verdict } from '../verdicts/verdicts.ts';
+import { needsBrowser } from './needs-browser.ts';
+
+const clear: Verdict = { blocked: false, block: null, warnings: [], captcha: { present: false, vendor: null, visible: null }, selfClearing: false };
+const blocked: Verdict = { ...clear, blocked: true };
+const page = (body: string, head = ''): string => `<!doctype html><html><head><title>T</title>${head}</head><body>${body}</body></html>`;
+const prose = '<p>The harbour office keeps a ledger for every quay, and somebody reads it.</p>'.repeat(8);
+const script = '<script src="/app.js"></script>';
+
+describe('a page that came without a browser', () => {
+  it('is asked for again with one when it is blocked, whatever is on it', () => {
+    assert.equal(needsBrowser(page(prose), blocked), 'blocked');
+  });
+
+  it('is good as it is without scripts, however little is on it', () => {
+    for (const html of ['', '<p>ok</p>', page('<p>Hello</p>'), page('<div id="root"></div>')]) assert.equal(needsBrowser(html, clear), null, html);
+  });
+
+  it('is good as it is with enough to read, scripts and all', () => {
+    assert.equal(needsBrowser(page(prose + script), clear), null);
+    assert.equal(needsBrowser(page(`<div id="root">${prose}</div>${script}`), clear), null);
+  });
+
+  it('needs one where a framework fills an empty element', () => {
+    for (const shell of [
+      '<div id="root"></div>',
+      '<div id=app></div>',
+      "<main id='__next'>\n </main>",
+      '<section class="a" id="__nuxt" data-x="1"></section>',
+      '<app-root></app-root>',
+      '<app-root ng-version="17"> </app-root>',
+    ])
+      assert.equal(needsBrowser(page(shell + script), clear), 'needs_script', shell);
+    assert.equal(needsBrowser(page(`<div id="root"></div>${prose}${script}`), clear), 'needs_script', 'a footer with much to read is beside the page');
+  });
+
+  it('needs one where scripts are all that is there', () => {
+    assert.equal(needsBrowser(page(`<p>Loading…</p>${script}`), clear), 'needs_script');
+  });
+
+  it('needs one where it says so itself', () => {
+    const some = '<p>Some words that are more than nothing but hardly a page.</p>';
+    assert.equal(needsBrowser(page(`${some}<noscript>You need to enable JavaScript to run this app.</noscript>${script}`), clear), 'needs_script');
+    assert.equal(needsBrowser(page(`${some}<noscript><img src="/pixel.gif"></noscript>${script}`), clear), null);
+  });
+
+  it('needs one where it sends its visitor on by itself', () => {
+    for (const refresh of [
+      '<meta http-equiv="refresh" content="0;url=/next">',
+      "<META content='0' HTTP-EQUIV='Refresh'>",
+      '<meta http-equiv=refresh content=5>',
+    ])
+      assert.equal(needsBrowser(page(prose, refresh), clear), 'meta_refresh', refresh);
+  });
+
+  it('is not taken for read by what is inside of scripts, styles and templates', () => {
+    const words = 'word '.repeat(200);
+    for (const hidden of [
+      `<script>var a = "${words}"</script>`,
+      `<style>/* ${words} */</style>`,
+      `<template>${words}</template>`,
+      `<noscript>${words}</noscript>`,
+    ])
+      assert.equal(needsBrowser(page(hidden + script), clear), 'needs_script', hidden.slice(0, 20));
+  });
+
+  it('is judged in no time, whatever it is made of', () => {
+    const startMs = performance.now();
+    for (const html of [
+      '<'.repeat(300_000),
+      '<div '.repeat(60_000),
+      '<script>'.repeat(40_000),
+      '<noscript>enable '.repeat(20_000),
+      `<div id="root"${' '.repeat(300_000)}`,
+    ])
+      needsBrowser(html + script, clear);
+    assert.ok(performance.now() - startMs < 3000, `${performance.now() - startMs} ms`);
+  });
+});

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ServiceError, endpoint } from '@berth/contract';
+import { auth, sendRaw, serve } from './server.fixture.ts';
+import type { FileReply, ServerEvent } from './call.ts';
+import { defaultLimits } from './server.ts';
+
+const common = { tag: 'Health', summary: 'A test.', status: 200, errors: [] } as const;
+const file = endpoint({ ...common, id: 'file', method: 'GET', path: '/file', auth: 'bearer', replyKind: 'bytes' });
+const events = endpoint({ ...common, id: 'events', method: 'GET', path: '/events', auth: 'bearer', replyKind: 'events' });
+const content = Buffer.from('0123456789'.repeat(1000));
+
+const fileOf = (over: Partial<FileReply> = {}): FileReply => ({
+  bytes: content.length,
+  contentType: 'application/octet-stream',
+  filename: 'data.bin',
+  stream: () => Readable.from([content]),
+  close: () => Promise.resolve(),
+  ...over,
+});
+
+const serveFile = (t: TestContext, over?: Partial<FileReply>) => serve(t, (http) => http.onFile(file, () => fileOf(over)));
+
+/** Events that a test tells one by one, and whether the stream has let go of them. */
+class Source implements AsyncIterable<ServerEvent> {
+  closed = 0;
+  asked = 0;
+  #waiting: ((result: IteratorResult<ServerEvent>) => void) | undefined;
+  #told: ServerEvent[] = [];
+  #over = false;
+
+  tell(id: number, text = ''): void {
+    this.#told.push({ id, type: 'thing', ...{ text } });
+    this.#wake();
+  }
+
+  end(): void {
+    this.#over = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting) void this.#next().then(waiting);
+  }
+
+  #next(): Promise<IteratorResult<ServerEvent>> {
+    const event = this.#told.shift();
+    if (event) return Promise.resolve({ done: false, value: event });
+    if (this.#over) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve) => (this.#waiting = resolve));
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<ServerEvent> {
+    return {
+      next: () => {
+        this.asked += 1;
+        return this.#next();
+      },
+      return: () => {
+        this.closed += 1;
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+  }
+}
+
+async function eventually(what: string, holds: () => boolean): Promise<void> {
+  for (const start = performance.now(); !holds(); await wait(5)) assert.ok(performance.now() - start < 5000, what);
+}
+
+describe('a file', () => {
+  test('comes whole, with its length, and is to be saved and not shown', async (t) => {
+    const { origin } = await serveFile(t);
+    const response = await fetch(`${origin}/file`, { headers: auth });
+    assert.deepEqual(Buffer.from(await response.arrayBuffer()), content);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-length'), '10000');
+    assert.equal(response.headers.get('content-type'), 'application/octet-stream');
+    assert.equal(response.headers.get('content-disposition'), 'attachment; filename=data.bin');
+    assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+    assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
+  });
+
+  for (const [name, header] of [
+    ['Preisliste € café.csv', /^attachment; filename="Preisliste \? caf.\.csv"; filename\*=UTF-8''Preisliste%20%E2%82%AC%20caf%C3%A9\.csv$/],
+    ['a"b\\c.txt', /^attachment; filename="(?:a\\"b\\\\)?c\.txt"$/],
+    ['half \ud800 a pair', /^attachment; filename="half \? a pair"; filename\*=UTF-8''half%20%EF%BF%BD%20a%20pair$/],
+  ] as const)
+    test(`may be called ${JSON.stringify(name)}`, async (t) => {
+      const { origin } = await serveFile(t, { filename: name });
+      const response = await fetch(`${origin}/file`, { headers: auth });
+      assert.match(response.headers.get('content-disposition') ?? '', header);
+      await response.arrayBuffer();
+    });
+
+  test('is told about and not sent for HEAD', async (t) => {
+    let closed = 0;
+    const { origin } = await serveFile(t, { close: async () => void (closed += 1) });
+    const response = await fetch(`${origin}/file`, { method: 'HEAD', headers: auth });
+    assert.equal(response.headers.get('content-length'), '10000');
+    assert.equal((await response.arrayBuffer()).byteLength, 0);
+    await eventually('it is closed', () => closed === 1);
+  });
+
+  test('that cannot be opened is answered like any other error', async (t) => {
+    const { origin } = await serve(t, (http) =>
+      http.onFile(file, () => {
+        throw new ServiceError('download_not_found', 'There is no such download.');
+      }),
+    );
+    const response = await fetch(`${origin}/file`, { headers: auth });
+    assert.equal(response.status, 404);
+    assert.equal(((await response.json()) as { code: string }).code, 'download_not_found');
+  });
+
+  test('is not sent to who has no key', async (t) => {
+    const { origin } = await serveFile(t);
+    assert.equal((await fetch(`${origin}/file`)).status, 401);
+  });
+
+  for (const [how, bytes] of [
+    ['shorter', content.length + 1],
+    ['longer', content.length - 1],
+  ] as const)
+    test(`that is ${how} than was told is cut off, so that nobody takes it for whole`, async (t) => {
+      const { port } = await serveFile(t, { bytes });
+      const reply = await sendRaw(port, `GET /file HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
+      assert.ok(reply.body.length < bytes);
+    });
+
+  test('whose source breaks is cut off', async (t) => {
+    const { origin } = await serveFile(t, {
+      stream: () =>
+        Readable.from(
+          (async function* () {
+            yield content.subarray(0, 100);
+            await wait(10);
+            throw new Error('the disk is gone');
+          })(),
+        ),
+    });
+    const response = await fetch(`${origin}/file`, { headers: auth });
+    await assert.rejects(response.arrayBuffer());
+  });
+
+  test('is read no faster than the caller takes it, and closed when the caller goes away', async (t) => {
+    let read = 0;
+    let closed = 0;
+    const chunk = Buffer.alloc(64 * 1024);
+    const endless = async function* (): AsyncGenerator<Buffer> {
+      for (;;) {
+        read += chunk.length;
+        yield chunk;
+        await wait(0);
+      }
+    };
+    const { port } = await serveFile(t, {
+      bytes: 2 ** 40,
+      stream: () => Readable.from(endless(), { objectMode: false }),
+      close: async () => void (closed += 1),
+    });
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /file HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
+    await once(socket, 'readable');
+    let before = -1;
+    for (; before !== read; await wait(100)) before = read;
+    assert.ok(read < 32 * 1024 * 1024, `${read} bytes were read ahead`);
+    assert.equal(closed, 0);
+    socket.destroy();
+    await eventually('it is closed', () => closed === 1);
+  });
+});
+
+describe('a stream of events', () => {
+  const open = async (t: TestContext, options: { keepAliveMs?: number } = {}) => {
+    const source = new Source();
+    const served = await serve(t, (http) => http.onEvents(events, () => source), {
+      limits: { ...defaultLimits, keepAliveMs: options.keepAliveMs ?? defaultLimits.keepAliveMs },
+    });
+    return { source, ...served };
+  };
+
+  test('tells each event as it comes, and ends with its source', async (t) => {
+    const { source, origin } = await open(t);
+    const response = await fetch(`${origin}/events`, { headers: auth });
+    assert.equal(response.headers.get('content-type'), 'text/event-stream');
+    source.tell(7, 'two\nlines');
+    source.tell(8);
+    source.end();
+    assert.equal(
+      await response.text(),
+      'retry: 2000\n\n' +
+        'id: 7\nevent: thing\ndata: {"id":7,"type":"thing","text":"two\\nlines"}\n\n' +
+        'id: 8\nevent: thing\ndata: {"id":8,"type":"thing","text":""}\n\n',
+    );
+    assert.equal(source.closed, 1);
+  });
+
+  test('says now and then that it is alive', async (t) => {
+    const { origin, source } = await open(t, { keepAliveMs: 20 });
+    const response = await fetch(`${origin}/events`, { headers: auth });
+    const reader = (response.body ?? assert.fail()).pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.includes(': keep-alive\n\n: keep-alive\n\n')) text += (await reader.read()).value ?? assert.fail('it ended');
+    source.end();
+    await reader.cancel();
+  });
+
+  test('is closed when the caller goes away', async (t) => {
+    const { origin, source } = await open(t);
+    const controller = new AbortController();
+    await fetch(`${origin}/events`, { headers: auth, signal: controller.signal });
+    assert.equal(source.closed, 0);
+    controller.abort();
+    await eventually('it is closed', () => source.closed === 1);
+  });
+
+  test('ends when the service stops, which does not wait for it', async (t) => {
+    const { origin, http, source } = await open(t);
+    const response = await fetch(`${origin}/events`, { headers: auth });
+    const startMs = performance.now();
+    const closing = http.close(10_000);
+    assert.equal(await response.text(), 'retry: 2000\n\n');
+    await closing;
+    assert.ok(performance.now() - startMs < 2000);
+    assert.equal(source.closed, 1);
+  });
+
+  test('is cut when the caller reads nothing of it, before it fills the memory', async (t) => {
+    const { port, source } = await open(t);
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
+    await once(socket, 'readable');
+    const text = 'x'.repeat(100_000);
+    let told = 0;
+    for (; source.closed === 0 && told < 1000; await wait(1)) source.tell(++told, text);
+    assert.equal(source.closed, 1, 'after 100 MB it still is not cut');
+    socket.destroy();
+  });
+
+  test('loses nothing for a caller that reads slowly', async (t) => {
+    const { origin, source } = await open(t);
+    const response = await fetch(`${origin}/events`, { headers: auth });
+    for (let id = 1; id <= 50; id += 1) source.tell(id, 'x'.repeat(10_000));
+    await wait(20);
+    source.end();
+    const ids = [...(await response.text()).matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 50 }, (_, index) => index + 1),
+    );
+  });
+
+  test('can be told where the caller was', async (t) => {
+    const seen: (string | undefined)[] = [];
+    const { origin } = await serve(t, (http) =>
+      http.onEvents(events, (call) => {
+        seen.push(call.header('last-event-id'));
+        return (async function* () {})();
+      }),
+    );
+    await (await fetch(`${origin}/events`, { headers: { ...auth, 'last-event-id': '41' } })).text();
+    await (await fetch(`${origin}/events`, { headers: auth })).text();
+    assert.deepEqual(seen, ['41', undefined]);
+  });
+
+  test('is not begun where its handler refuses, nor sent for HEAD', async (t) => {
+    const source = new Source();
+    let refuse = true;
+    const { origin } = await serve(t, (http) =>
+      http.onEvents(events, () => {
+        if (refuse) throw new ServiceError('too_many_streams', 'Too many.');
+        return source;
+      }),
+    );
+    const refused = await fetch(`${origin}/events`, { headers: auth });
+    assert.equal(refused.status, 429);
+    assert.equal(refused.headers.get('x-should-retry'), 'true');
+    refuse = false;
+    const head = await fetch(`${origin}/events`, { method: 'HEAD', headers: auth });
+    assert.equal(head.headers.get('content-type'), 'text/event-stream');
+    await eventually('it is closed', () => source.closed === 1);
+    assert.equal(source.asked, 0);
+  });
+});

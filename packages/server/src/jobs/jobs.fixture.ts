@@ -1,0 +1,79 @@
+/** Jobs on a real store, with work that ends when a test lets it. */
+import { ServiceError } from '@berth/contract';
+import { ManualClock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { silentLog } from '../lib/log.ts';
+import type { Store, Tables } from '../store/store.ts';
+import { Jobs, type JobContext, type JobOrder, type JobOutcome, type JobsDeps } from './jobs.ts';
+
+export const clock = new ManualClock();
+export const never = new AbortController().signal;
+export const hourMs = 3_600_000;
+export const unseen = { signal: never };
+/** Longer than any of these tests. */
+export const untilDone = { waitSeconds: 25, signal: never };
+
+export const makeJobs = (store: Store, deps: Partial<JobsDeps> = {}): Jobs =>
+  new Jobs({
+    store,
+    clock,
+    log: silentLog,
+    workerId: newId('wrk'),
+    silentWorkers: () => Promise.resolve([]),
+    runningMax: 4,
+    queuedMax: 10,
+    ...deps,
+  });
+
+export const insertOwners = async (tables: Tables, owners: string[]): Promise<void> => {
+  const rows = owners.map((owner_id) => ({ owner_id, tier: 'self_hosted' }));
+  await tables.tables<{ owners: { owner_id: string; tier: string } }>().insertInto('owners').values(rows).execute();
+};
+
+export const outcome = (result: Record<string, unknown> = { done: true }): JobOutcome => ({
+  status: 'ok',
+  result,
+  error: null,
+  usage: { actions: 1, egress_bytes: 10, captcha_solves: 0 },
+});
+
+export const orderOf = (order: Partial<JobOrder> = {}): JobOrder => ({
+  owner: 'anna',
+  kind: 'fetch',
+  sessionId: newId('ses'),
+  subject: { url: 'http://site.test/' },
+  queuedMsMax: 60_000,
+  runMsMax: 30_000,
+  run: () => Promise.resolve(outcome()),
+  ...order,
+});
+
+/** Work that tells when it begins and ends when it is told to. */
+export class Work {
+  readonly begun = Promise.withResolvers<JobContext>();
+  readonly gate = Promise.withResolvers<JobOutcome>();
+
+  run = (context: JobContext): Promise<JobOutcome> => {
+    this.begun.resolve(context);
+    return this.gate.promise;
+  };
+
+  end(result?: Record<string, unknown>): void {
+    this.gate.resolve(outcome(result));
+  }
+}
+
+/** Whether something failed with this code. */
+export const told =
+  (code: string) =>
+  (error: unknown): boolean =>
+    error instanceof ServiceError && error.code === code;
+
+/** The code of the error that anna's job ends with. */
+export const codeOf = async (jobs: Jobs, jobId: string): Promise<string | undefined> => (await jobs.get('anna', jobId, untilDone)).error?.code;
+
+/** One turn of a loop that is not started. */
+export async function turn(loop: Jobs['pulse']): Promise<void> {
+  loop.nudge();
+  await loop.idle();
+}

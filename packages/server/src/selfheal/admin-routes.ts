@@ -1,0 +1,106 @@
+import {
+  getSiteHealth,
+  getStrategies,
+  listBlocks,
+  listSiteHealth,
+  selfHealOverview,
+  type BlockEventResponse,
+  type SelfHealOverviewResponse,
+  type SiteHealthResponse,
+  type StrategiesResponse,
+} from '@berth/contract';
+import type { Routes } from '../http/call.ts';
+import { domainNamed, type BlockEvent, type Overview, type SelfHeal, type SiteHealth, type SiteStrategies } from './selfheal.ts';
+
+export function mountSelfHealAdmin(routes: Routes, selfHeal: SelfHeal): void {
+  routes.on(listBlocks, async ({ query }) => {
+    const { owner, type, limit } = query;
+    const domain = query.domain === undefined ? undefined : domainNamed(query.domain);
+    const since = query.since === undefined ? undefined : new Date(Math.round(query.since * 1000));
+    return (await selfHeal.blocks({ owner, domain, type, since, limit })).map(toBlockEvent);
+  });
+  routes.on(listSiteHealth, async ({ query }) => (await selfHeal.health(query.owner)).map(toSiteHealth));
+  routes.on(getSiteHealth, async ({ params, query }) => toSiteHealth(await selfHeal.healthOf(query.owner, domainNamed(params.domain))));
+  routes.on(getStrategies, async ({ query }) => toStrategies(await selfHeal.strategies(query.owner, domainNamed(query.domain))));
+  routes.on(selfHealOverview, async () => toOverview(await selfHeal.overview()));
+}
+
+const told = (at: Date | null): string | null => at?.toISOString() ?? null;
+
+const toBlockEvent = (event: BlockEvent): BlockEventResponse => ({
+  event_id: event.eventId,
+  ts: event.at.getTime() / 1000,
+  created_at: event.at.toISOString(),
+  owner: event.owner,
+  domain: event.domain,
+  url: event.url,
+  type: event.type,
+  vendor: event.vendor,
+  confidence: event.confidence,
+  evidence: event.evidence,
+  status_code: event.statusCode,
+  job_id: event.jobId,
+  session_id: event.sessionId,
+  task: event.task,
+  region: event.region,
+  egress: { type: event.egress.type, country: event.egress.country, ip_hash: event.egress.ipHash },
+  kind: event.kind,
+  attempt: event.attempt,
+  strategy: event.strategy,
+  resolved: event.resolvedBy !== null,
+  resolved_by: event.resolvedBy,
+  duration_ms: event.durationMs,
+});
+
+const toSiteHealth = (health: SiteHealth): SiteHealthResponse => ({
+  domain: health.domain,
+  owner: health.owner,
+  state: health.state,
+  success_rate: health.successRate,
+  window: {
+    attempts: health.window.attempts,
+    ok: health.window.ok,
+    blocked: health.window.blocked,
+    error: health.window.error,
+    since: told(health.window.since),
+  },
+  consecutive_blocks: health.consecutiveBlocks,
+  last_ok_at: told(health.lastOkAt),
+  last_block_at: told(health.lastBlockAt),
+  last_block_type: health.lastBlockType,
+  vendor: health.vendor,
+  best_strategy: health.bestStrategy,
+  cooldown_until: told(health.cooldownUntil),
+  avg_latency_ms: health.window.avgLatencyMs,
+  updated_at: told(health.updatedAt),
+});
+
+const toStrategies = ({ owner, domain, strategies, current, nextProbeAt }: SiteStrategies): StrategiesResponse => ({
+  owner,
+  domain,
+  strategies: strategies.map((record) => ({
+    name: record.strategy,
+    attempts: record.attempts,
+    successes: record.successes,
+    blocks: record.blocks,
+    errors: record.errors,
+    success_rate: record.successRate,
+    score: record.score,
+    avg_latency_ms: record.avgLatencyMs,
+    last_used_at: told(record.lastUsedAt),
+    enabled: record.enabled,
+  })),
+  current,
+  next_probe_at: told(nextProbeAt),
+});
+
+const toOverview = (overview: Overview): SelfHealOverviewResponse => ({
+  window_hours: overview.windowHours,
+  totals: overview.totals,
+  heal_rate: overview.healRate,
+  by_type: overview.byType,
+  by_vendor: overview.byVendor,
+  by_strategy: overview.byStrategy,
+  top_domains: overview.topDomains,
+  cooldowns: overview.cooldowns,
+});

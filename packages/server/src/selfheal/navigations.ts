@@ -1,0 +1,33 @@
+/** What navigations of sessions teach: they are made as they were asked for, so that all of them are `direct`. */
+import type { Drive } from '../drive/drive.ts';
+import { domainOf, type SelfHeal } from './selfheal.ts';
+
+export function noteNavigations(drive: Drive, selfHeal: SelfHeal): void {
+  drive.onNavigated(({ owner, sessionId, region, kind, egress, url, startedAt, durationMs, outcome, block }) => {
+    const domain = domainOf(url);
+    if (domain === '') return;
+    const isBlocked = block?.blocked === true;
+    selfHeal.record({
+      attempts: [
+        {
+          owner,
+          domain,
+          url,
+          task: 'navigate',
+          jobId: null,
+          sessionId,
+          region,
+          egress,
+          kind,
+          n: 1,
+          strategy: 'direct',
+          startedAt,
+          durationMs,
+          outcome: isBlocked ? 'blocked' : outcome && (outcome.statusCode ?? 0) < 500 ? 'ok' : 'error',
+          block: isBlocked ? block : null,
+          statusCode: outcome?.statusCode ?? null,
+        },
+      ],
+    });
+  });
+}

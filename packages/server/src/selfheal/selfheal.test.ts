@@ -1,0 +1,442 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { strategyNames } from '@berth/contract';
+import { ManualClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { openStore, type Store } from '../store/store.ts';
+import { testStore, type TestStore } from '../store/test-store.ts';
+import type { Attempt } from './attempt.ts';
+import { SelfHeal, type SelfHealParts } from './selfheal.ts';
+import { attemptOf, blockOf } from './testing.ts';
+
+let database: TestStore;
+/** The same database, as another worker has it. */
+let second: Store;
+let clock: ManualClock;
+let owner: string;
+let selfHeal: SelfHeal;
+let owners = 0;
+before(async () => {
+  database = await testStore();
+  second = await openStore({ databaseUrl: database.url, dataDir: import.meta.dirname, log: silentLog });
+});
+after(async () => {
+  await second.close();
+  await database.drop();
+});
+/** Each test has an owner of its own, and so sites of its own. */
+beforeEach((context) => {
+  clock = new ManualClock();
+  owner = `owner-${(owners += 1)}`;
+  selfHeal = open();
+  (context as unknown as { after(undo: () => Promise<void>): void }).after(() => selfHeal.stop());
+});
+
+const minute = 60_000;
+const domain = 'example.com';
+const open = (parts: Partial<SelfHealParts> = {}): SelfHeal =>
+  new SelfHeal({ store: database.store, clock, log: silentLog, secret: Buffer.from('secret'), enabled: strategyNames, random: () => 0.5, ...parts });
+
+/** An attempt that begins now and is over when it returns. */
+function attempt(facts: Partial<Attempt> = {}): Attempt {
+  const made = attemptOf({ owner, startedAt: clock.now(), ...facts });
+  clock.advance(made.durationMs);
+  return made;
+}
+const blocked = { outcome: 'blocked' } as const;
+const record = (...works: Partial<Attempt>[][]): void => {
+  for (const work of works) selfHeal.record({ attempts: work.map((facts, n) => attempt({ n: n + 1, ...facts })) });
+};
+const begin = (force = false) => selfHeal.begin(owner, domain, { enabled: strategyNames, force });
+
+describe('the events', () => {
+  it('tell of each blocked attempt, newest first, and of no other', async () => {
+    record([blocked], [{}], [blocked, { outcome: 'error' }, { ...blocked, url: 'https://example.com/last' }]);
+    const events = await selfHeal.blocks({ owner, limit: 10 });
+    assert.deepEqual(
+      events.map((event) => [event.attempt, event.url]),
+      [
+        [3, 'https://example.com/last'],
+        [1, 'https://www.example.com/page'],
+        [1, 'https://www.example.com/page'],
+      ],
+    );
+    assert.equal(events[0]?.at.getTime(), clock.now().getTime());
+  });
+
+  it('tell whether a later attempt of the same work got through, and which', async () => {
+    record([blocked, { ...blocked, strategy: 'wait_retry' }, { strategy: 'other_egress' }], [blocked], [{}]);
+    const events = await selfHeal.blocks({ owner, limit: 10 });
+    assert.deepEqual(
+      events.map(({ strategy, resolvedBy }) => [strategy, resolvedBy]),
+      [
+        ['direct', null],
+        ['wait_retry', 'other_egress'],
+        ['direct', 'other_egress'],
+      ],
+    );
+  });
+
+  it('keep no secret of an address, and of the way out only a keyed hash', async () => {
+    const egress = { type: 'proxy', country: 'DE', ip: '203.0.113.7' };
+    record([{ ...blocked, egress, url: 'https://anna:pw@example.com/a?token=t#f' }], [{ ...blocked, egress }]);
+    const stranger = open({ secret: Buffer.from('another') });
+    stranger.record({ attempts: [attempt({ ...blocked, egress })] });
+    await stranger.stop();
+    const events = await selfHeal.blocks({ owner, limit: 10 });
+    const [other, second, first] = events.map(({ egress: { ipHash } }) => ipHash);
+    assert.equal(events[2]?.url, 'https://example.com/a');
+    assert.match(first ?? '', /^[0-9a-f]{16}$/);
+    assert.equal(second, first);
+    assert.notEqual(other, first);
+    assert.ok(!JSON.stringify(events).includes('203.0.113.7'));
+  });
+
+  it('keep evidence that no database could: with a NUL, or half a letter', async () => {
+    const evidence = [{ kind: 'title' as const, id: 'a-title', value_redacted: 'Just\0 a \ud83d moment' }];
+    record([{ ...blocked, block: { ...blockOf('captcha'), evidence } }]);
+    const [event] = await selfHeal.blocks({ owner, limit: 1 });
+    assert.deepEqual(event?.evidence, [{ kind: 'title', id: 'a-title', value_redacted: 'Just a \ufffd moment' }]);
+  });
+
+  it('are told by owner, site, type and time', async () => {
+    record([blocked], [{ ...blocked, domain: 'other.example' }]);
+    clock.advance(minute);
+    const since = clock.now();
+    record([{ ...blocked, block: blockOf('captcha') }]);
+    const found = async (filter: object) => (await selfHeal.blocks({ owner, limit: 10, ...filter })).map((event) => `${event.domain} ${event.type}`);
+    assert.deepEqual(await found({ domain }), ['example.com captcha', 'example.com challenge']);
+    assert.deepEqual(await found({ type: 'challenge' }), ['other.example challenge', 'example.com challenge']);
+    assert.deepEqual(await found({ since }), ['example.com captcha']);
+    assert.deepEqual(await found({ limit: 1 }), ['example.com captcha']);
+    assert.deepEqual(await found({ owner: 'somebody' }), []);
+  });
+
+  it('are none for the answer of a cooldown, which nobody asked the site for', async () => {
+    record([{ ...blocked, block: blockOf('cooldown') }]);
+    assert.deepEqual(await selfHeal.blocks({ owner, limit: 1 }), []);
+    assert.equal((await selfHeal.healthOf(owner, domain)).window.attempts, 0);
+  });
+});
+
+describe('a page that robots.txt forbids', () => {
+  it('is told as a block, and says nothing of the site', async () => {
+    record(...Array.from({ length: 5 }, () => [{ ...blocked, block: blockOf('robots_disallowed') }]));
+    assert.equal((await selfHeal.blocks({ owner, type: 'robots_disallowed', limit: 10 })).length, 5);
+    const { state, window, cooldownUntil } = await selfHeal.healthOf(owner, domain);
+    assert.deepEqual([state, window.attempts, cooldownUntil], ['unknown', 0, null]);
+  });
+});
+
+describe('a course', () => {
+  it('of a site that is not known begins directly', async () => {
+    const course = await begin();
+    assert.deepEqual([course.cooldown, course.first], [null, { strategy: 'direct', waitMs: 0 }]);
+  });
+
+  it('knows at once what this worker has recorded', async () => {
+    record([blocked], [blocked], [blocked]);
+    const { cooldown } = await begin();
+    assert.deepEqual(cooldown, { until: new Date(clock.now().getTime() + 2 * minute), type: 'challenge', vendor: 'cloudflare' });
+  });
+
+  it('has no cooldown where it is forced, for another owner, or when that is over', async () => {
+    record([blocked], [blocked], [blocked]);
+    assert.equal((await begin(true)).cooldown, null);
+    assert.equal((await selfHeal.begin('somebody', domain, { enabled: [], force: false })).cooldown, null);
+    clock.advance(2 * minute);
+    assert.equal((await begin()).cooldown, null);
+  });
+
+  it('has no cooldown after one success, and the next is short again', async () => {
+    record([blocked], [blocked], [blocked]);
+    clock.advance(2 * minute);
+    record([blocked]);
+    assert.equal((await begin()).cooldown?.until.getTime(), clock.now().getTime() + 4 * minute);
+    record([{}]);
+    assert.equal((await begin()).cooldown, null);
+    record([blocked], [blocked], [blocked]);
+    assert.equal((await begin()).cooldown?.until.getTime(), clock.now().getTime() + 2 * minute);
+  });
+
+  it('begins with what has worked, where the caller and this service allow it', async () => {
+    for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'other_egress' }]);
+    assert.equal((await begin()).first.strategy, 'other_egress');
+    assert.equal((await selfHeal.begin(owner, domain, { enabled: ['wait_retry'], force: false })).first.strategy, 'direct');
+    const alone = open({ enabled: ['wait_retry'] });
+    assert.equal((await alone.begin(owner, domain, { enabled: strategyNames, force: false })).first.strategy, 'direct');
+    const curious = open({ random: () => 0.04 });
+    assert.equal((await curious.begin(owner, domain, { enabled: strategyNames, force: false })).first.strategy, 'direct');
+  });
+
+  it('goes on with what the caller allows', async () => {
+    const { next } = await selfHeal.begin(owner, domain, { enabled: ['wait_retry', 'fresh_context'], force: false });
+    const failed = { outcome: 'blocked', block: blockOf('bot_wall'), statusCode: 403 } as const;
+    assert.deepEqual(next({ strategy: 'direct', ...failed }, 10_000), { strategy: 'fresh_context', waitMs: 0 });
+    assert.deepEqual(next({ strategy: 'fresh_context', ...failed }, 10_000), { strategy: 'wait_retry', waitMs: 500 });
+    assert.equal(next({ strategy: 'wait_retry', ...failed }, 600), null);
+  });
+
+  it('is given up with the caller’s signal', async () => {
+    const reason = new Error('enough');
+    await assert.rejects(selfHeal.begin(owner, domain, { enabled: [], force: false, signal: AbortSignal.abort(reason) }), reason);
+  });
+});
+
+describe('the health of a site', () => {
+  it('is unknown before the first attempt', async () => {
+    const { state, successRate, window, updatedAt } = await selfHeal.healthOf(owner, domain);
+    assert.deepEqual([state, successRate, window.attempts, window.since, updatedAt], ['unknown', null, 0, null, null]);
+  });
+
+  it('is what the last 50 attempts say', async () => {
+    record(...Array.from({ length: 30 }, () => [{ ...blocked, block: blockOf('captcha', 'low') }]));
+    const since = clock.now();
+    record(...Array.from({ length: 48 }, () => [{ durationMs: 200 }]), [{ ...blocked, block: blockOf('captcha', 'medium') }], [{ outcome: 'error' }]);
+    const health = await selfHeal.healthOf(owner, domain);
+    assert.deepEqual(
+      { ...health, lastOkAt: null, lastBlockAt: null },
+      {
+        owner,
+        domain,
+        state: 'healthy',
+        successRate: 0.96,
+        window: { attempts: 50, ok: 48, blocked: 1, error: 1, since, avgLatencyMs: 196 },
+        consecutiveBlocks: 0,
+        lastOkAt: null,
+        lastBlockAt: null,
+        lastBlockType: 'captcha',
+        vendor: 'cloudflare',
+        bestStrategy: 'direct',
+        cooldownUntil: null,
+        updatedAt: clock.now(),
+      },
+    );
+    assert.deepEqual([health.lastBlockAt?.getTime(), health.lastOkAt?.getTime()], [clock.now().getTime() - 100, clock.now().getTime() - 200]);
+  });
+
+  it('is told worst first', async () => {
+    const of = (site: string, ...outcomes: Attempt['outcome'][]) => record(...outcomes.map((outcome) => [{ domain: site, outcome }]));
+    of('healthy.example', 'ok', 'ok', 'ok', 'ok', 'ok');
+    of('degraded.example', 'ok', 'ok', 'ok', 'error', 'error');
+    of('unknown.example', 'ok');
+    of('blocked.example', 'error', 'error', 'error', 'error', 'error');
+    of('cooldown.example', 'blocked', 'blocked', 'blocked');
+    const states = (await selfHeal.health(owner)).map((site) => [site.domain, site.state]);
+    assert.deepEqual(
+      states,
+      ['cooldown', 'blocked', 'degraded', 'unknown', 'healthy'].map((state) => [`${state}.example`, state]),
+    );
+    assert.ok((await selfHeal.health()).length >= 5);
+  });
+});
+
+describe('the strategies of a site', () => {
+  it('are all told, gentlest first, with what each came to', async () => {
+    record([blocked, { strategy: 'wait_retry', durationMs: 300 }], [{ outcome: 'error' }]);
+    const lastUsedAt = clock.now();
+    await selfHeal.stop();
+    const { strategies, current, nextProbeAt } = await open({ enabled: ['wait_retry'] }).strategies(owner, domain);
+    assert.deepEqual(
+      strategies.map(({ strategy, enabled }) => [strategy, enabled]),
+      strategyNames.map((name) => [name, name === 'direct' || name === 'wait_retry']),
+    );
+    const score = Number(strategies[1]?.score?.toFixed(4));
+    const [direct, waited, paced] = strategies.map(({ strategy: _name, enabled: _enabled, ...facts }) => facts);
+    assert.deepEqual(direct, { attempts: 2, successes: 0, blocks: 1, errors: 1, successRate: 0, score: 0, avgLatencyMs: 100, lastUsedAt });
+    assert.deepEqual(
+      { ...waited, score },
+      {
+        ...direct,
+        attempts: 1,
+        successes: 1,
+        blocks: 0,
+        errors: 0,
+        successRate: 1,
+        score: 0.2065,
+        avgLatencyMs: 300,
+        lastUsedAt: new Date(lastUsedAt.getTime() - 100),
+      },
+    );
+    assert.deepEqual(paced, { attempts: 0, successes: 0, blocks: 0, errors: 0, successRate: null, score: null, avgLatencyMs: null, lastUsedAt: null });
+    assert.deepEqual([current, nextProbeAt], ['direct', null]);
+  });
+
+  it('tell what comes first, and when a site that is left alone is tried again', async () => {
+    for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'other_egress' }]);
+    assert.equal((await selfHeal.strategies(owner, domain)).current, 'other_egress');
+    record([blocked], [blocked], [blocked]);
+    assert.equal((await selfHeal.strategies(owner, domain)).nextProbeAt?.getTime(), clock.now().getTime() + 2 * minute);
+  });
+});
+
+describe('several workers', () => {
+  it('add to one another, and lose nothing', async () => {
+    const workers = [open(), open({ store: second })];
+    const works = 60;
+    const sites = ['a.example', 'b.example', 'c.example'];
+    await Promise.all(
+      workers.map(async (worker, place) => {
+        for (let n = 0; n < works; n += 1) {
+          // Each in another order, as locks would be taken if nobody took care.
+          for (const site of place === 0 ? sites : sites.toReversed())
+            worker.record({ attempts: [attempt({ domain: site, ...(n % 3 === 0 ? blocked : {}) }), attempt({ domain: site, strategy: 'wait_retry' })] });
+          if (n % 4 === 0) await worker.healthOf(owner, 'a.example');
+        }
+        await worker.stop();
+      }),
+    );
+    for (const site of sites) {
+      const { strategies } = await selfHeal.strategies(owner, site);
+      const [direct, waited] = strategies;
+      assert.deepEqual([direct?.attempts, direct?.blocks, direct?.successes, waited?.attempts], [120, 40, 80, 120]);
+      assert.equal((await selfHeal.healthOf(owner, site)).window.attempts, 50);
+    }
+    assert.equal((await selfHeal.blocks({ owner, limit: 1000 })).length, 120);
+  });
+});
+
+describe('the overview', () => {
+  it('counts what happened in the last day', async () => {
+    // Far from the other tests, whose totals are everybody's.
+    clock.advance(400 * 24 * 60 * minute);
+    record(
+      [blocked, { strategy: 'wait_retry' }],
+      [blocked],
+      [{ outcome: 'error' }],
+      [{ ...blocked, domain: 'other.example', block: blockOf('captcha') }],
+      [{}],
+    );
+    const overview = await selfHeal.overview();
+    assert.deepEqual(
+      { ...overview, cooldowns: 0 },
+      {
+        windowHours: 24,
+        totals: { attempts: 6, ok: 2, blocked: 3, error: 1, healed: 1, unresolved: 2 },
+        healRate: 1 / 3,
+        byType: { challenge: 2, captcha: 1 },
+        byVendor: { cloudflare: 3 },
+        byStrategy: { wait_retry: 1 },
+        topDomains: [
+          { owner, domain, blocks: 2, state: 'blocked' },
+          { owner, domain: 'other.example', blocks: 1, state: 'unknown' },
+        ],
+        cooldowns: 0,
+      },
+    );
+    clock.advance(24 * 60 * minute);
+    const { totals, topDomains, healRate } = await selfHeal.overview();
+    assert.deepEqual([totals.attempts, totals.healed, topDomains, healRate], [0, 0, [], null]);
+  });
+
+  it('counts the sites that are left alone right now', async () => {
+    clock.advance(800 * 24 * 60 * minute);
+    record([blocked], [blocked], [blocked]);
+    assert.equal((await selfHeal.overview()).cooldowns, 1);
+    clock.advance(3 * minute);
+    assert.equal((await selfHeal.overview()).cooldowns, 0);
+  });
+});
+
+describe('pruning', () => {
+  const prune = async ({ pruning }: SelfHeal): Promise<void> => {
+    pruning.nudge();
+    await pruning.idle();
+    assert.equal(pruning.status.lastError, null);
+  };
+  const days = (count: number): number => count * 24 * 60 * minute;
+
+  it('forgets after 30 days what happened, and sites that nobody tried since', async () => {
+    record([blocked], [{ ...blocked, domain: 'other.example' }]);
+    clock.advance(days(20));
+    record([{}]);
+    await prune(selfHeal);
+    assert.equal((await selfHeal.blocks({ owner, limit: 10 })).length, 2);
+    clock.advance(days(11));
+    await prune(selfHeal);
+    assert.deepEqual(await selfHeal.blocks({ owner, limit: 10 }), []);
+    assert.deepEqual(
+      (await selfHeal.health(owner)).map((site) => site.domain),
+      [domain],
+    );
+  });
+
+  it('keeps the newest where there are too many', async () => {
+    clock.advance(days(1200));
+    record([blocked], [{ ...blocked, url: 'https://example.com/2' }], [{ ...blocked, url: 'https://example.com/3' }]);
+    await selfHeal.stop();
+    await prune(open({ eventsMax: 2 }));
+    assert.deepEqual(
+      (await selfHeal.blocks({ owner, limit: 10 })).map(({ url }) => url),
+      ['https://example.com/3', 'https://example.com/2'],
+    );
+  });
+});
+
+describe('while the database is away', () => {
+  let operator: Client;
+  before(async () => {
+    const address = new URL(database.url);
+    address.pathname = '/postgres';
+    operator = new Client({ connectionString: address.href });
+    await operator.connect();
+  });
+  after(() => operator.end());
+  const allow = (answer: boolean) => operator.query(`alter database ${database.name} with allow_connections ${answer}`);
+
+  it('a course is that of a new site, nothing throws, and all is written when it is back', async () => {
+    const worker = open({ store: second });
+    await allow(false);
+    await operator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database.name]);
+    try {
+      for (let n = 0; n < 4; n += 1) worker.record({ attempts: [attempt(blocked)] });
+      const course = await worker.begin(owner, domain, { enabled: strategyNames, force: false });
+      assert.deepEqual([course.cooldown, course.first.strategy], [null, 'direct']);
+      assert.equal(course.next({ strategy: 'direct', outcome: 'blocked', block: blockOf('captcha'), statusCode: 403 }, 10_000)?.strategy, 'wait_retry');
+      await assert.rejects(worker.healthOf(owner, domain), { code: 'store_unavailable' });
+    } finally {
+      await allow(true);
+    }
+    assert.equal((await worker.healthOf(owner, domain)).consecutiveBlocks, 4);
+    assert.equal(worker.dropped, 0);
+    await worker.stop();
+  });
+});
+
+describe('pacing', () => {
+  it('lets one attempt at a time go to a site', async () => {
+    const caller = new AbortController();
+    const first = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const pace = (site: string, name: string, work = () => Promise.resolve()) =>
+      selfHeal.pace(owner, site, caller.signal, () => {
+        begun.push(name);
+        return work();
+      });
+    const one = pace(domain, 'one', () => first.promise);
+    const two = pace(domain, 'two');
+    await pace('other.example', 'elsewhere');
+    assert.deepEqual(begun, ['one', 'elsewhere']);
+    first.resolve();
+    await one;
+    caller.abort();
+    await assert.rejects(two);
+    assert.deepEqual(begun, ['one', 'elsewhere']);
+  });
+
+  it('lets a second pass between two, and ends the wait with the caller’s signal', async () => {
+    const caller = new AbortController();
+    const reason = new Error('enough');
+    let times = 0;
+    const pace = () => selfHeal.pace(owner, domain, caller.signal, () => Promise.resolve((times += 1)));
+    assert.equal(await pace(), 1);
+    clock.advance(1000);
+    assert.equal(await pace(), 2);
+    clock.advance(999);
+    const waiting = pace();
+    caller.abort(reason);
+    await assert.rejects(waiting, (error) => error === reason);
+    assert.equal(times, 2);
+  });
+});

@@ -1,0 +1,309 @@
+import { sql, type Selectable } from 'kysely';
+import type { BlockType, BlockVendor, SiteState, StrategyName } from '@berth/contract';
+import type { Tables } from '../store/store.ts';
+import type { BlockEvent } from './attempt.ts';
+import { standingOf, windowOf, type Recent, type Rung, type Site } from './site.ts';
+
+type EventFacts = Omit<BlockEvent, 'eventId' | 'at' | 'owner' | 'domain' | 'type'>;
+
+interface SelfHealTables {
+  block_events: { event_id: string; created_at: Date; owner_id: string; domain: string; type: BlockType; facts: EventFacts };
+  site_health: {
+    owner_id: string;
+    domain: string;
+    recent: Recent;
+    state: Exclude<SiteState, 'cooldown'>;
+    success_rate: number | null;
+    consecutive_blocks: number;
+    cooldowns: number;
+    cooldown_until: Date | null;
+    last_ok_at: Date | null;
+    last_block_at: Date | null;
+    last_block_type: BlockType | null;
+    vendor: BlockVendor | null;
+    best_strategy: StrategyName | null;
+    updated_at: Date;
+  };
+  site_strategies: {
+    owner_id: string;
+    domain: string;
+    strategy: StrategyName;
+    attempts: number;
+    successes: number;
+    blocks: number;
+    errors: number;
+    duration_ms: number;
+    recent: Recent;
+    last_used_at: Date;
+  };
+  selfheal_hours: { hour: Date; name: string; count: number };
+}
+type EventRow = Selectable<SelfHealTables['block_events']>;
+type SiteRow = Selectable<SelfHealTables['site_health']>;
+type RungRow = Selectable<SelfHealTables['site_strategies']>;
+
+export interface SiteKey {
+  owner: string;
+  domain: string;
+}
+
+const own = (tables: Tables) => tables.tables<SelfHealTables>();
+
+/**
+ * A list is sent as one JSON text, not as a parameter for each value: so the
+ * statement has one form whatever the length, and is prepared once.
+ */
+const asRows = (rows: object[]) => sql`${JSON.stringify(rows)}::jsonb`;
+
+const toEvent = ({ event_id, created_at, owner_id, facts, ...row }: EventRow): BlockEvent => ({
+  eventId: event_id,
+  at: created_at,
+  owner: owner_id,
+  ...row,
+  ...facts,
+});
+
+const fromEvent = ({ eventId, at, owner, domain, type, ...facts }: BlockEvent): EventRow => ({
+  event_id: eventId,
+  created_at: at,
+  owner_id: owner,
+  domain,
+  type,
+  facts,
+});
+
+const toSite = (row: SiteRow): Site => ({
+  owner: row.owner_id,
+  domain: row.domain,
+  recent: row.recent,
+  consecutiveBlocks: row.consecutive_blocks,
+  cooldowns: row.cooldowns,
+  cooldownUntil: row.cooldown_until,
+  lastOkAt: row.last_ok_at,
+  lastBlockAt: row.last_block_at,
+  lastBlockType: row.last_block_type,
+  vendor: row.vendor,
+  bestStrategy: row.best_strategy,
+  updatedAt: row.updated_at,
+});
+
+function fromSite(site: Site): SiteRow {
+  const window = windowOf(site.recent);
+  return {
+    owner_id: site.owner,
+    domain: site.domain,
+    recent: site.recent,
+    state: standingOf(window),
+    success_rate: window.attempts > 0 ? window.ok / window.attempts : null,
+    consecutive_blocks: site.consecutiveBlocks,
+    cooldowns: site.cooldowns,
+    cooldown_until: site.cooldownUntil,
+    last_ok_at: site.lastOkAt,
+    last_block_at: site.lastBlockAt,
+    last_block_type: site.lastBlockType,
+    vendor: site.vendor,
+    best_strategy: site.bestStrategy,
+    updated_at: site.updatedAt ?? new Date(0),
+  };
+}
+
+const toRung = (row: RungRow): Rung => ({
+  owner: row.owner_id,
+  domain: row.domain,
+  strategy: row.strategy,
+  attempts: row.attempts,
+  successes: row.successes,
+  blocks: row.blocks,
+  errors: row.errors,
+  durationMs: row.duration_ms,
+  recent: row.recent,
+  lastUsedAt: row.last_used_at,
+});
+
+const fromRung = (rung: Rung): RungRow => ({
+  owner_id: rung.owner,
+  domain: rung.domain,
+  strategy: rung.strategy,
+  attempts: rung.attempts,
+  successes: rung.successes,
+  blocks: rung.blocks,
+  errors: rung.errors,
+  duration_ms: rung.durationMs,
+  recent: rung.recent,
+  last_used_at: rung.lastUsedAt,
+});
+
+/** An event that is there already stays as it is: its batch was written before, and the answer was lost. */
+export async function insertEvents(tables: Tables, events: BlockEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const rows = asRows(events.map(fromEvent));
+  await sql`insert into block_events select * from jsonb_populate_recordset(null::block_events, ${rows}) on conflict do nothing`.execute(own(tables));
+}
+
+/**
+ * The sites, old and new, and their rungs, held until the transaction ends.
+ * Always in the same order, so that two workers never hold what the other waits for.
+ */
+export async function lockSites(tables: Tables, keys: SiteKey[]): Promise<{ sites: Site[]; rungs: Rung[] }> {
+  const rows = asRows(keys.map(({ owner, domain }) => ({ owner_id: owner, domain })));
+  const wanted = sql`select owner_id, domain from jsonb_populate_recordset(null::site_health, ${rows})`;
+  await sql`insert into site_health (owner_id, domain, updated_at) select owner_id, domain, 'epoch' from (${wanted}) wanted
+    order by owner_id, domain on conflict do nothing`.execute(own(tables));
+  const sites = await sql<SiteRow>`select * from site_health where (owner_id, domain) in (${wanted}) order by owner_id, domain for update`.execute(own(tables));
+  const rungs = await sql<RungRow>`select * from site_strategies where (owner_id, domain) in (${wanted})`.execute(own(tables));
+  return { sites: sites.rows.map(toSite), rungs: rungs.rows.map(toRung) };
+}
+
+/** Overwrites: only under the lock of the sites. */
+export async function writeSites(tables: Tables, sites: Site[], rungs: Rung[]): Promise<void> {
+  await sql`insert into site_health select * from jsonb_populate_recordset(null::site_health, ${asRows(sites.map(fromSite))})
+    on conflict (owner_id, domain) do update set
+      recent = excluded.recent, state = excluded.state, success_rate = excluded.success_rate,
+      consecutive_blocks = excluded.consecutive_blocks, cooldowns = excluded.cooldowns, cooldown_until = excluded.cooldown_until,
+      last_ok_at = excluded.last_ok_at, last_block_at = excluded.last_block_at, last_block_type = excluded.last_block_type,
+      vendor = excluded.vendor, best_strategy = excluded.best_strategy, updated_at = excluded.updated_at`.execute(own(tables));
+  await sql`insert into site_strategies select * from jsonb_populate_recordset(null::site_strategies, ${asRows(rungs.map(fromRung))})
+    on conflict (owner_id, domain, strategy) do update set
+      attempts = excluded.attempts, successes = excluded.successes, blocks = excluded.blocks, errors = excluded.errors,
+      duration_ms = excluded.duration_ms, recent = excluded.recent, last_used_at = excluded.last_used_at`.execute(own(tables));
+}
+
+export interface HourCount {
+  hour: Date;
+  name: string;
+  count: number;
+}
+
+/** Adds to what is there. In one order, for the same reason as the sites. */
+export async function addToHours(tables: Tables, counts: HourCount[]): Promise<void> {
+  await sql`insert into selfheal_hours select * from jsonb_populate_recordset(null::selfheal_hours, ${asRows(counts)}) order by hour, name
+    on conflict (hour, name) do update set count = selfheal_hours.count + excluded.count`.execute(own(tables));
+}
+
+export interface EventFilter {
+  owner?: string | undefined;
+  domain?: string | undefined;
+  type?: BlockType | undefined;
+  since?: Date | undefined;
+  limit: number;
+}
+
+/** Newest first. */
+export async function findEvents(tables: Tables, { owner, domain, type, since, limit }: EventFilter): Promise<BlockEvent[]> {
+  let query = own(tables).selectFrom('block_events').selectAll();
+  if (owner !== undefined) query = query.where('owner_id', '=', owner);
+  if (domain !== undefined) query = query.where('domain', '=', domain);
+  if (type !== undefined) query = query.where('type', '=', type);
+  if (since !== undefined) query = query.where('created_at', '>=', since);
+  const rows = await query.orderBy('created_at', 'desc').orderBy('event_id').limit(limit).execute();
+  return rows.map(toEvent);
+}
+
+/** Worst first. */
+export async function listSites(tables: Tables, owner: string | undefined, { now, limit }: { now: Date; limit: number }): Promise<Site[]> {
+  let query = own(tables).selectFrom('site_health').selectAll();
+  if (owner !== undefined) query = query.where('owner_id', '=', owner);
+  const rows = await query
+    .orderBy(sql`coalesce(cooldown_until > ${now}, false)`, 'desc')
+    .orderBy(sql`array_position(array['blocked', 'degraded', 'unknown', 'healthy'], state)`)
+    .orderBy('success_rate')
+    .orderBy('owner_id')
+    .orderBy('domain')
+    .limit(limit)
+    .execute();
+  return rows.map(toSite);
+}
+
+export interface Read {
+  signal?: AbortSignal | undefined;
+}
+
+export async function findSite(tables: Tables, { owner, domain }: SiteKey, { signal }: Read = {}): Promise<Site | undefined> {
+  const query = own(tables).selectFrom('site_health').selectAll().where('owner_id', '=', owner).where('domain', '=', domain);
+  const row = await query.executeTakeFirst(signal && { signal });
+  return row && toSite(row);
+}
+
+export async function findRungs(tables: Tables, { owner, domain }: SiteKey, { signal }: Read = {}): Promise<Rung[]> {
+  const query = own(tables).selectFrom('site_strategies').selectAll().where('owner_id', '=', owner).where('domain', '=', domain);
+  return (await query.execute(signal && { signal })).map(toRung);
+}
+
+export async function sumHours(tables: Tables, since: Date): Promise<Map<string, number>> {
+  const rows = await own(tables)
+    .selectFrom('selfheal_hours')
+    .select(['name', sql<number>`sum(count)::bigint`.as('sum')])
+    .where('hour', '>=', since)
+    .groupBy('name')
+    .execute();
+  return new Map(rows.map(({ name, sum }) => [name, sum]));
+}
+
+export interface TopSite extends SiteKey {
+  blocks: number;
+  /** Empty where the site is forgotten and its events are not. */
+  site: Pick<Site, 'cooldownUntil' | 'recent'>;
+}
+
+export async function topSites(tables: Tables, since: Date, limit: number): Promise<TopSite[]> {
+  const rows = await own(tables)
+    .with('top', (query) =>
+      query
+        .selectFrom('block_events')
+        .select(['owner_id', 'domain', (select) => select.fn.countAll<number>().as('blocks')])
+        .where('created_at', '>=', since)
+        .groupBy(['owner_id', 'domain'])
+        .orderBy('blocks', 'desc')
+        .orderBy('owner_id')
+        .orderBy('domain')
+        .limit(limit),
+    )
+    .selectFrom('top')
+    .leftJoin('site_health', (join) => join.onRef('site_health.owner_id', '=', 'top.owner_id').onRef('site_health.domain', '=', 'top.domain'))
+    .select(['top.owner_id', 'top.domain', 'top.blocks', 'site_health.cooldown_until', 'site_health.recent'])
+    .orderBy('top.blocks', 'desc')
+    .orderBy('top.owner_id')
+    .orderBy('top.domain')
+    .execute();
+  return rows.map(({ owner_id, domain, blocks, cooldown_until, recent }) => ({
+    owner: owner_id,
+    domain,
+    blocks,
+    site: { cooldownUntil: cooldown_until, recent: recent ?? [] },
+  }));
+}
+
+export async function countCooling(tables: Tables, now: Date): Promise<number> {
+  const row = await own(tables)
+    .selectFrom('site_health')
+    .select((select) => select.fn.countAll<number>().as('cooling'))
+    .where('cooldown_until', '>', now)
+    .executeTakeFirstOrThrow();
+  return row.cooling;
+}
+
+/** When the oldest of the newest `kept` events was met; null where there are fewer. */
+export async function ageOfEvent(tables: Tables, kept: number): Promise<Date | null> {
+  const row = await own(tables)
+    .selectFrom('block_events')
+    .select('created_at')
+    .orderBy('created_at', 'desc')
+    .offset(kept - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.created_at ?? null;
+}
+
+/** Forgets events before `before`, a bounded number in one turn. True where more may be left. */
+export async function deleteEvents(tables: Tables, before: Date, limit: number): Promise<boolean> {
+  const old = own(tables).selectFrom('block_events').select('event_id').where('created_at', '<', before).limit(limit);
+  const { numDeletedRows } = await own(tables).deleteFrom('block_events').where('event_id', 'in', old).executeTakeFirstOrThrow();
+  return Number(numDeletedRows) === limit;
+}
+
+/** Forgets sites and rungs that nobody tried since `before`, and totals of hours before it. */
+export async function deleteUnused(tables: Tables, before: Date): Promise<void> {
+  await own(tables).deleteFrom('site_health').where('updated_at', '<', before).execute();
+  await own(tables).deleteFrom('site_strategies').where('last_used_at', '<', before).execute();
+  await own(tables).deleteFrom('selfheal_hours').where('hour', '<', before).execute();
+}

@@ -1,0 +1,35 @@
+/** Attempts and blocks as tests write them: what a test does not speak of is filled in. */
+import type { Block, BlockType } from '@berth/contract';
+import type { Attempt } from './attempt.ts';
+
+export const blockOf = (type: BlockType, confidence: Block['confidence'] = 'high'): Block => ({
+  blocked: true,
+  type,
+  vendor: 'cloudflare',
+  confidence,
+  evidence: [{ kind: 'header', id: 'cf-mitigated', value_redacted: 'challenge' }],
+  signatures_version: '1',
+  challenge_waited_ms: 0,
+  retry_after_seconds: null,
+});
+
+/** A success of `direct` on example.com that took 100 ms, or what `facts` make of it. An outcome `blocked` has a block of high confidence. */
+export const attemptOf = (facts: Partial<Attempt> = {}): Attempt => ({
+  owner: 'anna',
+  domain: 'example.com',
+  url: 'https://www.example.com/page',
+  task: 'fetch',
+  jobId: null,
+  sessionId: null,
+  region: 'local',
+  egress: { type: 'direct', country: null, ip: null },
+  kind: 'chromium',
+  n: 1,
+  strategy: 'direct',
+  startedAt: new Date('2026-01-01T00:00:00.000Z'),
+  durationMs: 100,
+  outcome: 'ok',
+  block: facts.outcome === 'blocked' ? blockOf('challenge') : null,
+  statusCode: facts.outcome === 'blocked' ? 403 : 200,
+  ...facts,
+});

@@ -1,0 +1,48 @@
+/** Files that a caller has put into a session's machine, for its pages to be given. */
+import { createHash } from 'node:crypto';
+import { ServiceError } from '@berth/contract';
+import type { Machine } from '../fleet/fleet.ts';
+import type { Clock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+
+/** They lie on the host's disk until the session ends. */
+const filesMax = 50;
+const allBytesMax = 100 * 1024 * 1024;
+
+export interface UploadedFile {
+  fileId: string;
+  name: string;
+  bytes: number;
+  sha256: string;
+  createdAt: Date;
+  /** As the browser sees it. */
+  path: string;
+}
+
+export class UploadedFiles {
+  readonly #clock: Clock;
+  readonly #files = new Map<string, UploadedFile>();
+  #bytes = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async put({ vm }: Machine, name: string, data: Buffer): Promise<UploadedFile> {
+    if (this.#files.size >= filesMax || this.#bytes + data.length > allBytesMax)
+      throw new ServiceError('upload_limit_reached', `A session holds ${filesMax} files and ${allBytesMax / 1024 ** 2} MB of them. End it and start another.`, {
+        details: { files: filesMax, bytes: allBytesMax },
+      });
+    this.#bytes += data.length;
+    const fileId = newId('file');
+    const path = await vm.files.put(fileId, name, data);
+    const sha256 = createHash('sha256').update(data).digest('hex');
+    const file = { fileId, name, bytes: data.length, sha256, createdAt: this.#clock.now(), path };
+    this.#files.set(fileId, file);
+    return file;
+  }
+
+  find(fileId: string): UploadedFile | undefined {
+    return this.#files.get(fileId);
+  }
+}

@@ -1,0 +1,64 @@
+import type { ContentFormat } from '../../content/content.ts';
+import type { Attempt } from '../attempt.ts';
+import { htmlOf } from '../read.ts';
+import { waitUntilReady } from '../ready.ts';
+import { StepFailed } from '../world.ts';
+import type { Act, StepOf } from './act.ts';
+
+/** Of one picture or document, before it is written as text. */
+const binaryBytesMax = 16 * 1024 * 1024;
+const htmlBytesMax = 8 * 1024 * 1024;
+
+export const screenshot: Act<'screenshot'> = async (attempt, step) => {
+  const { page, signal } = attempt;
+  const element = step.selectors ? await waitUntilReady(attempt, step.selectors, ['visible', 'stable']) : undefined;
+  const order = {
+    format: step.format,
+    quality: step.format === 'png' ? undefined : step.quality,
+    fullPage: step.full_page,
+    scrollFirst: step.scroll_first ?? step.full_page,
+    element,
+    omitBackground: step.omit_background,
+  };
+  const picture = await page.screenshot(order, { signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
+  for (const warning of picture.warnings) attempt.warn(warning);
+  const [first, ...more] = picture.tiles.map(({ data, width, height, y }) => ({ data_base64: data.toString('base64'), width, height, y }));
+  const told = { content_type: picture.contentType, width: picture.width, height: picture.height };
+  return more.length === 0 ? { ...told, data_base64: first?.data_base64 ?? '' } : { ...told, tiles: [first, ...more] };
+};
+
+export const pdf: Act<'pdf'> = async (attempt, step) => {
+  const order = {
+    landscape: step.landscape,
+    printBackground: step.print_background,
+    scale: step.scale,
+    paperWidthInches: step.paper_width_inches,
+    paperHeightInches: step.paper_height_inches,
+    marginInches: step.margin_inches,
+    pageRanges: step.page_ranges,
+    headerTemplate: step.header_template,
+    footerTemplate: step.footer_template,
+    preferCssPageSize: step.prefer_css_page_size,
+  };
+  const data = await attempt.page.pdf(order, { signal: attempt.signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
+  return { content_type: 'application/pdf', bytes: data.length, data_base64: data.toString('base64') };
+};
+
+export const html: Act<'html'> = (attempt, { selectors }) => htmlOf(attempt, selectors, htmlBytesMax);
+
+async function convert(attempt: Attempt, step: StepOf<'markdown'> | StepOf<'links'>, format: ContentFormat) {
+  const source = await htmlOf(attempt, step.selectors, htmlBytesMax);
+  const onlyMainContent = step.type === 'markdown' && step.only_main_content;
+  const order = { html: source, url: attempt.page.url(), formats: [format], onlyMainContent, includeSelectors: [], excludeSelectors: [], extract: null };
+  const result = await attempt.world.content.convert(order, { signal: attempt.signal });
+  for (const warning of result.warnings) attempt.warn(warning);
+  return result;
+}
+
+export const markdown: Act<'markdown'> = async (attempt, step) => (await convert(attempt, step, 'markdown')).markdown ?? '';
+export const links: Act<'links'> = async (attempt, step) => (await convert(attempt, step, 'links')).links ?? [];
+
+export const evaluate: Act<'evaluate'> = async (attempt, { expression }, { allowEvaluate }) => {
+  if (!allowEvaluate) throw new StepFailed('not_allowed', 'Code in the page is not allowed here.');
+  return attempt.page.evaluate((await attempt.root()).frameId, expression, attempt.call(htmlBytesMax));
+};

@@ -1,0 +1,109 @@
+import type { ElementRef } from '../../browser/browser.ts';
+import type { Attempt } from '../attempt.ts';
+import { followNavigation } from '../leave.ts';
+import { waitForElement } from '../locate.ts';
+import type { Choice } from '../page-act.ts';
+import { waitUntilReady } from '../ready.ts';
+import { scripts } from '../scripts.ts';
+import { StepFailed } from '../world.ts';
+import type { Act, StepOf } from './act.ts';
+
+export const fill: Act<'fill'> = async (attempt, step) => {
+  const { page, signal } = attempt;
+  const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled', 'editable']);
+  const field = await fieldOf(attempt, element);
+  await page.focus(field, attempt.call());
+  const begun = await page.call<'insert' | 'done' | { problem: string }>(field.frameId, scripts.beginFill, [field, step.value, step.clear], attempt.call());
+  if (typeof begun === 'object') throw new StepFailed('not_actionable', `The field could not be filled: ${begun.problem}.`);
+  if (begun === 'done') return;
+  if (step.value !== '') await page.keyboard.insertText(step.value, { signal });
+  else if (step.clear) await page.keyboard.press('Delete', { signal });
+};
+
+/** A label stands for its field. */
+async function fieldOf(attempt: Attempt, element: ElementRef): Promise<ElementRef> {
+  const [control] = attempt.hold(await attempt.page.find(element.frameId, scripts.controlOf, [element], attempt.call()));
+  return control ?? element;
+}
+
+/** Puts the caret to the end of the field; without selectors the keys go to what has the focus. */
+async function focusOn(attempt: Attempt, selectors: StepOf<'type'>['selectors'], needs: 'editable'[]): Promise<ElementRef | null> {
+  if (!selectors) return null;
+  const element = await waitUntilReady(attempt, selectors, ['visible', 'enabled', ...needs]);
+  const field = await fieldOf(attempt, element);
+  await attempt.page.focus(field, attempt.call());
+  if (needs.length > 0) await attempt.page.call(field.frameId, scripts.endOfText, [field], attempt.call());
+  return field;
+}
+
+export const type: Act<'type'> = async (attempt, { selectors, text, delay_ms: delayMs }) => {
+  const element = await focusOn(attempt, selectors, ['editable']);
+  await followNavigation(attempt, element, () => attempt.page.keyboard.type(text, { signal: attempt.signal, delayMs }));
+};
+
+export const press: Act<'press'> = async (attempt, { selectors, keys, delay_ms: delayMs }) => {
+  const { signal, page } = attempt;
+  const element = await focusOn(attempt, selectors, []);
+  await followNavigation(attempt, element, async () => {
+    for (const [index, chord] of [keys].flat().entries()) {
+      if (index > 0 && delayMs > 0) await attempt.pause(delayMs);
+      await page.keyboard.press(chord, { signal });
+    }
+  });
+};
+
+export const select: Act<'select'> = async (attempt, step) => {
+  const choice = choiceOf(step);
+  const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled']);
+  const field = await fieldOf(attempt, element);
+  let missing = '';
+  const chosen = await choosing(
+    attempt,
+    field,
+    async () => {
+      const answer = await attempt.page.call<{ chosen: string[] } | { missing: string } | { problem: string }>(
+        field.frameId,
+        scripts.choose,
+        [field, choice as never],
+        attempt.call(),
+      );
+      if ('problem' in answer) throw new StepFailed('not_actionable', `Nothing could be chosen: ${answer.problem}.`);
+      if ('missing' in answer) missing = answer.missing;
+      return 'chosen' in answer ? answer.chosen : undefined;
+    },
+    () => missing,
+  );
+  return { selected: chosen };
+};
+
+/** Options that come later are waited for. */
+async function choosing(attempt: Attempt, field: ElementRef, look: () => Promise<string[] | undefined>, missing: () => string): Promise<string[]> {
+  let chosen: string[] = [];
+  const choose = async (): Promise<void> => {
+    chosen = await attempt.poll(look, () => new StepFailed('not_found', `The field has ${missing()}.`));
+  };
+  await followNavigation(attempt, field, choose);
+  return chosen;
+}
+
+function choiceOf({ value, label, index }: StepOf<'select'>): Choice {
+  if (value !== undefined) return { by: 'value', wanted: [value].flat() };
+  if (label !== undefined) return { by: 'label', wanted: [label].flat() };
+  return { by: 'index', wanted: [index ?? []].flat() };
+}
+
+export const upload: Act<'upload'> = async (attempt, step) => {
+  const { page, world, signal } = attempt;
+  const field = await fieldOf(attempt, await waitForElement(attempt, step.selectors));
+  const { takes, several } = await page.call<{ takes: boolean; several: boolean }>(field.frameId, scripts.fileField, [field], attempt.call());
+  if (!takes) throw new StepFailed('not_actionable', 'The element is no file field.');
+  if (!several && step.file_ids.length > 1) throw new StepFailed('not_actionable', 'The field takes one file.');
+  const paths: string[] = [];
+  for (const fileId of step.file_ids) {
+    const path = await world.filePath(fileId, { signal });
+    if (path === null) throw new StepFailed('file_not_found', `There is no file ${fileId}.`);
+    paths.push(path);
+  }
+  await page.setFiles(field, paths, attempt.call());
+  return { files: paths.length };
+};

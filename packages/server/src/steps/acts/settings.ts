@@ -1,0 +1,68 @@
+import { NavigationError, PageError } from '../../browser/browser.ts';
+import { StepFailed } from '../world.ts';
+import type { Attempt } from '../attempt.ts';
+import { isBrowsable } from '@berth/contract';
+import { click } from './pointer.ts';
+import type { Act } from './act.ts';
+
+export const dialog: Act<'dialog'> = async (_, { accept, text }, { dialogs }) => {
+  dialogs.answer = { accept, text };
+  return { seen: dialogs.take() };
+};
+
+export const setCookie: Act<'set_cookie'> = async (attempt, step) => {
+  const { page, world, signal } = attempt;
+  const own = page.url();
+  const url = step.url ?? (step.domain === undefined ? own : undefined);
+  if (url !== undefined && (!isBrowsable(url) || url === 'about:blank'))
+    throw new StepFailed('invalid_value', 'A cookie needs a `url` or `domain`, or a page that has one.');
+  const cookie = {
+    name: step.name,
+    value: step.value,
+    url,
+    domain: step.domain,
+    path: step.path ?? (step.domain === undefined ? undefined : '/'),
+    expires: step.expires,
+    httpOnly: step.http_only,
+    secure: step.secure,
+    sameSite: step.same_site,
+  };
+  await world.setCookie(cookie, { signal, tabId: page.tabId });
+};
+
+/** Together with those that earlier steps have set. */
+export const setHeader: Act<'set_header'> = async (attempt, { name, value }, { headers }) => {
+  const { page, signal } = attempt;
+  if (value !== null && !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+    throw new StepFailed('invalid_value', 'A header holds no line breaks and no such characters.');
+  const others = Object.entries(headers.get(page.tabId) ?? {}).filter(([other]) => other.toLowerCase() !== name.toLowerCase());
+  const all = Object.fromEntries(value === null ? others : [...others, [name, value]]);
+  await page.setExtraHeaders(all, { signal });
+  headers.set(page.tabId, all);
+};
+
+export const setViewport: Act<'set_viewport'> = async (attempt, { width, height, device_scale_factor }) => {
+  await attempt.page.setViewport({ width, height, device_scale_factor }, { signal: attempt.signal });
+};
+
+export const download: Act<'download'> = async (attempt, step, scope) => {
+  const trigger = (): Promise<unknown> => (step.url === undefined ? clickFor(attempt, step, scope) : open(attempt, step.url));
+  const came = await attempt.world.waitForDownload(async () => void (await trigger()), { signal: attempt.signal, timeoutMs: attempt.remainingMs });
+  if (came.status !== 'completed') throw new StepFailed(came.status === 'too_large' ? 'too_large' : 'download_failed', `The download ended as ${came.status}.`);
+  return { download_id: came.id, file_name: came.suggestedFilename, url: came.url, bytes: came.receivedBytes };
+};
+
+const clickFor: Act<'download'> = (attempt, { selectors = [], ...step }, scope) => click(attempt, { ...step, ...plainClick, selectors }, scope);
+const plainClick = { type: 'click' as const, button: 'left' as const, count: 1, modifiers: [], delay_ms: 0, position: undefined, force: false };
+
+/** An address that is a download is no page: that the navigation to it ends is what was wanted. */
+async function open(attempt: Attempt, url: string): Promise<void> {
+  if (!isBrowsable(url)) throw new StepFailed('not_allowed', `The address ${url.slice(0, 200)} is no http or https address.`);
+  try {
+    await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.remainingMs }, { signal: attempt.signal });
+  } catch (error) {
+    if (!(error instanceof NavigationError && error.reason === 'aborted') && !(error instanceof PageError && error.reason === 'not_possible')) throw error;
+    return;
+  }
+  throw new StepFailed('download_failed', 'The address is a page and no download.');
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ValidationError } from '@berth/contract';
+import { importRecorder } from './recorder.ts';
+
+const imported = (...steps: unknown[]) => importRecorder({ title: 'r', steps });
+const faultsOf = (recording: unknown): string[] => {
+  try {
+    importRecorder(recording);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ValidationError);
+    return error.detail.map(({ loc, type }) => `${loc.join('.')} ${type}`);
+  }
+};
+const selectors = [['aria/Buy'], ['#buy'], ['xpath///*[@id="buy"]'], ['pierce/#buy'], ['my-app', '#buy']];
+
+test('takes a recording as the Recorder exports it', () => {
+  const steps = imported(
+    { type: 'setViewport', width: 1200, height: 800, deviceScaleFactor: 1, isMobile: false, hasTouch: false, isLandscape: false },
+    { type: 'navigate', url: 'https://shop.example/', assertedEvents: [{ type: 'navigation', url: 'https://shop.example/', title: 'Shop' }] },
+    { type: 'click', target: 'main', selectors, offsetX: 3.5, offsetY: 4 },
+    { type: 'doubleClick', selectors, offsetX: 1, offsetY: 1, button: 'secondary', duration: 50.4 },
+    { type: 'change', selectors, value: 'Ann', target: 'main' },
+    { type: 'hover', selectors },
+    { type: 'scroll', x: 0, y: 400 },
+    { type: 'waitForElement', selectors, visible: true, timeout: 5000 },
+    { type: 'waitForElement', selectors, count: 3, operator: '>=' },
+    { type: 'waitForExpression', expression: 'window.ready' },
+    { type: 'click', selectors, offsetX: 1, offsetY: 1, target: 'https://popup.example/', frame: [0, 1] },
+  );
+  assert.deepEqual(
+    steps.map(({ type }) => type),
+    ['set_viewport', 'navigate', 'click', 'click', 'fill', 'hover', 'scroll', 'wait', 'assert', 'wait', 'click'],
+  );
+  const [, , click, twice, , , , wait, count, , popup] = steps;
+  assert.deepEqual(click?.type === 'click' && [click.selectors, click.position, click.tab], [selectors, { x: 3.5, y: 4 }, 'main']);
+  assert.deepEqual(twice?.type === 'click' && [twice.count, twice.button, twice.delay_ms], [2, 'right', 50]);
+  assert.deepEqual(wait?.type === 'wait' && [wait.state, wait.timeout_ms], ['visible', 5000]);
+  assert.deepEqual(count?.type === 'assert' && count.count, { min: 3 });
+  assert.deepEqual([popup?.tab, popup?.frame], ['newest', ['xpath/(//iframe | //frame)[1]', 'xpath/(//iframe | //frame)[2]']]);
+});
+
+test('makes chords of keys that go down and up, and of clicks with them', () => {
+  const keys = (...names: string[]) => names.map((name) => ({ type: name.startsWith('-') ? 'keyUp' : 'keyDown', key: name.replace('-', '') }));
+  const steps = imported(...keys('Control', 'a', '-a', '-Control', 'Enter', '-Enter', 'Shift'), { type: 'click', selectors }, ...keys('-Shift'), {
+    type: 'click',
+    selectors,
+  });
+  assert.deepEqual(
+    steps.map((step) => (step.type === 'press' ? step.keys : step.type === 'click' && step.modifiers)),
+    ['Control+a', 'Enter', ['Shift'], []],
+  );
+});
+
+test('takes the timeout of the recording where a step has none', () => {
+  const [step] = importRecorder({ title: 'r', timeout: 3000, steps: [{ type: 'hover', selectors }] });
+  assert.equal(step?.timeout_ms, 3000);
+});
+
+test('tells all that cannot be imported, each at its place in the recording', () => {
+  const at = 'body.recording.steps';
+  assert.deepEqual(faultsOf('x'), ['body.recording dict_type']);
+  assert.deepEqual(faultsOf({ title: 'r' }), [`${at} missing`]);
+  assert.deepEqual(faultsOf({ steps: {} }), [`${at} list_type`]);
+  const steps = [
+    { type: 'keyDown', key: 'Shift' },
+    { type: 'customStep', name: 'x', parameters: {} },
+    7,
+    { type: 'click', selectors: [['what/x']], button: 'back' },
+    { type: 'click', selectors: [['what/x']] },
+    { type: 'navigate', url: 'chrome://gpu' },
+    { type: 'emulateNetworkConditions', download: 1, upload: 1, latency: 1 },
+    { type: 'waitForElement', selectors, properties: { value: 'x' } },
+    { type: 'change', selectors, value: '{{x}}' },
+    { type: 'hover', selectors, frame: ['a'], assertedEvents: [{ type: 'other' }] },
+    { key: 1 },
+  ];
+  assert.deepEqual(faultsOf({ steps }), [
+    `${at}.1.type cannot_import`,
+    `${at}.2 dict_type`,
+    `${at}.3.button cannot_import`,
+    `${at}.4.selectors.0.0 selector`,
+    `${at}.5.url url_scheme`,
+    `${at}.6.type cannot_import`,
+    `${at}.7.properties cannot_import`,
+    `${at}.8.value template`,
+    `${at}.9.assertedEvents.0 cannot_import`,
+    `${at}.9.frame cannot_import`,
+    `${at}.10.type cannot_import`,
+  ]);
+  assert.deepEqual(faultsOf({ steps: Array.from({ length: 51 }, () => ({ type: 'hover', selectors })) }), [`${at} too_long`]);
+});

@@ -1,0 +1,44 @@
+/** Steps in a page: what a caller has done there, one after the other, and what came of each. */
+import type { StepResult } from '@berth/contract';
+import { Run, type StepRun, type Stopped } from './run.ts';
+import { scripts } from './scripts.ts';
+import type { StepWorld } from './world.ts';
+
+export type { StepRun } from './run.ts';
+export { importRecorder } from './recorder.ts';
+export { StepFailed, type StepWorld } from './world.ts';
+
+/** The source of the function that looks for elements in a page's isolated world: see `find` of page-find.ts. */
+export const locatorScript: string = scripts.find;
+
+export interface StepsOutcome {
+  /** In the order in which they ran; steps in a step are in its `output.steps`. */
+  results: StepResult[];
+  vars: Record<string, unknown>;
+  /** Of the tab the run began in; empty when it is gone. */
+  finalUrl: string;
+  stopped: Stopped;
+}
+
+/**
+ * Never rejects for what a page does: each failure is in its step's result.
+ * @throws BrowserGone, or the signal's reason
+ */
+export async function runSteps(world: StepWorld, order: StepRun, { signal }: { signal: AbortSignal }): Promise<StepsOutcome> {
+  signal.throwIfAborted();
+  const results: StepResult[] = [];
+  const run = new Run(world, order, signal);
+  try {
+    const stopped = await run.list(order.steps, (result) => {
+      results.push(result);
+      order.onResult?.(result);
+    });
+    return { results, vars: { ...run.vars }, finalUrl: urlOf(world), stopped };
+  } finally {
+    run.end();
+  }
+}
+
+function urlOf(world: StepWorld): string {
+  return world.tabs().some(({ tabId }) => tabId === world.mainTabId) ? world.page(world.mainTabId).url() : '';
+}

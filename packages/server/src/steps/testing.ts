@@ -1,0 +1,97 @@
+/** A browser's tab as the world of steps, and a site of pages by their path, for the tests of this folder. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { Steps, type StepResult } from '@berth/contract';
+import type { Browser, DownloadInfo } from '../browser/browser.ts';
+import type { Content } from '../content/content.ts';
+import { systemClock } from '../lib/clock.ts';
+import { runSteps, type StepRun, type StepsOutcome } from './steps.ts';
+import type { StepWorld } from './world.ts';
+
+export interface TestWorldOptions {
+  browser: Browser;
+  content: Pick<Content, 'convert'>;
+  files?: Record<string, string>;
+}
+
+export function worldOf({ browser, content, files = {} }: TestWorldOptions): StepWorld {
+  return {
+    mainTabId: browser.activeTab().tabId,
+    tabs: () => browser.tabs(),
+    page: (tabId) => browser.page(tabId),
+    filePath: async (fileId) => files[fileId] ?? null,
+    waitForDownload: async (trigger, { signal }) => {
+      const finished = Promise.withResolvers<DownloadInfo>();
+      const undo = browser.onEvent((event) => event.type === 'download.finished' && finished.resolve(event.download));
+      const onAbort = (): void => finished.reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      finished.promise.catch(() => {});
+      try {
+        await trigger();
+        return await finished.promise;
+      } finally {
+        undo();
+        signal.removeEventListener('abort', onAbort);
+      }
+    },
+    setCookie: (cookie, options) => browser.setCookies([cookie], options),
+    content,
+    clock: systemClock,
+  };
+}
+
+/** Steps as a caller writes them. */
+export const run = (world: StepWorld, steps: object[], order: Partial<StepRun> & { signal?: AbortSignal } = {}): Promise<StepsOutcome> => {
+  const { signal = AbortSignal.timeout(60_000), ...rest } = order;
+  const wanted = { steps: Steps.parse(steps), stopOnError: true, timeoutMs: 30_000, allowEvaluate: false, ...rest };
+  return runSteps(world, wanted, { signal });
+};
+
+/** What each step came to, in short. */
+export const short = (results: readonly StepResult[]): string[] =>
+  results.map(({ type, status, error }) => `${type} ${status}${error ? ` ${error.code}` : ''}`);
+
+/** Shows a page and does something in it. */
+export interface Bench {
+  world: StepWorld;
+  site: TestSite;
+}
+
+export async function inPage({ world, site }: Bench, html: Reply, { steps, order = {} }: { steps: object[]; order?: Partial<StepRun> }) {
+  site.pages.set('/', html);
+  const outcome = await run(world, [{ type: 'navigate', url: `${site.url}/` }, ...steps], { allowEvaluate: true, ...order });
+  const results = outcome.results.slice(1);
+  return { ...outcome, results, outputs: results.map(({ output }) => output) };
+}
+
+export const evaluate = (expression: string): object => ({ type: 'evaluate', expression });
+
+export type Reply = string | ((request: IncomingMessage, response: ServerResponse) => void);
+
+export interface TestSite {
+  /** By two names, which are two sites to a browser. */
+  url: string;
+  otherUrl: string;
+  pages: Map<string, Reply>;
+  close(): Promise<void>;
+}
+
+export async function openPages(): Promise<TestSite> {
+  const pages = new Map<string, Reply>();
+  const server = createServer((request, response) => {
+    const reply = pages.get(new URL(request.url ?? '/', 'http://site').pathname);
+    if (typeof reply === 'function') reply(request, response);
+    else if (reply === undefined) response.writeHead(404).end();
+    else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>${reply}`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  return { url: `http://127.0.0.1:${port}`, otherUrl: `http://localhost:${port}`, pages, close };
+}

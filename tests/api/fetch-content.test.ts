@@ -1,0 +1,147 @@
+/** What a fetch makes of what a site sends: formats, files, encodings, fields. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { fetchPage, type FetchResponse } from '@berth/contract';
+import { bytes, html, startSite, type Site } from '../fetch-site.ts';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+let site: Site;
+before(async () => {
+  site = await startSite();
+  served = await startApp({ environment: { BERTH_EGRESS_ALLOW: '127.0.0.1' } });
+});
+after(async () => {
+  await served.close();
+  await site.close();
+});
+
+const article = `<p>${'The harbour office keeps a ledger for every quay. '.repeat(12)}</p>`;
+const page = (body: string): string => `<!doctype html><html lang="en"><head><title>Tides &amp; times</title></head><body>${body}</body></html>`;
+
+/** Without a browser. */
+async function plainly(url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> {
+  const reply = await served.call(fetchPage, { body: { url, mode: 'http', ...body } });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body;
+}
+
+describe('a page', () => {
+  it('gives each format that was asked for, and no other', async () => {
+    const url = site.inTurn(
+      '/formats',
+      html(page(`<h1>Tides</h1><p>High <b>water</b>.</p><a href="/next">Next</a><table><tr><th>At</th></tr><tr><td>4</td></tr></table>`)),
+    );
+    const made: Record<string, (reply: FetchResponse) => unknown> = {
+      html: (reply) => reply.html,
+      markdown: (reply) => reply.markdown,
+      text: (reply) => reply.text,
+      links: (reply) => reply.links,
+      metadata: (reply) => reply.page,
+      tables: (reply) => reply.tables,
+      raw: (reply) => reply.raw,
+    };
+    for (const format of Object.keys(made)) {
+      const reply = await plainly(url, { formats: [format] });
+      const given = Object.entries(made).filter(([, of]) => of(reply) !== null);
+      assert.deepEqual(
+        given.map(([name]) => name),
+        [format],
+      );
+    }
+    const reply = await plainly(url, { formats: Object.keys(made) });
+    assert.match(reply.markdown ?? '', /^# Tides\n+High \*\*water\*\*/);
+    assert.match(reply.text ?? '', /Tides\s+High water\./);
+    assert.deepEqual(reply.links, [{ url: `${site.url}/next`, text: 'Next', rel: null, internal: true }]);
+    assert.deepEqual(reply.tables, [{ caption: null, headers: ['At'], rows: [['4']] }]);
+    assert.equal(Buffer.from(reply.raw?.data_base64 ?? '', 'base64').toString(), reply.html);
+  });
+
+  it('reads a page in its own encoding', async () => {
+    const url = site.inTurn('/latin', bytes(Buffer.from('<title>caf\xe9</title><p>\xfcber</p>', 'latin1'), 'text/html; charset=iso-8859-1'));
+    const reply = await plainly(url, { formats: ['html', 'text'] });
+    assert.deepEqual([reply.title, reply.html, reply.text], ['café', '<title>café</title><p>über</p>', 'über']);
+  });
+
+  it('keeps to the main content, or to what was named', async () => {
+    const nav = '<nav><a href="/a">Menu entry</a></nav>';
+    const url = site.inTurn(
+      '/whole',
+      html(page(`${nav}<article><h1>Ledger</h1>${article}${article}<p class="ad">Buy rope</p></article><footer>Imprint</footer>`)),
+    );
+    const whole = await plainly(url, { formats: ['text'] });
+    assert.match(whole.text ?? '', /Menu entry[^]*Imprint/);
+    const main = await plainly(url, { formats: ['text'], only_main_content: true });
+    assert.match(main.text ?? '', /ledger for every quay/);
+    assert.doesNotMatch(main.text ?? '', /Menu entry|Imprint/);
+    const named = await plainly(url, { formats: ['text'], include_selectors: ['h1', '.ad'] });
+    assert.match(named.text ?? '', /^Ledger\s+Buy rope$/);
+    const without = await plainly(url, { formats: ['text'], exclude_selectors: ['nav', 'article > p'] });
+    assert.match(without.text ?? '', /^Ledger\s+Imprint$/);
+  });
+
+  it('extracts fields, each of its type, and null where nothing matches', async () => {
+    const body =
+      '<h1> Rope </h1><b class="price">€ 1,250.50</b><a class="more" href="more?x=1">more</a><i>a</i><i>b</i><p>As <u>ever</u></p><time datetime="2026-03-01">1 March</time>';
+    const url = site.inTurn('/shop/rope', html(page(body)));
+    const { json } = await plainly(url, {
+      formats: ['json'],
+      extract: {
+        fields: {
+          name: { selector: 'h1' },
+          price: { selector: '.price', type: 'number' },
+          more: { selector: '.more', attr: 'href' },
+          letters: { selector: 'i', list: true },
+          markup: { selector: 'p', type: 'html' },
+          day: { selector: 'time', attr: 'datetime', type: 'date' },
+          nothing: { selector: '.nothing' },
+          nothings: { selector: '.nothing', list: true },
+        },
+      },
+    });
+    assert.deepEqual(json, {
+      name: 'Rope',
+      price: 1250.5,
+      more: `${site.url}/shop/more?x=1`,
+      letters: ['a', 'b'],
+      markup: 'As <u>ever</u>',
+      day: '2026-03-01',
+      nothing: null,
+      nothings: [],
+    });
+  });
+});
+
+describe('what is no page', () => {
+  it('has no body for HEAD and for 204', async () => {
+    const url = site.inTurn('/empty', html(page('Here')));
+    const head = await plainly(url, { method: 'HEAD', formats: ['html', 'raw'] });
+    assert.deepEqual([head.status, head.status_code, head.content_type], ['ok', 200, 'text/html; charset=utf-8']);
+    const none = await plainly(site.inTurn('/none', html('', { status: 204 })));
+    assert.deepEqual([none.status, none.status_code], ['ok', 204]);
+  });
+
+  it('gives what is no page as its bytes, with the name that the site gave', async () => {
+    const data = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3]);
+    const url = site.inTurn('/chart', bytes(data, 'image/png', { 'content-disposition': 'attachment; filename="../charts/sea.png"' }));
+    const reply = await plainly(url);
+    assert.deepEqual(reply.raw, { data_base64: data.toString('base64'), content_type: 'image/png', bytes: 8, filename: 'sea.png', truncated: false });
+    assert.deepEqual([reply.status, reply.html, reply.title], ['ok', null, null]);
+  });
+
+  it('reads JSON and text as what they are', async () => {
+    const json = await plainly(site.inTurn('/data', bytes('{"boats":[1,2]}', 'application/json')), { formats: ['json'] });
+    assert.deepEqual(json.json, { boats: [1, 2] });
+    const text = await plainly(site.inTurn('/notes', bytes('high water at four', 'text/plain')), { formats: ['text'] });
+    assert.equal(text.text, 'high water at four');
+    const broken = await plainly(site.inTurn('/broken', bytes('{"boats":', 'application/json')), { formats: ['json'] });
+    assert.deepEqual([broken.json, broken.warnings], [null, ['json_invalid']]);
+  });
+
+  it('cuts what is too large, and says so', async () => {
+    const url = site.inTurn('/large', bytes(Buffer.alloc(13 * 1024 * 1024), 'application/octet-stream'));
+    const reply = await plainly(url);
+    assert.deepEqual([reply.raw?.bytes, reply.raw?.truncated], [12 * 1024 * 1024, true]);
+    assert.ok(reply.warnings.includes('body_truncated'), reply.warnings.join());
+  });
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { listBlocks, type Block } from '@berth/contract';
+import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
+import { startApp, type TestApp } from '../harness.ts';
+
+const startMs = Date.UTC(2026, 10, 21, 9, 30);
+const at = (seconds: number) => ({ startedAt: new Date(startMs + seconds * 1000), durationMs: 250 });
+const blocked = (block: Block = blockOf('challenge')) => ({ outcome: 'blocked' as const, block, statusCode: 403 });
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+  const egress = { type: 'proxy', country: 'DE', ip: '203.0.113.7' };
+  const url = 'https://anna:pw@www.example.com/a?token=secret#part';
+  const work = { egress, url, jobId: 'job_1', sessionId: 'ses_1' };
+  served.app.selfHeal.record({
+    attempts: [attemptOf({ ...work, ...blocked(), ...at(0) }), attemptOf({ ...work, ...at(1), n: 2, strategy: 'wait_retry' })],
+  });
+  served.app.selfHeal.record({ attempts: [attemptOf({ ...blocked(blockOf('captcha', 'medium')), ...at(2), task: 'navigate' })] });
+  served.app.selfHeal.record({ attempts: [attemptOf({ ...blocked(), ...at(3), owner: 'ben', domain: 'other.example' })] });
+});
+after(() => served.close());
+
+const found = async (query: Record<string, string>) =>
+  (await served.call(listBlocks, { query })).body.map(({ owner, domain, type }) => `${owner} ${domain} ${type}`);
+
+describe('200', () => {
+  it('tells all that is known of a block, and no secret', async () => {
+    const { body, text } = await served.call(listBlocks);
+    const { event_id, egress, ...event } = body[2] ?? assert.fail();
+    assert.match(event_id, /^evt_/);
+    assert.match(egress.ip_hash ?? '', /^[0-9a-f]{16}$/);
+    assert.deepEqual({ ...egress, ip_hash: null }, { type: 'proxy', country: 'DE', ip_hash: null });
+    assert.deepEqual(event, {
+      ts: startMs / 1000 + 0.25,
+      created_at: '2026-11-21T09:30:00.250Z',
+      owner: 'anna',
+      domain: 'example.com',
+      url: 'https://www.example.com/a',
+      type: 'challenge',
+      vendor: 'cloudflare',
+      confidence: 'high',
+      evidence: [{ kind: 'header', id: 'cf-mitigated', value_redacted: 'challenge' }],
+      status_code: 403,
+      job_id: 'job_1',
+      session_id: 'ses_1',
+      task: 'fetch',
+      region: 'local',
+      kind: 'chromium',
+      attempt: 1,
+      strategy: 'direct',
+      resolved: true,
+      resolved_by: 'wait_retry',
+      duration_ms: 250,
+    });
+    assert.ok(!/203\.0\.113\.7|secret|pw@/.test(text));
+  });
+
+  it('lists blocks newest first, the resolved and the others', async () => {
+    const { body } = await served.call(listBlocks);
+    assert.deepEqual(
+      body.map(({ owner, resolved, resolved_by }) => [owner, resolved, resolved_by]),
+      [
+        ['ben', false, null],
+        ['anna', false, null],
+        ['anna', true, 'wait_retry'],
+      ],
+    );
+  });
+
+  it('narrows by owner, site, type and number', async () => {
+    assert.deepEqual(await found({ owner: 'anna' }), ['anna example.com captcha', 'anna example.com challenge']);
+    assert.deepEqual(await found({ domain: 'other.example' }), ['ben other.example challenge']);
+    assert.deepEqual(await found({ type: 'captcha' }), ['anna example.com captcha']);
+    assert.deepEqual(await found({ owner: 'anna', type: 'challenge', domain: 'example.com' }), ['anna example.com challenge']);
+    assert.deepEqual(await found({ owner: 'ben', domain: 'example.com' }), []);
+    assert.deepEqual(await found({ limit: '1' }), ['ben other.example challenge']);
+    assert.equal((await found({ limit: '1000' })).length, 3);
+  });
+
+  it('takes a host for its registrable domain', async () => {
+    assert.equal((await found({ domain: 'www.Example.com' })).length, 2);
+  });
+
+  it('tells what was met at a time or later, in epoch seconds', async () => {
+    const { body } = await served.call(listBlocks, { query: { owner: 'anna' } });
+    assert.equal((await found({ since: '0' })).length, 3);
+    assert.equal((await found({ since: String(body[0]?.ts) })).length, 2);
+    assert.equal((await found({ since: String((body[0]?.ts ?? 0) + 0.001) })).length, 1);
+    assert.deepEqual(await found({ since: '253402300799' }), []);
+  });
+});
+
+describe('422', () => {
+  it('refuses a limit that is none', async () => {
+    for (const limit of ['0', '-1', '1001', '1e9', 'abc', '1.5', '']) {
+      const [fault] = await served.faults(listBlocks, { query: { limit } });
+      assert.deepEqual(fault?.loc, ['query', 'limit'], limit);
+    }
+  });
+
+  it('refuses a time that no clock shows', async () => {
+    for (const since of ['NaN', '1e400', '-1', 'Infinity', '999999999999999', 'yesterday', '']) {
+      const [fault] = await served.faults(listBlocks, { query: { since } });
+      assert.deepEqual(fault?.loc, ['query', 'since'], since);
+    }
+  });
+
+  it('refuses a type, an owner and a host that cannot be', async () => {
+    for (const [name, value] of [
+      ['type', 'bad_luck'],
+      ['owner', 'No Such!'],
+      ['domain', 'no host'],
+      ['domain', 'a/b'],
+      ['domain', 'a\0b'],
+      ['domain', 'a'.repeat(300)],
+      ['colour', 'red'],
+    ] as const) {
+      const [fault] = await served.faults(listBlocks, { query: { [name]: value } });
+      assert.deepEqual(fault?.loc, ['query', name], value);
+    }
+  });
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { getSiteHealth } from '@berth/contract';
+import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
+import { startApp, type TestApp } from '../harness.ts';
+
+const startMs = Date.UTC(2026, 10, 21, 9, 30);
+const at = (seconds: number) => ({ startedAt: new Date(startMs + seconds * 1000) });
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+  const outcomes = [{}, {}, {}, { strategy: 'wait_retry' as const }, { outcome: 'blocked' as const, block: blockOf('captcha'), durationMs: 600 }];
+  for (const [n, facts] of outcomes.entries()) served.app.selfHeal.record({ attempts: [attemptOf({ ...at(n), ...facts })] });
+});
+after(() => served.close());
+
+const health = async (domain: string, owner = 'anna') => (await served.call(getSiteHealth, { params: { domain }, query: { owner } })).body;
+
+describe('200', () => {
+  it('tells how an owner fares with a site', async () => {
+    assert.deepEqual(await health('example.com'), {
+      domain: 'example.com',
+      owner: 'anna',
+      state: 'degraded',
+      success_rate: 0.8,
+      window: { attempts: 5, ok: 4, blocked: 1, error: 0, since: '2026-11-21T09:30:00.000Z' },
+      consecutive_blocks: 1,
+      last_ok_at: '2026-11-21T09:30:03.100Z',
+      last_block_at: '2026-11-21T09:30:04.600Z',
+      last_block_type: 'captcha',
+      vendor: 'cloudflare',
+      best_strategy: 'direct',
+      cooldown_until: null,
+      avg_latency_ms: 200,
+      updated_at: '2026-11-21T09:30:04.600Z',
+    });
+  });
+
+  it('takes a host for its registrable domain', async () => {
+    assert.deepEqual(await health('WWW.example.com'), await health('example.com'));
+  });
+
+  it('answers a site or an owner of which nothing is known with unknown', async () => {
+    const unknown = {
+      state: 'unknown',
+      success_rate: null,
+      window: { attempts: 0, ok: 0, blocked: 0, error: 0, since: null },
+      consecutive_blocks: 0,
+      last_ok_at: null,
+      last_block_at: null,
+      last_block_type: null,
+      vendor: null,
+      best_strategy: null,
+      cooldown_until: null,
+      avg_latency_ms: null,
+      updated_at: null,
+    };
+    assert.deepEqual(await health('::1'), { domain: '::1', owner: 'anna', ...unknown });
+    assert.deepEqual(await health('example.com', 'ben'), { domain: 'example.com', owner: 'ben', ...unknown });
+  });
+});
+
+describe('422', () => {
+  it('wants to know whose', async () => {
+    const [fault] = await served.faults(getSiteHealth, { params: { domain: 'example.com' } });
+    assert.deepEqual([fault?.loc, fault?.type], [['query', 'owner'], 'missing']);
+  });
+
+  it('refuses what cannot be a host', async () => {
+    for (const domain of ['no host', 'a/b', 'a?b', 'a\0b', 'http://example.com', 'a'.repeat(300)]) {
+      const [fault] = await served.faults(getSiteHealth, { params: { domain }, query: { owner: 'anna' } });
+      assert.deepEqual(fault?.loc, ['path', 'domain'], domain);
+    }
+  });
+});

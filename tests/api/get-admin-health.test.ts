@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { listSiteHealth } from '@berth/contract';
+import { attemptOf } from '../../packages/server/src/selfheal/testing.ts';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+  const record = (owner: string, domain: string, outcomes: ('ok' | 'blocked' | 'error')[]) => {
+    for (const outcome of outcomes) served.app.selfHeal.record({ attempts: [attemptOf({ owner, domain, outcome, startedAt: new Date() })] });
+  };
+  record('anna', 'fine.example', ['ok', 'ok', 'ok', 'ok', 'ok']);
+  record('anna', 'closed.example', ['blocked', 'blocked', 'blocked']);
+  record('ben', 'broken.example', ['error', 'error', 'error', 'error', 'error']);
+  record('ben', 'new.example', ['ok']);
+});
+after(() => served.close());
+
+const states = async (query: Record<string, string> = {}) =>
+  (await served.call(listSiteHealth, { query })).body.map(({ owner, domain, state }) => `${owner} ${domain} ${state}`);
+
+describe('200', () => {
+  it('lists every owner’s sites, worst first', async () => {
+    assert.deepEqual(await states(), ['anna closed.example cooldown', 'ben broken.example blocked', 'ben new.example unknown', 'anna fine.example healthy']);
+  });
+
+  it('narrows to one owner', async () => {
+    assert.deepEqual(await states({ owner: 'anna' }), ['anna closed.example cooldown', 'anna fine.example healthy']);
+    assert.deepEqual(await states({ owner: 'nobody' }), []);
+  });
+
+  it('tells until when a site is left alone', async () => {
+    const [closed, , , fine] = (await served.call(listSiteHealth)).body;
+    assert.ok(Date.parse(closed?.cooldown_until ?? '') > Date.now());
+    assert.deepEqual([closed?.consecutive_blocks, closed?.success_rate, closed?.last_ok_at], [3, 0, null]);
+    assert.deepEqual([fine?.consecutive_blocks, fine?.success_rate, fine?.cooldown_until], [0, 1, null]);
+  });
+});
+
+describe('422', () => {
+  it('refuses an owner that cannot be one', async () => {
+    const [fault] = await served.faults(listSiteHealth, { query: { owner: 'No Such!' } });
+    assert.deepEqual([fault?.loc, fault?.type], [['query', 'owner'], 'string_pattern_mismatch']);
+  });
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { getStrategies, strategyNames } from '@berth/contract';
+import { attemptOf } from '../../packages/server/src/selfheal/testing.ts';
+import { startApp, type TestApp } from '../harness.ts';
+
+const query = { owner: 'anna', domain: 'example.com' };
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+  const startedAt = new Date('2026-11-21T09:30:00.000Z');
+  for (let n = 0; n < 6; n += 1)
+    served.app.selfHeal.record({
+      attempts: [attemptOf({ outcome: 'blocked', startedAt }), attemptOf({ n: 2, strategy: 'wait_retry', startedAt, durationMs: 300 })],
+    });
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('tells what each rung came to, gentlest first, and which comes first now', async () => {
+    const { body } = await served.call(getStrategies, { query });
+    assert.deepEqual([body.owner, body.domain, body.current, body.next_probe_at], ['anna', 'example.com', 'wait_retry', null]);
+    assert.deepEqual(
+      body.strategies.map(({ name }) => name),
+      strategyNames,
+    );
+    const [direct, waited, paced] = body.strategies;
+    assert.deepEqual(direct, {
+      name: 'direct',
+      attempts: 6,
+      successes: 0,
+      blocks: 6,
+      errors: 0,
+      success_rate: 0,
+      score: 0,
+      avg_latency_ms: 100,
+      last_used_at: '2026-11-21T09:30:00.100Z',
+      enabled: true,
+    });
+    assert.deepEqual([waited?.successes, waited?.success_rate, waited?.score?.toFixed(4), waited?.avg_latency_ms], [6, 1, '0.6097', 300]);
+    assert.deepEqual([paced?.attempts, paced?.success_rate, paced?.score, paced?.last_used_at], [0, null, null, null]);
+  });
+
+  it('says of every rung whether this service may use it', async () => {
+    const { body } = await served.call(getStrategies, { query });
+    const enabled = new Map(body.strategies.map((rung) => [rung.name, rung.enabled]));
+    // A list of proxies is the caller's to bring; a provider would be the operator's.
+    assert.deepEqual([enabled.get('direct'), enabled.get('other_egress'), enabled.get('captcha_provider')], [true, true, false]);
+  });
+
+  it('tells when a site that is left alone is tried again', async () => {
+    const closed = { owner: 'anna', domain: 'closed.example' };
+    for (let n = 0; n < 3; n += 1) served.app.selfHeal.record({ attempts: [attemptOf({ ...closed, outcome: 'blocked', startedAt: new Date() })] });
+    const { body } = await served.call(getStrategies, { query: closed });
+    assert.ok(Date.parse(body.next_probe_at ?? '') > Date.now());
+  });
+
+  it('begins directly on a site of which nothing is known', async () => {
+    const { body } = await served.call(getStrategies, { query: { owner: 'ben', domain: 'example.com' } });
+    assert.deepEqual([body.current, body.strategies.every(({ attempts }) => attempts === 0)], ['direct', true]);
+  });
+});
+
+describe('422', () => {
+  it('wants to know whose and where, and tells both at once', async () => {
+    const faults = await served.faults(getStrategies);
+    assert.deepEqual(
+      faults.map(({ loc, type }) => [...loc, type]),
+      [
+        ['query', 'owner', 'missing'],
+        ['query', 'domain', 'missing'],
+      ],
+    );
+  });
+
+  it('refuses an owner and a host that cannot be', async () => {
+    const faults = await served.faults(getStrategies, { query: { owner: 'No Such!', domain: 'http://example.com' } });
+    assert.deepEqual(
+      faults.map(({ loc, type }) => [...loc, type]),
+      [
+        ['query', 'owner', 'string_pattern_mismatch'],
+        ['query', 'domain', 'host_name'],
+      ],
+    );
+  });
+});

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { cancelJob, getJob, waitSecondsMax } from '@berth/contract';
+import { comparable, startApp, type TestApp } from '../harness.ts';
+import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { newId } from '../../packages/server/src/lib/ids.ts';
+
+const clock = new ManualClock();
+let served: TestApp;
+let strangerKey = '';
+before(async () => {
+  served = await startApp({ clock });
+  strangerKey = await served.ownerKey('stranger');
+});
+after(() => served.close());
+
+const untilDone = { wait_seconds: String(waitSecondsMax) };
+
+type Order = Parameters<TestApp['app']['jobs']['submit']>[0];
+type Context = Parameters<Order['run']>[0];
+
+/** A job whose work ends when it is told to. */
+async function startJob(owner = 'local'): Promise<{ job_id: string; context: Promise<Context>; end: (result?: Record<string, unknown>) => void }> {
+  const begun = Promise.withResolvers<Context>();
+  const gate = Promise.withResolvers<Record<string, unknown>>();
+  const run: Order['run'] = async (context) => {
+    begun.resolve(context);
+    return { status: 'ok', result: await gate.promise, error: null, usage: { actions: 1, egress_bytes: 10, captcha_solves: 0 } };
+  };
+  const order: Order = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
+  const { jobId } = await served.app.jobs.submit(order);
+  return { job_id: jobId, context: begun.promise, end: (result = {}) => gate.resolve(result) };
+}
+
+const malformedIds = (good: string): string[] => [
+  'nothing',
+  newId('ses'),
+  `${newId('ses')}.`,
+  good.slice(good.indexOf('.') + 1),
+  `${good}.x`,
+  `${good}\u0000`,
+  good.toUpperCase(),
+  'http://169.254.169.254.x',
+  '../x.y',
+  "ses_' OR 1=1 --.x",
+  '.'.repeat(50),
+  'x'.repeat(4000),
+  'constructor',
+  '💥',
+];
+
+describe('200', () => {
+  it('tells a job that runs, and what it came to once it is done', async () => {
+    const { job_id, context, end } = await startJob();
+    (await context).progress(1, 3, 'loading');
+    const { body: running } = await served.call(getJob, { params: { job_id } });
+    assert.deepEqual(
+      [running.status, running.stage, running.progress, running.result, running.finished_at, running.expires_at],
+      ['pending', 'running', { step: 1, total: 3, note: 'loading' }, null, null, null],
+    );
+    end({ html: '<p>a\u0000b</p>' });
+    const { body: done } = await served.call(getJob, { params: { job_id }, query: untilDone });
+    assert.deepEqual([done.status, done.stage, done.result, done.error], ['ok', 'done', { html: '<p>a\u0000b</p>' }, null]);
+    assert.equal(done.session_id, job_id.split('.')[0]);
+    assert.deepEqual(done.usage, { actions: 1, egress_bytes: 10, captcha_solves: 0 });
+    assert.equal(Date.parse(done.expires_at ?? '') - Date.parse(done.finished_at ?? ''), 24 * 3_600_000);
+  });
+
+  it('comes as soon as the job is done, where it is asked to wait', async () => {
+    const { job_id, context, end } = await startJob();
+    await context;
+    const startMs = performance.now();
+    const poll = served.call(getJob, { params: { job_id }, query: untilDone });
+    end();
+    assert.equal((await poll).body.status, 'ok');
+    assert.ok(performance.now() - startMs < 5000);
+  });
+
+  it('comes with the job as it is, where it is not done in the time to wait', async () => {
+    const { job_id, end } = await startJob();
+    const { body } = await served.call(getJob, { params: { job_id }, query: { wait_seconds: '1' } });
+    assert.equal(body.status, 'pending');
+    end();
+  });
+
+  it('tells why a job came to nothing', async () => {
+    const { job_id, end } = await startJob();
+    await served.call(cancelJob, { params: { job_id } });
+    const { body } = await served.call(getJob, { params: { job_id } });
+    assert.deepEqual([body.status, body.stage, body.error?.code, body.error?.retryable], ['error', 'done', 'cancelled', false]);
+    end();
+  });
+});
+
+describe('404 job_not_found', () => {
+  it('is the answer to an id that never was or cannot be, to a foreign one, and to one mixed from two, all alike', async () => {
+    const mine = await startJob();
+    const theirs = await startJob('stranger');
+    mine.end();
+    theirs.end();
+    await served.call(getJob, { params: { job_id: theirs.job_id }, query: untilDone, key: strangerKey });
+    const [mySession = '', myUuid = ''] = mine.job_id.split('.');
+    const [theirSession = '', theirUuid = ''] = theirs.job_id.split('.');
+    const unknown = `${mySession}.00000000-0000-4000-8000-000000000000`;
+    const ask = async (job_id: string) => comparable((await served.refuse(getJob, 'job_not_found', { params: { job_id }, query: untilDone })).reply);
+    const expected = await ask(unknown);
+    for (const job_id of [theirs.job_id, `${mySession}.${theirUuid}`, `${theirSession}.${myUuid}`, ...malformedIds(mine.job_id)])
+      assert.equal(await ask(job_id), expected, job_id);
+  });
+
+  it('is the answer when a job was over long ago', async () => {
+    const { job_id, end } = await startJob();
+    end();
+    await served.call(getJob, { params: { job_id }, query: untilDone });
+    for (const days of [2, 31]) {
+      clock.advance(days * 24 * 3_600_000);
+      served.app.jobs.expiry.nudge();
+      await served.app.jobs.expiry.idle();
+    }
+    await served.refuse(getJob, 'job_not_found', { params: { job_id } });
+  });
+});
+
+describe('410 job_expired', () => {
+  it('is the answer to its owner alone when the result is no longer kept', async () => {
+    const { job_id, end } = await startJob();
+    end();
+    const { body } = await served.call(getJob, { params: { job_id }, query: untilDone });
+    clock.advance(24 * 3_600_000);
+    const { details } = await served.refuse(getJob, 'job_expired', { params: { job_id } });
+    assert.equal(details['expired_at'], body.expires_at);
+    await served.refuse(getJob, 'job_not_found', { params: { job_id }, key: strangerKey });
+  });
+});
+
+describe('422', () => {
+  it('is the answer to a time to wait that is out of bounds or no number, and to another query', async () => {
+    for (const [query, type] of [
+      [{ wait_seconds: '-1' }, 'greater_than_equal'],
+      [{ wait_seconds: String(waitSecondsMax + 1) }, 'less_than_equal'],
+      [{ wait_seconds: 'long' }, 'int_parsing'],
+      [{ wait: '1' }, 'extra_forbidden'],
+    ] as const) {
+      const [fault] = await served.faults(getJob, { params: { job_id: 'any' }, query });
+      assert.equal(fault?.type, type);
+      assert.equal(fault?.loc[0], 'query');
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { getSession, uploadFile } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+import { endedSession, machineOf, startingSession } from '../session-states.ts';
+
+let served: TestApp;
+let sessionId = '';
+before(async () => {
+  served = await startApp();
+  sessionId = (await served.create()).session_id;
+});
+after(() => served.close());
+
+const body = { name: 'note.txt', data_base64: Buffer.from('hello').toString('base64') };
+
+describe('201', () => {
+  it('puts the file into the session’s machine under its own name, and tells its digest', async () => {
+    const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body });
+    const { file_id, created_at, ...rest } = file;
+    assert.deepEqual(rest, { name: 'note.txt', bytes: 5, sha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824' });
+    assert.match(file_id, /^file_[0-9a-z]{24}$/);
+    assert.ok(Date.parse(created_at) <= Date.now());
+    assert.equal(machineOf(served, sessionId).files.uploads.get(`/uploads/${file_id}/note.txt`)?.toString(), 'hello');
+  });
+
+  it('takes several of one name, and counts each as an action', async () => {
+    const { session_id } = await served.create();
+    const one = await served.call(uploadFile, { params: { session_id }, body });
+    const other = await served.call(uploadFile, { params: { session_id }, body });
+    assert.notEqual(one.body.file_id, other.body.file_id);
+    assert.equal((await served.call(getSession, { params: { session_id } })).body.usage.actions, 2);
+  });
+
+  it('takes an empty file', async () => {
+    const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body: { name: 'empty', data_base64: '' } });
+    assert.equal(file.bytes, 0);
+  });
+
+  it('takes one of twelve megabytes', async () => {
+    const data_base64 = Buffer.alloc(12 * 1024 * 1024, 7).toString('base64');
+    const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body: { name: 'large.bin', data_base64 } });
+    assert.equal(file.bytes, 12 * 1024 * 1024);
+  });
+
+  it('is done once for one Idempotency-Key', async () => {
+    const { session_id } = await served.create();
+    const headers = { 'idempotency-key': 'upload-1' };
+    const [one, other] = [
+      await served.call(uploadFile, { params: { session_id }, body, headers }),
+      await served.call(uploadFile, { params: { session_id }, body, headers }),
+    ];
+    assert.equal(one.body.file_id, other.body.file_id);
+    assert.equal(machineOf(served, session_id).files.uploads.size, 1);
+  });
+});
+
+describe('404 session_not_found', () => {
+  it('is the answer where there is no session', async () => {
+    await served.refuse(uploadFile, 'session_not_found', { params: { session_id: 'ses_none' }, body });
+  });
+});
+
+describe('409 upload_limit_reached', () => {
+  it('is the answer to the fifty-first file', async () => {
+    const { session_id } = await served.create();
+    for (let count = 0; count < 50; count += 1) await served.call(uploadFile, { params: { session_id }, body });
+    const { details } = await served.refuse(uploadFile, 'upload_limit_reached', { params: { session_id }, body });
+    assert.equal(details['files'], 50);
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('asks for a moment while the session starts', async () => {
+    const { sessionId: starting, give } = await startingSession(served);
+    await served.refuse(uploadFile, 'session_not_ready', { params: { session_id: starting }, body });
+    await give();
+  });
+});
+
+describe('409 session_ended', () => {
+  it('is the answer when the session is over, with the reason', async () => {
+    const { details } = await served.refuse(uploadFile, 'session_ended', { params: { session_id: await endedSession(served) }, body });
+    assert.equal(details['ended_reason'], 'requested');
+  });
+});
+
+describe('422', () => {
+  for (const name of ['../x', 'a/b', 'a\\b', '..', '.', 'a\nb', 'x'.repeat(201)])
+    it(`takes no file called ${JSON.stringify(name.slice(0, 10))}`, async () => {
+      const [fault] = await served.faults(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } });
+      assert.deepEqual(fault?.loc, ['body', 'name']);
+    });
+
+  it('wants base64, and repeats nothing of it', async () => {
+    const faults = await served.faults(uploadFile, { params: { session_id: sessionId }, body: { name: 'a', data_base64: 'no base64!' } });
+    assert.deepEqual(
+      faults.map(({ loc }) => loc),
+      [['body', 'data_base64']],
+    );
+  });
+});

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSession, getContent, navigate, openTab, pdf, runActions, screenshot } from '@berth/contract';
+import { readPng } from '../../packages/server/src/browser/testing/png.ts';
+import type { Client } from '../harness.ts';
+import { startShop, type Shop } from '../shop/shop.ts';
+import { hostilePages } from './hostile-pages.ts';
+import { Service } from './service.ts';
+import { page, startSite, type Site } from './site.ts';
+
+const square = (colour: string): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" width="200" height="200"><rect width="200" height="200" fill="${colour}"/></svg>`;
+
+const pages: Parameters<typeof startSite>[0] = {
+  pages: {
+    ...hostilePages,
+    '/lazy': page(
+      'Lazy',
+      `<style>body { margin: 0; height: 9000px; position: relative } img, div { position: absolute; left: 0; width: 200px; height: 200px }</style>
+       <img loading="lazy" src="/green.svg" style="top: 5000px"><img loading="lazy" src="/green.svg?late" style="top: 8700px"><div id="seen" style="top: 7000px"></div>
+       <script>new IntersectionObserver(([{ isIntersecting, target }]) => { if (isIntersecting) target.style.background = 'rgb(0, 0, 255)'; }).observe(document.getElementById('seen'))</script>`,
+    ),
+    '/green.svg': (_request, response) => void setTimeout(() => response.setHeader('content-type', 'image/svg+xml').end(square('rgb(0,128,0)')), 150),
+    '/tall': page('Tall', '<body style="margin:0"><div style="height:40000px;background:linear-gradient(red,blue)"></div>'),
+    '/box': page('Box', '<body style="margin:0"><div id="box" style="margin:37px;width:120px;height:80px;background:rgb(255,0,0)"></div>'),
+    '/paper': page('Paper', '<p>one</p><p style="break-before:page">two</p><p style="break-before:page">three</p>'),
+    '/clobbered': page('Clobbered', '<p>Here</p><form name="documentElement"></form><img name="body"><form><input name="childNodes"></form>'),
+  },
+};
+
+describe('what a page looks like and holds', () => {
+  let shop: Shop;
+  let site: Site;
+  let service: Service;
+  let client: Client;
+  let params: { session_id: string };
+  before(async () => {
+    [shop, site] = await Promise.all([startShop({ consent: false }), startSite(pages)]);
+    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: [shop.host, shop.otherHost, site.host].join(',') } });
+    client = service.client;
+    params = await create();
+  });
+  after(async () => {
+    await service.close();
+    await Promise.all([shop.close(), site.close()]);
+  });
+  const create = async () => ({ session_id: (await client.call(createSession, { body: {} })).body.session_id });
+  const go = async (url: string, to = params): Promise<void> => {
+    const { status, text } = await client.call(navigate, { params: to, body: { url } });
+    assert.equal(status, 200, text);
+  };
+  const shoot = async (body: object = {}, of = params) => {
+    const { status, body: picture, text } = await client.call(screenshot, { params: of, body: body as Record<string, unknown> });
+    assert.equal(status, 200, text.slice(0, 500));
+    return picture;
+  };
+  const pixels = (base64: string | null) => readPng(Buffer.from(base64 ?? '', 'base64'));
+
+  describe('a screenshot', () => {
+    it('of a full page has the pictures in it that load when they are seen', async () => {
+      await go(`${site.url}/lazy`);
+      const picture = await shoot({ full_page: true });
+      assert.equal(picture.height, 9000);
+      const { at } = pixels(picture.data_base64);
+      assert.deepEqual(
+        [at(100, 5100), at(100, 8800), at(100, 7100)].map((pixel) => pixel.slice(0, 3)),
+        [
+          [0, 128, 0],
+          [0, 128, 0],
+          [0, 0, 255],
+        ],
+      );
+    });
+
+    it('leaves the page where it was scrolled to', async () => {
+      await go(`${site.url}/lazy`);
+      // The first loads all that is loaded on sight, so that nothing else changes.
+      await shoot({ full_page: true });
+      await client.call(runActions, { params, body: { actions: [{ type: 'scroll', selectors: ['#seen'] }] } });
+      const before = await shoot();
+      await shoot({ full_page: true });
+      const after = await shoot();
+      assert.equal(after.data_base64, before.data_base64);
+      assert.ok((before.data_base64?.length ?? 0) > 0 && [before.width, before.height].join() === '1280,720');
+    });
+
+    it('of one element is of its size and holds nothing else', async () => {
+      await go(`${site.url}/box`);
+      const picture = await shoot({ selector: '#box' });
+      assert.deepEqual([picture.width, picture.height, picture.tiles], [120, 80, null]);
+      const { at } = pixels(picture.data_base64);
+      for (const [x, y] of [
+        [0, 0],
+        [119, 0],
+        [0, 79],
+        [119, 79],
+      ] as const)
+        assert.deepEqual(at(x, y).slice(0, 3), [255, 0, 0]);
+    });
+
+    it('of a page above 16384 px comes in tiles that make up the whole', async () => {
+      await go(`${site.url}/tall`);
+      const { tiles, data_base64, height } = await shoot({ full_page: true, timeout_ms: 60_000, format: 'jpeg', quality: 30 });
+      assert.equal(data_base64, null);
+      assert.equal(height, 40_000);
+      assert.ok((tiles?.length ?? 0) >= 3);
+      let y = 0;
+      for (const tile of tiles ?? []) {
+        assert.equal(tile.y, y);
+        y += tile.height;
+      }
+      assert.equal(y, 40_000);
+    });
+
+    it('is of the kind that was asked for', async () => {
+      await go(`${site.url}/box`);
+      const [jpeg, webp] = [await shoot({ format: 'jpeg' }), await shoot({ format: 'webp' })];
+      assert.deepEqual([jpeg.content_type, Buffer.from(jpeg.data_base64 ?? '', 'base64').toString('hex', 0, 3)], ['image/jpeg', 'ffd8ff']);
+      assert.deepEqual([webp.content_type, Buffer.from(webp.data_base64 ?? '', 'base64').toString('latin1', 8, 12)], ['image/webp', 'WEBP']);
+    });
+
+    it('shows another tab than the active one without making it active', async () => {
+      const { body: tab } = await client.call(openTab, { params, body: { url: `${site.url}/box`, active: false } });
+      const { at } = pixels((await shoot({ tab_id: tab.tab_id })).data_base64);
+      assert.deepEqual(at(100, 80).slice(0, 3), [255, 0, 0]);
+    });
+  });
+
+  describe('a PDF', () => {
+    const pagesOf = (base64: string): number =>
+      [
+        ...Buffer.from(base64, 'base64')
+          .toString('latin1')
+          .matchAll(/\/Type\s*\/Page\b(?!s)/g),
+      ].length;
+
+    it('has all pages, or those that were asked for', async () => {
+      await go(`${site.url}/paper`);
+      const whole = (await client.call(pdf, { params })).body;
+      const part = (await client.call(pdf, { params, body: { page_ranges: '2-3' } })).body;
+      assert.deepEqual([pagesOf(whole.data_base64), pagesOf(part.data_base64)], [3, 2]);
+      assert.equal(Buffer.from(whole.data_base64, 'base64').length, whole.bytes);
+    });
+
+    it('is of the paper that was asked for', async () => {
+      await go(`${site.url}/paper`);
+      const { data_base64 } = (await client.call(pdf, { params, body: { paper_width_inches: 4, paper_height_inches: 5, landscape: true } })).body;
+      assert.match(Buffer.from(data_base64, 'base64').toString('latin1'), /\/MediaBox\s*\[0 0 360 288\]/);
+    });
+
+    it('of ranges that the paper does not have is refused as the page’s fault', async () => {
+      await go(`${site.url}/paper`);
+      const { details } = await client.refuse(pdf, 'page_failed', { params, body: { page_ranges: '7-9' } });
+      assert.equal(details['reason'], 'not_possible');
+    });
+  });
+
+  describe('its content', () => {
+    const content = async (format: string, more: Record<string, string> = {}) => {
+      const { status, body, text } = await client.call(getContent, { params, query: { format, ...more } });
+      assert.equal(status, 200, text);
+      return body;
+    };
+
+    it('is told in every format', async () => {
+      await go(`${shop.url}/products/amber-desk-lamp`);
+      const html = await content('html');
+      assert.match(html.content ?? '', /^<!DOCTYPE html><html lang="en">/);
+      assert.equal(html.url, `${shop.url}/products/amber-desk-lamp`);
+      assert.match((await content('markdown')).content ?? '', /^# Amber Desk Lamp/im);
+      const text = (await content('text')).content ?? '';
+      assert.match(text, /Amber Desk Lamp/i);
+      assert.ok(!text.includes('<'));
+      const { links } = await content('links');
+      assert.ok(links?.some(({ url, internal }) => url === `${shop.url}/cart` && internal));
+      assert.ok(links?.every(({ url }) => URL.canParse(url)));
+    });
+
+    it('may be the main part alone', async () => {
+      await go(`${shop.url}/journal`);
+      const [first] = ((await content('links')).links ?? []).filter(({ url }) => /\/journal\/./.test(url));
+      await go(first?.url ?? assert.fail('no article'));
+      const whole = (await content('markdown')).content ?? '';
+      const main = (await content('markdown', { only_main_content: 'true' })).content ?? '';
+      assert.ok(main.length > 200 && main.length < whole.length);
+      assert.ok(whole.includes('Skip to content') && !main.includes('Skip to content'));
+    });
+
+    it('is what the page shows now, and not what it came as', async () => {
+      await go(`${shop.url}/widgets/timing`);
+      await client.call(runActions, { params, body: { actions: [{ type: 'click', selectors: ['#late'] }] } });
+      assert.match((await content('text')).content ?? '', /Here I am/);
+    });
+
+    it('cannot be hidden by names that stand in for the document’s own', async () => {
+      await go(`${site.url}/clobbered`);
+      assert.match((await content('html')).content ?? '', /<p>Here<\/p>/);
+    });
+  });
+
+  describe('of a page that hangs', () => {
+    let hung: { session_id: string };
+    before(async () => {
+      hung = await create();
+      await go(`${site.url}/spin-later`, hung);
+    });
+
+    it('is refused in time: the picture', async () => {
+      const since = performance.now();
+      const { details } = await client.refuse(screenshot, 'page_failed', { params: hung, body: { timeout_ms: 1500, full_page: true } });
+      assert.equal(details['reason'], 'timeout');
+      assert.ok(performance.now() - since < 4000);
+    });
+
+    it('is refused in time: the document', async () => {
+      const since = performance.now();
+      await client.refuse(pdf, 'page_failed', { params: hung, body: { timeout_ms: 1500 } });
+      assert.ok(performance.now() - since < 4000);
+    });
+
+    it('is refused in time: the content', async () => {
+      const since = performance.now();
+      const { details } = await client.refuse(getContent, 'page_failed', { params: hung });
+      assert.equal(details['reason'], 'timeout');
+      assert.ok(performance.now() - since < 18_000);
+    });
+
+    it('and the session lives on', async () => {
+      await go(`${site.url}/`, hung);
+      assert.equal((await client.call(getContent, { params: hung, query: { format: 'text' } })).body.title, 'Home');
+    });
+  });
+});

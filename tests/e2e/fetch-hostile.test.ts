@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { fetchPage, type FetchResponse } from '@berth/contract';
+import type { Client } from '../harness.ts';
+import { fetchHostilePages } from './fetch-hostile-pages.ts';
+import { Service, eventually } from './service.ts';
+import { startSite, type Site } from './site.ts';
+
+/** What a page may cost its caller beyond the time that the caller gave it. */
+const graceMs = 2500;
+const mebibyte = 1024 * 1024;
+
+type Check = (answer: FetchResponse) => void;
+
+const timedOut: Check = ({ status, error, warnings }) =>
+  assert.ok(
+    (status === 'error' && error?.code === 'timeout') || warnings.includes('load_timed_out') || warnings.includes('timeout_while_reading'),
+    JSON.stringify([status, error, warnings]),
+  );
+const failedBy =
+  (...reasons: string[]): Check =>
+  ({ status, error }) => {
+    assert.equal(status, 'error');
+    assert.ok(
+      reasons.some((reason) => error?.details?.['reason'] === reason || error?.code === reason),
+      JSON.stringify(error),
+    );
+  };
+const busy: Check = ({ status, warnings }) => assert.ok(status === 'ok' && warnings.includes('page_did_not_answer'), JSON.stringify(warnings));
+/** Chromium itself lays out no such depth. */
+const crashed = failedBy('page_crashed');
+const isCut: Check = ({ status, warnings, raw }) => {
+  assert.equal(status, 'ok');
+  assert.ok(
+    warnings.some((warning) => /^(body_truncated|html_truncated|truncated_at_max_(wire_)?bytes)$/.test(warning)),
+    JSON.stringify(warnings),
+  );
+  assert.ok((raw?.bytes ?? 0) <= 12 * mebibyte);
+};
+const shows =
+  (words: string, more: Check = () => undefined): Check =>
+  (answer) => {
+    assert.equal(answer.status, 'ok', JSON.stringify([answer.error, answer.block]));
+    assert.ok(
+      answer.text?.includes(words) || answer.html?.includes(words),
+      `without “${words}”: ${JSON.stringify([answer.text?.slice(0, 300), answer.warnings])}`,
+    );
+    more(answer);
+  };
+const any =
+  (...checks: Check[]): Check =>
+  (answer) => {
+    const faults = checks.map((check) => {
+      try {
+        check(answer);
+        return null;
+      } catch (error) {
+        return error;
+      }
+    });
+    if (!faults.includes(null)) throw new AggregateError(faults, faults.map(String).join('\n or '));
+  };
+
+describe('a fetch of what means harm', () => {
+  let site: Site;
+  let service: Service;
+  let client: Client;
+  before(async () => {
+    site = await startSite({ pages: fetchHostilePages });
+    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } });
+    client = service.client;
+    await get({ url: site.url });
+  });
+  after(async () => {
+    await service.close();
+    await site.close();
+  });
+
+  const get = async (body: Record<string, unknown>): Promise<FetchResponse> => {
+    const reply = await client.call(fetchPage, { body });
+    assert.equal(reply.status, 200, reply.text.slice(0, 1000));
+    return reply.body;
+  };
+  const getBounded = async (path: string, body: Record<string, unknown>): Promise<FetchResponse> => {
+    const timeoutMs = Number(body['timeout_ms'] ?? 4000);
+    const since = performance.now();
+    const answer = await get({ url: site.url + path, timeout_ms: timeoutMs, formats: ['html', 'text', 'metadata'], retry: { max_attempts: 1 }, ...body });
+    const took = performance.now() - since;
+    assert.ok(took < timeoutMs + graceMs, `it took ${Math.round(took)} ms`);
+    assert.equal(answer.url, site.url + path);
+    return answer;
+  };
+  const assertNextWorks = async (): Promise<void> => {
+    const home = await getBounded('/', { timeout_ms: 15_000 });
+    assert.deepEqual([home.status, home.status_code, home.title, home.warnings], ['ok', 200, 'Home', []]);
+  };
+
+  interface Case {
+    what: string;
+    path: string;
+    body?: Record<string, unknown>;
+    browser?: Check | null;
+    http?: Check | null;
+  }
+  const cases: Case[] = [
+    { what: 'a page without an end', path: '/endless', browser: any(timedOut, isCut), http: isCut },
+    { what: 'a page of ten gigabytes', path: '/ten-gigabytes', browser: any(timedOut, isCut), http: isCut },
+    { what: 'a file of ten gigabytes', path: '/ten-gigabytes.bin', browser: isCut, http: isCut },
+    { what: 'a text of ten gigabytes', path: '/ten-gigabytes.txt', browser: isCut, http: isCut },
+    { what: 'a page whose bytes are asked for and have no end', path: '/endless', body: { formats: ['raw'] }, browser: any(timedOut, isCut), http: isCut },
+    { what: 'data without an end', path: '/endless-json', browser: isCut, http: isCut },
+    {
+      what: 'a page that is cut off',
+      path: '/short',
+      browser: any(shows('all that came'), failedBy('connection_reset')),
+      http: any(shows('all that came'), failedBy('connection_reset')),
+    },
+    { what: 'a page that drips', path: '/drip', browser: timedOut, http: timedOut },
+    { what: 'headers that drip', path: '/drip-header', browser: timedOut, http: timedOut },
+    { what: 'a page that does not answer', path: '/hang', browser: timedOut, http: timedOut },
+    { what: 'a page that never fires load', path: '/never-loads', browser: shows('Here.', timedOut), http: shows('Here.') },
+    { what: 'redirects without an end', path: '/loop', browser: failedBy('too_many_redirects'), http: failedBy('too_many_redirects') },
+    { what: 'a page that moves on without end', path: '/reloads', browser: any(shows('Reloads'), timedOut, failedBy('aborted')) },
+    { what: 'a page that moves on after its load', path: '/moves-on', browser: shows('Moves on') },
+    { what: 'a page that changes its address without end', path: '/moves', browser: shows('Moves') },
+    { what: 'three hundred thousand elements', path: '/crowd', body: { formats: ['html', 'links'] }, browser: any(shows('Crowd'), timedOut, busy) },
+    { what: 'a page that grows without end', path: '/grows', body: { formats: ['text', 'markdown'] }, browser: any(shows('Grows'), timedOut, busy) },
+    { what: 'a script that never returns', path: '/spin', browser: timedOut, http: shows('Spin') },
+    {
+      what: 'a script that never returns after the load',
+      path: '/spin-later',
+      browser: any(timedOut, busy),
+    },
+    {
+      what: 'a script that never returns again and again',
+      path: '/spin-again',
+      browser: any(shows('Spin again'), timedOut, busy),
+    },
+    { what: 'dialogs without end', path: '/dialog-loop', browser: timedOut },
+    { what: 'windows without end', path: '/windows', browser: any(shows('Windows'), timedOut, busy) },
+    { what: 'a thousand frames', path: '/frames', browser: any(shows('Frames'), timedOut, busy) },
+    { what: 'a page that eats memory until it dies', path: '/memory', browser: any(timedOut, failedBy('page_crashed')) },
+    { what: 'two hundred downloads', path: '/downloads', browser: shows('Downloads') },
+    { what: 'history without end', path: '/history', browser: any(shows('History'), timedOut, busy) },
+    { what: 'logs without end', path: '/log', browser: any(shows('Log'), timedOut, busy) },
+    { what: 'a title that is changed without end', path: '/titles', browser: any(ok, timedOut, busy) },
+    { what: 'a gibibyte in a mebibyte, as a page', path: '/gzip', browser: any(timedOut, isCut, shows('')), http: isCut },
+    { what: 'a gibibyte in a mebibyte, as a file', path: '/gzip.bin', browser: any(isCut, timedOut), http: isCut },
+    { what: 'a brotli bomb as a page', path: '/brotli', browser: any(timedOut, isCut, shows('')), http: isCut },
+    { what: 'a brotli bomb as a file', path: '/brotli.bin', browser: isCut, http: isCut },
+    { what: 'a body that is packed twice', path: '/matryoshka', browser: shows('Packed twice'), http: shows('Packed twice') },
+    {
+      what: 'a charset that is a lie',
+      path: '/charset-utf16',
+      browser: ({ status, status_code: code }) => assert.deepEqual([status, code], ['ok', 200]),
+      http: ({ status }) => assert.equal(status, 'ok'),
+    },
+    { what: 'a charset that does not exist', path: '/charset-unknown', browser: shows('plain letters'), http: shows('plain letters') },
+    {
+      what: 'a charset in the page alone',
+      path: '/charset-meta',
+      browser: shows('Привет'),
+      http: shows('Привет', ({ title }) => assert.equal(title, 'Привет')),
+    },
+    { what: 'a byte order mark against its header', path: '/charset-bom', browser: shows('Grüße'), http: shows('Grüße') },
+    { what: 'bytes that are no text', path: '/charset-broken', browser: shows('after'), http: shows('after') },
+    {
+      what: 'four hundred headers',
+      path: '/headers-many',
+      browser: shows('Many headers'),
+      http: any(shows('Many headers'), failedBy('connection_reset', 'aborted')),
+    },
+    {
+      what: 'a header of 200 kB',
+      path: '/headers-large',
+      browser: any(shows('A large header'), failedBy('connection_reset', 'aborted')),
+      http: any(shows('A large header'), failedBy('connection_reset', 'aborted')),
+    },
+    { what: 'a header of 4 MB', path: '/headers-huge', browser: failedBy('connection_reset', 'aborted'), http: failedBy('connection_reset', 'aborted') },
+    {
+      what: 'a page that takes the names of the DOM',
+      path: '/clobbered',
+      body: { formats: ['html', 'text', 'markdown', 'links', 'metadata'] },
+      browser: shows('The truth of the page', assertNotOwned),
+      http: shows('The truth of the page'),
+    },
+    { what: 'a page without its globals', path: '/frozen', body: { formats: ['html', 'text', 'markdown', 'links'] }, browser: shows('Frozen') },
+    { what: 'a title of a megabyte', path: '/title-1mb', browser: shows('Under a long title', shortTitle), http: shows('Under a long title', shortTitle) },
+    {
+      what: 'twenty thousand levels',
+      path: '/nested',
+      body: { formats: ['html', 'text', 'markdown', 'links', 'metadata'] },
+      browser: nestedOk,
+      http: nestedOk,
+    },
+    { what: 'twenty thousand lists', path: '/nested-list', body: { formats: ['html', 'text', 'markdown'] }, browser: any(nestedOk, crashed), http: nestedOk },
+    { what: 'twenty thousand levels by script', path: '/nested-script', body: { formats: ['html', 'text', 'markdown'] }, browser: any(nestedOk, crashed) },
+    { what: 'a table that spans millions of cells', path: '/wide-table', body: { formats: ['tables', 'markdown'] }, browser: ok, http: ok },
+    { what: 'a page that rewrites itself', path: '/leave', browser: shows('Rewritten') },
+    { what: 'a body of nothing', path: '/empty', browser: nothing(200), http: nothing(200) },
+    { what: '204', path: '/nothing', browser: nothing(204), http: nothing(204) },
+    { what: '304', path: '/unchanged', browser: nothing(304), http: nothing(304) },
+    { what: 'a page without a type', path: '/no-type', browser: shows('Nobody said'), http: shows('Nobody said') },
+    { what: 'a text without a type', path: '/no-type.txt', browser: shows('just some words'), http: shows('just some words') },
+  ];
+
+  for (const { what, path, body = {}, browser = null, http = null } of cases) {
+    for (const [mode, check] of [
+      ['browser', browser],
+      ['http', http],
+    ] as const)
+      if (check)
+        it(`is answered for in time by ${mode}, and the next one works: ${what}`, { timeout: 60_000 }, async () => {
+          const answer = await getBounded(path, { ...body, mode });
+          try {
+            check(answer);
+          } finally {
+            await assertNextWorks();
+          }
+        });
+  }
+
+  it('packs nothing that is not packed', async () => {
+    for (const mode of ['browser', 'http']) {
+      const answer = await getBounded('/not-gzip', { mode });
+      assert.ok(
+        answer.status === 'error' || answer.warnings.length > 0 || answer.html?.includes('Not packed'),
+        JSON.stringify([mode, answer.status, answer.warnings]),
+      );
+    }
+    await assertNextWorks();
+  });
+
+  it('takes a picture of an endless page that ends', { timeout: 60_000 }, async () => {
+    const answer = await getBounded('/scroll', { formats: ['screenshot'], timeout_ms: 10_000 });
+    assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
+    if (answer.screenshot === null)
+      assert.ok(
+        answer.warnings.some((warning) => warning.startsWith('screenshot_failed')),
+        JSON.stringify(answer.warnings),
+      );
+    else assert.ok(answer.screenshot.height <= 16_384 && answer.screenshot.warnings.length > 0, JSON.stringify([answer.screenshot.height, answer.warnings]));
+    await assertNextWorks();
+  });
+
+  it('names files harmlessly', async () => {
+    const names: Record<string, RegExp> = {
+      'attachment; filename="../../etc/passwd"': /^[^/\\]+$/,
+      'attachment; filename="..\\\\..\\\\windows\\\\system32.dll"': /^[^/\\]+$/,
+      "attachment; filename*=UTF-8''%2e%2e%2f%2e%2e%2fetc%2fpasswd": /^[^/\\]+$/,
+      "attachment; filename*=UTF-8''invoice%E2%80%AEfdp.exe": /^[^\u202a-\u202e\u2066-\u2069]+$/,
+      "attachment; filename*=UTF-8''a%00b%0d%0ac.txt": /^[^\0\r\n]+$/,
+      [`attachment; filename="${'n'.repeat(5000)}.txt"`]: /^.{1,255}$/,
+      'attachment; filename=".."': /^(?!\.\.?$).+/,
+      'attachment; filename="CON"': /./,
+    };
+    for (const [header, form] of Object.entries(names))
+      for (const mode of ['browser', 'http']) {
+        const answer = await getBounded(`/named?as=${encodeURIComponent(header)}`, { mode, formats: ['raw'] });
+        assert.equal(answer.status, 'ok', JSON.stringify([header.slice(0, 80), answer.error]));
+        assert.equal(Buffer.from(answer.raw?.data_base64 ?? '', 'base64').toString(), 'the bytes');
+        if (answer.raw?.filename !== null) assert.match(answer.raw?.filename ?? '', form, `${mode} ${header.slice(0, 80)}`);
+      }
+  });
+
+  it('gives two hundred thousand links, or says how many it left out', { timeout: 60_000 }, async () => {
+    for (const mode of ['browser', 'http']) {
+      const answer = await getBounded('/links', { mode, formats: ['links', 'markdown'], timeout_ms: 15_000 });
+      assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
+      assert.ok(answer.links?.length === 200_000 || answer.warnings.length > 0, JSON.stringify([mode, answer.links?.length, answer.warnings]));
+    }
+    await assertNextWorks();
+  });
+
+  it('is not answered by the service worker of an earlier fetch', { timeout: 60_000 }, async () => {
+    const first = await getBounded('/worker', { wait_for: { text: 'Owned by the worker' }, timeout_ms: 6000 });
+    assert.equal(first.status, 'ok');
+    for (let n = 0; n < 6; n += 1) {
+      const answer = await getBounded('/second', {});
+      assert.deepEqual([answer.status_code, answer.title], [200, 'Second']);
+    }
+  });
+
+  it('leaves the service as large as it was', { timeout: 120_000 }, async (test) => {
+    const kib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]);
+    const megabytes = (name: string): number => Math.round(kib(name) / 1024);
+    // The threads that converted the pages keep theirs for half a minute.
+    await eventually('the memory is given back', () => megabytes('VmRSS') < 500, 60_000).catch(() => undefined);
+    test.diagnostic(`worker: ${megabytes('VmRSS')} MB, at most ${megabytes('VmHWM')} MB`);
+    assert.ok(megabytes('VmRSS') < 700 && megabytes('VmHWM') < 1500, `${megabytes('VmRSS')} MB now, ${megabytes('VmHWM')} MB at most`);
+  });
+});
+
+function assertNotOwned({ html, text, title, markdown, links }: FetchResponse): void {
+  assert.equal(title, 'Clobbered');
+  assert.ok(html?.includes('A way out'));
+  assert.ok(text?.includes('A way out') && markdown?.includes('A way out'), JSON.stringify([text, markdown]));
+  assert.ok(links?.some(({ url }) => url.endsWith('/there')));
+}
+
+function shortTitle({ title, page: facts, warnings }: FetchResponse): void {
+  assert.ok(
+    (title ?? '').length <= 64 * 1024 && (facts?.title ?? '').length <= 64 * 1024,
+    `${title?.length} ${facts?.title?.length} ${JSON.stringify(warnings)}`,
+  );
+}
+
+function ok({ status, error }: FetchResponse): void {
+  assert.equal(status, 'ok', JSON.stringify(error));
+}
+
+/** What cannot be made of such a page is missing with a warning. */
+function nestedOk({ status, text, markdown, html, warnings, error }: FetchResponse): void {
+  assert.equal(status, 'ok', JSON.stringify(error));
+  assert.ok(html?.includes('The bottom.'), JSON.stringify([html?.length, warnings]));
+  for (const [format, made] of Object.entries({ text, markdown }))
+    assert.ok(made?.includes('The bottom.') || warnings.length > 0, `${format}: ${JSON.stringify([made?.slice(-100), warnings])}`);
+}
+
+function nothing(code: number): Check {
+  return ({ status, status_code: told, text, title, raw, warnings }) => {
+    assert.deepEqual([status, told], ['ok', code]);
+    assert.deepEqual([text ?? '', title ?? '', raw?.bytes ?? 0, warnings], ['', '', 0, []]);
+  };
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import {
+  cancelJob,
+  createKey,
+  createSession,
+  endSession,
+  fetchPage,
+  getFetchJob,
+  getJob,
+  getSession,
+  listAllSessions,
+  type FetchResponse,
+  type JobResponse,
+} from '@berth/contract';
+import { comparable, type Client } from '../harness.ts';
+import { Service, eventually, stopAll } from './service.ts';
+import { page, startSite, type Site } from './site.ts';
+
+const dead = /^State:\s+[ZX]/m;
+/** What a fetch says of its own time and place, which no two share. */
+const ownFields = ['job_id', 'session_id', 'poll_url', 'created_at', 'finished_at', 'timings', 'attempts', 'headers', 'bytes', 'usage'];
+
+describe('fetches as jobs', () => {
+  let site: Site;
+  const held: (() => void)[] = [];
+  before(async () => {
+    const later = (_: unknown, response: { end(body: string): unknown; setHeader(name: string, value: string): unknown }): void =>
+      void held.push(() => {
+        response.setHeader('content-type', 'text/html');
+        response.end(page('Later', '<p>It came in the end.</p>'));
+      });
+    site = await startSite({ pages: { '/later': later } });
+  });
+  after(() => site.close());
+  const letGo = (): void => {
+    for (const end of held.splice(0)) end();
+  };
+  const submit = async (client: Client, body: Record<string, unknown>): Promise<FetchResponse> => {
+    const reply = await client.call(fetchPage, { body: { ...body, async: true } });
+    assert.equal(reply.status, 200, reply.text);
+    assert.equal(reply.body.status, 'pending');
+    assert.equal(reply.body.poll_url, `/v1/fetch/job/${reply.body.job_id}`);
+    assert.ok(reply.headers.get('location')?.endsWith(reply.body.poll_url ?? ''));
+    assert.equal(reply.headers.get('retry-after'), '1');
+    return reply.body;
+  };
+  const poll = async (client: Client, job_id: string, seconds = 0): Promise<FetchResponse> =>
+    (await client.call(getFetchJob, { params: { job_id }, query: { wait_seconds: String(seconds) } })).body;
+  const look = async (client: Client, job_id: string, seconds = 0): Promise<JobResponse> =>
+    (await client.call(getJob, { params: { job_id }, query: { wait_seconds: String(seconds) } })).body;
+
+  describe('on a service that lives', () => {
+    let service: Service;
+    let client: Client;
+    before(async () => {
+      service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING: '3' } });
+      client = service.client;
+    });
+    after(() => service.close());
+
+    it('are pending until the page is there, and answer who waits at once', async () => {
+      for (const mode of ['browser', 'http', 'auto']) {
+        const asked = await submit(client, { url: `${site.url}/later`, mode, metadata: { order: '7' } });
+        await eventually('the page is asked for', () => held.length > 0);
+        const early = await poll(client, asked.job_id);
+        assert.deepEqual([early.status, early.html, early.finished_at, early.metadata], ['pending', null, null, { order: '7' }]);
+        assert.equal((await poll(client, asked.job_id, 1)).status, 'pending', 'a poll ends although the job does not');
+        const running = await look(client, asked.job_id);
+        assert.deepEqual([running.status, running.stage, running.kind, running.result], ['pending', 'running', 'fetch', null]);
+        assert.deepEqual([running.progress.step, running.progress.total], [1, 2]);
+        const waiting = poll(client, asked.job_id, 25);
+        letGo();
+        const since = performance.now();
+        const done = await waiting;
+        assert.ok(performance.now() - since < 8000);
+        assert.deepEqual([done.status, done.title, done.job_id, done.metadata], ['ok', 'Later', asked.job_id, { order: '7' }]);
+        assert.ok(done.html?.includes('It came in the end.'));
+        const job = await look(client, asked.job_id);
+        assert.deepEqual([job.status, job.stage, job.error], ['ok', 'done', null]);
+        assert.deepEqual({ ...(job.result as FetchResponse), poll_url: done.poll_url }, done);
+        assert.ok(job.started_at !== null && job.finished_at !== null && job.created_at <= job.started_at && job.started_at <= job.finished_at);
+        assert.ok(Date.parse(job.expires_at ?? '') - Date.parse(job.finished_at) === 24 * 3_600_000);
+        assert.deepEqual(job.usage, done.usage);
+      }
+    });
+
+    it('have the same shape as an answer at once, whatever the page was', async () => {
+      for (const path of ['/', '/status/404', '/status/503', '/reset', '/file', '/headers'])
+        for (const mode of ['browser', 'http']) {
+          const body = { url: site.url + path, mode, formats: ['html', 'text', 'links', 'metadata', 'tables'], retry: { max_attempts: 1 } };
+          const now = (await client.call(fetchPage, { body })).body;
+          const { job_id } = await submit(client, body);
+          const later = await poll(client, job_id, 25);
+          assert.deepEqual(Object.keys(later).sort(), Object.keys(now).sort(), path);
+          const told = (answer: FetchResponse): object =>
+            Object.fromEntries(Object.entries(answer).filter(([name]) => !ownFields.includes(name) && !(path === '/headers' && name === 'raw')));
+          assert.deepEqual(told(later), told(now), `${mode} ${path}`);
+        }
+    });
+
+    it('belong to the session that was named, and bear its id', async () => {
+      const { session_id } = (await client.call(createSession, { body: {} })).body;
+      const { job_id } = await submit(client, { url: `${site.url}/second`, session_id });
+      assert.ok(job_id.startsWith(`${session_id}.`));
+      const done = await poll(client, job_id, 25);
+      assert.deepEqual([done.status, done.session_id], ['ok', session_id]);
+      assert.equal((await client.call(getSession, { params: { session_id } })).body.current_url, `${site.url}/second`);
+      await client.call(endSession, { params: { session_id } });
+      assert.equal((await poll(client, job_id)).status, 'ok', 'the result outlives its session');
+      await client.refuse(fetchPage, 'session_ended', { body: { url: site.url, session_id, async: true } });
+    });
+
+    it('stop when they are cancelled, and stay cancelled', async () => {
+      const { job_id } = await submit(client, { url: `${site.url}/later`, timeout_ms: 60_000 });
+      await eventually('the page is asked for', () => held.length > 0);
+      const waiting = poll(client, job_id, 25);
+      const { body: told } = await client.call(cancelJob, { params: { job_id } });
+      assert.deepEqual([told.status, told.stage, told.error?.code, told.error?.retryable], ['error', 'done', 'cancelled', false]);
+      assert.equal((await waiting).error?.code, 'cancelled');
+      letGo();
+      assert.equal((await client.call(cancelJob, { params: { job_id } })).body.error?.code, 'cancelled');
+      assert.deepEqual([(await poll(client, job_id)).status, (await poll(client, job_id)).html], ['error', null]);
+      const done = await submit(client, { url: site.url });
+      assert.equal((await poll(client, done.job_id, 25)).status, 'ok');
+      assert.equal((await client.call(cancelJob, { params: { job_id: done.job_id } })).body.status, 'ok', 'what is done is not undone');
+    });
+
+    it('wait for their turn, and are cancelled while they wait', async () => {
+      const jobs = [];
+      for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode: 'http', timeout_ms: 60_000 })).job_id);
+      await eventually('three are at work', () => held.length === 3);
+      const stages = await Promise.all(jobs.map(async (job_id) => (await look(client, job_id)).stage));
+      assert.deepEqual(stages, ['running', 'running', 'running', 'queued', 'queued']);
+      await client.call(cancelJob, { params: { job_id: jobs[4] ?? '' } });
+      letGo();
+      await eventually('the fourth has its turn', () => held.length === 1);
+      letGo();
+      const ends = await Promise.all(jobs.map((job_id) => poll(client, job_id, 25)));
+      assert.deepEqual(
+        ends.map(({ status, error }) => error?.code ?? status),
+        ['ok', 'ok', 'ok', 'ok', 'cancelled'],
+      );
+      assert.equal(held.length, 0, 'a job that was cancelled before its turn was begun');
+    });
+
+    it('are one 404 for everybody else, and for ids of every other kind, without a word to any address', async () => {
+      const { body: foreign } = await client.call(createKey, { body: { owner: 'somebody-else' } });
+      const key = foreign.key ?? '';
+      const mine = (await client.call(createSession, { body: {} })).body.session_id;
+      const { job_id } = await submit(client, { url: site.url, mode: 'http' });
+      const [session = '', uuid = ''] = job_id.split('.');
+      const theirs = (await client.call(fetchPage, { body: { url: site.url, mode: 'http', async: true }, key })).body.job_id;
+      const [theirSession = '', theirUuid = ''] = theirs.split('.');
+      const hits = site.connections();
+      await poll(client, job_id, 25);
+      await client.call(getFetchJob, { params: { job_id: theirs }, query: { wait_seconds: '25' }, key });
+      const made = site.connections() - hits;
+      const wrong = [
+        theirs,
+        `${mine}.${theirUuid}`,
+        `${theirSession}.${uuid}`,
+        `${session}.${theirUuid}`,
+        `${session}.${'0'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}`,
+        session,
+        uuid,
+        `${session}.`,
+        `.${uuid}`,
+        `${job_id}.${uuid}`,
+        job_id.toUpperCase(),
+        `${job_id} `,
+        `http://169.254.169.254.${uuid}`,
+        `http://${site.host}/.${uuid}`,
+        `../${session}.${uuid}`,
+        `..%2f..%2fetc.${uuid}`,
+        "' or 1=1 --",
+        '...',
+        '.'.repeat(500),
+      ];
+      const answers = new Set<string>();
+      for (const endpoint of [getFetchJob, getJob, cancelJob])
+        for (const id of wrong) {
+          const { reply } = await client.refuse(endpoint, 'job_not_found', { params: { job_id: id } });
+          answers.add(comparable({ ...reply, headers: new Headers() }));
+        }
+      assert.equal(answers.size, 1, [...answers].join('\n'));
+      for (const endpoint of [getFetchJob, getJob, cancelJob]) {
+        await client.refuse(endpoint, 'job_not_found', { params: { job_id: `${job_id}\0` } });
+        const long = await client.send(endpoint, { params: { job_id: `${session}.${'a'.repeat(10_000)}` } });
+        assert.ok([400, 404, 414, 422].includes(long.status), `${long.status}`);
+        await client.refuse(endpoint, 'job_not_found', { params: { job_id }, key });
+      }
+      assert.equal(site.connections() - hits, made, 'an id led to a connection');
+      assert.equal((await poll(client, job_id)).status, 'ok');
+      await client.call(endSession, { params: { session_id: mine } });
+    });
+
+    it('refuse a poll that asks for too much', async () => {
+      const { job_id } = await submit(client, { url: site.url, mode: 'http' });
+      for (const wait_seconds of ['26', '-1', 'x', '1e9']) await client.faults(getFetchJob, { params: { job_id }, query: { wait_seconds } });
+    });
+  });
+
+  describe('on a service that is killed', () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-jobs-'));
+    afterEach(stopAll);
+    after(() => rmSync(dataDir, { recursive: true, force: true }));
+    const environment = (): Record<string, string> => ({ BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING: '2' });
+    for (const mode of ['browser', 'http'])
+      it(`by ${mode} are told to be lost, those that are done keep their result, and nothing is left behind`, { timeout: 120_000 }, async () => {
+        const service = await Service.start({ environment: environment(), dataDir });
+        const { client } = service;
+        const done = await submit(client, { url: `${site.url}/second`, mode });
+        const before = await poll(client, done.job_id, 25);
+        assert.equal(before.status, 'ok');
+        const gone = await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 });
+        await eventually('the page is asked for', () => held.length === 1);
+        await client.call(cancelJob, { params: { job_id: gone.job_id } });
+        const jobs: string[] = [];
+        for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
+        await eventually('two are at work', () => held.length === 3);
+        const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
+        assert.equal(pids.length > 0, mode === 'browser');
+        process.kill(service.pid, 'SIGKILL');
+        await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)), 5000);
+        letGo();
+
+        const again = await Service.start({ environment: environment(), dataDir });
+        const since = performance.now();
+        const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
+        assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms to tell`);
+        for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
+          assert.deepEqual([status, error?.code, error?.retryable, job_id, url], ['error', 'worker_lost', true, jobs[n], `${site.url}/later`]);
+          assert.ok(finished_at);
+          const job = await look(again.client, job_id);
+          assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
+        }
+        assert.deepEqual(await poll(again.client, done.job_id), before);
+        assert.equal((await poll(again.client, gone.job_id)).error?.code, 'cancelled');
+        const next = await submit(again.client, { url: `${site.url}/second`, mode });
+        assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
+        assert.equal(held.length, 0, 'a lost job was begun again');
+        assert.equal(await again.stop(), 0);
+        assert.deepEqual(leftovers(dataDir), []);
+      });
+
+    it('are told to be over when it is stopped politely, and can be polled afterwards', { timeout: 120_000 }, async () => {
+      const service = await Service.start({ environment: { ...environment(), BERTH_DRAIN_SECONDS: '1' }, dataDir });
+      const jobs: string[] = [];
+      for (let n = 0; n < 3; n += 1) jobs.push((await submit(service.client, { url: `${site.url}/later`, timeout_ms: 60_000 })).job_id);
+      await eventually('two are at work', () => held.length === 2);
+      assert.equal(await service.stop(), 0);
+      letGo();
+      assert.deepEqual(leftovers(dataDir), []);
+      const again = await Service.start({ environment: environment(), dataDir });
+      for (const job_id of jobs) {
+        const { status, error } = await poll(again.client, job_id);
+        assert.deepEqual([status, error?.code, error?.retryable], ['error', 'draining', true]);
+      }
+      await again.stop();
+    });
+  });
+});
+
+const leftovers = (dataDir: string): string[] => (existsSync(join(dataDir, 'machines')) ? readdirSync(join(dataDir, 'machines')) : []);
+
+function isAlive(pid: number): boolean {
+  try {
+    return !dead.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
