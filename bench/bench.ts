@@ -16,6 +16,7 @@ import type { Bench } from './context.ts';
 import { type Check, type Section, passes, printSection } from './figures.ts';
 import { cdp } from './sections/cdp.ts';
 import { cold } from './sections/cold.ts';
+import { fetches } from './sections/fetch.ts';
 import { gone } from './sections/gone.ts';
 import { http } from './sections/http.ts';
 import { lifecycle } from './sections/lifecycle.ts';
@@ -23,7 +24,7 @@ import { memory } from './sections/memory.ts';
 import { serveSite } from './site.ts';
 import { Stage } from './stage.ts';
 
-const sections: Record<string, (bench: Bench) => Promise<Section>> = { lifecycle, cold, cdp, http, memory, gone };
+const sections: Record<string, (bench: Bench) => Promise<Section>> = { lifecycle, cold, cdp, http, fetch: fetches, memory, gone };
 
 interface Wish {
   names: string[];

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
+import { type FetchRequest, type FetchResponse, waitSecondsMax } from '@berth/contract';
 import { isAlive } from './proc.ts';
 import type { Stage } from './stage.ts';
 
@@ -12,9 +13,11 @@ export const isBerthThere = (): boolean => existsSync(entry);
 export interface BerthOrder {
   chromium: string;
   poolTarget: number;
-  /** `host:port` that its browsers may reach. */
+  /** `host:port`, comma-separated, that its browsers may reach. */
   allow: string;
 }
+
+export type FetchOrder = Partial<FetchRequest> & { url: string };
 
 export interface BerthSession {
   session_id: string;
@@ -82,8 +85,7 @@ export class Berth {
   }
 
   async create(): Promise<BerthSession> {
-    const response = await this.#call('POST', '/v1/session', { body: '{}', headers: { 'content-type': 'application/json' } });
-    return (await response.json()) as BerthSession;
+    return (await this.#post('/v1/session', {})) as BerthSession;
   }
 
   async delete(sessionId: string): Promise<void> {
@@ -93,6 +95,16 @@ export class Berth {
 
   async read(sessionId: string): Promise<unknown> {
     return (await this.#call('GET', `/v1/session/${sessionId}`)).json();
+  }
+
+  /** What the service makes of a page; with `async`, what it says while it does. */
+  async fetch(order: FetchOrder): Promise<FetchResponse> {
+    return (await this.#post('/v1/fetch', order)) as FetchResponse;
+  }
+
+  /** Asks after a fetch that was ordered with `async`, and waits for it as long as the service lets one wait. */
+  async poll(jobId: string): Promise<FetchResponse> {
+    return (await this.#call('GET', `/v1/fetch/job/${jobId}?wait_seconds=${waitSecondsMax}`)).json() as Promise<FetchResponse>;
   }
 
   /** Waits, at most `waitMsMax`, until the service says that as many machines are warm as it was asked for. */
@@ -111,6 +123,10 @@ export class Berth {
     await stopDatabase(this.dataFolder);
     this.#stage.removeFolder(dirname(this.dataFolder));
     this.#stage.removeFolder(this.tempFolder);
+  }
+
+  async #post(path: string, body: object): Promise<unknown> {
+    return (await this.#call('POST', path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })).json();
   }
 
   async #call(method: string, path: string, init: { body?: string; headers?: Record<string, string> } = {}): Promise<Response> {
