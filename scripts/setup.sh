@@ -37,6 +37,7 @@ install_npm_packages() {
 
 list_missing_system_packages() {
   [ -x /usr/lib/chromium/chromium ] || echo chromium
+  [ -x /usr/lib/chromium/chromium-headless-shell ] || echo chromium-headless-shell
   command -v ip >/dev/null || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ] || echo iproute2
   { command -v unshare && command -v setpriv && command -v nsenter; } >/dev/null || echo util-linux
   command -v bwrap >/dev/null || echo bubblewrap

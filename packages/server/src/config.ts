@@ -52,6 +52,11 @@ export const variables = {
     'How machines run. `process`: a jail of namespaces on this host, which is also what `auto` takes.',
   ),
   BERTH_CHROMIUM: variable(path, '/usr/lib/chromium/chromium', 'The Chromium to run.'),
+  BERTH_FETCH_CHROMIUM: variable(
+    path,
+    '/usr/lib/chromium/chromium-headless-shell',
+    'The Chromium that machines of fetches run: its shell without windows; where it is not installed, that of `BERTH_CHROMIUM`.',
+  ),
   BERTH_POOL_TARGET: variable(whole(0, 1000), '2', 'Machines kept warm.'),
   BERTH_MAX_SESSIONS: variable(whole(1, 10_000), '20', 'Sessions alive at once on this worker, whoever owns them.'),
   BERTH_TAB_LIMIT: variable(whole(1, 100), '10', 'Tabs in one session, where the tier says nothing.'),

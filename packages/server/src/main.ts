@@ -15,10 +15,15 @@ const newAdminKey = (): string => `brt_admin_${randomBytes(32).toString('hex')}`
 
 /** Told here, because a host without it would take calls and start no browser. */
 function requireProgram(path: string): void {
+  if (!canRun(path)) throw new Error(`there is no Chromium that can be run at ${path} (BERTH_CHROMIUM)`);
+}
+
+function canRun(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-  } catch (cause) {
-    throw new Error(`there is no Chromium that can be run at ${path} (BERTH_CHROMIUM)`, { cause });
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -29,7 +34,9 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
   const log = createLog(config.logLevel);
   const admin = config.adminKey ? { secret: config.adminKey, made: false } : readOrMakeSecret(join(dataDir, 'admin-key'), newAdminKey);
   const store = (parts.store = await openStore({ databaseUrl, dataDir, log }));
-  const runtime = (worker: { workerId: string }) => createProcessRuntime({ dataDir, chromiumPath: config.chromium, log, ...worker });
+  const shellPath = canRun(config.fetchChromium) ? config.fetchChromium : undefined;
+  if (!shellPath) log.info({ path: config.fetchChromium }, 'fetches run in whole browsers: there is no shell to run (BERTH_FETCH_CHROMIUM)');
+  const runtime = (worker: { workerId: string }) => createProcessRuntime({ dataDir, chromiumPath: config.chromium, shellPath, log, ...worker });
   const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime }));
   const keyFile = config.bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });

@@ -151,7 +151,13 @@ class AttachedBrowser implements Browser {
   }
 
   async openPrivate({ signal }: { signal: AbortSignal }): Promise<PrivatePage> {
-    return this.#fetched(await this.#tabs.openPrivate(this.#tabs.settings, signal));
+    try {
+      return this.#fetched(await this.#tabs.openPrivate(this.#tabs.settings, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      const late = error instanceof CommandTimeout || (error instanceof DOMException && error.name === 'TimeoutError');
+      throw late ? new BrowserGone('the browser opened no page in time', { cause: error }) : error;
+    }
   }
 
   #fetched(tab: Tab): PrivatePage {

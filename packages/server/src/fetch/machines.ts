@@ -5,7 +5,7 @@
  * one that is ready.
  */
 import { ServiceError, CreateSessionRequest } from '@berth/contract';
-import type { PrivatePage } from '../browser/browser.ts';
+import { BrowserGone, type PrivatePage } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
@@ -128,7 +128,14 @@ export class FetchMachines {
     const spare = machine.spare;
     machine.spare = null;
     const page = spare ? await spare : null;
-    return page?.page.gone.aborted === false ? page : browser.openPrivate({ signal });
+    if (page?.page.gone.aborted === false) return page;
+    try {
+      return await browser.openPrivate({ signal });
+    } catch (error) {
+      // A browser that is too busy with one site to open a page for another is not worth waiting for.
+      if (error instanceof BrowserGone) machine.retired = true;
+      throw error;
+    }
   }
 
   #makeSpare(machine: FetchMachine, browser: Machine['browser']): void {

@@ -41,6 +41,8 @@ export interface ProcessRuntimeOptions {
   workerId: string;
   /** The program itself, not the wrapper script of a distribution. */
   chromiumPath: string;
+  /** The program of machines of the kind `shell`; the same as the others' when absent. */
+  shellPath?: string | undefined;
   log: Log;
   clock?: Clock;
   /** `none` starts the browser as a process group with a profile of its own and nothing else around it. */
@@ -69,10 +71,19 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     () => true,
   );
   for (const warning of powers.warnings) options.log.warn({ warning }, 'machines are less isolated than they could be');
-  return new ProcessRuntime({ ...options, clock: options.clock ?? systemClock, dataDir, dataDigest, powers, smallSharedMemory });
+  return new ProcessRuntime({
+    ...options,
+    shellPath: options.shellPath ?? options.chromiumPath,
+    clock: options.clock ?? systemClock,
+    dataDir,
+    dataDigest,
+    powers,
+    smallSharedMemory,
+  });
 }
 
-interface Place extends Required<Omit<ProcessRuntimeOptions, 'jail'>> {
+interface Place extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath'>> {
+  shellPath: string;
   dataDigest: string;
   powers: HostPowers;
   smallSharedMemory: boolean;
@@ -155,7 +166,7 @@ class ProcessRuntime implements Runtime {
   async #start(order: VmOrder, marker: MachineMarker, open: Server | undefined): Promise<ProcessVm> {
     const { dataDir, powers } = this.#place;
     const folders = powers.jail ? jailFolders(dataDir, order.id) : openFolders(marker.workPath ?? '');
-    const child = spawnCommand(this.#command(order.id, marker, open));
+    const child = spawnCommand(this.#command(order, marker, open));
     const vm = new ProcessVm({
       order,
       isolation: this.isolation,
@@ -180,8 +191,9 @@ class ProcessRuntime implements Runtime {
     return vm;
   }
 
-  #command(id: string, { uid, workPath }: MachineMarker, open: Server | undefined): Command {
-    const { dataDir, dataDigest, chromiumPath, smallSharedMemory } = this.#place;
+  #command({ id, kind }: VmOrder, { uid, workPath }: MachineMarker, open: Server | undefined): Command {
+    const { dataDir, dataDigest, smallSharedMemory } = this.#place;
+    const chromiumPath = kind === 'shell' ? this.#place.shellPath : this.#place.chromiumPath;
     const address = open?.address();
     if (workPath === null || !address || typeof address === 'string') {
       return jailCommand({

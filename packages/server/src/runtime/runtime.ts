@@ -10,7 +10,8 @@ import type { OpenFile } from './machine-files.ts';
 export { NoSuchFile } from './machine-files.ts';
 export type { OpenFile } from './machine-files.ts';
 
-export type VmKind = 'headless';
+/** `headless`: the whole browser, without a display. `shell`: its engine alone, without windows, which opens a page for a third of the work; the whole browser where there is none. */
+export type VmKind = 'headless' | 'shell';
 export type Isolation = 'microvm' | 'process';
 export type RuntimeName = 'process' | 'fake';
 

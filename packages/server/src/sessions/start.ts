@@ -6,6 +6,7 @@ import { Cleanup } from '../lib/cleanup.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Owners, Tier } from '../owners/owners.ts';
+import type { VmKind } from '../runtime/runtime.ts';
 import { isUniqueViolation, type Store } from '../store/store.ts';
 import { LiveSession } from './live.ts';
 import type { SessionRecord } from './session.ts';
@@ -87,11 +88,14 @@ async function giveUp(deps: StartDeps, session: LiveSession): Promise<void> {
 
 async function lease(deps: StartDeps, session: LiveSession, order: Order, cleanup: Cleanup): Promise<Machine> {
   const { signal } = session.abort;
-  const { machine, warm } = await deps.fleet.lease(session.record.sessionId, order.request.kind, { signal });
+  const { machine, warm } = await deps.fleet.lease(session.record.sessionId, kindOf(order), { signal });
   cleanup.push('lease', () => deps.fleet.release(machine.id));
   session.warm = warm;
   return machine;
 }
+
+/** Pages that are fetched are shown to nobody. */
+const kindOf = ({ record, request }: Order): VmKind => (record.settings.purpose === 'fetch' ? 'shell' : request.kind);
 
 /** The machine is anybody's until here: now it gets the session's way out and the session's settings. */
 async function attach(session: LiveSession, machine: Machine, order: Order): Promise<void> {
