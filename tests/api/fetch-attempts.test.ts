@@ -72,6 +72,12 @@ describe('a site that fails', () => {
     assert.equal((await fetch({ url: hanging, retry: { on: ['5xx', 'blocked'] } })).attempts.length, 1);
   });
 
+  it('is not sent twice what may have had an effect', async () => {
+    const { fetch } = await someOwner();
+    const reply = await fetch({ url: site.inTurn('/order', html('Oops', { status: 503 }), html('Done twice')), method: 'POST', body: 'one lamp' });
+    assert.deepEqual([reply.status_code, reply.html, reply.attempts.length], [503, 'Oops', 1]);
+  });
+
   it('is not asked again for a page that is simply not there', async () => {
     const { fetch } = await someOwner();
     assert.deepEqual(told(await fetch({ url: `${site.url}/not-there` })), [['direct', 'ok', 404]]);

@@ -229,17 +229,6 @@ describe('steps in a real shop', () => {
     assert.deepEqual([outputs[3], outputs[6]], ['declined', 'prompted: 7']);
   });
 
-  it('runs twenty steps in a fraction of the time of twenty calls', async () => {
-    const params = await create();
-    await done(params, [open('/widgets/forms'), { type: 'click', selectors: ['[data-consent=none]'] }]);
-    const steps = Array.from({ length: 20 }, (_, n) => ({ type: 'fill', selectors: ['#full-name'], value: `Ada ${n}` }));
-    const together = await timed(() => done(params, steps));
-    const apart = await timed(async () => {
-      for (const step of steps) await done(params, [step]);
-    });
-    assert.ok(together < apart, `${together} ms together, ${apart} ms apart`);
-  });
-
   describe('a page that means harm', () => {
     const bounded = async (params: Params, actions: object[], timeout_ms: number): Promise<ActionsResponse> => {
       const since = performance.now();
@@ -311,9 +300,3 @@ describe('steps in a real shop', () => {
     });
   });
 });
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const since = performance.now();
-  await work();
-  return performance.now() - since;
-}

@@ -136,8 +136,8 @@ class NavigationWatch {
   }
 
   async #start(order: NavigationOrder): Promise<Protocol.Page.NavigateResponse> {
-    // A page that was made for us shows nothing yet, and cannot hang.
-    if (!this.#tab.isPrivate || this.#tab.url !== 'about:blank') await endHungPage(this.#connection, this.#tab);
+    // A tab that has shown nothing yet cannot hang; a browser that is busy with another may be slow to answer for it.
+    if (this.#tab.url !== 'about:blank' || this.#tab.openerId !== null) await endHungPage(this.#connection, this.#tab);
     this.#watchTab();
     const { sessionId } = this.#tab;
     const to = { sessionId, timeoutMs: order.timeoutMs + stopLimitMs };

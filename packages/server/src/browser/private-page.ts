@@ -37,7 +37,7 @@ export class FetchedPage implements PrivatePage {
   readonly #parts: PrivateParts;
   readonly #log: NetworkLog;
   readonly #trail: DocumentTrail;
-  readonly #unwatch: () => void;
+  readonly #watch: { on: Promise<void>; undo: () => void };
   #wholeNetwork = false;
   /** The load under way, until when it may read a body, and what ends it where there will be no page to wait for. */
   #loading: (LoadOrder & { readByMs: number; noPage: AbortController }) | null = null;
@@ -56,7 +56,7 @@ export class FetchedPage implements PrivatePage {
       sessionId === tab.sessionId || (this.#wholeNetwork && tabs.ofSession(sessionId)?.contextId === tab.contextId);
     this.#log = new NetworkLog(connection, { since: parts.now(), isMine });
     this.#trail = new DocumentTrail(connection, tab);
-    this.#unwatch = tabs.watchNetwork(tab);
+    this.#watch = tabs.watchNetwork(tab);
   }
 
   async prepare({ blockResources, extraHeaders, cookies, wholeNetwork }: PrivateSettings, { signal }: { signal: AbortSignal }): Promise<void> {
@@ -66,7 +66,7 @@ export class FetchedPage implements PrivatePage {
     const settings = { ...tabs.settings, blockResources, extraHeaders, keepNetworkLog: wholeNetwork };
     const isUsual = tab.isPrivate && blockResources.length === 0 && Object.keys(extraHeaders).length === 0 && !wholeNetwork;
     const apply = (): Promise<void> => (tab.isPrivate ? tabs.applyPrivate(tab, settings) : tabs.applyBorrowed(tab, settings));
-    await Promise.all([isUsual ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal)]);
+    await Promise.all([isUsual ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.on]);
   }
 
   async load(order: LoadOrder, { signal }: { signal: AbortSignal }): Promise<LoadOutcome> {
@@ -130,7 +130,7 @@ export class FetchedPage implements PrivatePage {
     const { tabs, tab } = this.#parts;
     this.#log.end();
     this.#trail.end();
-    this.#unwatch();
+    this.#watch.undo();
     tab.takesDocuments = null;
     if (!tab.isPrivate) await tabs.endBorrowed(tab);
     else if (tab.contextId !== undefined) await tabs.closePrivate(tab.contextId);

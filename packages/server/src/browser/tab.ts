@@ -71,6 +71,10 @@ export function describeTab(tab: Tab, info: TargetInfo): void {
   tab.title = titleOf(info);
 }
 
+export function moveTab(tab: Tab, url: string): void {
+  tab.url = url.slice(0, longestUrl);
+}
+
 /** A page without a title is described by its address, which is no title. */
 export function titleOf({ title, url }: Pick<TargetInfo, 'title' | 'url'>): string {
   const untitled = title === url || url.replace(/^https?:\/\//, '').replace(/\/$/, '') === title;

@@ -12,7 +12,7 @@ import { Dialogs } from './dialogs.ts';
 import { BrowserGone, LastTab, TabLimitReached, TabNotFound, type BrowserEvent, type BrowserSettings, type BrowserVersion, type TabInfo } from './model.ts';
 import { Preparation } from './preparation.ts';
 import { order, pagesAndWorkers, pagesOnly, reachesDeep, usualSettings } from './settings.ts';
-import { describeTab, goneTab, newTab, type Tab } from './tab.ts';
+import { describeTab, goneTab, moveTab, newTab, type Tab } from './tab.ts';
 
 export type { Tab } from './tab.ts';
 
@@ -266,17 +266,19 @@ export class Tabs {
     for (const tab of this.#open()) this.watchNetwork(tab);
   }
 
-  /** Keeps the network's events of a tab on until it is undone. */
-  watchNetwork(tab: Tab): () => void {
+  /** Keeps the network's events of a tab on until it is undone. A page that is sent on before `on` may come in a process that was not told. */
+  watchNetwork(tab: Tab): { on: Promise<void>; undo: () => void } {
     tab.networkWatchers += 1;
-    if (tab.networkWatchers === 1) this.preparation.sendQuietly(order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }), tab.sessionId);
+    const isFirst = tab.networkWatchers === 1;
+    const on = isFirst ? this.preparation.send(order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }), tab.sessionId) : Promise.resolve();
     let watching = true;
-    return () => {
+    const undo = (): void => {
       if (!watching) return;
       watching = false;
       tab.networkWatchers -= 1;
       if (!this.keepsNetwork(tab) && !tab.gone.signal.aborted) this.preparation.sendQuietly(order('Network.disable', undefined), tab.sessionId);
     };
+    return { on, undo };
   }
 
   #open(): Tab[] {
@@ -402,7 +404,10 @@ export class Tabs {
   }
 
   #onNavigated(frame: Protocol.Page.Frame, tab: Tab | undefined): void {
-    if (tab && frame.id === tab.id) this.#tell(tab, { type: 'navigation', tabId: tab.id, url: frame.url.slice(0, 2048) });
+    if (!tab || frame.id !== tab.id) return;
+    // The browser process tells it too, a little later.
+    moveTab(tab, frame.unreachableUrl ?? frame.url + (frame.urlFragment ?? ''));
+    this.#tell(tab, { type: 'navigation', tabId: tab.id, url: frame.url.slice(0, 2048) });
   }
 
   #describe(info: TargetInfo): void {

@@ -142,7 +142,11 @@ export class FetchRun {
   }
 
   #isWorthRetry({ status, fault, found }: Tried): boolean {
-    const { on } = this.#order.request.retry;
+    const { method, actions, retry } = this.#order.request;
+    const { on } = retry;
+    // What may have been done is not done twice: an order that is sent again is a second order.
+    if (method === 'POST' || method === 'PATCH') return false;
+    if (actions.length > 0 && status !== 'blocked' && fault?.code !== 'navigation_failed') return false;
     if (status === 'blocked') return on.includes('blocked');
     if (status === 'error') {
       // Another machine is to be had; the caller's own session is not.
