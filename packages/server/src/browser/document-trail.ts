@@ -29,6 +29,7 @@ export class DocumentTrail {
   readonly #responses = new Map<string, Omit<MainResponse, 'cookieNames' | 'redirects'>>();
   /** The raw head of the last reply: all that is told of one that brings no document. */
   readonly #heads = new Map<string, { status: number; headers: Readonly<Record<string, string>> }>();
+  readonly #waiting = new Map<string, () => void>();
   readonly #undo: (() => void)[];
 
   constructor(connection: Connection, tab: Tab) {
@@ -64,6 +65,17 @@ export class DocumentTrail {
     const head = this.#heads.get(loaderId);
     const response = this.#responses.get(loaderId) ?? this.#fromHead(loaderId);
     return response && { ...response, cookieNames: head ? cookieNamesOf(Object.entries(head.headers)) : [], redirects: this.redirects(loaderId) };
+  }
+
+  /** Waits for the head of a reply that brings no document: it is told apart, and may come after the navigation's own answer. */
+  async head(loaderId: string, withinMs: number): Promise<void> {
+    if (this.of(loaderId)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, withinMs);
+    this.#waiting.set(loaderId, resolve);
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(loaderId);
   }
 
   redirects(loaderId: string): readonly { url: string; statusCode: number }[] {
@@ -102,6 +114,7 @@ export class DocumentTrail {
   #onExtra({ requestId, headers, statusCode }: Protocol.Network.ResponseReceivedExtraInfoEvent): void {
     if (!this.#requests.has(requestId)) return;
     this.#heads.set(requestId, { status: statusCode, headers });
+    if (this.of(requestId)) this.#waiting.get(requestId)?.();
   }
 }
 

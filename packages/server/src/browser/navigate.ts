@@ -16,6 +16,8 @@ export type EgressReason = 'dns_failed' | 'blocked_by_policy' | 'connection_refu
 
 /** Settling after a stop is a trip to the page; one that hangs must not hold the answer. */
 const stopLimitMs = 1000;
+/** The head of a reply follows within milliseconds, by another way. */
+const headLimitMs = 250;
 /** The browser's own error page follows its answer within milliseconds; that it does not come is no reason to hold the answer. */
 const errorPageLimitMs = 500;
 /** A page that is busy for longer has its title told by the browser process. */
@@ -116,6 +118,7 @@ class NavigationWatch {
     if (signal.aborted) onAbort();
     try {
       const answer = await Promise.race([this.#start(order), this.#arrived.promise.then(() => null)]);
+      if (answer) await this.#awaitHead(answer);
       const outcome = answer && this.#judge(answer, order);
       if (typeof outcome === 'object' && outcome !== null) return await this.#withoutPage(outcome);
       if (outcome === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
@@ -153,6 +156,11 @@ class NavigationWatch {
     // A process that takes the place of a dead one has not heard it; told again, it tells again what was reached.
     if (wasCrashed) void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
     return answer;
+  }
+
+  /** An aborted load may be an answer without a document. */
+  async #awaitHead({ errorText, loaderId }: Protocol.Page.NavigateResponse): Promise<void> {
+    if (errorText === 'net::ERR_ABORTED' && loaderId !== undefined) await Promise.race([this.#trail.head(loaderId, headLimitMs), this.#arrived.promise]);
   }
 
   /** The response where it brought no document, null where a document is awaited. */
