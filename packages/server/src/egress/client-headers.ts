@@ -1,7 +1,6 @@
 /** The headers of a request: the caller's, less what frames a message or belongs to a connection, and the usual ones. */
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { refusalHeader } from './forward.ts';
+import { isValidHeader, refusalHeader } from './forward.ts';
 
 /** By lower-case name, with the spelling that is sent. */
 export type CallerHeaders = ReadonlyMap<string, readonly [name: string, value: string]>;
@@ -15,20 +14,10 @@ export function callerHeaders(headers: Readonly<Record<string, string>>): { kept
   const dropped: string[] = [];
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (ownNames.has(lower) || lower.startsWith('proxy-') || !isValid(name, value)) dropped.push(lower);
+    if (ownNames.has(lower) || lower.startsWith('proxy-') || !isValidHeader(name, value)) dropped.push(lower);
     else kept.set(lower, [name, value]);
   }
   return { kept, dropped };
-}
-
-function isValid(name: string, value: string): boolean {
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Names that carry a credential, by the words that APIs use for them. */

@@ -143,11 +143,12 @@ function forwardable(raw: readonly string[], drops: (name: string) => boolean): 
   named.delete('content-length');
   return pairs.flatMap(([name, value]) => {
     const lower = name.toLowerCase();
-    return hopByHop.has(lower) || named.has(lower) || drops(lower) || !isValid(name, value) ? [] : [name, value];
+    return hopByHop.has(lower) || named.has(lower) || drops(lower) || !isValidHeader(name, value) ? [] : [name, value];
   });
 }
 
-function isValid(name: string, value: string): boolean {
+/** Whether Node would send it. */
+export function isValidHeader(name: string, value: string): boolean {
   try {
     validateHeaderName(name);
     validateHeaderValue(name, value);
