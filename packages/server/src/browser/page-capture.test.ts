@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ServerResponse } from 'node:http';
-import { PageError, type CallOptions, type ElementRef, type Page, type Screenshot, type ScreenshotOrder } from './page-model.ts';
+import { PageError, type CallOptions, type Page, type Screenshot, type ScreenshotOrder } from './page-model.ts';
 import { launch, type Launched } from './testing/launch.ts';
+import { elementIn } from './testing/on-page.ts';
 import { openPages, type Pages } from './testing/pages.ts';
 import { readPng } from './testing/png.ts';
 
@@ -49,11 +50,6 @@ const limits = (maxBytes = 50_000_000): CallOptions & { maxBytes: number } => ({
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
 const take = (order: Partial<ScreenshotOrder> = {}): Promise<Screenshot> =>
   page.screenshot({ format: 'png', fullPage: false, scrollFirst: false, ...order }, limits());
-const one = async (selector: string, frameId: string): Promise<ElementRef> => {
-  const [element] = await page.find(frameId, '(s) => document.querySelector(s)', [selector], call());
-  assert.ok(element, selector);
-  return element;
-};
 const pixels = ({ tiles }: Screenshot, tile = 0): ReturnType<typeof readPng> => readPng(tiles[tile]?.data ?? Buffer.alloc(0));
 
 describe('a screenshot', { timeout: 120_000 }, () => {
@@ -84,7 +80,7 @@ describe('a screenshot', { timeout: 120_000 }, () => {
 
   it('shows one element, wherever it is', async () => {
     await go('/colours');
-    const shot = await take({ element: await one('#end', page.mainFrame()) });
+    const shot = await take({ element: await elementIn(page, page.mainFrame(), '#end') });
     const picture = pixels(shot);
     assert.deepEqual([picture.width, picture.height, shot.width, shot.height], [50, 40, 50, 40]);
     for (const [x, y] of [
@@ -96,7 +92,7 @@ describe('a screenshot', { timeout: 120_000 }, () => {
       assert.deepEqual(picture.at(x, y), [0, 255, 0, 255]);
     await go('/frames');
     const far = (await page.frames(call())).at(-1)?.id ?? '';
-    const inFrame = pixels(await take({ element: await one('#end', far) }));
+    const inFrame = pixels(await take({ element: await elementIn(page, far, '#end') }));
     assert.deepEqual([inFrame.width, inFrame.height, inFrame.at(1, 1).join(), inFrame.at(48, 38).join()], [50, 40, '0,255,0,255', '0,255,0,255']);
   });
 

@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { PageError, type Browser } from './browser.ts';
-import type { CallOptions, ElementRef, Page } from './page-model.ts';
+import type { Browser } from './browser.ts';
+import type { ElementRef, Page } from './page-model.ts';
 import { launch, type Launched } from './testing/launch.ts';
+import { call, elementIn, fails, frameNamed, freshPage } from './testing/on-page.ts';
 import { openPages, type Pages } from './testing/pages.ts';
 
 const widget = `<script>
@@ -47,24 +48,11 @@ after(async () => {
   await pages.close();
 });
 beforeEach(async () => {
-  const { tabId } = await browser.openTab({ active: true, ...call() });
-  for (const tab of browser.tabs()) if (tab.tabId !== tabId) await browser.closeTab(tab.tabId, call());
-  page = browser.page(tabId);
+  page = await freshPage(browser);
 });
 
-const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
-const one = async (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => {
-  const [element] = await page.find(frameId, '(s) => document.querySelector(s)', [selector], call());
-  assert.ok(element, selector);
-  return element;
-};
-const frameNamed = async (name: string): Promise<string> => {
-  const frame = (await page.frames(call())).find((each) => each.name === name);
-  assert.ok(frame, name);
-  return frame.id;
-};
-const fails = (reason: PageError['reason']) => (error: unknown) => error instanceof PageError && error.reason === reason;
+const one = (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => elementIn(page, frameId, selector);
 
 describe('elements', { timeout: 60_000 }, () => {
   it('are found by role and name', async () => {
@@ -85,12 +73,12 @@ describe('elements', { timeout: 60_000 }, () => {
     const found = await page.findByRole(page.mainFrame(), { role: 'button', name: 'one' }, call());
     assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.textContent)', found, call()), ['open one', 'closed one']);
     await go('/frames');
-    assert.equal((await page.findByRole(await frameNamed('deep'), { role: 'button', name: 'inner' }, call())).length, 1);
+    assert.equal((await page.findByRole(await frameNamed(page, 'deep'), { role: 'button', name: 'inner' }, call())).length, 1);
   });
 
   it("have their place in the page's viewport", async () => {
     await go('/frames');
-    const box = async (name: string): Promise<unknown> => page.box(await one('button', await frameNamed(name)), call());
+    const box = async (name: string): Promise<unknown> => page.box(await one('button', await frameNamed(page, name)), call());
     assert.deepEqual(await box('near'), { x: 25, y: 115, width: 100, height: 40 });
     assert.deepEqual(await box('far').catch((error: unknown) => (error as Error).message), 'button');
     assert.deepEqual(await box('deep'), { x: 10, y: 285, width: 50, height: 20 });
@@ -102,7 +90,7 @@ describe('elements', { timeout: 60_000 }, () => {
   it('are clicked where they stand, in every process', async () => {
     await go('/frames');
     for (const name of ['near', 'deep']) {
-      const frameId = await frameNamed(name);
+      const frameId = await frameNamed(page, name);
       const button = await one('button', frameId);
       const box = await page.box(button, call());
       assert.ok(box);
@@ -124,7 +112,7 @@ describe('elements', { timeout: 60_000 }, () => {
     assert.equal((await page.receives(await one('#i'), { x: 10, y: 50 }, call())).receives, true);
     await go('/frames');
     await page.evaluate(page.mainFrame(), `document.body.insertAdjacentHTML('beforeend', '<p id=veil style="position:fixed;inset:0;margin:0">v</p>')`, call());
-    const far = await one('button', await frameNamed('deep'));
+    const far = await one('button', await frameNamed(page, 'deep'));
     assert.deepEqual(await page.receives(far, { x: 30, y: 290 }, call()), { receives: false, instead: '<p id="veil">' });
   });
 
@@ -162,7 +150,7 @@ describe('elements', { timeout: 60_000 }, () => {
     assert.equal(await page.evaluate(page.mainFrame(), 'document.activeElement.id', call()), 'text');
     await assert.rejects(page.focus(await one('head'), call()), fails('not_possible'));
     await go('/frames');
-    const deep = await frameNamed('deep');
+    const deep = await frameNamed(page, 'deep');
     await page.focus(await one('input', deep), call());
     await page.keyboard.type('Hi', call());
     assert.equal(await page.call(deep, '() => document.querySelector("input").value', [], call()), 'Hi');

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ServerResponse } from 'node:http';
 import { NavigationError } from './browser.ts';
-import type { CallOptions, NavigationOutcome, Page } from './page-model.ts';
+import type { NavigationOutcome, Page } from './page-model.ts';
 import { launch, settings, type Launched } from './testing/launch.ts';
+import { call } from './testing/on-page.ts';
 import { openPages, type Pages } from './testing/pages.ts';
 
 type Reply = (_: unknown, response: ServerResponse) => void;
@@ -40,7 +41,6 @@ after(async () => {
   await pages.close();
 });
 
-const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
 const order = { waitUntil: 'load', timeoutMs: 8000 } as const;
 const go = (path: string): Promise<NavigationOutcome> => page.navigate({ url: pages.url + path, ...order }, call());
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Browser } from './browser.ts';
-import { PageError, type CallOptions, type Dialog, type Page } from './page-model.ts';
+import { PageError, type Dialog, type Page } from './page-model.ts';
 import { launch, type Launched } from './testing/launch.ts';
+import { call } from './testing/on-page.ts';
 import { openPages, type Pages } from './testing/pages.ts';
 
 const replies = {
@@ -52,7 +53,6 @@ after(async () => {
   await pages.close();
 });
 
-const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
 const run = (expression: string): Promise<unknown> => page.evaluate(page.mainFrame(), expression, call());
 const click = async (x: number, y: number, button: 'left' | 'right' | 'middle' = 'left', count = 1): Promise<void> => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { PageError, TabNotFound, type Browser } from './browser.ts';
+import { TabNotFound, type Browser } from './browser.ts';
 import type { CallOptions, ElementRef, Page } from './page-model.ts';
 import { launch, settings, type Launched } from './testing/launch.ts';
+import { call, elementIn, fails, frameNamed, freshPage } from './testing/on-page.ts';
 import { openPages, type Pages } from './testing/pages.ts';
 
 const replies = {
@@ -39,24 +40,11 @@ after(async () => {
   await pages.close();
 });
 beforeEach(async () => {
-  const { tabId } = await browser.openTab({ active: true, ...call() });
-  for (const tab of browser.tabs()) if (tab.tabId !== tabId) await browser.closeTab(tab.tabId, call());
-  page = browser.page(tabId);
+  page = await freshPage(browser);
 });
 
-const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
-const one = async (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => {
-  const [element] = await page.find(frameId, '(s) => document.querySelector(s)', [selector], call());
-  assert.ok(element, selector);
-  return element;
-};
-const frameNamed = async (name: string): Promise<string> => {
-  const frame = (await page.frames(call())).find((each) => each.name === name);
-  assert.ok(frame, name);
-  return frame.id;
-};
-const fails = (reason: PageError['reason']) => (error: unknown) => error instanceof PageError && error.reason === reason;
+const one = (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => elementIn(page, frameId, selector);
 
 async function until(what: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 8000;
@@ -152,7 +140,7 @@ describe('calls', { timeout: 60_000 }, () => {
       `(async () => { const f = document.createElement('iframe'); f.name = 'new'; f.src = '/inner'; document.body.append(f); await new Promise((r) => f.onload = r); })()`,
       call(),
     );
-    const id = await frameNamed('new');
+    const id = await frameNamed(page, 'new');
     assert.equal(await page.call(id, '() => location.hostname', [], call()), '127.0.0.1');
     await page.evaluate(
       page.mainFrame(),

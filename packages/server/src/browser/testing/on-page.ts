@@ -1,0 +1,28 @@
+/** What the tests of the page layer do again and again on a page. */
+import assert from 'node:assert/strict';
+import { PageError, type Browser } from '../browser.ts';
+import type { CallOptions, ElementRef, Page } from '../page-model.ts';
+
+export const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
+
+/** For `assert.rejects`. */
+export const fails = (reason: PageError['reason']) => (error: unknown) => error instanceof PageError && error.reason === reason;
+
+/** A new tab's page, alone in the browser. */
+export async function freshPage(browser: Browser): Promise<Page> {
+  const { tabId } = await browser.openTab({ active: true, ...call() });
+  for (const tab of browser.tabs()) if (tab.tabId !== tabId) await browser.closeTab(tab.tabId, call());
+  return browser.page(tabId);
+}
+
+export async function elementIn(page: Page, frameId: string, selector: string): Promise<ElementRef> {
+  const [element] = await page.find(frameId, '(s) => document.querySelector(s)', [selector], call());
+  assert.ok(element, selector);
+  return element;
+}
+
+export async function frameNamed(page: Page, name: string): Promise<string> {
+  const frame = (await page.frames(call())).find((each) => each.name === name);
+  assert.ok(frame, name);
+  return frame.id;
+}
