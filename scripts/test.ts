@@ -12,6 +12,13 @@ import { makeTemplate, startTestServer, testDatabaseVariable } from '../packages
 interface Step {
   name: string;
   command: string[];
+  /** A failing file of tests is run once more, alone: see `#again`. */
+  files?: string[];
+}
+
+interface Outcome {
+  code: number | null;
+  output: string;
 }
 
 /** A test that waits this long waits for ever. */
@@ -20,6 +27,8 @@ const testTimeoutMs = 120_000;
 const stepTimeoutMs = 1_800_000;
 /** Enough for a test process to end its browsers; then it is killed. */
 const graceMs = 10_000;
+/** More failing files than this are a fault, not a machine that stood still. */
+const unsteadyFilesMax = 4;
 
 const bin = resolve(import.meta.dirname, '../node_modules/.bin');
 const node = resolve(bin, 'node');
@@ -39,13 +48,17 @@ const browserTests = [tests('end-to-end tests', 'tests/{e2e/**/*,shop/shop}.test
 
 function tests(name: string, pattern: string, concurrency: number): Step {
   const files = globSync(pattern, { cwd: resolve(import.meta.dirname, '..') }).sort();
-  if (files.length === 0) return { name, command: [] };
-  return { name, command: [node, '--test', '--test-reporter=spec', `--test-timeout=${testTimeoutMs}`, `--test-concurrency=${concurrency}`, ...files] };
+  return { name, command: files.length === 0 ? [] : testCommand(files, concurrency), files };
+}
+
+function testCommand(files: string[], concurrency: number): string[] {
+  return [node, '--test', '--test-reporter=spec', `--test-timeout=${testTimeoutMs}`, `--test-concurrency=${concurrency}`, ...files];
 }
 
 class Run {
   #children = new Set<ChildProcess>();
   #failed: string[] = [];
+  #unsteady: string[] = [];
   #counts = { pass: 0, fail: 0 };
   #interrupted = false;
 
@@ -79,12 +92,38 @@ class Run {
   finish(startedMs: number): void {
     const verdict = this.#failed.length > 0 ? `FAILED: ${this.#failed.join(', ')}` : 'All passed';
     console.log(`${this.#counts.pass} passed, ${this.#counts.fail} failed`);
+    if (this.#unsteady.length > 0) console.log(`UNSTEADY, passed when run once more: ${this.#unsteady.join(', ')}`);
     console.log(`${this.#interrupted ? 'Interrupted' : verdict} (${seconds(startedMs)})`);
   }
 
-  async #step({ name, command: [program, ...args] }: Step): Promise<void> {
-    if (program === undefined) return console.log(`--   ${name}: there are none`);
+  async #step({ name, command, files }: Step): Promise<void> {
+    if (command.length === 0) return console.log(`--   ${name}: there are none`);
     const startedMs = performance.now();
+    const { code, output } = await this.#command(command);
+    const summary = output.match(/^ℹ (tests|pass|fail|skipped|todo) \d+$/gm)?.map((line) => line.slice(2));
+    for (const [, kind, count] of output.matchAll(/^ℹ (pass|fail) (\d+)$/gm)) this.#counts[kind as 'pass' | 'fail'] += Number(count);
+    const title = `${name} (${seconds(startedMs)})${summary ? `: ${summary.join(', ')}` : ''}`;
+    const unsteady = code !== 0 && files ? await this.#again(files, output) : false;
+    if (unsteady) {
+      this.#unsteady.push(...unsteady);
+      console.log(`${title}\n${failuresIn(output)}`);
+    }
+    this.note(title, code === 0 || unsteady ? undefined : output);
+  }
+
+  /**
+   * Browsers and clocks are real, and a machine that others share may stand still for a second at the wrong moment: the
+   * few files that failed are run once more, alone. What passes then is told, with how it failed, and does not fail the run.
+   */
+  async #again(all: string[], output: string): Promise<string[] | false> {
+    const failed = new Set([...output.matchAll(/^test at (\S+?):\d+:\d+$/gm)].map(([, file = '']) => file));
+    const files = all.filter((file) => failed.has(file));
+    if (this.#interrupted || files.length === 0 || files.length !== failed.size || files.length > unsteadyFilesMax) return false;
+    const { code } = await this.#command(testCommand(files, 1));
+    return code === 0 && files;
+  }
+
+  async #command([program = '', ...args]: string[]): Promise<Outcome> {
     const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: process.env });
     this.#children.add(child);
     const limit = setTimeout(() => end(child), stepTimeoutMs);
@@ -102,11 +141,12 @@ class Run {
     });
     clearTimeout(limit);
     this.#children.delete(child);
-    const summary = output.match(/^ℹ (tests|pass|fail|skipped|todo) \d+$/gm)?.map((line) => line.slice(2));
-    for (const [, kind, count] of output.matchAll(/^ℹ (pass|fail) (\d+)$/gm)) this.#counts[kind as 'pass' | 'fail'] += Number(count);
-    this.note(`${name} (${seconds(startedMs)})${summary ? `: ${summary.join(', ')}` : ''}`, code === 0 ? undefined : output);
+    return { code, output };
   }
 }
+
+/** The part of a report that tells what failed, and how. */
+const failuresIn = (output: string): string => output.slice(Math.max(0, output.indexOf('✖ failing tests:')));
 
 function end(child: ChildProcess): void {
   signalGroup(child, 'SIGTERM');
