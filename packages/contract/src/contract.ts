@@ -8,9 +8,11 @@ import * as fetch from './fetch.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as ops from './ops.ts';
+import * as recordings from './recordings.ts';
 import * as regions from './regions.ts';
 import * as selfheal from './selfheal.ts';
 import * as sessions from './sessions.ts';
+import * as view from './view.ts';
 
 export * from './actions.ts';
 export * from './block.ts';
@@ -25,6 +27,7 @@ export * from './jobs.ts';
 export * from './keys.ts';
 export { openApiDocument } from './openapi.ts';
 export * from './ops.ts';
+export * from './recordings.ts';
 export * from './regions.ts';
 export * from './selfheal.ts';
 export * from './session.ts';
@@ -32,12 +35,13 @@ export * from './session-request.ts';
 export * from './sessions.ts';
 export * from './steps.ts';
 export * from './storage-state.ts';
+export * from './view.ts';
 
 export const apiVersion = '0.1.0';
 
 const isEndpoint = (value: unknown): value is Endpoint => typeof value === 'object' && value !== null && 'auth' in value && 'path' in value;
 
 /** Every endpoint there is, in the order of the documentation. */
-export const endpoints: readonly Endpoint[] = [sessions, drive, actions, captcha, connect, fetch, jobs, regions, keys, selfheal, ops].flatMap((file) =>
-  Object.values<unknown>({ ...file }).filter(isEndpoint),
+export const endpoints: readonly Endpoint[] = [sessions, drive, actions, captcha, connect, view, recordings, fetch, jobs, regions, keys, selfheal, ops].flatMap(
+  (file) => Object.values<unknown>({ ...file }).filter(isEndpoint),
 );

@@ -4,9 +4,11 @@ import type { ErrorCode } from './errors.ts';
 /**
  * Who may call an endpoint. `bearer` is an owner's API key, `admin` the
  * operator's key in `x-admin-key`, `connect` an API key or a connect token of
- * the session in the path.
+ * the session in the path. `view`, `vnc` and `recording` are a token of that
+ * purpose, or the cookie that its first load has set; `recording` takes the
+ * owner's API key as well.
  */
-export type Auth = 'none' | 'bearer' | 'admin' | 'connect';
+export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'view' | 'vnc' | 'recording';
 
 /** What an endpoint answers with: JSON, a page, nothing, a WebSocket, a file, or server-sent events. */
 export type ReplyKind = 'json' | 'html' | 'empty' | 'websocket' | 'bytes' | 'events';
@@ -19,7 +21,7 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   id: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: `/${string}`;
-  tag: 'Sessions' | 'Driving' | 'Connect' | 'Fetch' | 'Jobs' | 'Regions' | 'Keys' | 'Operators' | 'Self-heal' | 'Health';
+  tag: 'Sessions' | 'Driving' | 'Connect' | 'Viewing' | 'Fetch' | 'Jobs' | 'Regions' | 'Keys' | 'Operators' | 'Self-heal' | 'Health';
   summary: string;
   description?: string;
   auth: Auth;
@@ -64,6 +66,9 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   bearer: ['missing_api_key', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
   admin: ['missing_admin_key', 'invalid_admin_key', 'rate_limited'],
   connect: ['missing_api_key', 'invalid_api_key', 'invalid_connect_token', 'rate_limited', 'store_unavailable'],
+  view: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
+  vnc: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
+  recording: ['missing_view_token', 'invalid_view_token', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
 };
 
 /** All error codes that an endpoint may answer with, the implied ones too. 422 goes apart, see {@link validates}. */

@@ -34,7 +34,19 @@ export function openApiDocument({ endpoints, version, serverUrl }: OpenApiOption
 }
 
 /** As a reader meets them. */
-const tagOrder: readonly Endpoint['tag'][] = ['Sessions', 'Driving', 'Connect', 'Fetch', 'Jobs', 'Regions', 'Keys', 'Operators', 'Self-heal', 'Health'];
+const tagOrder: readonly Endpoint['tag'][] = [
+  'Sessions',
+  'Driving',
+  'Connect',
+  'Viewing',
+  'Fetch',
+  'Jobs',
+  'Regions',
+  'Keys',
+  'Operators',
+  'Self-heal',
+  'Health',
+];
 
 const inOrder = (endpoints: readonly Endpoint[]): Endpoint[] => endpoints.toSorted((one, other) => tagOrder.indexOf(one.tag) - tagOrder.indexOf(other.tag));
 
@@ -42,6 +54,8 @@ const securitySchemes = {
   apiKey: { type: 'http', scheme: 'bearer', description: 'An owner’s API key.' },
   adminKey: { type: 'apiKey', in: 'header', name: 'x-admin-key', description: 'The operator’s key.' },
   connectToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A short-lived token of one session, from its `connect` endpoint.' },
+  viewToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A short-lived token for watching, from `view-token` or `vnc-token`.' },
+  viewCookie: { type: 'apiKey', in: 'cookie', name: 'berth-view', description: 'Set by the first load with a token; named `__Secure-berth-view` behind TLS.' },
 };
 
 const security: Record<Endpoint['auth'], Json[]> = {
@@ -49,6 +63,9 @@ const security: Record<Endpoint['auth'], Json[]> = {
   bearer: [{ apiKey: [] }],
   admin: [{ adminKey: [] }],
   connect: [{ apiKey: [] }, { connectToken: [] }],
+  view: [{ viewToken: [] }, { viewCookie: [] }],
+  vnc: [{ viewToken: [] }, { viewCookie: [] }],
+  recording: [{ viewToken: [] }, { viewCookie: [] }, { apiKey: [] }],
 };
 
 function operation(endpoint: Endpoint, components: Components): Json {

@@ -108,9 +108,13 @@ export const CaptchaRequest = z
   .meta({ id: 'CaptchaRequest' });
 export type CaptchaRequest = z.infer<typeof CaptchaRequest>;
 
+export const sessionKinds = ['headless', 'full_browser'] as const;
+export const SessionKind = z.enum(sessionKinds);
+export type SessionKind = z.infer<typeof SessionKind>;
+
 export const CreateSessionRequest = z
   .strictObject({
-    kind: z.enum(['headless']).default('headless'),
+    kind: SessionKind.default('headless').meta({ description: '`full_browser`: a browser with windows on a display, which `vnc-token` shows whole.' }),
     region: z.string().max(64).optional().meta({ description: 'One of `GET /v1/regions`; the worker’s own when absent.' }),
     timeout_seconds: TimeoutSeconds.default(900).meta({ description: 'The longest the session lives. The plan may allow less than 86400.' }),
     idle_timeout_seconds: IdleTimeoutSeconds.optional().meta({
@@ -146,6 +150,7 @@ export const CreateSessionRequest = z
     storage_state: StorageState.nullable().default(null).meta({ description: 'Cookies and local storage, put in before the first page.' }),
     captcha: CaptchaRequest.prefault({}),
     har: z.boolean().default(false).meta({ description: 'Keeps a log of network traffic for `GET …/har`.' }),
+    record: z.boolean().default(false).meta({ description: 'Keeps a video and a timeline of events, see `GET …/recordings`.' }),
     name: SessionName.nullable().default(null).meta({ description: 'Unique among the owner’s live sessions.' }),
     metadata: Metadata.default({}),
   })

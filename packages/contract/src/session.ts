@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { navigationFailures } from './errors.ts';
 import { Timestamp } from './fields.ts';
-import { Viewport } from './session-request.ts';
+import { recordingStatuses } from './recordings.ts';
+import { SessionKind, Viewport } from './session-request.ts';
 
 export const sessionStatuses = ['starting', 'ready', 'ending', 'ended', 'failed'] as const;
 export type SessionStatus = (typeof sessionStatuses)[number];
@@ -39,7 +40,7 @@ export const Session = z
     object: z.literal('session'),
     status: z.enum(sessionStatuses),
     ended_reason: z.enum(endedReasons).nullable(),
-    kind: z.enum(['headless']),
+    kind: SessionKind,
     purpose: z.enum(['session', 'fetch']).meta({ description: '`fetch`: a machine that the service started for your fetches, and ends by itself.' }),
     region: z.string(),
     name: z.string().nullable(),
@@ -60,6 +61,7 @@ export const Session = z
     timezone: z.string().nullable(),
     connect_url: z.string().meta({ description: 'Where `GET` answers with a token and an address for Playwright and Puppeteer.' }),
     cdp_url: z.string().meta({ description: 'The DevTools socket. Holds no secret: send `Authorization: Bearer`.' }),
+    live_view_url: z.string().meta({ description: 'The page for people. Needs a token: ask `POST …/view-token` for a whole link.' }),
     proxy: z
       .object({
         type: z.enum(['none', 'managed', 'rotating', 'external']),
@@ -76,7 +78,8 @@ export const Session = z
       rotated_at: Timestamp.nullable(),
     }),
     tabs: z.object({ open: z.int(), limit: z.int() }),
-    connections: z.object({ cdp: z.int() }),
+    connections: z.object({ cdp: z.int(), viewers: z.int() }),
+    recording: z.object({ enabled: z.boolean(), rec_id: z.string().nullable(), status: z.enum(recordingStatuses).nullable() }),
     usage: z.object({ actions: z.int(), browser_seconds: z.int(), egress_bytes: z.int(), captcha_solves: z.int() }),
     isolation: z.enum(['microvm', 'process']),
     runtime: z.string().meta({ examples: ['process'] }),
