@@ -3,10 +3,12 @@ import type { Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Credentials, Guards, Principal } from './call.ts';
+import { takesLinks } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { networkOf } from './peer.ts';
 import type { Peers } from './peer.ts';
 import type { RawRequest } from './validate.ts';
+import { viewCookieName, viewCookiesOf } from './view-cookie.ts';
 
 export interface AdmissionOptions {
   guards: Guards;
@@ -50,11 +52,22 @@ export class Admission {
 
   async #authenticate(endpoint: Endpoint, request: IncomingMessage, raw: RawRequest): Promise<Principal> {
     try {
-      return await this.#options.guards[endpoint.auth](credentialsOf(endpoint, request, raw));
+      return await this.#options.guards[endpoint.auth](this.#credentialsOf(endpoint, request, raw));
     } catch (error) {
       if (error instanceof ServiceError && (error.status === 401 || error.status === 403)) await this.#countFailure(request);
       throw error;
     }
+  }
+
+  /** What the request carries, in the form that the endpoint's guard takes. Throws the error of what is missing. */
+  #credentialsOf(endpoint: Endpoint, request: IncomingMessage, raw: RawRequest): Credentials {
+    if (endpoint.auth === 'admin') return { ...noCredentials, adminKey: adminKeyOf(request), params: raw.params };
+    if (takesLinks(endpoint.auth)) return linkOf(endpoint, request, raw, viewCookieName(this.#options.peers.origin(request)));
+    const token = endpoint.auth === 'connect' ? tokenOf(raw) : undefined;
+    const { authorization } = request.headers;
+    if (token !== undefined && authorization === undefined) return { ...noCredentials, token, params: raw.params };
+    if (!isOneBearer(request)) throw new ServiceError('missing_api_key', 'Send one API key as `Authorization: Bearer KEY`.');
+    return { ...noCredentials, authorization, token, params: raw.params };
   }
 
   async #countFailure(request: IncomingMessage): Promise<void> {
@@ -76,7 +89,7 @@ export class Admission {
   }
 }
 
-const noCredentials: Credentials = { authorization: undefined, adminKey: undefined, token: undefined, params: {} };
+const noCredentials: Credentials = { authorization: undefined, adminKey: undefined, token: undefined, viewCookies: [], params: {} };
 
 const rateLimited = (message: string, state: RateLimiterRes): ServiceError =>
   new ServiceError('rate_limited', `${message} Wait and try again.`, { retryAfterSeconds: state.msBeforeNext / 1000 });
@@ -93,18 +106,21 @@ function tellRate(exchange: Exchange, perMinute: number, state: RateLimiterRes):
   };
 }
 
-/** What the request carries, in the form that the endpoint's guard takes. */
-export function credentialsOf(endpoint: Endpoint, request: IncomingMessage, raw: RawRequest): Credentials {
-  if (endpoint.auth === 'admin') return { ...noCredentials, adminKey: adminKeyOf(request), params: raw.params };
-  const token = endpoint.auth === 'connect' && typeof raw.query['token'] === 'string' && raw.query['token'] !== '' ? raw.query['token'] : undefined;
-  const authorization = request.headers.authorization;
-  if (token !== undefined && authorization === undefined) return { authorization: undefined, adminKey: undefined, token, params: raw.params };
-  if (!isBearer(authorization) || countHeader(request, 'authorization') > 1)
-    throw new ServiceError('missing_api_key', 'Send one API key as `Authorization: Bearer KEY`.');
-  return { authorization, adminKey: undefined, token, params: raw.params };
+/** A link's token, which is on purpose, before the cookies of earlier links; a key only where programs come too. */
+function linkOf({ auth }: Endpoint, request: IncomingMessage, raw: RawRequest, cookieName: string): Credentials {
+  const token = tokenOf(raw);
+  if (token !== undefined) return { ...noCredentials, token, params: raw.params };
+  const viewCookies = viewCookiesOf(request.headers.cookie, cookieName);
+  const authorization = auth === 'recording' && isOneBearer(request) ? request.headers.authorization : undefined;
+  if (viewCookies.length === 0 && authorization === undefined)
+    throw new ServiceError('missing_view_token', 'This address is opened with a link. Ask for one with `POST …/view-token` or `POST …/vnc-token`.');
+  return { ...noCredentials, authorization, viewCookies, params: raw.params };
 }
 
-const isBearer = (authorization: string | undefined): authorization is string => authorization !== undefined && /^bearer +\S/i.test(authorization);
+const tokenOf = ({ query: { token } }: RawRequest): string | undefined => (typeof token === 'string' && token !== '' ? token : undefined);
+
+const isOneBearer = (request: IncomingMessage): boolean =>
+  /^bearer +\S+ *$/i.test(request.headers.authorization ?? '') && countHeader(request, 'authorization') === 1;
 
 function adminKeyOf(request: IncomingMessage): string {
   const key = request.headers['x-admin-key'];

@@ -1,5 +1,5 @@
 /** What a route's handler is given and may answer: the whole of what folders know of HTTP. */
-import type { Auth, BodyOf, Endpoint, ParamsOf, QueryOf, ReplyOf } from '@berth/contract';
+import type { Auth, BodyOf, Endpoint, ParamsOf, QueryOf, ReplyOf, ViewScope } from '@berth/contract';
 import type { Duplex } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
@@ -16,6 +16,20 @@ export interface Principal {
   requestsPerMinute: number | null;
   /** What idempotency keys are kept under: an owner, or the operator. */
   scope: string;
+  /** How somebody came in who watches; absent for keys. */
+  viewer?: Viewer;
+}
+
+/** Somebody with a link. */
+export interface Viewer {
+  /** One for each link, whatever it was opened by. */
+  grantId: string;
+  sessionId: string;
+  scope: ViewScope | 'vnc';
+  /** Epoch ms at which the link was made: one that was made before links were revoked is dead. */
+  issuedAtMs: number;
+  /** Whether it is the first load, by the token itself: the reply then sets the cookie. */
+  isFirstLoad: boolean;
 }
 
 /** What a request carries to show who calls. */
@@ -25,6 +39,8 @@ export interface Credentials {
   adminKey: string | undefined;
   /** `?token=`, for the auth classes that take one. */
   token: string | undefined;
+  /** All cookies of the name that viewers' cookies have: a browser sends one for each path that fits. */
+  viewCookies: readonly string[];
   params: Record<string, string>;
 }
 
@@ -65,8 +81,10 @@ export type EventsHandler<E extends Endpoint> = (call: Call<E>) => Promise<Async
 export type SocketHandler<E extends Endpoint> = (call: Call<E>, upgrade: Upgrade) => Promise<void> | void;
 
 export interface Upgrade {
-  /** Completes the WebSocket handshake. */
-  accept: () => Promise<WebSocket>;
+  /** Completes the WebSocket handshake. `messageBytesMax` closes the socket of who sends more at once. */
+  accept: (options?: { messageBytesMax?: number }) => Promise<WebSocket>;
+  /** The same as a stream of bytes: binary messages in and out, with back-pressure. */
+  acceptStream: (options?: { messageBytesMax?: number }) => Promise<{ socket: WebSocket; stream: Duplex }>;
   request: IncomingMessage;
   socket: Duplex;
 }

@@ -1,6 +1,7 @@
 import { ServiceError, ValidationError } from '@berth/contract';
 import type { ErrorBody, ErrorCode } from '@berth/contract';
 import type { Log } from '../lib/log.ts';
+import { errorPageHeaders, escapeHtml, type ErrorPage } from './error-page.ts';
 import { CallerGone } from './exchange.ts';
 
 /** What goes out: a status, headers beside those of every reply, and the text of the body. */
@@ -15,6 +16,14 @@ export function answerOf(thrown: unknown, requestId: string): Answer {
   if (thrown instanceof ValidationError) return { status: 422, headers: { 'x-should-retry': 'false' }, body: JSON.stringify({ detail: thrown.detail }) };
   const error = toServiceError(thrown);
   return { status: error.status, headers: errorHeaders(error), body: JSON.stringify(errorBody(error, requestId)) };
+}
+
+/** The same as a page; null for faults of a schema, of which only programs are told. */
+export function pageOf(thrown: unknown, errorPage: ErrorPage): Answer | null {
+  if (thrown instanceof ValidationError) return null;
+  const error = toServiceError(thrown);
+  const body = errorPage(error.status, escapeHtml(error.publicMessage));
+  return { status: error.status, headers: { ...errorHeaders(error), ...errorPageHeaders }, body };
 }
 
 /** Keeps for the log what the caller is not told. */
@@ -56,15 +65,17 @@ export function errorBody(error: ServiceError, requestId: string): ErrorBody {
 const challenges: Partial<Record<ErrorCode, string>> = {
   missing_api_key: 'Bearer realm="berth"',
   missing_admin_key: 'ApiKey realm="berth", header="x-admin-key"',
+  missing_view_token: 'ViewToken realm="berth", query="token"',
 };
 
 function errorHeaders(error: ServiceError): Record<string, string> {
-  const { status, code, retryAfterSeconds } = error;
+  const { status, code, details, retryAfterSeconds } = error;
   const headers: Record<string, string> = {};
   const retryHelps = status === 429 || status === 503;
   if (retryHelps) headers['x-should-retry'] = 'true';
   if (status === 402 || status === 409) headers['x-should-retry'] = 'false';
   if (retryAfterSeconds !== undefined || retryHelps) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterSeconds ?? 1)));
   if (status === 401) headers['www-authenticate'] = challenges[code] ?? 'Bearer realm="berth"';
+  if (code === 'range_not_satisfiable') headers['content-range'] = `bytes */${String(details['size_bytes'])}`;
   return headers;
 }

@@ -31,6 +31,8 @@ export class Exchange implements Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse | null;
   endpointId = '';
+  /** Somebody may look at its answer who has opened a link. */
+  takesLinks = false;
   /** Its answer goes on for as long as the caller stays: nobody waits for its end when the service stops. */
   isEndless = false;
   status: number | undefined;
@@ -48,6 +50,11 @@ export class Exchange implements Call {
     this.requestId = requestId;
     this.target = request.url ?? '/';
     this.startedMs = performance.now();
+  }
+
+  /** What of the address may be logged: no query. A link that was pasted with its `?` encoded has it, and its token, in the path. */
+  get path(): string {
+    return this.target.split(/\?|%3f/i, 1)[0] ?? '';
   }
 
   get signal(): AbortSignal {

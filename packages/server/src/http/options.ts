@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Guards, Routes } from './call.ts';
+import type { ErrorPage } from './error-page.ts';
 
 export interface HttpLimits {
   /** Of a body, where the endpoint names no other. */
@@ -44,6 +45,8 @@ export interface HttpOptions {
   authFailuresPerMinute: number | null;
   /** Requests with the operator's key in a minute; null: as many as it likes. */
   adminRequestsPerMinute: number | null;
+  /** What a person is shown whose link does not open what it was made for; without it they read JSON. */
+  errorPage?: ErrorPage;
 }
 
 /** A file that is served as it is, to anybody. */

@@ -21,6 +21,13 @@ const bearer = ({ authorization }: Credentials): Principal => {
   throw new ServiceError('invalid_api_key', 'This API key is not valid.');
 };
 
+/** Whose token or cookie is `good`. */
+const link = ({ token, viewCookies }: Credentials): Principal => {
+  if (token !== 'good' && !viewCookies.includes('good')) throw new ServiceError('invalid_view_token', 'This link is not valid.');
+  const viewer = { grantId: 'lnk_1', sessionId: 'a', scope: 'view', issuedAtMs: 0, isFirstLoad: token !== undefined } as const;
+  return { ...principal('link:lnk_1'), viewer };
+};
+
 export const guards: Guards = {
   none: () => ({ owner: null, keyId: null, requestsPerMinute: null, scope: 'none' }),
   bearer,
@@ -33,6 +40,9 @@ export const guards: Guards = {
     if (credentials.token === 'good') return principal('local');
     throw new ServiceError('invalid_connect_token', 'This token is not valid.');
   },
+  view: link,
+  vnc: link,
+  recording: (credentials) => (credentials.authorization === undefined ? link(credentials) : bearer(credentials)),
 };
 
 /** For endpoints that keep nothing: any use of the store fails. */

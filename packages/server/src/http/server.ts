@@ -9,12 +9,14 @@ import { newId } from '../lib/ids.ts';
 import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
 import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
-import { answerOf, logFailure } from './errors.ts';
+import { takesLinks, wantsPage } from './error-page.ts';
+import { answerOf, logFailure, pageOf } from './errors.ts';
 import type { Answer } from './errors.ts';
 import { CallerGone, Exchange } from './exchange.ts';
 import { Idempotency } from './idempotency.ts';
 import type { Asset, Http, HttpOptions } from './options.ts';
 import { Peers } from './peer.ts';
+import { rangeOf } from './ranges.ts';
 import type { ParserError } from './refusal.ts';
 import { parserError, refuse, urlTooLong } from './refusal.ts';
 import { eventStream, fileStream, type FileReply, type Stream } from './stream.ts';
@@ -125,7 +127,7 @@ class FastifyHttp implements Http {
 
   onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void {
     const loose = handler as unknown as (call: Call) => Promise<FileReply> | FileReply;
-    this.#mount(endpoint, (visit) => this.#serveStream(endpoint, visit, async () => fileStream(await loose(visit.exchange))));
+    this.#mount(endpoint, (visit) => this.#serveStream(endpoint, visit, async () => fileStream(await loose(visit.exchange), rangeOf(visit.exchange.request))));
   }
 
   onEvents<E extends Endpoint>(endpoint: E, handler: EventsHandler<E>): void {
@@ -159,9 +161,12 @@ class FastifyHttp implements Http {
     this.#app.route<ParamsAndQuery>({
       method: endpoint.method,
       url: path,
-      onRequest: async (request) => {
+      onRequest: async (request, reply) => {
         const { exchange } = request as unknown as Incoming;
         exchange.endpointId = endpoint.id;
+        exchange.takesLinks = takesLinks(endpoint.auth);
+        // The address of a first load holds the token.
+        if (exchange.takesLinks) reply.header('referrer-policy', 'no-referrer');
         await this.#admission.admit(endpoint, exchange, request);
       },
       handler: (request, reply) => {
@@ -189,7 +194,7 @@ class FastifyHttp implements Http {
     const work = async (): Promise<void> => {
       const stream = await open();
       if (exchange.aborted) return stream.drop();
-      this.#begin(reply, exchange, { status: exchange.status ?? endpoint.status, headers: { ...exchange.headers, ...stream.headers } });
+      this.#begin(reply, exchange, { status: stream.status ?? exchange.status ?? endpoint.status, headers: { ...exchange.headers, ...stream.headers } });
       reply.hijack();
       reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
       if (request.method !== 'HEAD') return stream.send(reply.raw, exchange.signal);
@@ -232,11 +237,11 @@ class FastifyHttp implements Http {
     this.#calmed?.();
     const delivered = response.writableFinished;
     if (!delivered) exchange.abort(new CallerGone());
-    const { requestId, endpointId, target, request, startedMs } = exchange;
+    const { requestId, endpointId, path, request, startedMs } = exchange;
     const facts = {
       request_id: requestId,
       method: request.method,
-      path: target.split('?', 1)[0],
+      path,
       endpoint: endpointId,
       // As web servers log a caller that did not wait for its answer.
       status: delivered ? response.statusCode : 499,
@@ -252,7 +257,12 @@ class FastifyHttp implements Http {
     const exchange = (request.exchange as Exchange | null) ?? new Exchange(request.raw, reply.raw, requestIdOf(request.raw));
     logFailure(this.#options.log, thrown, { request_id: exchange.requestId, endpoint: exchange.endpointId });
     reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
-    return this.#send(reply, exchange, answerOf(thrown, exchange.requestId));
+    return this.#send(reply, exchange, this.#pageOf(thrown, exchange) ?? answerOf(thrown, exchange.requestId));
+  }
+
+  #pageOf(thrown: unknown, { request, takesLinks: byLink }: Exchange): Answer | null {
+    const { errorPage } = this.#options;
+    return errorPage && byLink && wantsPage(request) ? pageOf(thrown, errorPage) : null;
   }
 
   #send(reply: FastifyReply, exchange: Exchange, { body, ...head }: Answer): FastifyReply {

@@ -177,6 +177,103 @@ describe('a file', () => {
   });
 });
 
+describe('a file of which parts may be asked for', () => {
+  const from = (part?: { start: number; end: number }): Buffer => (part ? content.subarray(part.start, part.end + 1) : content);
+  const open = (t: TestContext, over?: Partial<FileReply>) => serveFile(t, { ranges: true, stream: (part) => Readable.from([from(part)]), ...over });
+  const ask = async (origin: string, headers: Record<string, string>) => {
+    const response = await fetch(`${origin}/file`, { headers: { ...auth, ...headers } });
+    return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
+  };
+
+  for (const [range, start, end] of [
+    ['bytes=0-', 0, 9999],
+    ['bytes=0-0', 0, 0],
+    ['bytes=9999-9999', 9999, 9999],
+    ['bytes=17-4200', 17, 4200],
+    ['bytes=9000-99999999999999999999', 9000, 9999],
+    ['bytes=-10', 9990, 9999],
+    ['bytes=-10000', 0, 9999],
+    ['bytes=-99999', 0, 9999],
+    ['Bytes=5-6', 5, 6],
+  ] as const)
+    test(`is answered ${range} with bytes ${start} to ${end} and not one more`, async (t) => {
+      const { origin } = await open(t);
+      const { status, headers, body } = await ask(origin, { range });
+      assert.equal(status, 206);
+      assert.equal(headers.get('content-range'), `bytes ${start}-${end}/10000`);
+      assert.equal(headers.get('content-length'), String(end - start + 1));
+      assert.equal(headers.get('accept-ranges'), 'bytes');
+      assert.deepEqual(body, content.subarray(start, end + 1));
+    });
+
+  for (const range of ['bytes=10000-', 'bytes=10000-10001', 'bytes=-0', 'bytes=20-10'])
+    test(`has nothing at ${range}, and says how long it is`, async (t) => {
+      let closed = 0;
+      const { origin } = await open(t, { close: async () => void (closed += 1) });
+      const { status, headers, body } = await ask(origin, { range });
+      const { code, error } = JSON.parse(body.toString()) as { code: string; error: { details: object } };
+      assert.deepEqual([status, code, error.details], [416, 'range_not_satisfiable', { size_bytes: 10_000 }]);
+      assert.equal(headers.get('content-range'), 'bytes */10000');
+      assert.equal(closed, 1);
+    });
+
+  for (const range of ['bytes=0-1,5-6', 'bytes=0-1, 99999-', 'bytes', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0x1-3', 'bytes=1.5-3', 'items=0-1', '0-1'])
+    test(`comes whole where the range is ${range}`, async (t) => {
+      const { origin } = await open(t);
+      const { status, headers, body } = await ask(origin, { range });
+      assert.deepEqual([status, headers.get('content-range'), headers.get('accept-ranges')], [200, null, 'bytes']);
+      assert.deepEqual(body, content);
+    });
+
+  test('comes whole where the part depends on a version, which files here do not have', async (t) => {
+    const { origin } = await open(t);
+    assert.equal((await ask(origin, { range: 'bytes=0-1', 'if-range': '"one"' })).status, 200);
+  });
+
+  test('has no part where it is empty', async (t) => {
+    const { origin } = await open(t, { bytes: 0, stream: () => Readable.from([]) });
+    for (const range of ['bytes=0-', 'bytes=-1', 'bytes=0-0']) assert.equal((await ask(origin, { range })).status, 416, range);
+    assert.equal((await ask(origin, {})).status, 200);
+  });
+
+  test('is told of as a whole for HEAD, with word that parts may be asked for', async (t) => {
+    const { origin } = await open(t);
+    const response = await fetch(`${origin}/file`, { method: 'HEAD', headers: { ...auth, range: 'bytes=0-1' } });
+    assert.deepEqual([response.status, response.headers.get('content-length'), response.headers.get('accept-ranges')], [200, '10000', 'bytes']);
+  });
+
+  test('is cut off where its source gives other than the part', async (t) => {
+    const { origin } = await open(t, { stream: () => Readable.from([content]) });
+    await assert.rejects(ask(origin, { range: 'bytes=0-1' }));
+  });
+
+  test('ignores ranges where its handler does not offer them', async (t) => {
+    const { origin } = await serveFile(t);
+    const { status, headers } = await ask(origin, { range: 'bytes=0-1' });
+    assert.deepEqual([status, headers.get('accept-ranges')], [200, null]);
+  });
+});
+
+describe('a file that is shown', () => {
+  test('says so, with the policy of its page and how long it may be kept', async (t) => {
+    const { origin } = await serveFile(t, { inline: true, policy: "default-src 'self'", cacheControl: 'private, max-age=60', filename: 'index.html' });
+    const response = await fetch(`${origin}/file`, { headers: auth });
+    await response.arrayBuffer();
+    assert.deepEqual(
+      ['content-disposition', 'content-security-policy', 'cache-control', 'x-content-type-options'].map((name) => response.headers.get(name)),
+      ['inline; filename=index.html', "default-src 'self'", 'private, max-age=60', 'nosniff'],
+    );
+  });
+
+  test('can do nothing where it has no policy, and is not kept', async (t) => {
+    const { origin } = await serveFile(t, { inline: true });
+    const response = await fetch(`${origin}/file`, { headers: auth });
+    await response.arrayBuffer();
+    assert.equal(response.headers.get('content-security-policy'), "default-src 'none'; sandbox");
+    assert.equal(response.headers.get('cache-control'), 'no-store');
+  });
+});
+
 describe('a stream of events', () => {
   const open = async (t: TestContext, options: { keepAliveMs?: number } = {}) => {
     const source = new Source();

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { create as contentDisposition } from 'content-disposition';
+import { partOf, type Part } from './ranges.ts';
 
 /** A file as an answer. */
 export interface FileReply {
@@ -11,8 +12,16 @@ export interface FileReply {
   contentType: string;
   /** What the caller may call it. */
   filename: string;
-  /** From the start; asked for once. */
-  stream(): Readable;
+  /** Shown where it is, by pages of ours; without it the browser saves it. */
+  inline?: boolean;
+  /** Instead of the policy that lets it do nothing at all: only for pages and scripts that are our own. */
+  policy?: string;
+  /** Whether a part of it may be asked for with `Range`. */
+  ranges?: boolean;
+  /** `Cache-Control`, where it is not `no-store`. */
+  cacheControl?: string;
+  /** From the start, or a part of it: first and last byte; asked for once. */
+  stream(part?: Part): Readable;
   /** Lets go of the source, whether or not it was sent. Called once. */
   close(): Promise<void>;
 }
@@ -25,6 +34,8 @@ export interface ServerEvent {
 
 /** What is written once the headers are out. */
 export interface Stream {
+  /** Where it is not the endpoint's own. */
+  status?: number;
   headers: Record<string, string>;
   /** Resolves when the answer is over, well or not: after the headers, what fails can only be cut off. */
   send(response: ServerResponse, signal: AbortSignal): Promise<void>;
@@ -32,25 +43,48 @@ export interface Stream {
   drop(): Promise<void>;
 }
 
-export const fileStream = (file: FileReply): Stream => ({
-  headers: {
-    'content-type': file.contentType,
-    'content-length': String(file.bytes),
-    'content-disposition': contentDisposition(file.filename.toWellFormed(), { type: 'attachment' }),
-    // For whoever shows it all the same: what it holds is not ours.
-    'content-security-policy': "default-src 'none'; sandbox",
-  },
-  drop: () => file.close(),
-  async send(response, signal) {
-    try {
-      await pipeline(file.stream(), (source: AsyncIterable<Buffer>) => exactly(source, file.bytes), response, { signal });
-    } catch {
-      // A caller that gets less than was announced can tell so; the pipeline has closed both ends.
-      response.destroy();
-    } finally {
-      await file.close();
-    }
-  },
+/** A file, or the part of it that `range` asks for. Throws range_not_satisfiable, and has then let go of the file. */
+export async function fileStream(file: FileReply, range: string | undefined): Promise<Stream> {
+  const part = file.ranges === true ? await wantedPart(file, range) : null;
+  const bytes = part ? part.end - part.start + 1 : file.bytes;
+  return {
+    ...(part ? { status: 206 } : {}),
+    headers: {
+      ...fileHeaders(file),
+      'content-length': String(bytes),
+      ...(part ? { 'content-range': `bytes ${part.start}-${part.end}/${file.bytes}` } : {}),
+    },
+    drop: () => file.close(),
+    async send(response, signal) {
+      try {
+        const source = part ? file.stream(part) : file.stream();
+        await pipeline(source, (chunks: AsyncIterable<Buffer>) => exactly(chunks, bytes), response, { signal });
+      } catch {
+        // A caller that gets less than was announced can tell so; the pipeline has closed both ends.
+        response.destroy();
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+async function wantedPart(file: FileReply, range: string | undefined): Promise<Part | null> {
+  try {
+    return partOf(range, file.bytes);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+const fileHeaders = ({ contentType, filename, inline, policy, ranges, cacheControl }: FileReply): Record<string, string> => ({
+  'content-type': contentType,
+  'content-disposition': contentDisposition(filename.toWellFormed(), { type: inline === true ? 'inline' : 'attachment' }),
+  // For whoever shows it all the same: what it holds is not ours.
+  'content-security-policy': policy ?? "default-src 'none'; sandbox",
+  ...(ranges === true ? { 'accept-ranges': 'bytes' } : {}),
+  ...(cacheControl === undefined ? {} : { 'cache-control': cacheControl }),
 });
 
 /** A shorter body would leave the caller waiting for its end, a longer one would be read as the next answer. */

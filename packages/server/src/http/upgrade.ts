@@ -6,7 +6,8 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { Log } from '../lib/log.ts';
 import type { Admission } from './admission.ts';
-import type { Call, Upgrade } from './call.ts';
+import { binaryStream } from './binary-stream.ts';
+import type { Call, Principal, Upgrade } from './call.ts';
 import { logFailure } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { CallerGone } from './exchange.ts';
@@ -15,6 +16,13 @@ import { refuse } from './refusal.ts';
 import { fill, parseQuery } from './validate.ts';
 
 export type LooseSocketHandler = (call: Call, upgrade: Upgrade) => Promise<void> | void;
+
+/** A connection that asks to become a WebSocket. */
+interface Handshake {
+  socket: Duplex;
+  head: Buffer;
+  accepted: WebSocket | null;
+}
 
 interface SocketRoute {
   endpoint: Endpoint;
@@ -35,8 +43,8 @@ export interface UpgradesOptions {
   onEmpty(): void;
 }
 
-/** 256 MiB: a DevTools message may hold a whole heap snapshot or a large download. */
-const messageBytesMax = 256 * 1024 * 1024;
+/** Where the handler names no other. 256 MiB: a DevTools message may hold a whole heap snapshot or a large download. */
+const messageBytesMaxOfAll = 256 * 1024 * 1024;
 
 /**
  * WebSocket endpoints. All that is refused is refused before the handshake,
@@ -46,8 +54,8 @@ export class Upgrades {
   #options: UpgradesOptions;
   #routes: SocketRoute[] = [];
   #sockets = new Map<Duplex, Exchange>();
-  // Compression costs more than the loopback and the tunnels that carry DevTools; its texts are checked by who reads them.
-  #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: messageBytesMax, skipUTF8Validation: true, clientTracking: false });
+  /** One for each size of messages that some handler takes: a server has one for all. */
+  readonly #servers = new Map<number, WebSocketServer>();
 
   constructor(options: UpgradesOptions) {
     this.#options = options;
@@ -76,13 +84,13 @@ export class Upgrades {
       this.#sockets.delete(socket);
       exchange.abort(new CallerGone());
       if (this.#sockets.size === 0) this.#options.onEmpty();
-      const { requestId, endpointId, target, startedMs } = exchange;
-      const facts = { request_id: requestId, endpoint: endpointId, path: target.split('?', 1)[0], ms: Math.round(performance.now() - startedMs) };
+      const { requestId, endpointId, path, startedMs } = exchange;
+      const facts = { request_id: requestId, endpoint: endpointId, path, ms: Math.round(performance.now() - startedMs) };
       this.#options.log.info(facts, 'socket closed');
     });
-    const handshake: { accepted: WebSocket | null } = { accepted: null };
+    const handshake: Handshake = { socket, head, accepted: null };
     try {
-      await this.#serve(exchange, { socket, head, handshake });
+      await this.#serve(exchange, handshake);
     } catch (error) {
       logFailure(this.#options.log, error, { request_id: exchange.requestId, endpoint: exchange.endpointId });
       if (handshake.accepted) closeAfter(handshake.accepted, error);
@@ -90,7 +98,7 @@ export class Upgrades {
     }
   }
 
-  async #serve(exchange: Exchange, { socket, head, handshake }: { socket: Duplex; head: Buffer; handshake: { accepted: WebSocket | null } }): Promise<void> {
+  async #serve(exchange: Exchange, handshake: Handshake): Promise<void> {
     this.#options.check(exchange);
     const [path = '', search = ''] = exchange.target.split('?', 2);
     const { route, params } = this.#find(path);
@@ -99,18 +107,9 @@ export class Upgrades {
     await this.#options.admission.admit(route.endpoint, exchange, raw);
     checkHandshake(exchange.request);
     exchange.origin = this.#options.peers.origin(exchange.request);
-    checkOrigin(exchange.request, exchange.origin);
+    checkOrigin(exchange.request, exchange.origin, exchange.principal);
     fill(exchange, route.endpoint, raw);
-    const accept = (): Promise<WebSocket> =>
-      new Promise((resolve, reject) => {
-        if (socket.destroyed) reject(new CallerGone());
-        else
-          this.#server.handleUpgrade(exchange.request, socket, head, (webSocket) => {
-            handshake.accepted = webSocket;
-            resolve(webSocket);
-          });
-      });
-    const work = (async () => route.handler(exchange, { accept, request: exchange.request, socket }))();
+    const work = (async () => route.handler(exchange, this.#upgradeOf(exchange, handshake)))();
     // Once the socket is open it lives as long as what it serves; only the way there has a deadline.
     const timer = setTimeout(() => {
       if (!handshake.accepted) exchange.abort(new ServiceError('deadline_exceeded', 'The socket could not be opened in time.'));
@@ -120,6 +119,37 @@ export class Upgrades {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #upgradeOf({ request }: Exchange, handshake: Handshake): Upgrade {
+    const { socket, head } = handshake;
+    const open = <T>(messageBytesMax: number | undefined, use: (webSocket: WebSocket) => T): Promise<T> =>
+      new Promise((resolve, reject) => {
+        if (socket.destroyed) return reject(new CallerGone());
+        this.#serverFor(messageBytesMax ?? messageBytesMaxOfAll).handleUpgrade(request, socket, head, (webSocket) => {
+          handshake.accepted = webSocket;
+          // Its close follows, which is what handlers wait for: an error that none listens to would end the process.
+          webSocket.on('error', () => undefined);
+          resolve(use(webSocket));
+        });
+      });
+    return {
+      request,
+      socket,
+      accept: ({ messageBytesMax } = {}) => open(messageBytesMax, (webSocket) => webSocket),
+      // Made at once, so that no message comes before it listens.
+      acceptStream: ({ messageBytesMax } = {}) => open(messageBytesMax, (webSocket) => ({ socket: webSocket, stream: binaryStream(webSocket) })),
+    };
+  }
+
+  #serverFor(messageBytesMax: number): WebSocketServer {
+    const known = this.#servers.get(messageBytesMax);
+    if (known) return known;
+    // Compression costs more than the loopback and the tunnels that carry DevTools; its texts are checked by who reads them.
+    const options = { noServer: true, perMessageDeflate: false, skipUTF8Validation: true, clientTracking: false };
+    const server = new WebSocketServer({ ...options, maxPayload: messageBytesMax });
+    this.#servers.set(messageBytesMax, server);
+    return server;
   }
 
   #find(path: string): { route: SocketRoute; params: Record<string, string> } {
@@ -137,7 +167,7 @@ export class Upgrades {
 
   destroyAll(): void {
     for (const socket of this.#sockets.keys()) socket.destroy();
-    this.#server.close();
+    for (const server of this.#servers.values()) server.close();
   }
 }
 
@@ -161,9 +191,14 @@ function checkHandshake({ method, headers }: IncomingMessage): void {
   if (headers['sec-websocket-version'] !== '13') throw new ServiceError('bad_request', 'Only version 13 of the WebSocket protocol is spoken.');
 }
 
-/** DevTools clients send no Origin. A page does, and a page of another site has no business here. */
-function checkOrigin({ headers }: IncomingMessage, ours: string): void {
+/**
+ * Programs send no Origin. A page does, and a page of another site has no
+ * business here. A cookie comes along whoever asks, so that it counts only
+ * where the browser says that a page of ours does.
+ */
+function checkOrigin({ headers }: IncomingMessage, ours: string, { viewer }: Principal): void {
   const { origin } = headers;
-  if (origin !== undefined && origin.toLowerCase() !== ours.toLowerCase())
+  const byCookie = viewer !== undefined && !viewer.isFirstLoad;
+  if (origin === undefined ? byCookie : origin.toLowerCase() !== (URL.parse(ours)?.origin ?? ours))
     throw new ServiceError('origin_not_allowed', 'Pages of other origins may not open this socket.');
 }

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-export type IdPrefix = 'ses' | 'vm' | 'key' | 'wrk' | 'req' | 'file' | 'evt';
+export type IdPrefix = 'ses' | 'vm' | 'key' | 'wrk' | 'req' | 'file' | 'evt' | 'rec' | 'lnk';
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 

@@ -14,6 +14,17 @@ describe('a signed token', () => {
     assert.equal(verifyToken(secret, token, 'connect', new Date(now.getTime() + 300_000)), null);
   });
 
+  it('carries what more its claims say, and nothing that they do not', () => {
+    const more: TokenClaims = { ...claims, purpose: 'view', scope: 'control', issuedAtMs: now.getTime() + 7, grantId: 'lnk_1' };
+    assert.deepEqual(verifyToken(secret, signToken(secret, more), 'view', now), more);
+    assert.deepEqual(Object.keys(verifyToken(secret, signToken(secret, claims), 'connect', now) ?? {}), Object.keys(claims));
+  });
+
+  it('is refused under the signature of another', () => {
+    const [view = '', control = ''] = ['view', 'control'].map((scope) => signToken(secret, { ...claims, scope }));
+    assert.equal(verifyToken(secret, `${control.split('.')[0]}.${view.split('.')[1]}`, 'connect', now), null);
+  });
+
   it('is refused for another purpose and under another secret', () => {
     const token = signToken(secret, claims);
     assert.equal(verifyToken(secret, token, 'view', now), null);

@@ -9,6 +9,12 @@ export interface TokenClaims {
   keyId: string | null;
   /** Epoch seconds. */
   expiresAt: number;
+  /** How much of its purpose it allows, where that differs. */
+  scope?: string;
+  /** Epoch ms at which it was made: all that were made before a time can be taken back at once. */
+  issuedAtMs?: number;
+  /** A name for this one token that is no secret. */
+  grantId?: string;
 }
 
 const mac = (secret: Buffer, payload: string): Buffer => createHmac('sha256', secret).update(payload).digest();
