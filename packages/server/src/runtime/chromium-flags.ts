@@ -3,6 +3,8 @@
  * session asks for is set over DevTools, so that any machine fits any session.
  */
 
+import { initialDisplay } from './display-start.ts';
+
 /** Features that cost memory, processor time or connections at start and that nobody sees in a headless browser. */
 const disabledFeatures = [
   // The address bar's popups are pages with a renderer of their own: together 57 MB in each browser.
@@ -32,17 +34,28 @@ const disabledFeatures = [
 
 const enabledFeatures = ['CDPScreenshotNewSurface', 'SkipListAccountsWithoutGaiaCookies'];
 
-const fixedFlags = [
+const headlessFlags = [
   '--headless',
+  '--window-size=1280,720',
+  // The screen is 800 × 600 otherwise, smaller than the window on it.
+  '--screen-info={1280x720}',
+];
+
+/** The window is as large as the display from its first moment. What would ask a person is answered with no: nobody may be there. */
+const windowFlags = [
+  '--ozone-platform=x11',
+  `--window-size=${initialDisplay.width},${initialDisplay.height}`,
+  '--start-maximized',
+  '--deny-permission-prompts',
+];
+
+const fixedFlags = [
   '--remote-debugging-pipe',
   // The first page is made over DevTools when somebody wants it: a third of the processor time of a start goes into its window.
   '--no-startup-window',
   '--disable-gpu',
   // WebGL is drawn by the processor; without the flag Chromium says on each use that this will be refused one day.
   '--enable-unsafe-swiftshader',
-  '--window-size=1280,720',
-  // The screen is 800 × 600 otherwise, smaller than the window on it.
-  '--screen-info={1280x720}',
   '--force-color-profile=srgb',
   '--disable-quic',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -91,9 +104,10 @@ const fixedFlags = [
  * Names that bypass the proxy have no way out at all in a jail: the updater's
  * and the one that never resolves.
  */
-export function chromiumFlags(place: { proxyPort: number; profilePath: string; smallSharedMemory: boolean; jailed: boolean }): string[] {
+export function chromiumFlags(place: { proxyPort: number; profilePath: string; smallSharedMemory: boolean; jailed: boolean; windows: boolean }): string[] {
   const bypass = ['<-loopback>', '*.invalid', ...(place.jailed ? ['update.googleapis.com'] : [])];
   return [
+    ...(place.windows ? windowFlags : headlessFlags),
     ...fixedFlags,
     `--proxy-server=http://127.0.0.1:${place.proxyPort}`,
     `--proxy-bypass-list=${bypass.join(';')}`,

@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { FakePage, Pending } from './fake-page.ts';
 import type { Json } from './fake-page.ts';
+import { FakeScreen } from './fake-screen.ts';
 
 interface Session {
   id: string | undefined;
@@ -21,6 +22,7 @@ interface Session {
   discovers: boolean;
   lifecycle: boolean;
   enabled: Set<string>;
+  screen: FakeScreen;
 }
 
 export interface FakeDownload {
@@ -54,6 +56,7 @@ const acceptedDomains = new Set([
   'Security',
   'Fetch',
   'Log',
+  'Console',
   'Performance',
   'Input',
   'DOM',
@@ -69,6 +72,7 @@ const acceptedDomains = new Set([
 const acceptedMethods = new Set([
   'Browser.setDownloadBehavior',
   'Browser.setPermission',
+  'Browser.setWindowBounds',
   'Browser.grantPermissions',
   'Browser.resetPermissions',
   'Target.setRemoteLocations',
@@ -81,9 +85,6 @@ const acceptedMethods = new Set([
   'Page.setWebLifecycleState',
   'Page.resetNavigationHistory',
   'Page.removeScriptToEvaluateOnNewDocument',
-  'Page.startScreencast',
-  'Page.stopScreencast',
-  'Page.screencastFrameAck',
   'Page.handleJavaScriptDialog',
   'Runtime.disable',
   'Runtime.addBinding',
@@ -128,7 +129,9 @@ const defaultContextId = newTargetId();
 export class FakeBrowser {
   readonly #pipe: Duplex;
   readonly #onClose: () => void;
-  readonly #root: Session = newSession(undefined, undefined, undefined);
+  /** Mouse and keyboard, of all pages, in the order in which they came. */
+  readonly inputs: { method: string; params: Json }[] = [];
+  readonly #root: Session = newSession(undefined, undefined, undefined, () => {});
   readonly #sessions = new Map<string, Session>();
   readonly #pages = new Map<string, FakePage>();
   readonly #contexts = new Set<string>([defaultContextId]);
@@ -160,6 +163,25 @@ export class FakeBrowser {
     const [page] = this.#pages.values();
     this.#event(this.#root, 'Browser.downloadWillBegin', { frameId: page?.targetId ?? '', guid, url, suggestedFilename });
     this.#event(this.#root, 'Browser.downloadProgress', { guid, totalBytes: bytes, receivedBytes: state === 'completed' ? bytes : 1, state });
+  }
+
+  /** Every page writes a line to its console. */
+  write(text: string, level: 'log' | 'warning' | 'error' = 'log'): void {
+    for (const session of this.#sessions.values()) {
+      if (!session.page || !session.enabled.has('Console')) continue;
+      const message = { source: 'console-api', level, text, url: session.page.url, line: 1, column: 1 };
+      this.#event(session, 'Console.messageAdded', { message });
+    }
+  }
+
+  /** Something moves on every page that somebody watches. */
+  draw(picture: Buffer): void {
+    for (const { screen } of this.#sessions.values()) screen.draw(picture.toString('base64'));
+  }
+
+  /** What each watch that is under way was begun with. */
+  get screencasts(): Json[] {
+    return [...this.#sessions.values()].flatMap(({ screen: { order } }) => (order ? [order] : []));
   }
 
   get pageUrls(): string[] {
@@ -197,6 +219,7 @@ export class FakeBrowser {
     // Never settled: who asks gives up by itself.
     if (session.page?.isMute === true && asksPage.has(method)) return new Pending();
     if (fixedAnswers[method]) return fixedAnswers[method];
+    if (domain === 'Input') this.inputs.push({ method, params });
     if (session.page && (domain === 'Page' || domain === 'Runtime') && !acceptedMethods.has(method))
       return this.#callPage(session, session.page, { method, params });
     if (name === 'enable') session.enabled.add(domain);
@@ -269,6 +292,12 @@ export class FakeBrowser {
       case 'Page.setLifecycleEventsEnabled':
         session.lifecycle = params.enabled === true;
         return {};
+      case 'Page.startScreencast':
+        return session.screen.start(params);
+      case 'Page.stopScreencast':
+        return session.screen.stop();
+      case 'Page.screencastFrameAck':
+        return session.screen.acknowledge();
       case 'Page.getFrameTree':
         return { frameTree: { frame: page.frame() } };
       case 'Page.getNavigationHistory':
@@ -295,6 +324,8 @@ export class FakeBrowser {
       case 'Page.getLayoutMetrics':
         return page.layout();
       case 'Runtime.callFunctionOn':
+        // Waits for what a page throws, and these throw nothing.
+        if (textOf(params.functionDeclaration).includes("let all = ''")) return new Pending();
         return { result: page.callFunction(textOf(params.functionDeclaration)) };
       case 'Runtime.evaluate':
         return { result: page.evaluate(textOf(params.expression)) };
@@ -308,7 +339,10 @@ export class FakeBrowser {
     if (!this.#contexts.has(browserContextId)) throw new ProtocolError(-32602, 'Failed to find browser context');
     const page: FakePage = new FakePage(newTargetId(), browserContextId, {
       event: (domain, method, body) => this.#pageEvent(page, { domain, method, body }),
-      changed: () => this.#announce('Target.targetInfoChanged', { targetInfo: this.#info(page) }),
+      changed: () => {
+        this.#announce('Target.targetInfoChanged', { targetInfo: this.#info(page) });
+        for (const { screen } of this.#sessionsOf(page.targetId)) screen.draw();
+      },
     });
     this.#pages.set(page.targetId, page);
     this.#announce('Target.targetCreated', { targetInfo: this.#info(page) });
@@ -331,7 +365,9 @@ export class FakeBrowser {
   }
 
   #attach(parent: Session, page: FakePage | undefined, waitingForDebugger: boolean): string {
-    const session = newSession(randomBytes(16).toString('hex').toUpperCase(), page, parent);
+    const session: Session = newSession(randomBytes(16).toString('hex').toUpperCase(), page, parent, (frame) =>
+      this.#event(session, 'Page.screencastFrame', frame),
+    );
     this.#sessions.set(session.id ?? '', session);
     const targetInfo = page ? this.#info(page) : { targetId: 'browser', type: 'browser', title: '', url: '', attached: true, canAccessOpener: false };
     this.#event(parent, 'Target.attachedToTarget', { sessionId: session.id, targetInfo, waitingForDebugger });
@@ -386,7 +422,7 @@ export class FakeBrowser {
   }
 }
 
-const newSession = (id: string | undefined, page: FakePage | undefined, parent: Session | undefined): Session => ({
+const newSession = (id: string | undefined, page: FakePage | undefined, parent: Session | undefined, onFrame: (params: Json) => void): Session => ({
   id,
   page,
   parent,
@@ -395,4 +431,5 @@ const newSession = (id: string | undefined, page: FakePage | undefined, parent: 
   discovers: false,
   lifecycle: false,
   enabled: new Set(),
+  screen: new FakeScreen(onFrame),
 });

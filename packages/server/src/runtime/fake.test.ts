@@ -84,6 +84,35 @@ describe('the fake browser', () => {
     await vm.destroy();
   });
 
+  it('draws a page for whoever watches: at once, when it changes and when it moves on, two ahead of what is acknowledged', async () => {
+    const { vm, talk, page } = await start();
+    const pictures = (): unknown[] => talk.events.filter(({ method }) => method === 'Page.screencastFrame').map(({ params }) => params?.data);
+    await talk.call('Page.startScreencast', { format: 'jpeg', maxWidth: 640 }, page);
+    assert.deepEqual(vm.browser.screencasts, [{ format: 'jpeg', maxWidth: 640 }]);
+    await talk.call('Page.navigate', { url: 'http://example.test/' }, page);
+    assert.equal(pictures().length, 2);
+    for (const each of ['one', 'two']) vm.browser.draw(Buffer.from(each));
+    await talk.call('Page.screencastFrameAck', { sessionId: 1 }, page);
+    await talk.call('Page.screencastFrameAck', { sessionId: 2 }, page);
+    assert.deepEqual(pictures().slice(2), [Buffer.from('two').toString('base64')]);
+    await talk.call('Page.stopScreencast', {}, page);
+    assert.deepEqual(vm.browser.screencasts, []);
+    await vm.destroy();
+  });
+
+  it('keeps what mouse and keyboard do, and writes to consoles that are listened to', async () => {
+    const { vm, talk, page } = await start();
+    await talk.call('Input.insertText', { text: 'x' }, page);
+    assert.deepEqual(vm.browser.inputs, [{ method: 'Input.insertText', params: { text: 'x' } }]);
+    vm.browser.write('unheard');
+    await talk.call('Console.enable', {}, page);
+    vm.browser.write('heard', 'error');
+    await talk.call('Page.enable', {}, page);
+    const lines = talk.events.filter(({ method }) => method === 'Console.messageAdded').map(({ params }) => params?.message);
+    assert.deepEqual(lines, [{ source: 'console-api', level: 'error', text: 'heard', url: 'about:blank', line: 1, column: 1 }]);
+    await vm.destroy();
+  });
+
   it('refuses what it does not know, and sessions that are not there', async () => {
     const { vm, talk } = await start();
     assert.equal((await talk.send('Nothing.here')).error?.code, -32601);

@@ -2,7 +2,8 @@ import { Readable, duplexPair } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './fake-browser.ts';
-import { NoSuchFile } from './runtime.ts';
+import { FakeDisplay } from './fake-display.ts';
+import { NoDisplay, NoSuchFile } from './runtime.ts';
 import type { OpenFile, Runtime, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats, VmTrace } from './runtime.ts';
 
 export interface FakeRuntime extends Runtime {
@@ -114,6 +115,8 @@ export class FakeVm implements Vm {
   readonly incarnation: string;
   /** The browser behind the pipe, for tests that make its pages crash. */
   readonly browser: FakeBrowser;
+  /** What `openVnc` shows; null for machines without one. */
+  readonly display: FakeDisplay | null;
   priority: VmOrder['priority'];
 
   readonly #browserEnd: Duplex;
@@ -124,6 +127,7 @@ export class FakeVm implements Vm {
   constructor(order: VmOrder, incarnation: string, onDestroyed: () => void) {
     this.id = order.id;
     this.kind = order.kind;
+    this.display = order.kind === 'full_browser' ? new FakeDisplay() : null;
     this.priority = order.priority;
     this.incarnation = incarnation;
     this.#onDestroyed = onDestroyed;
@@ -135,6 +139,16 @@ export class FakeVm implements Vm {
       this.#resolveExit = resolve;
     });
     this.browser = new FakeBrowser(theirs, () => this.#stop({ reason: 'exited', detail: 'code 0' }));
+  }
+
+  async openVnc(): Promise<Duplex> {
+    if (!this.display) throw new NoDisplay('the machine has no display');
+    return this.display.connect();
+  }
+
+  async sizeDisplay(page: { width: number; height: number }): Promise<void> {
+    if (!this.display) throw new NoDisplay('the machine has no display');
+    await this.display.size(page);
   }
 
   prioritize(): void {
@@ -167,6 +181,7 @@ export class FakeVm implements Vm {
 
   #stop(exit: VmExit): void {
     this.#resolveExit(exit);
+    this.display?.end();
     this.#browserEnd.destroy();
     this.cdp.destroy();
   }

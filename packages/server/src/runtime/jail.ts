@@ -3,19 +3,24 @@
  * mounts, IPC and names; an unprivileged user of its own; a file system view
  * with programs and fonts in it and nothing of the host's.
  *
- * The chain is bubblewrap, a shell, Chromium. The kernel ends each link when
- * the one above dies, and the process namespace ends all the rest.
+ * The chain is bubblewrap, a shell, Chromium; a display stands beside Chromium.
+ * The kernel ends each link when the one above dies, and the process namespace
+ * ends all the rest.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { chromiumFlags } from './chromium-flags.ts';
+import { vncSocket } from './display.ts';
+import { withDisplay } from './display-start.ts';
+import { asUser, isRoot, withoutPowers } from './users.ts';
 
 /** The port of the egress proxy inside every jail. */
 export const jailProxyPort = 3128;
 export const jailDownloadsPath = '/downloads';
 export const jailUploadsPath = '/uploads';
+const jailDisplayPath = '/display';
 
 /** `sendmsg` by processor; the listener calls it by number. A processor that is not here has no jail. */
 const sendmsgNumbers: Partial<Record<NodeJS.Architecture, number>> = { x64: 46, arm64: 211 };
@@ -38,6 +43,8 @@ export interface JailOrder {
   uid: number;
   hostDownloadsPath: string;
   hostUploadsPath: string;
+  /** Where the display's socket is made; null for a browser without windows. */
+  hostDisplayPath: string | null;
   chromiumPath: string;
 }
 
@@ -65,15 +72,13 @@ const openScript = 'exec "$@" 4<&3';
 
 export const canJailHere = (): boolean => sendmsgNumbers[process.arch] !== undefined;
 
-const isRoot = (): boolean => process.getuid?.() === 0;
-
 /** The browser in a jail. Descriptors: 2 log, 3 DevTools, 4 Node's IPC channel. */
 export function jailCommand(order: JailOrder, inside?: string[]): Command {
   const listener = readFileSync(new URL('./egress-listener.pl', import.meta.url), 'utf8');
-  const flags = chromiumFlags({ proxyPort: jailProxyPort, profilePath: '/home/profile', smallSharedMemory: false, jailed: true });
-  const user = isRoot() ? ['--reuid', String(order.uid), '--regid', String(order.uid), '--clear-groups'] : [];
-  const unprivileged = ['setpriv', ...user, '--no-new-privs', '--pdeathsig=KILL', '--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'];
-  const browser = inside ?? [order.chromiumPath, ...flags];
+  const profilePath = '/home/profile';
+  const windows = order.hostDisplayPath !== null;
+  const chromium = [order.chromiumPath, ...chromiumFlags({ proxyPort: jailProxyPort, profilePath, smallSharedMemory: false, jailed: true, windows })];
+  const browser = windows ? withDisplay(chromium, { vnc: `${jailDisplayPath}/${vncSocket}`, profilePath }) : chromium;
   return {
     program: 'bwrap',
     args: [
@@ -81,8 +86,8 @@ export function jailCommand(order: JailOrder, inside?: string[]): Command {
       ...fileSystem(order),
       '--',
       ...['/bin/sh', '-c', jailScript, 'machine', String(sendmsgNumbers[process.arch]), listener],
-      ...unprivileged,
-      ...browser,
+      ...['setpriv', ...asUser(order.uid), ...withoutPowers],
+      ...(inside ?? browser),
     ],
     env: environment(order, { home: '/home', temporary: '/tmp' }),
   };
@@ -129,12 +134,13 @@ function fileSystem(order: JailOrder): string[] {
     ...memory('/home', profileBytes),
     ...['--bind', order.hostDownloadsPath, jailDownloadsPath],
     ...['--ro-bind', order.hostUploadsPath, jailUploadsPath],
+    ...(order.hostDisplayPath === null ? [] : ['--bind', order.hostDisplayPath, jailDisplayPath]),
     ...['--chdir', '/home', '--remount-ro', '/'],
   ];
 }
 
 /** Most hosts have links here, older ones folders. */
-function sameAsHost(path: string): string[] {
+export function sameAsHost(path: string): string[] {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return [];
   return found.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
@@ -153,11 +159,13 @@ export interface OpenOrder extends Omit<JailOrder, 'hostDownloadsPath' | 'hostUp
 
 /** The browser without a jail: a user of its own where we may change it, and the proxy by flags alone. */
 export function openCommand(order: OpenOrder): Command {
-  const flags = chromiumFlags({ ...order, profilePath: `${order.workPath}/profile`, jailed: false });
-  const user = isRoot() ? ['--reuid', String(order.uid), '--regid', String(order.uid), '--clear-groups'] : [];
+  const profilePath = `${order.workPath}/profile`;
+  const windows = order.hostDisplayPath !== null;
+  const chromium = [order.chromiumPath, ...chromiumFlags({ ...order, profilePath, jailed: false, windows })];
+  const browser = windows ? withDisplay(chromium, { vnc: `${order.hostDisplayPath}/${vncSocket}`, profilePath }) : chromium;
   return {
     program: 'setpriv',
-    args: [...user, '--no-new-privs', '--pdeathsig=KILL', '/bin/sh', '-c', openScript, 'machine', order.chromiumPath, ...flags],
+    args: [...asUser(order.uid), '--no-new-privs', '--pdeathsig=KILL', '/bin/sh', '-c', openScript, 'machine', ...browser],
     env: environment(order, { home: order.workPath, temporary: `${order.workPath}/tmp` }),
   };
 }

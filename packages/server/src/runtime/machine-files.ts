@@ -87,7 +87,8 @@ async function plainFile(handle: FileHandle): Promise<OpenFile> {
   return { bytes: stat.size, stream, close: () => handle.close().catch(() => undefined) };
 }
 
-async function within<T>(path: string, work: (folder: string) => Promise<T>): Promise<T> {
+/** A folder that is reached through no link, and stays what it was while the work goes on. */
+export async function within<T>(path: string, work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     return await work(`/proc/self/fd/${folder.fd}`);

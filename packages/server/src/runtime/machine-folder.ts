@@ -4,6 +4,8 @@
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile, chown } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeDisplayRemains } from './display.ts';
+import { isRoot } from './users.ts';
 
 export interface MachineMarker {
   id: string;
@@ -22,15 +24,18 @@ export const machinesPath = (dataDir: string): string => join(dataDir, 'machines
 export const machinePath = (dataDir: string, id: string): string => join(machinesPath(dataDir), id);
 export const hostDownloadsPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'downloads');
 export const hostUploadsPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'uploads');
+/** Where the machine has its display's socket, when it has a display. */
+export const hostDisplayPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'display');
 const markerPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'marker.json');
 
 /** Throws EEXIST when the id was used before. */
 export async function createMachineFolder(dataDir: string, marker: MachineMarker): Promise<void> {
   await mkdir(machinePath(dataDir, marker.id), { mode: 0o711 });
   await writeMarker(dataDir, marker);
-  const downloads = hostDownloadsPath(dataDir, marker.id);
-  await mkdir(downloads, { mode: 0o700 });
-  if (process.getuid?.() === 0) await chown(downloads, marker.uid, marker.uid);
+  for (const path of [hostDownloadsPath(dataDir, marker.id), hostDisplayPath(dataDir, marker.id)]) {
+    await mkdir(path, { mode: 0o700 });
+    if (isRoot()) await chown(path, marker.uid, marker.uid);
+  }
   // What the worker puts in, the browser may read and nothing else.
   await mkdir(hostUploadsPath(dataDir, marker.id), { mode: 0o755 });
 }
@@ -59,6 +64,9 @@ export async function listMachineFolders(dataDir: string): Promise<string[]> {
 /** The folders go last of all: what holds them open is dead by now, so a retry is for the file system's sake only. */
 export async function removeMachineFolder(dataDir: string, id: string): Promise<void> {
   const marker = await readMarker(dataDir, id);
-  if (marker?.workPath) await rm(marker.workPath, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+  if (marker?.workPath) {
+    await rm(marker.workPath, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+    if (isRoot()) await removeDisplayRemains(marker.uid);
+  }
   await rm(machinePath(dataDir, id), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 }

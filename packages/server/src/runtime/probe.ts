@@ -1,12 +1,15 @@
 /** Finds out by trying which of a jail's walls this host allows, before the first browser is started. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Server } from 'node:net';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { displayPrograms } from './display-start.ts';
 import { canJailHere, jailCommand, spawnCommand } from './jail.ts';
+import { asUser, isRoot } from './users.ts';
 
 export interface HostPowers {
   jail: boolean;
@@ -33,7 +36,9 @@ const sandboxTrial = ['unshare', '--user', '--pid', '--net', 'true'];
 
 export async function probeHost(question: HostQuestion): Promise<HostPowers> {
   const warnings: string[] = [];
-  if (process.getuid?.() !== 0) warnings.push('Not started as root: all browsers share the user of this service instead of having one each.');
+  if (!isRoot()) warnings.push('Not started as root: all browsers share the user of this service instead of having one each.');
+  const missing = displayPrograms.filter((path) => !existsSync(path));
+  if (missing.length > 0) warnings.push(`Sessions of the kind full_browser cannot be started: ${missing.join(', ')} is missing.`);
   const failure = question.jail === 'none' ? 'it is switched off' : await tryJail(question);
   if (failure === undefined) return { jail: true, warnings };
   if (await canSandbox(question.uid)) return { jail: false, warnings: [...warnings, noJail(failure)] };
@@ -49,7 +54,7 @@ async function tryJail(question: HostQuestion): Promise<string | undefined> {
   if (!canJailHere()) return `the processor ${process.arch} is not known`;
   const folder = await mkdtemp(join(tmpdir(), 'berth-probe-'));
   const child = spawnCommand(
-    jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath: folder, hostUploadsPath: folder }, [
+    jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath: folder, hostUploadsPath: folder, hostDisplayPath: null }, [
       '/bin/sh',
       '-c',
       `${sandboxTrial.join(' ')} && read -r line <&3`,
@@ -74,8 +79,7 @@ async function tryJail(question: HostQuestion): Promise<string | undefined> {
 }
 
 async function canSandbox(uid: number): Promise<boolean> {
-  const user = process.getuid?.() === 0 ? ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'] : [];
-  const child = spawn('setpriv', [...user, '--no-new-privs', ...sandboxTrial], { stdio: 'ignore' });
+  const child = spawn('setpriv', [...asUser(uid), '--no-new-privs', ...sandboxTrial], { stdio: 'ignore' });
   try {
     const [code] = (await once(child, 'exit')) as [number | null];
     return code === 0;

@@ -15,6 +15,8 @@ import {
   withDescendants,
 } from './host-processes.ts';
 import type { HostProcess } from './host-processes.ts';
+import type { Display } from './display.ts';
+import { NoDisplay } from './runtime.ts';
 import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from './runtime.ts';
 
 /** Enough for the lines around a crash; the browser may print without end. */
@@ -32,6 +34,8 @@ export interface ProcessVmParts {
   child: ChildProcess;
   downloadsPath: string;
   files: VmFiles;
+  /** Null for machines without one. */
+  display: Display | null;
   /** All living processes that carry the machine's marker, and their descendants. */
   findProcesses: () => HostProcess[];
   /** Takes the folder away and forgets the machine: the last act of `destroy`. */
@@ -113,6 +117,19 @@ export class ProcessVm implements Vm {
     if (this.pid === null) return;
     if (setSessionNice(this.pid, backgroundNice)) this.#weighsLess = 'session';
     else if (lowerThreads(this.pid)) this.#weighsLess = 'threads';
+  }
+
+  async openVnc(): Promise<Duplex> {
+    return this.#display().connect();
+  }
+
+  async sizeDisplay(page: { width: number; height: number }): Promise<void> {
+    await this.#display().size(page);
+  }
+
+  #display(): Display {
+    if (!this.#parts.display) throw new NoDisplay('the machine has no display');
+    return this.#parts.display;
   }
 
   prioritize(): void {
@@ -209,5 +226,6 @@ export class ProcessVm implements Vm {
     this.#egress?.close();
     this.#egress = undefined;
     for (const connection of this.#connections) connection.destroy();
+    this.#parts.display?.close();
   }
 }

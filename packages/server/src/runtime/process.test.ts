@@ -9,39 +9,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLog } from '../lib/log.ts';
-import { readBootId, readEnvironment, readProcess, readProcesses, sendSignal, withDescendants } from './host-processes.ts';
+import { readBootId, readProcess, sendSignal } from './host-processes.ts';
 import { machinePath } from './machine-folder.ts';
 import { createProcessRuntime } from './process.ts';
-import type { ProcessRuntimeOptions } from './process.ts';
 import { CdpTalk, bootSignal, describeRuntime, newOrder } from './runtime-suite.ts';
 import type { Runtime, Vm, VmOrder } from './runtime.ts';
+import { bootInAnotherWorker, evaluate, optionsFor, processesOf, until } from './testing/machines.ts';
 
-const chromiumPath = '/usr/lib/chromium/chromium';
 const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'runtime-test-'));
-const optionsFor = (dataDir: string, parts: Partial<ProcessRuntimeOptions> = {}): ProcessRuntimeOptions => ({
-  dataDir,
-  workerId: 'wrk_test',
-  chromiumPath,
-  log: silentLog,
-  ...parts,
-});
-
-const processesOf = (id: string): number[] => {
-  const all = readProcesses();
-  const seeds = new Set(all.filter(({ pid }) => readEnvironment(pid).get('BERTH_VM') === id).map(({ pid }) => pid));
-  return withDescendants(seeds, all).map(({ pid }) => pid);
-};
-
-/** Waits for what another process does: there is no event to wait for. */
-async function until(isTrue: () => boolean, deadlineMs: number): Promise<void> {
-  const deadline = performance.now() + deadlineMs;
-  while (!isTrue()) {
-    assert.ok(performance.now() < deadline, `not within ${deadlineMs} ms`);
-    await sleep(5);
-  }
-}
 
 for (const jail of ['auto', 'none'] as const) {
   describeRuntime(jail === 'auto' ? 'process' : 'process without a jail', async () => {
@@ -73,10 +48,6 @@ describe('a machine of the process runtime', () => {
     } finally {
       await vm.destroy();
     }
-  };
-  const evaluate = async (talk: CdpTalk, page: string, expression: string): Promise<unknown> => {
-    const { result } = await talk.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }, page);
-    return (result as { value?: unknown }).value;
   };
   const loaded = async (talk: CdpTalk, page: string, url: string): Promise<string> => {
     await talk.call('Page.navigate', { url }, page);
@@ -232,18 +203,3 @@ describe('a machine of the process runtime', () => {
     assert.equal(handles(), idle);
   });
 });
-
-async function bootInAnotherWorker(dataDir: string): Promise<{ id: string; worker: ReturnType<typeof spawn> }> {
-  const order = newOrder();
-  const script = `
-    const { createProcessRuntime } = await import(${JSON.stringify(new URL('./process.ts', import.meta.url).href)});
-    const { silentLog } = await import(${JSON.stringify(new URL('../lib/log.ts', import.meta.url).href)});
-    const runtime = await createProcessRuntime({ ...${JSON.stringify({ dataDir, workerId: 'wrk_killed', chromiumPath })}, log: silentLog });
-    await runtime.boot({ id: ${JSON.stringify(order.id)}, kind: 'headless', priority: 'normal', acceptEgress: () => {} }, { signal: new AbortController().signal });
-    process.stdout.write('booted');
-    setInterval(() => {}, 1000);`;
-  const worker = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  assert.ok(worker.stdout);
-  await once(worker.stdout, 'data');
-  return { id: order.id, worker };
-}

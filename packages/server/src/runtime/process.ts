@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { createHash, randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, chown, realpath, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -16,6 +16,7 @@ import { jailCommand, jailDownloadsPath, jailUploadsPath, openCommand, spawnComm
 import type { Command } from './jail.ts';
 import {
   createMachineFolder,
+  hostDisplayPath,
   hostDownloadsPath,
   hostUploadsPath,
   listMachineFolders,
@@ -29,8 +30,10 @@ import type { FileFolders } from './machine-files.ts';
 import type { MachineMarker } from './machine-folder.ts';
 import { probeHost } from './probe.ts';
 import type { HostPowers } from './probe.ts';
+import { Display, makeSharedFolder } from './display.ts';
 import { ProcessVm } from './process-vm.ts';
 import type { Runtime, Vm, VmOrder, VmTrace } from './runtime.ts';
+import { isRoot, newUid } from './users.ts';
 
 /** The browser could not be started; nothing is left of it. `cause` and message are for our log. */
 export class BootFailed extends Error {}
@@ -48,14 +51,6 @@ export interface ProcessRuntimeOptions {
   /** `none` starts the browser as a process group with a profile of its own and nothing else around it. */
   jail?: 'auto' | 'none';
 }
-
-/**
- * Users that no system hands out: above those of containers, below those that
- * systemd keeps for foreign file systems. Picked at random, two machines of one
- * host meet once in millions, and then share no more than the right to signal.
- */
-const firstUid = 1_900_000_000;
-const uidCount = 200_000_000;
 
 /** Below this a large page runs out of shared memory, and Chromium is told to use files instead. */
 const sharedMemoryMin = 512 * 1024 ** 2;
@@ -158,15 +153,17 @@ class ProcessRuntime implements Runtime {
     // Another user cannot walk through the data folder, which is closed to all but us.
     marker.workPath = await mkdtemp(join(tmpdir(), 'berth-vm-'));
     await writeMarker(dataDir, marker);
-    await Promise.all(['tmp', 'downloads', 'uploads'].map((name) => mkdir(join(marker.workPath ?? '', name))));
-    if (process.getuid?.() === 0) await Promise.all(['', 'tmp', 'downloads'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)));
+    await Promise.all(['tmp', 'downloads', 'uploads', 'display'].map((name) => mkdir(join(marker.workPath ?? '', name))));
+    if (isRoot()) await makeSharedFolder();
+    if (isRoot()) await Promise.all(['', 'tmp', 'downloads', 'display'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)));
     return marker;
   }
 
   async #start(order: VmOrder, marker: MachineMarker, open: Server | undefined): Promise<ProcessVm> {
     const { dataDir, powers } = this.#place;
     const folders = powers.jail ? jailFolders(dataDir, order.id) : openFolders(marker.workPath ?? '');
-    const child = spawnCommand(this.#command(order, marker, open));
+    const displayPath = order.kind === 'full_browser' ? this.#displayPath(marker) : null;
+    const child = spawnCommand(this.#command(order, marker, { open, displayPath }));
     const vm = new ProcessVm({
       order,
       isolation: this.isolation,
@@ -174,6 +171,7 @@ class ProcessRuntime implements Runtime {
       child,
       downloadsPath: powers.jail ? jailDownloadsPath : folders.downloads,
       files: new MachineFiles(folders),
+      display: displayPath === null ? null : new Display(displayPath),
       findProcesses: () => this.#findAll().get(order.id) ?? [],
       forget: async () => {
         await removeMachineFolder(dataDir, order.id);
@@ -191,7 +189,11 @@ class ProcessRuntime implements Runtime {
     return vm;
   }
 
-  #command({ id, kind }: VmOrder, { uid, workPath }: MachineMarker, open: Server | undefined): Command {
+  #displayPath({ id, workPath }: MachineMarker): string {
+    return workPath === null ? hostDisplayPath(this.#place.dataDir, id) : join(workPath, 'display');
+  }
+
+  #command({ id, kind }: VmOrder, { uid, workPath }: MachineMarker, { open, displayPath }: { open: Server | undefined; displayPath: string | null }): Command {
     const { dataDir, dataDigest, smallSharedMemory } = this.#place;
     const chromiumPath = kind === 'shell' ? this.#place.shellPath : this.#place.chromiumPath;
     const address = open?.address();
@@ -203,9 +205,10 @@ class ProcessRuntime implements Runtime {
         chromiumPath,
         hostDownloadsPath: hostDownloadsPath(dataDir, id),
         hostUploadsPath: hostUploadsPath(dataDir, id),
+        hostDisplayPath: displayPath,
       });
     }
-    return openCommand({ id, dataDigest, uid, chromiumPath, workPath, proxyPort: address.port, smallSharedMemory });
+    return openCommand({ id, dataDigest, uid, chromiumPath, workPath, hostDisplayPath: displayPath, proxyPort: address.port, smallSharedMemory });
   }
 
   /** Living processes by machine: those that carry our marker, and whatever descends from them. */
@@ -241,11 +244,9 @@ const openFolders = (workPath: string): FileFolders => ({
   uploadsInside: join(workPath, 'uploads'),
 });
 
-const newUid = (): number => firstUid + randomInt(uidCount);
-
 const lowerThreads = (pid: number): boolean => {
   // Without root the weight could not be raised again.
-  if (process.getuid?.() !== 0) return false;
+  if (!isRoot()) return false;
   setPriority(pid, constants.priority.PRIORITY_LOW);
   return true;
 };

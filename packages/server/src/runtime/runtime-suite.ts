@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../lib/ids.ts';
+import { NoDisplay } from './runtime.ts';
 import type { Runtime, Vm, VmOrder } from './runtime.ts';
 
 export interface RuntimeUnderTest {
@@ -199,6 +200,30 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       const vm = await boot({ priority: 'background' });
       vm.prioritize();
       assert.ok((await vm.stats()).processes > 0);
+      await vm.destroy();
+    });
+
+    it('shows the display of a machine with windows to several at once, until its end', async () => {
+      const vm = await boot({ kind: 'full_browser' });
+      assert.match(String((await new CdpTalk(vm.cdp).call('Browser.getVersion')).product), /Chrome\/\d+/);
+      const viewers = await Promise.all([vm.openVnc(), vm.openVnc()]);
+      for (const viewer of viewers) {
+        const [greeting] = (await once(viewer, 'data')) as [Buffer];
+        assert.equal(greeting.toString('latin1'), 'RFB 003.008\n');
+      }
+      await vm.sizeDisplay({ width: 800, height: 600 });
+      const closed = viewers.map((viewer) => once(viewer, 'close'));
+      await vm.destroy();
+      await Promise.all(closed);
+      await assert.rejects(vm.openVnc(), NoDisplay);
+      await assert.rejects(vm.sizeDisplay({ width: 800, height: 600 }), NoDisplay);
+      assert.deepEqual(under.residue(vm.id), []);
+    });
+
+    it('has no display to show of a machine without windows', async () => {
+      const vm = await boot();
+      await assert.rejects(vm.openVnc(), NoDisplay);
+      await assert.rejects(vm.sizeDisplay({ width: 800, height: 600 }), NoDisplay);
       await vm.destroy();
     });
 

@@ -9,9 +9,13 @@ import type { OpenFile } from './machine-files.ts';
 
 export { NoSuchFile } from './machine-files.ts';
 export type { OpenFile } from './machine-files.ts';
+export type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder, VideoEncoders } from './encoder-model.ts';
 
-/** `headless`: the whole browser, without a display. `shell`: its engine alone, without windows, which opens a page for a third of the work; the whole browser where there is none. */
-export type VmKind = 'headless' | 'shell';
+/** The machine has no display, or the display is gone. */
+export class NoDisplay extends Error {}
+
+/** `headless`: the whole browser, without a display. `full_browser`: with windows on a display, that `openVnc` shows. `shell`: its engine alone, without windows, which opens a page for a third of the work; the whole browser where there is none. */
+export type VmKind = 'headless' | 'full_browser' | 'shell';
 export type Isolation = 'microvm' | 'process';
 export type RuntimeName = 'process' | 'fake';
 
@@ -64,6 +68,10 @@ export interface Vm {
   /** Where the browser must put downloads: a path as the browser sees it. */
   readonly downloadsPath: string;
   readonly files: VmFiles;
+  /** A connection to the display, which speaks RFB without a password. Throws NoDisplay for machines of other kinds. */
+  openVnc(): Promise<Duplex>;
+  /** Makes the display so large that the browser's window has room for a page of this size, in CSS px. Resolves when the display has its new size; the window follows within some 100 ms. Throws NoDisplay. */
+  sizeDisplay(page: { width: number; height: number }): Promise<void>;
   /** Settles once, when the machine is no more and its processes are reaped. */
   readonly exited: Promise<VmExit>;
   /** Ends the background priority of a machine that was booted ahead. */

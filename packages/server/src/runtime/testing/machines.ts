@@ -1,0 +1,62 @@
+/** Machines of the process runtime as tests look at them: from the host's side. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { silentLog } from '../../lib/log.ts';
+import { readEnvironment, readProcesses, withDescendants } from '../host-processes.ts';
+import type { ProcessRuntimeOptions } from '../process.ts';
+import { newOrder, type CdpTalk } from '../runtime-suite.ts';
+import type { VmKind } from '../runtime.ts';
+
+export const chromiumPath = '/usr/lib/chromium/chromium';
+
+export const optionsFor = (dataDir: string, parts: Partial<ProcessRuntimeOptions> = {}): ProcessRuntimeOptions => ({
+  dataDir,
+  workerId: 'wrk_test',
+  chromiumPath,
+  log: silentLog,
+  ...parts,
+});
+
+/** All living processes of a machine. */
+export const processesOf = (id: string): number[] => {
+  const all = readProcesses();
+  const seeds = new Set(all.filter(({ pid }) => readEnvironment(pid).get('BERTH_VM') === id).map(({ pid }) => pid));
+  return withDescendants(seeds, all).map(({ pid }) => pid);
+};
+
+/** Waits for what another process does: there is no event to wait for. */
+export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs: number): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
+  while (!(await isTrue())) {
+    assert.ok(performance.now() < deadline, `not within ${deadlineMs} ms`);
+    await sleep(5);
+  }
+}
+
+export async function evaluate(talk: CdpTalk, page: string, expression: string): Promise<unknown> {
+  const { result } = await talk.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }, page);
+  return (result as { value?: unknown }).value;
+}
+
+/** A machine whose worker is a process of its own, to be killed. */
+export async function bootInAnotherWorker(
+  dataDir: string,
+  { kind = 'headless', jail = 'auto' }: { kind?: VmKind; jail?: 'auto' | 'none' } = {},
+): Promise<{ id: string; worker: ChildProcess }> {
+  const order = newOrder();
+  const options = JSON.stringify({ dataDir, workerId: 'wrk_killed', chromiumPath, jail });
+  const script = `
+    const { createProcessRuntime } = await import(${JSON.stringify(new URL('../process.ts', import.meta.url).href)});
+    const { silentLog } = await import(${JSON.stringify(new URL('../../lib/log.ts', import.meta.url).href)});
+    const runtime = await createProcessRuntime({ ...${options}, log: silentLog });
+    const order = { id: ${JSON.stringify(order.id)}, kind: ${JSON.stringify(kind)}, priority: 'normal', acceptEgress: () => {} };
+    await runtime.boot(order, { signal: new AbortController().signal });
+    process.stdout.write('booted');
+    setInterval(() => {}, 1000);`;
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  assert.ok(worker.stdout);
+  await once(worker.stdout, 'data');
+  return { id: order.id, worker };
+}
