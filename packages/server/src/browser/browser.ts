@@ -16,13 +16,18 @@ import {
   type DownloadInfo,
   type NavigationOrder,
 } from './model.ts';
+import { Console } from './console.ts';
+import { Display } from './display.ts';
 import { Downloads } from './downloads.ts';
+import { TabHands } from './hands.ts';
 import { Multiplexer } from './multiplexer.ts';
+import { Screencast } from './screencast.ts';
 import { navigate, type EgressReason } from './navigate.ts';
-import { createPage } from './page.ts';
+import { createPage, type TabParts } from './page.ts';
 import type { Page } from './page-model.ts';
 import { FetchedPage } from './private-page.ts';
 import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
+import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './watch-model.ts';
 import { NetworkLog } from './network-log.ts';
 import { readStorageState, setCookies, writeStorageState, type StorageParts } from './storage.ts';
 import type { Tab } from './tab.ts';
@@ -32,6 +37,7 @@ import type { StorageState } from '@berth/contract';
 export { BrowserGone, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
 export { harmlessName } from './downloads.ts';
 export type * from './private-model.ts';
+export type * from './watch-model.ts';
 export type {
   Browser,
   BrowserEvent,
@@ -60,12 +66,14 @@ export interface AttachOptions {
   egressRefusal?: ((host: string) => EgressReason | null) | undefined;
 }
 
+type Machine = Pick<Vm, 'cdp' | 'downloadsPath' | 'id' | 'kind' | 'sizeDisplay'>;
+
 /**
  * Takes over a machine's browser. Resolves when the browser has answered: its
  * first page may still be on its way, see `tabReady`.
  * @throws BrowserGone
  */
-export async function attachBrowser(vm: Pick<Vm, 'cdp' | 'downloadsPath' | 'id'>, options: AttachOptions): Promise<Browser> {
+export async function attachBrowser(vm: Machine, options: AttachOptions): Promise<Browser> {
   const log = options.log.child({ vm_id: vm.id });
   const attached = new AttachedBrowser(vm, { ...options, log });
   await attached.start();
@@ -74,9 +82,13 @@ export async function attachBrowser(vm: Pick<Vm, 'cdp' | 'downloadsPath' | 'id'>
 
 class AttachedBrowser implements Browser {
   readonly #connection: Connection;
+  readonly #display: Display;
   readonly #tabs: Tabs;
   readonly #multiplexer: Multiplexer;
   readonly #downloads: Downloads;
+  readonly #screencast: Screencast;
+  readonly #console: Console;
+  readonly #tabListeners = new Set<() => void>();
   readonly #listeners = new Set<(event: BrowserEvent) => void>();
   #networkLog: NetworkLog | null = null;
   readonly #options: AttachOptions;
@@ -84,24 +96,35 @@ class AttachedBrowser implements Browser {
   version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
   lastActivityMs: number;
 
-  constructor(vm: Pick<Vm, 'cdp' | 'downloadsPath'>, options: AttachOptions) {
+  constructor(vm: Machine, options: AttachOptions) {
     const { log, clock } = options;
     this.#options = options;
     this.lastActivityMs = clock.monotonicMs();
     this.#connection = new Connection(vm.cdp, log);
     const tell = (event: BrowserEvent): void => this.#tell(event);
     const clientWatches = (targetId: string): boolean => this.#multiplexer.watches(targetId);
-    this.#tabs = new Tabs(this.#connection, { log, clock, downloadsPath: vm.downloadsPath, clientWatches, tell });
+    const { downloadsPath } = vm;
+    this.#display = new Display(vm, log);
+    const changed = (): void => this.#tabsChanged();
+    this.#tabs = new Tabs(this.#connection, { log, clock, downloadsPath, display: this.#display, clientWatches, tell, changed });
+    this.#screencast = new Screencast({ connection: this.#connection, front: () => this.#tabs.front });
+    this.#console = new Console({
+      connection: this.#connection,
+      tabOf: (sessionId) => this.#tabs.sessions.publicOf(sessionId),
+      sessions: () => this.#tabs.sessions.public(),
+    });
+    this.#tabs.preparation.hear = (sessionId) => this.#console.hear(sessionId);
     this.#downloads = new Downloads(this.#connection, { clock, tell, isPrivate: (frameId) => this.#tabs.ofFrame(frameId)?.isPrivate === true });
     this.#multiplexer = new Multiplexer(this.#connection, {
       log,
-      facts: () => ({ downloadsPath: vm.downloadsPath, acceptDownloads: this.#tabs.settings.acceptDownloads, tabsFree: this.#tabs.limit - this.#tabs.count }),
+      facts: () => ({ downloadsPath, acceptDownloads: this.#tabs.settings.acceptDownloads, tabsFree: this.#tabs.limit - this.#tabs.count }),
       onActivity: () => this.#touch(),
       onActivate: (targetId) => this.#tabs.activate(targetId),
       onClientGone: () => this.#tabs.preparation.restoreDownloads(this.#tabs.settings),
     });
     this.gone = this.#connection.gone.then((reason) => {
       this.#tabs.stop();
+      this.#screencast.stop();
       this.#multiplexer.end();
       this.#networkLog?.end();
       return reason;
@@ -138,10 +161,14 @@ class AttachedBrowser implements Browser {
     return this.#drive(() => this.#tabs.close(tabId, signal));
   }
 
+  activateTab(tabId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    return this.#drive(() => this.#tabs.bringToFront(tabId, signal));
+  }
+
   navigate(tabId: string, order: NavigationOrder, { signal }: { signal: AbortSignal }): ReturnType<Browser['navigate']> {
     return this.#drive(async () => {
       const tab = this.#tabs.get(tabId);
-      const keepsNetwork = (): boolean => this.#tabs.keepsNetwork(tab);
+      const keepsNetwork = (): boolean => this.#tabs.network.keeps(tab);
       return navigate({ connection: this.#connection, tab, egressRefusal: this.#options.egressRefusal, keepsNetwork }, order, signal);
     });
   }
@@ -178,6 +205,27 @@ class AttachedBrowser implements Browser {
     return () => this.#listeners.delete(listener);
   }
 
+  onTabsChanged(listener: () => void): () => void {
+    this.#tabListeners.add(listener);
+    const ignoreTitles = this.#tabs.titles.follow();
+    return () => {
+      this.#tabListeners.delete(listener);
+      ignoreTitles();
+    };
+  }
+
+  watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): ScreencastWatch {
+    return this.#screencast.watch(demand, onFrame);
+  }
+
+  hands(tabId: string): Hands {
+    return new TabHands(this.#partsOf(this.#tabs.get(tabId)), () => this.#touch());
+  }
+
+  onConsole(listener: (entry: ConsoleEntry) => void): () => void {
+    return this.#console.listen(listener);
+  }
+
   storageState({ signal }: { signal: AbortSignal }): Promise<StorageState> {
     return this.#drive(() => readStorageState(this.#storageParts(), signal));
   }
@@ -198,9 +246,9 @@ class AttachedBrowser implements Browser {
 
   #keepNetworkLog(): NetworkLog {
     if (this.#networkLog) return this.#networkLog;
-    const isMine = (sessionId: string | undefined): boolean => this.#tabs.ofSession(sessionId)?.isPrivate === false;
+    const isMine = (sessionId: string | undefined): boolean => this.#tabs.sessions.publicOf(sessionId) !== undefined;
     this.#networkLog = new NetworkLog(this.#connection, { since: this.#options.clock.now(), isMine });
-    this.#tabs.watchAll();
+    this.#tabs.network.watchAll(this.#tabs.all().filter(({ isPrivate }) => !isPrivate));
     return this.#networkLog;
   }
 
@@ -210,18 +258,23 @@ class AttachedBrowser implements Browser {
 
   #pageOf(tab: Tab): Page {
     const { egressRefusal } = this.#options;
-    const keepsNetwork = (): boolean => this.#tabs.keepsNetwork(tab);
-    return createPage({
-      connection: this.#connection,
-      tab,
-      keepsNetwork,
-      sessionHeaders: () => this.#tabs.settingsOf(tab).extraHeaders,
-      navigate: (order, { signal }) => this.#drive(() => navigate({ connection: this.#connection, tab, egressRefusal, keepsNetwork }, order, signal)),
-    });
+    const parts = this.#partsOf(tab);
+    return createPage({ ...parts, navigate: (order, { signal }) => this.#drive(() => navigate({ ...parts, egressRefusal }, order, signal)) });
+  }
+
+  #partsOf(tab: Tab): TabParts {
+    const keepsNetwork = (): boolean => this.#tabs.network.keeps(tab);
+    const sessionHeaders = (): Readonly<Record<string, string>> => this.#tabs.settingsOf(tab).extraHeaders;
+    return { connection: this.#connection, tab, display: this.#display, keepsNetwork, sessionHeaders };
   }
 
   #tell(event: BrowserEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  #tabsChanged(): void {
+    this.#screencast.follow();
+    for (const listener of this.#tabListeners) listener();
   }
 
   connectClient(options: DevtoolsClientOptions): ReturnType<Browser['connectClient']> {

@@ -1,6 +1,7 @@
 /** The words in which a browser is driven: what it is asked for, what it tells, and how it fails. */
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
 import type { NavigationOrder, NavigationOutcome, Page } from './page-model.ts';
+import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './watch-model.ts';
 import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
 
 export type { NavigationOrder, NavigationOutcome } from './page-model.ts';
@@ -121,6 +122,8 @@ export interface Browser {
   activeTab(): TabInfo;
   openTab(options: { active: boolean; signal: AbortSignal }): Promise<TabInfo>;
   closeTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
+  /** Brings a tab to the front and makes it the active one. Throws TabNotFound. */
+  activateTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
   navigate(tabId: string, order: NavigationOrder, options: { signal: AbortSignal }): Promise<NavigationOutcome>;
   /** A tab's page, to be driven and captured. Throws TabNotFound. */
   page(tabId: string): Page;
@@ -132,6 +135,17 @@ export interface Browser {
   downloads(): DownloadInfo[];
   /** Tells what happens until it is undone. */
   onEvent(listener: (event: BrowserEvent) => void): () => void;
+  /** Called when what `tabs()` tells has changed, often many times at once; until it is undone. */
+  onTabsChanged(listener: () => void): () => void;
+  /**
+   * Pictures of the active tab, whichever that is, when they change and one at
+   * once; until it is ended. Watching is no activity. `onFrame` must not throw.
+   */
+  watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): ScreencastWatch;
+  /** A person's hands on a tab. What they do is activity. Throws TabNotFound. */
+  hands(tabId: string): Hands;
+  /** Lines of all tabs' consoles until it is undone. Pages cannot tell that somebody listens. */
+  onConsole(listener: (entry: ConsoleEntry) => void): () => void;
   /** Cookies of the session's own context, and local storage of the origins that its tabs show. */
   storageState(options: { signal: AbortSignal }): Promise<StorageState>;
   /** Puts cookies and local storage in; before the first page is used. */

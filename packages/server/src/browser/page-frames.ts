@@ -64,8 +64,9 @@ export class Frames {
   }
 
   /** The page let something be dragged. */
-  onDragStart(listener: (data: Protocol.Input.DragData) => void): void {
+  onDragStart(listener: (data: Protocol.Input.DragData) => void): () => void {
     this.#dragStart.add(listener);
+    return () => this.#dragStart.delete(listener);
   }
 
   /** Those that are attached to now. */

@@ -1,6 +1,7 @@
 /** One page, to be driven and captured. What is known of a tab is kept once, however many pages are made for it, and goes with it. */
 import type { Viewport } from '@berth/contract';
 import type { Connection } from './connection.ts';
+import type { Display } from './display.ts';
 import { Capture } from './page-capture.ts';
 import { Elements } from './page-elements.ts';
 import { Frames } from './page-frames.ts';
@@ -18,17 +19,21 @@ import type { Tab } from './tab.ts';
 /** The browser itself answers at once; a page that is busy for longer is told to be. */
 const settingLimitMs = 10_000;
 
-export interface PageParts {
+export interface TabParts {
   connection: Connection;
   tab: Tab;
-  navigate: Page['navigate'];
+  display: Display;
   /** Whether the Network domain stays on after those who needed it for a while. */
   keepsNetwork: () => boolean;
   /** Request headers that the session adds on every page. */
   sessionHeaders: () => Readonly<Record<string, string>>;
 }
 
-interface Known {
+export interface PageParts extends TabParts {
+  navigate: Page['navigate'];
+}
+
+export interface Known {
   frames: Frames;
   worlds: Worlds;
   geometry: Geometry;
@@ -43,9 +48,7 @@ const knownTabs = new WeakMap<Tab, Known>();
 /** The page of a tab. */
 export function createPage(parts: PageParts): Page {
   const { connection, tab, navigate, keepsNetwork } = parts;
-  const known = knownTabs.get(tab) ?? learn(parts);
-  knownTabs.set(tab, known);
-  const { frames, worlds, elements, input, capture, network } = known;
+  const { frames, worlds, elements, input, capture, network } = knowTab(parts);
   const moves: MoveParts = { connection, frames, keepsNetwork };
   return {
     tabId: tab.id,
@@ -78,7 +81,14 @@ export function createPage(parts: PageParts): Page {
   };
 }
 
-function learn({ connection, tab, keepsNetwork, sessionHeaders }: PageParts): Known {
+/** What is known of a tab, by whoever needs a part of it. */
+export function knowTab(parts: TabParts): Known {
+  const known = knownTabs.get(parts.tab) ?? learn(parts);
+  knownTabs.set(parts.tab, known);
+  return known;
+}
+
+function learn({ connection, tab, keepsNetwork, sessionHeaders }: TabParts): Known {
   const frames = new Frames(connection, tab);
   const worlds = new Worlds(frames);
   const geometry = new Geometry(frames, worlds);
@@ -88,15 +98,19 @@ function learn({ connection, tab, keepsNetwork, sessionHeaders }: PageParts): Kn
   return { frames, worlds, geometry, elements, input: new Input(frames), capture, network };
 }
 
-async function setViewport({ connection, tab }: PageParts, frames: Frames, { viewport, by }: { viewport: Viewport; by: Deadline }): Promise<void> {
-  const [method, params] = viewportOrder(viewport);
-  await frames.main.send(method, params, by);
-  tab.viewport = viewport;
+async function setViewport({ connection, tab, display }: PageParts, frames: Frames, { viewport, by }: { viewport: Viewport; by: Deadline }): Promise<void> {
   const { width, height } = viewport;
-  if (!tab.window || (tab.window.width === width && tab.window.height === height)) return;
-  Object.assign(tab.window, { width, height });
-  const [sizing, bounds] = order('Browser.setWindowBounds', { windowId: tab.window.id, bounds: { left: 0, top: 0, width, height } });
-  await connection.send(sizing, bounds, { signal: by.signal });
+  const sent: Promise<unknown>[] = [display.fit(viewport)];
+  if (tab.window && (tab.window.width !== width || tab.window.height !== height)) {
+    // First, because a window takes its page along, less its own frame.
+    const [sizing, bounds] = order('Browser.setWindowBounds', { windowId: tab.window.id, bounds: { left: 0, top: 0, width, height } });
+    sent.push(connection.send(sizing, bounds, { signal: by.signal }));
+    Object.assign(tab.window, { width, height });
+  }
+  const [method, params] = viewportOrder(viewport, display.isThere);
+  sent.push(frames.main.send(method, params, by));
+  await Promise.all(sent);
+  tab.viewport = viewport;
 }
 
 /** Whoever answered before answers again afterwards. */

@@ -7,6 +7,7 @@
  */
 import type { Log } from '../lib/log.ts';
 import type { Connection } from './connection.ts';
+import type { Display } from './display.ts';
 import type { BrowserSettings, BrowserVersion } from './model.ts';
 import {
   deepTargets,
@@ -25,10 +26,13 @@ import type { Tab } from './tab.ts';
 export interface PreparationOptions {
   log: Log;
   downloadsPath: string;
+  display: Display;
 }
 
 export class Preparation {
   version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
+  /** Whoever listens to pages begins with each here, and with each frame and worker in it. */
+  hear: (sessionId: string) => void = () => {};
   readonly #connection: Connection;
   readonly #options: PreparationOptions;
   /** Browser contexts whose download settings were sent. */
@@ -54,8 +58,9 @@ export class Preparation {
       sent.push(this.send(this.downloads(settings, tab.contextId)));
     }
     sent.push(...this.apply(tab, settings));
+    this.hear(sessionId);
     if (waiting) sent.push(this.send(order('Runtime.runIfWaitingForDebugger', undefined), sessionId));
-    if (!tab.isPrivate) sent.push(this.#measureWindow(tab, settings));
+    if (!tab.isPrivate && !this.#options.display.isThere) sent.push(this.#measureWindow(tab, settings));
     await Promise.all(sent);
   }
 
@@ -64,13 +69,13 @@ export class Preparation {
     const sent = pageOrders(settings, this.version).map((each) => this.send(each, tab.sessionId));
     const patterns = pausedPatterns(settings, tab.takesDocuments !== null);
     if (patterns.length > 0) sent.push(this.send(order('Fetch.enable', { patterns }), tab.sessionId));
+    if (tab.window) sent.push(this.#sizeWindow(tab.window, settings.viewport));
     if (tab.viewport !== settings.viewport && JSON.stringify(tab.viewport) !== JSON.stringify(settings.viewport)) {
       tab.viewport = settings.viewport;
-      sent.push(this.send(viewportOrder(settings.viewport), tab.sessionId));
+      sent.push(this.send(viewportOrder(settings.viewport, this.#options.display.isThere), tab.sessionId));
     }
     if (tab.networkWatchers > 0) sent.push(this.send(quietNetwork, tab.sessionId));
     if (reachesDeep(settings)) sent.push(this.send(deepAttachment, tab.sessionId));
-    if (tab.window) sent.push(this.#sizeWindow(tab.window, settings));
     return sent;
   }
 
@@ -82,6 +87,7 @@ export class Preparation {
     if (patterns.length > 0) this.sendQuietly(order('Fetch.enable', { patterns }), sessionId);
     if (watched) this.sendQuietly(quietNetwork, sessionId);
     this.sendQuietly(deepAttachment, sessionId);
+    this.hear(sessionId);
     if (waiting) this.sendQuietly(order('Runtime.runIfWaitingForDebugger', undefined), sessionId);
   }
 
@@ -105,10 +111,13 @@ export class Preparation {
     if (!answer) return;
     const { width = 0, height = 0 } = answer.bounds;
     tab.window = { id: answer.windowId, width, height };
-    await this.#sizeWindow(tab.window, settings);
+    const viewport = tab.viewport ?? settings.viewport;
+    if (viewport.width === width && viewport.height === height) return;
+    // A window that is sized takes its page along, less its own frame: what is drawn of the page is set after.
+    await Promise.all([this.#sizeWindow(tab.window, viewport), this.send(viewportOrder(viewport, false), tab.sessionId)]);
   }
 
-  async #sizeWindow(window: NonNullable<Tab['window']>, { viewport: { width, height } }: BrowserSettings): Promise<void> {
+  async #sizeWindow(window: NonNullable<Tab['window']>, { width, height }: BrowserSettings['viewport']): Promise<void> {
     if (window.width === width && window.height === height) return;
     Object.assign(window, { width, height });
     await this.send(order('Browser.setWindowBounds', { windowId: window.id, bounds: { left: 0, top: 0, width, height } }));

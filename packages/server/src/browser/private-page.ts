@@ -53,10 +53,10 @@ export class FetchedPage implements PrivatePage {
     this.page = parts.page;
     const { connection, tabs, tab } = parts;
     const isMine = (sessionId: string | undefined): boolean =>
-      sessionId === tab.sessionId || (this.#wholeNetwork && tabs.ofSession(sessionId)?.contextId === tab.contextId);
+      sessionId === tab.sessionId || (this.#wholeNetwork && tabs.sessions.of(sessionId)?.contextId === tab.contextId);
     this.#log = new NetworkLog(connection, { since: parts.now(), isMine });
     this.#trail = new DocumentTrail(connection, tab);
-    this.#watch = tabs.watchNetwork(tab);
+    this.#watch = tabs.network.watch(tab);
   }
 
   async prepare({ blockResources, extraHeaders, cookies, wholeNetwork }: PrivateSettings, { signal }: { signal: AbortSignal }): Promise<void> {
@@ -77,7 +77,7 @@ export class FetchedPage implements PrivatePage {
     this.#loading = { ...order, noPage, readByMs: systemClock.monotonicMs() + order.timeoutMs * takePart };
     try {
       const outcome = await navigate(
-        { connection, tab, egressRefusal, keepsNetwork: () => tabs.keepsNetwork(tab), trail, readsPage: order.readsPage },
+        { connection, tab, egressRefusal, keepsNetwork: () => tabs.network.keeps(tab), trail, readsPage: order.readsPage },
         order,
         AbortSignal.any([signal, noPage.signal]),
       );

@@ -55,18 +55,12 @@ export const usualSettings: BrowserSettings = {
   tabLimit: Infinity,
 };
 
-/** Page and screen; the window is the browser's own and is sized apart. */
-export function viewportOrder({ width, height, device_scale_factor: deviceScaleFactor }: BrowserSettings['viewport']): Order {
-  return order('Emulation.setDeviceMetricsOverride', {
-    width,
-    height,
-    deviceScaleFactor,
-    mobile: false,
-    screenWidth: width,
-    screenHeight: height,
-    positionX: 0,
-    positionY: 0,
-  });
+/** The page, and the screen where there is none; the window is the browser's own and is sized apart. */
+export function viewportOrder({ width, height, device_scale_factor: deviceScaleFactor }: BrowserSettings['viewport'], hasDisplay: boolean): Order {
+  const page = { width, height, deviceScaleFactor, mobile: false };
+  // A window is no higher than its screen.
+  const screen = hasDisplay ? {} : { screenWidth: width, screenHeight: height, positionX: 0, positionY: 0 };
+  return order('Emulation.setDeviceMetricsOverride', { ...page, ...screen });
 }
 
 export function downloadOrder(accept: boolean, downloadsPath: string): Params<'Browser.setDownloadBehavior'> {

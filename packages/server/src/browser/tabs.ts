@@ -9,9 +9,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Connection } from './connection.ts';
 import { Dialogs } from './dialogs.ts';
+import type { Display } from './display.ts';
 import { BrowserGone, LastTab, TabLimitReached, TabNotFound, type BrowserEvent, type BrowserSettings, type BrowserVersion, type TabInfo } from './model.ts';
+import { NetworkWatchers } from './network-watchers.ts';
 import { Preparation } from './preparation.ts';
 import { order, pagesAndWorkers, pagesOnly, reachesDeep, usualSettings } from './settings.ts';
+import { Titles } from './titles.ts';
+import { TabSessions } from './tab-sessions.ts';
 import { describeTab, goneTab, moveTab, newTab, type Tab } from './tab.ts';
 
 export type { Tab } from './tab.ts';
@@ -27,19 +31,23 @@ export interface TabsOptions {
   log: Log;
   clock: Clock;
   downloadsPath: string;
+  display: Display;
   /** Whether a customer's client listens to this page's dialogs. */
   clientWatches(targetId: string): boolean;
   tell(event: BrowserEvent): void;
+  /** What `list` gives has changed. */
+  changed(): void;
 }
 
 export class Tabs {
   readonly preparation: Preparation;
   readonly #connection: Connection;
   readonly #options: TabsOptions;
+  readonly titles: Titles;
+  readonly network: NetworkWatchers;
   readonly #dialogs: Dialogs;
   readonly #tabs = new Map<string, Tab>();
-  /** By the sessions of pages, and of the frames and workers in them. */
-  readonly #bySession = new Map<string, Tab>();
+  readonly sessions = new TabSessions();
   readonly #arrivals = new Map<string, (tab: Tab) => void>();
   /** Browser contexts that no caller sees, with their own settings. */
   readonly #privates = new Map<string, BrowserSettings>();
@@ -47,13 +55,14 @@ export class Tabs {
   #opening = 0;
   #fresh: Promise<void> = Promise.resolve();
   #settings: BrowserSettings = usualSettings;
-  #watchesAll = false;
   #stopped = false;
 
   constructor(connection: Connection, options: TabsOptions) {
     this.#connection = connection;
     this.#options = options;
     this.preparation = new Preparation(connection, options);
+    this.network = new NetworkWatchers(this.preparation, (tab) => this.settingsOf(tab));
+    this.titles = new Titles(connection, (info) => this.#describe(info));
     this.#dialogs = new Dialogs({
       clientWatches: options.clientWatches,
       answer: (sessionId, { accept, text }) =>
@@ -69,12 +78,12 @@ export class Tabs {
     connection.on('Target.detachedFromTarget', ({ sessionId }) => this.#onDetached(sessionId));
     connection.on('Target.targetDestroyed', ({ targetId }) => this.#remove(targetId));
     connection.on('Target.targetCrashed', ({ targetId }) => this.#crash(this.#tabs.get(targetId)));
-    connection.on('Inspector.targetCrashed', (_, sessionId) => this.#crash(this.#pageOf(sessionId)));
+    connection.on('Inspector.targetCrashed', (_, sessionId) => this.#crash(this.sessions.pageOf(sessionId)));
     connection.on('Target.targetInfoChanged', ({ targetInfo }) => this.#describe(targetInfo));
     connection.on('Page.frameStartedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'loading'));
     connection.on('Page.frameStoppedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'complete'));
-    connection.on('Page.frameNavigated', ({ frame }, sessionId) => this.#onNavigated(frame, this.ofSession(sessionId)));
-    connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#dialogs.opened(event, this.ofSession(sessionId)));
+    connection.on('Page.frameNavigated', ({ frame }, sessionId) => this.#onNavigated(frame, this.sessions.of(sessionId)));
+    connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#dialogs.opened(event, this.sessions.of(sessionId)));
     connection.on('Page.javascriptDialogClosed', (_, sessionId) => this.#dialogs.forget(sessionId));
     connection.on('Fetch.requestPaused', (event, sessionId) => this.#onPaused(event, sessionId));
   }
@@ -117,11 +126,6 @@ export class Tabs {
     return this.#settings;
   }
 
-  /** Whether the network's events are wanted after a navigation, by the session's settings or by a listener. */
-  keepsNetwork(tab: Tab): boolean {
-    return tab.networkWatchers > 0 || Object.keys(this.settingsOf(tab).extraHeaders).length > 0;
-  }
-
   settingsOf(tab: Tab): BrowserSettings {
     return (tab.contextId === undefined ? undefined : this.#privates.get(tab.contextId)) ?? this.#settings;
   }
@@ -130,7 +134,7 @@ export class Tabs {
   async apply(settings: BrowserSettings): Promise<void> {
     const before = this.#settings;
     this.#settings = settings;
-    const sent: Promise<void>[] = [];
+    const sent: Promise<void>[] = [this.#options.display.fit(settings.viewport)];
     if (settings.acceptDownloads !== before.acceptDownloads) sent.push(this.preparation.send(this.preparation.downloads(settings)));
     if (reachesDeep(settings)) {
       const filter = pagesAndWorkers;
@@ -184,7 +188,26 @@ export class Tabs {
 
   /** Makes a tab the one that drive calls mean when they name none. */
   activate(tabId: string): void {
-    if (this.#tabs.get(tabId)?.isPrivate === false) this.#activeId = tabId;
+    const tab = this.#tabs.get(tabId);
+    if (!tab || tab.isPrivate || this.#activeId === tabId) return;
+    this.#activeId = tabId;
+    this.#options.changed();
+  }
+
+  /** Brings it to the front first. @throws TabNotFound */
+  async bringToFront(tabId: string, signal: AbortSignal): Promise<void> {
+    const { sessionId, gone } = this.get(tabId);
+    try {
+      await this.#connection.send('Page.bringToFront', undefined, { sessionId, signal });
+    } catch (error) {
+      throw gone.signal.aborted ? gone.signal.reason : error;
+    }
+    this.activate(tabId);
+  }
+
+  /** The active one itself; null while there is none. */
+  get front(): Tab | null {
+    return this.#tabs.get(this.#activeId ?? '') ?? null;
   }
 
   /** @throws TabLimitReached */
@@ -199,7 +222,7 @@ export class Tabs {
     }
     await tab.ready;
     if (tab.gone.signal.aborted) throw new TabLimitReached(this.limit);
-    if (options.active) this.#activeId = tab.id;
+    if (options.active) this.activate(tab.id);
     return this.#toInfo(tab);
   }
 
@@ -247,38 +270,13 @@ export class Tabs {
     this.#stopped = true;
     this.preparation.stop();
     this.#dialogs.stop();
+    this.titles.stop();
     for (const tab of this.#tabs.values()) tab.gone.abort(new BrowserGone('the browser is gone'));
-  }
-
-  /** The tab that a session belongs to: its page's, or that of a frame or worker in it. */
-  ofSession(sessionId: string | undefined): Tab | undefined {
-    return sessionId === undefined ? undefined : this.#bySession.get(sessionId);
   }
 
   /** By a frame of its main process; a frame of another one belongs to no tab that we know. */
   ofFrame(frameId: string): Tab | undefined {
     return this.#tabs.get(frameId);
-  }
-
-  /** Keeps the network's events of all tabs on from now, of later ones too. */
-  watchAll(): void {
-    this.#watchesAll = true;
-    for (const tab of this.#open()) this.watchNetwork(tab);
-  }
-
-  /** Keeps the network's events of a tab on until it is undone. A page that is sent on before `on` may come in a process that was not told. */
-  watchNetwork(tab: Tab): { on: Promise<void>; undo: () => void } {
-    tab.networkWatchers += 1;
-    const isFirst = tab.networkWatchers === 1;
-    const on = isFirst ? this.preparation.send(order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }), tab.sessionId) : Promise.resolve();
-    let watching = true;
-    const undo = (): void => {
-      if (!watching) return;
-      watching = false;
-      tab.networkWatchers -= 1;
-      if (!this.keepsNetwork(tab) && !tab.gone.signal.aborted) this.preparation.sendQuietly(order('Network.disable', undefined), tab.sessionId);
-    };
-    return { on, undo };
   }
 
   #open(): Tab[] {
@@ -312,8 +310,8 @@ export class Tabs {
       this.#add(sessionId, targetInfo, waitingForDebugger);
       return;
     }
-    const tab = this.ofSession(parent);
-    if (tab) this.#bySession.set(sessionId, tab);
+    const tab = this.sessions.of(parent);
+    if (tab) this.sessions.add(sessionId, tab);
     const settings = tab ? this.settingsOf(tab) : this.#settings;
     this.preparation.child(sessionId, targetInfo.type, { settings, watched: (tab?.networkWatchers ?? 0) > 0, waiting: waitingForDebugger });
   }
@@ -326,14 +324,15 @@ export class Tabs {
     }
     const tab = newTab(sessionId, info, { isPrivate, createdAt: this.#options.clock.now() });
     this.#tabs.set(tab.id, tab);
-    this.#bySession.set(sessionId, tab);
+    this.sessions.add(sessionId, tab);
     if (!isPrivate) this.#activeId ??= tab.id;
     // Set before the first document: a page that is made ahead must not be told again when it is used.
     else tab.takesDocuments = (paused) => this.#letGo(paused, sessionId);
-    if (this.settingsOf(tab).keepNetworkLog || (this.#watchesAll && !isPrivate)) tab.networkWatchers += 1;
+    if (this.settingsOf(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
     tab.ready = this.preparation.page(tab, this.settingsOf(tab), waiting);
     this.#tell(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
+    this.#changed(tab);
     this.#arrivals.get(tab.id)?.(tab);
   }
 
@@ -354,7 +353,7 @@ export class Tabs {
   #onPaused(event: Protocol.Fetch.RequestPausedEvent, sessionId: string | undefined): void {
     const { requestId, responseStatusCode, responseErrorReason } = event;
     const answered = responseStatusCode !== undefined || responseErrorReason !== undefined;
-    const tab = this.ofSession(sessionId);
+    const tab = this.sessions.of(sessionId);
     if (tab?.showsBlankSites) return;
     if (!answered) this.preparation.sendQuietly(order('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }), sessionId);
     else if (tab?.takesDocuments && event.frameId === tab.id && sessionId === tab.sessionId) tab.takesDocuments(event);
@@ -365,16 +364,10 @@ export class Tabs {
     this.preparation.sendQuietly(order('Fetch.continueResponse', { requestId }), sessionId);
   }
 
-  /** The tab whose page's own session it is, and not that of a frame in a process of its own. */
-  #pageOf(sessionId: string | undefined): Tab | undefined {
-    const tab = this.ofSession(sessionId);
-    return tab?.sessionId === sessionId ? tab : undefined;
-  }
-
   #onDetached(sessionId: string): void {
     this.#connection.disown(sessionId);
     this.#dialogs.forget(sessionId);
-    this.#bySession.delete(sessionId);
+    this.sessions.remove(sessionId);
   }
 
   #remove(targetId: string): void {
@@ -382,25 +375,35 @@ export class Tabs {
     if (!tab) return;
     this.#tabs.delete(targetId);
     this.#onDetached(tab.sessionId);
-    for (const [sessionId, owner] of this.#bySession) if (owner === tab) this.#bySession.delete(sessionId);
+    this.sessions.removeAll(tab);
     tab.gone.abort(goneTab());
     this.#tell(tab, { type: 'tab.closed', tabId: tab.id });
     const open = this.#open();
-    if (this.#activeId === targetId) this.#activeId = (open.find(({ id }) => id === tab.openerId) ?? open.at(-1))?.id ?? null;
+    if (this.#activeId === targetId) this.#activeNext(open.find(({ id }) => id === tab.openerId) ?? open.at(-1));
+    this.#changed(tab);
     // A session without a tab cannot be driven, so whoever closed the last one finds a fresh one.
     if (open.length === 0 && this.#opening === 0 && !this.#stopped) this.#await(this.open({ active: true }));
+  }
+
+  #activeNext(tab: Tab | undefined): void {
+    this.#activeId = tab?.id ?? null;
+    // On a display the browser shows the one that it likes best.
+    if (tab && this.#options.display.isThere) this.preparation.sendQuietly(order('Page.bringToFront', undefined), tab.sessionId);
   }
 
   #crash(tab: Tab | undefined): void {
     if (!tab || tab.status === 'crashed') return;
     tab.status = 'crashed';
     this.#tell(tab, { type: 'tab.crashed', tabId: tab.id });
+    this.#changed(tab);
   }
 
   #setStatus(sessionId: string | undefined, frameId: string, status: TabInfo['status']): void {
-    const tab = this.ofSession(sessionId);
+    const tab = this.sessions.of(sessionId);
     // A page's main frame bears the target's id.
-    if (tab && frameId === tab.id) tab.status = status;
+    if (!tab || frameId !== tab.id || tab.status === status) return;
+    tab.status = status;
+    this.#changed(tab);
   }
 
   #onNavigated(frame: Protocol.Page.Frame, tab: Tab | undefined): void {
@@ -408,15 +411,23 @@ export class Tabs {
     // The browser process tells it too, a little later.
     moveTab(tab, frame.unreachableUrl ?? frame.url + (frame.urlFragment ?? ''));
     this.#tell(tab, { type: 'navigation', tabId: tab.id, url: frame.url.slice(0, 2048) });
+    this.#changed(tab);
   }
 
   #describe(info: TargetInfo): void {
     const tab = this.#tabs.get(info.targetId);
-    if (tab) describeTab(tab, info);
+    if (!tab) return;
+    const { url, title } = tab;
+    describeTab(tab, info);
+    if (tab.url !== url || tab.title !== title) this.#changed(tab);
   }
 
   #tell(tab: Tab, event: BrowserEvent): void {
     if (!tab.isPrivate) this.#options.tell(event);
+  }
+
+  #changed(tab: Tab): void {
+    if (!tab.isPrivate) this.#options.changed();
   }
 
   #toInfo(tab: Tab): TabInfo {

@@ -63,7 +63,10 @@ export async function launch(options: Partial<AttachOptions> & { flags?: string[
   });
   const exited = once(child, 'exit');
   const cdp = new PipePair(child.stdio[4] as Readable, child.stdio[3] as unknown as Writable);
-  const browser = await attachBrowser({ id: 'vm_test', cdp, downloadsPath }, { log: silentLog, clock: systemClock, ...attach });
+  const browser = await attachBrowser(
+    { id: 'vm_test', kind: 'headless', cdp, downloadsPath, sizeDisplay: () => Promise.resolve() },
+    { log: silentLog, clock: systemClock, ...attach },
+  );
   await browser.tabReady();
   const end = async (): Promise<void> => {
     browser.detach();
