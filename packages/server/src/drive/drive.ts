@@ -23,6 +23,7 @@ import { toServiceError } from './errors.ts';
 import { EventFeed } from './events.ts';
 import { toHar } from './har.ts';
 import { navigate, type Navigated, type Navigation } from './navigate.ts';
+import { told, type Action } from './told.ts';
 import { tabIdOf } from './world.ts';
 
 export { pictureIn, type PictureOrder } from './capture.ts';
@@ -65,7 +66,7 @@ export class Drive {
   /** Throws ServiceError navigation_failed, tab_not_found and what any drive call throws. */
   navigate(target: Target, request: NavigateRequest): Promise<Navigation> {
     const tell = (navigated: Navigated): void => this.#listeners.forEach((listener) => listener(navigated));
-    return this.#withBrowser(target, (machine, signal, session) =>
+    return this.#withBrowser(target, { name: 'navigate', url: request.url }, (machine, signal, session) =>
       navigate({ machine, session, clock: this.#deps.clock, captchas: this.#deps.captchas, tell }, { ...request, owner: target.owner }, signal),
     );
   }
@@ -78,7 +79,7 @@ export class Drive {
 
   /** Opens a tab, at a page when one is named. A page that cannot be reached leaves no tab behind. */
   openTab(target: Target, request: OpenTabRequest): Promise<TabInfo> {
-    return this.#withBrowser(target, async ({ browser }, signal) => {
+    return this.#withBrowser(target, { name: 'open_tab', url: request.url }, async ({ browser }, signal) => {
       const tab = await browser.openTab({ active: request.active, signal });
       if (request.url === undefined) return tab;
       try {
@@ -93,31 +94,33 @@ export class Drive {
   }
 
   closeTab(target: Target, tabId: string): Promise<void> {
-    return this.#withBrowser(target, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
+    return this.#withBrowser(target, { name: 'close_tab' }, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
   }
 
   rotateIp(target: Target): Promise<Rotation> {
-    return this.#withBrowser(target, ({ way }, signal) => way.rotate(signal));
+    return this.#withBrowser(target, { name: 'rotate_ip' }, ({ way }, signal) => way.rotate(signal));
   }
 
   /** A step that fails is told in its result. Throws ValidationError for a recording that is none. */
   async runActions(target: Target, request: RunActionsRequest): Promise<ActionsDone> {
     const order = toOrder(request);
-    return this.#withBrowser(target, (machine, signal, session) => runActions({ ...this.#deps, machine, session }, order, signal));
+    return this.#withBrowser(target, { name: 'actions' }, (machine, signal, session) => runActions({ ...this.#deps, machine, session }, order, signal));
   }
 
   /** Throws page_failed, as all that follow which ask a page. */
   screenshot(target: Target, request: ScreenshotRequest): Promise<Picture> {
-    return this.#withBrowser(target, (machine, signal, session) => takePicture({ ...this.#deps, machine, session }, request, signal));
+    return this.#withBrowser(target, { name: 'screenshot' }, (machine, signal, session) => takePicture({ ...this.#deps, machine, session }, request, signal));
   }
 
   pdf(target: Target, request: PdfRequest): Promise<Buffer> {
-    return this.#withBrowser(target, ({ browser }, signal) => printPage(browser.page(tabIdOf(browser, request.tab_id)), request, signal));
+    return this.#withBrowser(target, { name: 'pdf' }, ({ browser }, signal) => printPage(browser.page(tabIdOf(browser, request.tab_id)), request, signal));
   }
 
   /** The session's next caller does not wait for the conversion, only for what the page says. */
   async content(target: Target, order: ContentOrder): Promise<PageContent> {
-    const taken = await this.#withBrowser(target, ({ browser }, signal) => takeSnapshot(browser.page(tabIdOf(browser, order.tabId)), order, signal));
+    const taken = await this.#withBrowser(target, { name: 'content' }, ({ browser }, signal) =>
+      takeSnapshot(browser.page(tabIdOf(browser, order.tabId)), order, signal),
+    );
     try {
       return await convertSnapshot(this.#deps.content, taken, { order, signal: target.signal });
     } catch (error) {
@@ -126,7 +129,7 @@ export class Drive {
   }
 
   storageState(target: Target): Promise<StorageState> {
-    return this.#withBrowser(target, ({ browser }, signal) => browser.storageState({ signal }));
+    return this.#withBrowser(target, { name: 'storage_state' }, ({ browser }, signal) => browser.storageState({ signal }));
   }
 
   /** Newest first. */
@@ -139,7 +142,7 @@ export class Drive {
   async openDownload(target: Target, downloadId: string): Promise<DownloadedFile> {
     const { machine, session } = await this.#ready(target);
     session.touch();
-    return openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal });
+    return this.#told(session, { name: 'open_download' }, () => openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal }));
   }
 
   /** Throws upload_limit_reached. */
@@ -148,7 +151,7 @@ export class Drive {
     session.touch();
     session.actions += 1;
     try {
-      return await session.uploads.put(machine, name, data);
+      return await this.#told(session, { name: 'upload' }, () => session.uploads.put(machine, name, data));
     } catch (error) {
       // The machine may have gone with its session while the file was written: then that is what is told.
       if (!(error instanceof ServiceError)) await this.#ready(target);
@@ -187,15 +190,21 @@ export class Drive {
     return this.#deps.sessions.ready(owner, sessionId);
   }
 
-  async #withBrowser<T>(target: Target, work: Work<T>): Promise<T> {
+  async #withBrowser<T>(target: Target, action: Action, work: Work<T>): Promise<T> {
     const { owner, sessionId, signal: asked } = target;
-    return await this.#deps.sessions.withBrowser(owner, sessionId, { signal: asked }, async (machine, signal, session) => {
-      try {
-        return await work(machine, signal, session);
-      } catch (error) {
-        throw toServiceError(error);
-      }
-    });
+    return await this.#deps.sessions.withBrowser(owner, sessionId, { signal: asked }, (machine, signal, session) =>
+      this.#told(session, action, async () => {
+        try {
+          return await work(machine, signal, session);
+        } catch (error) {
+          throw toServiceError(error);
+        }
+      }),
+    );
+  }
+
+  #told<T>(session: LiveSession, action: Action, work: () => Promise<T>): Promise<T> {
+    return told({ session, clock: this.#deps.clock }, action, work);
   }
 }
 

@@ -24,7 +24,22 @@ describe('the plan table', () => {
       max_session_seconds: 86_400,
       tab_limit: null,
       premium_egress: true,
+      recording_retention_days: 30,
     });
+  });
+
+  it('keeps recordings for longer on larger plans', () => {
+    const tiers = loadTiers(null);
+    assert.deepEqual(
+      ['free', 'developer', 'startup', 'scale', 'self_hosted'].map((name) => tiers.get(name)?.recording_retention_days),
+      [1, 7, 30, 90, 30],
+    );
+  });
+
+  it('takes a file that says nothing of recordings, and keeps them for 30 days', () => {
+    const limits = { concurrency_limit: null, creates_per_minute: null, requests_per_minute: null, max_session_seconds: 900, tab_limit: null };
+    const before = { default_tier: 'a', tiers: { a: { ...limits, premium_egress: false } } };
+    assert.equal(loadTiers(file('before.json', JSON.stringify(before))).get('a')?.recording_retention_days, 30);
   });
 
   it('is refused with the file and the field that is wrong', () => {

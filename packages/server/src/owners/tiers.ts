@@ -15,6 +15,8 @@ export const Tier = z.strictObject({
   tab_limit: z.int().min(1).max(100).nullable(),
   /** Whether managed and rotating proxies may be used. */
   premium_egress: z.boolean(),
+  /** For how long a recording is kept after its end. Files that were written before there were any do not say. */
+  recording_retention_days: z.int().min(1).max(3650).default(30),
 });
 export type Tier = z.infer<typeof Tier> & { name: string };
 
@@ -24,10 +26,10 @@ const hosted = { requests_per_minute: 600, tab_limit: null, premium_egress: fals
 const builtin: z.infer<typeof TiersFile> = {
   default_tier: 'self_hosted',
   tiers: {
-    free: { ...hosted, concurrency_limit: 3, creates_per_minute: 5, max_session_seconds: 900 },
-    developer: { ...hosted, concurrency_limit: 25, creates_per_minute: 60, max_session_seconds: 21_600 },
-    startup: { ...hosted, concurrency_limit: 100, creates_per_minute: 240, max_session_seconds: 21_600 },
-    scale: { ...hosted, concurrency_limit: 250, creates_per_minute: 600, max_session_seconds: 86_400, premium_egress: true },
+    free: { ...hosted, concurrency_limit: 3, creates_per_minute: 5, max_session_seconds: 900, recording_retention_days: 1 },
+    developer: { ...hosted, concurrency_limit: 25, creates_per_minute: 60, max_session_seconds: 21_600, recording_retention_days: 7 },
+    startup: { ...hosted, concurrency_limit: 100, creates_per_minute: 240, max_session_seconds: 21_600, recording_retention_days: 30 },
+    scale: { ...hosted, concurrency_limit: 250, creates_per_minute: 600, max_session_seconds: 86_400, premium_egress: true, recording_retention_days: 90 },
     self_hosted: {
       concurrency_limit: null,
       creates_per_minute: null,
@@ -35,6 +37,7 @@ const builtin: z.infer<typeof TiersFile> = {
       max_session_seconds: 86_400,
       tab_limit: null,
       premium_egress: true,
+      recording_retention_days: 30,
     },
   },
 };

@@ -1,4 +1,4 @@
-import type { CloseReason, EndedReason, SessionEventType, SessionStatus } from '@berth/contract';
+import type { CloseReason, EndedReason, RecordingStatus, SessionEventType, SessionStatus } from '@berth/contract';
 import type { Browser, BrowserEvent } from '../browser/browser.ts';
 import { CaptchaWatch } from '../captcha/captcha.ts';
 import type { Machine } from '../fleet/fleet.ts';
@@ -28,6 +28,9 @@ export class LiveSession {
   /** Drive calls under way or waiting: a session that is being driven is not idle. */
   driving = 0;
   readonly connections = new Set<Connection>();
+  /** People who watch: they keep nothing alive. */
+  viewers = 0;
+  recording: RecordingStatus | null = null;
   readonly events: SessionEvents;
   readonly uploads: UploadedFiles;
   readonly captcha: CaptchaWatch;
@@ -115,6 +118,7 @@ export class LiveSession {
       runtime: machine.vm.runtime,
       start_navigation: this.startNavigation,
       warm: this.warm,
+      ...(this.recording ? { recording: this.recording } : {}),
       vm_id: machine.id,
     };
   }

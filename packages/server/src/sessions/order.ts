@@ -6,6 +6,7 @@ import {
   type CaptchaRequest,
   type CreateSessionRequest,
   type Fault,
+  type SessionKind,
 } from '@berth/contract';
 import { policyFor } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -19,7 +20,8 @@ export interface OrderDeps {
   clock: Clock;
   regions: Regions;
   workerId: string;
-  tabLimit: number;
+  /** Where the owner's tier says nothing. */
+  tabLimits: Readonly<Record<SessionKind, number>>;
   /** Who can solve captchas here. */
   captchaProviders: readonly CaptchaProviderName[];
 }
@@ -66,7 +68,7 @@ export function makeOrder(
       region: region.code,
       name: request.name,
       metadata: request.metadata,
-      settings: settingsOf(request, who.purpose, tier.tab_limit ?? deps.tabLimit),
+      settings: settingsOf(request, who.purpose, tier.tab_limit ?? deps.tabLimits[request.kind]),
       lastSeen: unseen,
       timeoutSeconds: request.timeout_seconds,
       idleTimeoutSeconds: idle,
@@ -95,6 +97,7 @@ const unseen: Order['record']['lastSeen'] = {
 const settingsOf = (request: CreateSessionRequest, purpose: SessionPurpose, tabLimit: number): Order['record']['settings'] => ({
   purpose,
   captcha: request.captcha,
+  rec_id: request.record ? newId('rec') : null,
   kind: request.kind,
   keep_alive: request.keep_alive,
   viewport: request.viewport,

@@ -1,10 +1,12 @@
 import type { AdminSessionResponse, SessionResponse } from '@berth/contract';
 import { cdpAddress } from './connect.ts';
+import { isOver } from './session.ts';
 import type { SessionView } from './sessions.ts';
 
 /** A session as the wire has it. `origin` is where the caller reaches us. */
-export function toSession({ record, seen, lastActivityAt, connections }: SessionView, origin: string): SessionResponse {
+export function toSession({ record, seen, lastActivityAt, connections, viewers }: SessionView, origin: string): SessionResponse {
   const { settings } = record;
+  const recId = settings.rec_id ?? null;
   return {
     session_id: record.sessionId,
     object: 'session',
@@ -31,10 +33,12 @@ export function toSession({ record, seen, lastActivityAt, connections }: Session
     timezone: settings.timezone,
     connect_url: `${origin}/v1/session/${record.sessionId}/connect`,
     cdp_url: cdpAddress(origin, record.sessionId),
+    live_view_url: `${origin}/v1/session/${record.sessionId}/live-view`,
     proxy: settings.proxy,
     egress: seen.egress,
     tabs: { open: seen.tabs_open, limit: settings.tab_limit },
-    connections: { cdp: connections },
+    connections: { cdp: connections, viewers },
+    recording: { enabled: recId !== null, rec_id: recId, status: recId === null ? null : (seen.recording ?? (isOver(record.status) ? 'failed' : 'recording')) },
     usage: { captcha_solves: 0, ...seen.usage },
     isolation: seen.isolation,
     runtime: seen.runtime,

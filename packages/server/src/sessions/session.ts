@@ -10,7 +10,7 @@
  * `ended` is the end that somebody or a timer asked for, `failed` the one that
  * nobody wanted.
  */
-import type { CaptchaRequest, CloseReason, CreateSessionRequest, EndedReason, SessionStatus } from '@berth/contract';
+import type { CaptchaRequest, CloseReason, CreateSessionRequest, EndedReason, RecordingStatus, SessionStatus } from '@berth/contract';
 import type { StartNavigation } from '@berth/contract';
 import type { z } from 'zod';
 
@@ -48,6 +48,8 @@ export interface SessionSettings {
   purpose?: SessionPurpose;
   captcha?: CaptchaRequest;
   kind: CreateSessionRequest['kind'];
+  /** Absent in rows that were written before there were recordings. */
+  rec_id?: string | null;
   keep_alive: boolean;
   viewport: CreateSessionRequest['viewport'];
   user_agent: string | null;
@@ -69,6 +71,8 @@ export interface LastSeen {
   runtime: string;
   start_navigation: z.infer<typeof StartNavigation> | null;
   warm: boolean;
+  /** What has become of the recording; absent where there is none. */
+  recording?: RecordingStatus;
   vm_id: string | null;
 }
 

@@ -1,6 +1,6 @@
 /** Sessions: create, read, change, end, and the one way to a session's browser. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { ServiceError, ValidationError, type CreateSessionRequest, type EndedReason, type UpdateSessionRequest } from '@berth/contract';
+import { ServiceError, ValidationError, type CreateSessionRequest, type EndedReason, type RecordingStatus, type UpdateSessionRequest } from '@berth/contract';
 import type { Machine, MachineLoss } from '../fleet/fleet.ts';
 import type { Principal } from '../http/call.ts';
 import { isId } from '../lib/ids.ts';
@@ -15,17 +15,18 @@ import { makeOrder, planFaults, type OrderDeps } from './order.ts';
 import { recoverSessions } from './recover.ts';
 import { isOver, type LastSeen, type SessionPurpose, type SessionRecord } from './session.ts';
 import { openStartUrl, reserve, startSession, type Order, type StartDeps } from './start.ts';
-import { changeSession, deleteEnded, findSession, listSessions, liveNameIndex, type ListFilter } from './store.ts';
+import { changeSession, deleteEnded, findSession, listSessions, liveNameIndex, writeRecordingStatus, type ListFilter } from './store.ts';
 
 export type { Machine } from '../fleet/fleet.ts';
 export type { LiveSession, Connection } from './live.ts';
 export type { SessionEvent } from './events.ts';
 export { listenersMax } from './events.ts';
 export type { UploadedFile } from './files.ts';
+export { closeReasonOf } from './session.ts';
 export type { SessionPurpose, SessionRecord, LastSeen } from './session.ts';
 export type { ListFilter } from './store.ts';
 
-export interface SessionsDeps extends Omit<StartDeps, 'live'>, OrderDeps {
+export interface SessionsDeps extends Omit<StartDeps, 'live' | 'ready'>, OrderDeps {
   sessionsMax: number;
   retentionHours: number;
 }
@@ -36,6 +37,7 @@ export interface SessionView {
   seen: LastSeen;
   lastActivityAt: Date;
   connections: number;
+  viewers: number;
   pid: number | null;
 }
 
@@ -61,11 +63,13 @@ export class Sessions {
   #lanes = new Lanes({ width: 1, waitingMax, waitMsMax });
   #rates = new CreateRates();
   #endedListeners: ((record: SessionRecord) => void)[] = [];
+  #readyListeners: ((session: LiveSession, machine: Machine) => void)[] = [];
   #draining = false;
 
   constructor(deps: SessionsDeps) {
     const ended = (record: SessionRecord) => this.#endedListeners.forEach((listener) => listener(record));
-    this.deps = { ...deps, live: this.live, ended };
+    const ready = (session: LiveSession, machine: Machine) => this.#readyListeners.forEach((listener) => listener(session, machine));
+    this.deps = { ...deps, live: this.live, ended, ready };
     this.recovery = new Loop('session-recovery', 10_000, () => recoverSessions(this.deps));
     deps.fleet.onLost((sessionId, loss) => void this.#onLost(sessionId, loss));
   }
@@ -73,6 +77,18 @@ export class Sessions {
   /** Told once for each session that this worker ends, with its last record. */
   onEnded(listener: (record: SessionRecord) => void): void {
     this.#endedListeners.push(listener);
+  }
+
+  /** Told once for each session of this worker that becomes ready, before anybody drives it. */
+  onReady(listener: (session: LiveSession, machine: Machine) => void): void {
+    this.#readyListeners.push(listener);
+  }
+
+  /** Writes down what has become of a session's recording: that is settled after the session's end. */
+  async noteRecording(sessionId: string, status: RecordingStatus): Promise<void> {
+    const session = this.live.get(sessionId);
+    if (session) session.recording = status;
+    await writeRecordingStatus(this.deps.store, sessionId, status);
   }
 
   /**
@@ -300,13 +316,14 @@ export class Sessions {
   }
 
   #view(record: SessionRecord, session: LiveSession | null): SessionView {
-    if (!session) return { record, seen: record.lastSeen, lastActivityAt: record.lastActivityAt, connections: 0, pid: null };
+    if (!session) return { record, seen: record.lastSeen, lastActivityAt: record.lastActivityAt, connections: 0, viewers: 0, pid: null };
     const over = isOver(session.status);
     return {
       record: session.record,
       seen: session.look(),
       lastActivityAt: over ? session.record.lastActivityAt : session.lastActivityAt(),
       connections: session.connections.size,
+      viewers: session.viewers,
       pid: over ? null : (session.machine?.vm.pid ?? null),
     };
   }
@@ -333,7 +350,7 @@ const mayTouch = (record: SessionRecord, owner: string | null): boolean => owner
 
 const notFound = (): ServiceError => new ServiceError('session_not_found', 'There is no such session.');
 
-const sessionEnded = (record: SessionRecord): ServiceError =>
+export const sessionEnded = (record: SessionRecord): ServiceError =>
   new ServiceError('session_ended', 'The session has ended.', { details: { ended_reason: record.endedReason, status: record.status } });
 
 /** What an update leaves out stays as it is. */

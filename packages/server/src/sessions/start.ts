@@ -13,6 +13,8 @@ import type { SessionRecord } from './session.ts';
 import { countLive, insertSession, liveNameIndex, moveSession } from './store.ts';
 
 export interface StartDeps {
+  /** Told when a session has its machine, and before it is driven. Must not throw. */
+  ready: (session: LiveSession, machine: Machine) => void;
   store: Store;
   owners: Owners;
   fleet: Fleet;
@@ -111,7 +113,7 @@ async function attach(session: LiveSession, machine: Machine, order: Order): Pro
       blockResources: request.block_resources,
       acceptDownloads: request.accept_downloads,
       ignoreHttpsErrors: request.ignore_https_errors,
-      keepNetworkLog: request.har,
+      keepNetworkLog: request.har || request.record,
       tabLimit: record.settings.tab_limit,
     });
     session.follow(machine.browser);
@@ -135,6 +137,7 @@ async function publish(deps: StartDeps, session: LiveSession, machine: Machine):
   const moved = await moveSession(deps.store, session.record.sessionId, { to: 'ready', startedAt });
   if (!moved || !deps.fleet.holds(machine.id)) throw new ServiceError('session_ended', 'The session was ended while it was starting.');
   session.record = { ...session.record, status: 'ready', startedAt };
+  deps.ready(session, machine);
   session.events.tell('session.ready', { warm: session.warm });
 }
 

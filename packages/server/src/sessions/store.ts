@@ -1,5 +1,5 @@
 import { sql, type Selectable, type SelectQueryBuilder } from 'kysely';
-import type { EndedReason, SessionStatus } from '@berth/contract';
+import type { EndedReason, RecordingStatus, SessionStatus } from '@berth/contract';
 import type { Tables } from '../store/store.ts';
 import { statesBefore, type LastSeen, type SessionRecord, type SessionSettings } from './session.ts';
 
@@ -140,6 +140,14 @@ export async function changeSession(tables: Tables, sessionId: string, change: C
     .returning('session_id')
     .executeTakeFirst();
   return row !== undefined;
+}
+
+export async function writeRecordingStatus(tables: Tables, sessionId: string, status: RecordingStatus): Promise<void> {
+  await sessions(tables)
+    .updateTable('sessions')
+    .set({ last_seen: sql`jsonb_set(last_seen, '{recording}', ${JSON.stringify(status)}::jsonb)` })
+    .where('session_id', '=', sessionId)
+    .execute();
 }
 
 export async function findSession(tables: Tables, sessionId: string): Promise<SessionRecord | undefined> {
