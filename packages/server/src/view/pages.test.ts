@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Pages } from './pages.ts';
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-pages-'));
+  mkdirSync(join(folder, 'static', 'folder.js'), { recursive: true });
+  for (const name of ['live-view', 'player', 'vnc']) writeFileSync(join(folder, `${name}.html`), `<title>${name}</title>`);
+  writeFileSync(join(folder, 'link-error.html'), '<p><!--message--></p><b><!--status--></b>');
+  writeFileSync(join(folder, 'static', 'main-abc.js'), 'let a;');
+  writeFileSync(join(folder, 'static', 'notes.md'), 'not for a page');
+  writeFileSync(join(folder, 'secret.js'), 'secret');
+  symlinkSync(join(folder, 'secret.js'), join(folder, 'static', 'link.js'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the built pages', () => {
+  it('are told to be built where they are not', () => {
+    assert.throws(() => new Pages(join(folder, 'static')), /not built.*scripts\/setup\.sh/);
+  });
+
+  it('run nothing but what we serve, in nobody’s frame, and leave no trace', () => {
+    const { html, headers } = new Pages(folder).page('live-view', 'https://berth.test');
+    assert.equal(html, '<title>live-view</title>');
+    const policy = headers['content-security-policy'] ?? '';
+    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
+    assert.match(policy, /connect-src 'self' wss:\/\/berth\.test;/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.ok(!/unsafe|\*/.test(policy));
+    assert.equal(headers['referrer-policy'], 'no-referrer');
+    assert.equal(headers['cache-control'], 'no-store');
+  });
+
+  it('name the socket’s origin as the caller reaches it', () => {
+    assert.match(
+      new Pages(folder).page('vnc', 'http://127.0.0.1:8080').headers['content-security-policy'] ?? '',
+      /connect-src 'self' ws:\/\/127\.0\.0\.1:8080;/,
+    );
+  });
+
+  it('show an error’s status and message in their places', () => {
+    assert.equal(new Pages(folder).errorPage(403, 'This &lt;link&gt; costs $&amp;.'), '<p>This &lt;link&gt; costs $&amp;.</p><b>403</b>');
+  });
+
+  it('have files of known kinds by their names, and no folders and no links', () => {
+    const { files } = new Pages(folder);
+    assert.deepEqual([...files.keys()], ['main-abc.js']);
+    assert.deepEqual(files.get('main-abc.js'), { contentType: 'text/javascript; charset=utf-8', data: Buffer.from('let a;') });
+  });
+});
