@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { ManualClock } from '../lib/clock.ts';
+import { Frames, type PictureLine } from './frames.ts';
+import { startedAt, tempFolder } from './recordings.fixture.ts';
+
+function makeFrames(test: TestContext, { bytesMax = 1_000_000, zeroMs = null }: { bytesMax?: number; zeroMs?: number | null } = {}) {
+  const folder = tempFolder((undo) => test.after(undo));
+  const clock = new ManualClock(startedAt);
+  const frames = new Frames({ folder, clock, zeroMs, bytesMax });
+  const pictures = (): [tMs: number, picture: string][] => {
+    const all = readFileSync(join(folder, 'frames.mjpeg'));
+    const lines = readFileSync(join(folder, 'frames.ndjson'), 'utf8').split('\n').filter(Boolean);
+    return lines.map((text) => {
+      const { t_ms, offset, length } = JSON.parse(text) as PictureLine;
+      return [t_ms, all.toString('utf8', offset, offset + length)];
+    });
+  };
+  return { frames, clock, pictures, folder };
+}
+
+describe('pictures without an encoder', () => {
+  it('lie one after the other, and the index says where and when', async (test) => {
+    const { frames, clock, pictures } = makeFrames(test);
+    clock.advance(200);
+    frames.write(Buffer.from('first'));
+    clock.advance(500);
+    frames.write(Buffer.from('second one'));
+    assert.deepEqual(await frames.finish(), { end: 'finished', detail: '' });
+    assert.deepEqual(pictures(), [
+      [0, 'first'],
+      [500, 'second one'],
+    ]);
+    assert.equal(frames.startedAtMs, startedAt.getTime() + 200);
+  });
+
+  it('go on with the time of what was seen before them', async (test) => {
+    const { frames, clock, pictures } = makeFrames(test, { zeroMs: 0 });
+    clock.advance(4000);
+    frames.write(Buffer.from('one'));
+    await frames.finish();
+    assert.deepEqual(pictures(), [[4000, 'one']]);
+  });
+
+  it('are two a second at most, and the last is among them', async (test) => {
+    const { frames, clock, pictures } = makeFrames(test);
+    for (let ms = 0; ms < 1000; ms += 100, clock.advance(100)) assert.equal(frames.write(Buffer.from(`at ${ms}`)), true);
+    await frames.finish();
+    assert.deepEqual(pictures(), [
+      [0, 'at 0'],
+      [500, 'at 500'],
+      [1000, 'at 900'],
+    ]);
+  });
+
+  it('are written without another that comes after it', async (test) => {
+    const clock = { now: () => new Date(), monotonicMs: () => performance.now() };
+    const folder = tempFolder((undo) => test.after(undo));
+    const frames = new Frames({ folder, clock, zeroMs: null, bytesMax: 1000 });
+    frames.write(Buffer.from('one'));
+    frames.write(Buffer.from('last'));
+    const until = performance.now() + 5000;
+    while (frames.bytesWritten < 7 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(frames.bytesWritten, 7);
+    await frames.finish();
+  });
+
+  it('end by themselves when there is no room, and take no more', async (test) => {
+    const { frames, clock, pictures } = makeFrames(test, { bytesMax: 10 });
+    frames.write(Buffer.from('12345'));
+    clock.advance(500);
+    frames.write(Buffer.from('678901'));
+    assert.equal((await frames.exited).end, 'full');
+    assert.equal(frames.write(Buffer.from('2')), false);
+    assert.deepEqual(pictures(), [[0, '12345']]);
+  });
+
+  it('end as broken where their file cannot be written', async (test) => {
+    const { frames: first, folder, clock } = makeFrames(test);
+    first.write(Buffer.from('one'));
+    await first.finish();
+    const second = new Frames({ folder, clock, zeroMs: null, bytesMax: 1000 });
+    second.write(Buffer.from('two'));
+    assert.equal((await second.exited).end, 'broken');
+    assert.equal(second.write(Buffer.from('three')), false);
+    assert.equal(readFileSync(join(folder, 'frames.mjpeg'), 'utf8'), 'one');
+  });
+});

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Har } from 'har-format';
+import { toHar } from '../drive/drive.ts';
+import { writeHar } from './har-file.ts';
+import { entryOf, startedAt, tempFolder } from './recordings.fixture.ts';
+
+const harOf = (count: number, dropped = 0): Har =>
+  toHar({ since: startedAt, entries: Array.from({ length: count }, () => entryOf()), dropped }, { title: 'https://shop.test/', startedAt });
+const signal = new AbortController().signal;
+
+describe('a HAR file', () => {
+  for (const [what, har] of [
+    ['no request', harOf(0)],
+    ['some requests', harOf(3)],
+    ['requests that were not kept', harOf(2, 5)],
+  ] as const)
+    it(`is what the HAR of a session is, with ${what}`, async (test) => {
+      const folder = tempFolder((undo) => test.after(undo));
+      await writeHar(folder, har, { bytesMax: 1_000_000, signal });
+      assert.deepEqual(JSON.parse(readFileSync(join(folder, 'har.json'), 'utf8')), har);
+    });
+
+  it('is bounded, and says how much was left out', async (test) => {
+    const folder = tempFolder((undo) => test.after(undo));
+    await writeHar(folder, harOf(100, 5), { bytesMax: 3000, signal });
+    const { log } = JSON.parse(readFileSync(join(folder, 'har.json'), 'utf8')) as Har;
+    assert.ok(log.entries.length > 0 && log.entries.length < 10);
+    assert.equal(log.comment, `5 requests were not kept. ${100 - log.entries.length} more were left out for their size.`);
+  });
+});

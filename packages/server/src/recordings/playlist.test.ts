@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { closePlaylist, closeVideo } from './playlist.ts';
+import { playlistOf, tempFolder } from './recordings.fixture.ts';
+
+const three = ['seg00000.m4s', 'seg00001.m4s', 'seg00002.m4s'];
+const there = (names: string[]): Map<string, number> => new Map(names.map((name) => [name, 10]));
+
+describe('a playlist that nobody writes to any more', () => {
+  it('is left as it is where it is whole', () => {
+    const closed = closePlaylist(playlistOf(three), there(three));
+    assert.deepEqual([closed?.text, closed?.durationMs, closed?.wasWhole], [playlistOf(three), 12_000, true]);
+  });
+
+  it('is closed where its encoder could not do it', () => {
+    const closed = closePlaylist(playlistOf(three, { isClosed: false }), there(three));
+    assert.deepEqual([closed?.text, closed?.wasWhole], [playlistOf(three), false]);
+  });
+
+  it('ends before a segment that the disk has lost, or of which nothing is there', () => {
+    const lost = closePlaylist(playlistOf(three), there([three[0] ?? '', three[2] ?? '']));
+    assert.deepEqual([lost?.text, lost?.durationMs, lost?.wasWhole], [playlistOf(three.slice(0, 1)), 4000, false]);
+    const empty = closePlaylist(playlistOf(three), new Map([...there(three), ['seg00001.m4s', 0]]));
+    assert.equal(empty?.text, playlistOf(three.slice(0, 1)));
+  });
+
+  it('is cut where a line is torn', () => {
+    const torn = playlistOf(three, { isClosed: false }).slice(0, -8);
+    assert.equal(closePlaylist(torn, there(three))?.text, playlistOf(three.slice(0, 2)));
+  });
+
+  it('is none where it names nothing that is there', () => {
+    assert.equal(closePlaylist(playlistOf(three), new Map()), null);
+    assert.equal(closePlaylist('', there(three)), null);
+    assert.equal(closePlaylist('\u0000'.repeat(100), there(three)), null);
+  });
+
+  it('is written anew beside its segments, and not through a link that lies there', async (test) => {
+    const folder = tempFolder((undo) => test.after(undo));
+    const other = join(folder, 'other');
+    for (const name of three) writeFileSync(join(folder, name), 'segment');
+    writeFileSync(join(folder, 'video.m3u8'), playlistOf(three, { isClosed: false }));
+    writeFileSync(other, 'of another');
+    symlinkSync(other, join(folder, 'video.m3u8.new'));
+    assert.equal((await closeVideo(folder))?.durationMs, 12_000);
+    assert.equal(readFileSync(join(folder, 'video.m3u8'), 'utf8'), playlistOf(three));
+    assert.equal(readFileSync(other, 'utf8'), 'of another');
+  });
+});

@@ -1,0 +1,211 @@
+/** A session, its browser and its encoder, as far as a recorder looks at them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConsoleEntry, NetworkEntry, ScreencastDemand, ScreencastFrame, TabInfo } from '../browser/browser.ts';
+import { ManualClock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { silentLog } from '../lib/log.ts';
+import type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder } from '../runtime/runtime.ts';
+import type { LiveSession } from '../sessions/sessions.ts';
+import { Recorder, type RecorderParts } from './recorder.ts';
+import type { RecordingRecord } from './recording.ts';
+
+export const startedAt = new Date('2026-01-01T00:00:00.000Z');
+
+/** A folder that is gone after the test. */
+export function tempFolder(after: (undo: () => void) => void): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-recordings-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const recordOf = (over: Partial<RecordingRecord> = {}): RecordingRecord => ({
+  recId: newId('rec'),
+  sessionId: newId('ses'),
+  owner: 'anna',
+  workerId: 'wrk_here',
+  status: 'recording',
+  video: null,
+  startedAt,
+  endedAt: null,
+  durationMs: 0,
+  sizeBytes: 0,
+  truncated: false,
+  expiresAt: null,
+  ...over,
+});
+
+export const playlistOf = (segments: string[], { isClosed = true } = {}): string =>
+  [
+    '#EXTM3U',
+    '#EXT-X-VERSION:7',
+    '#EXT-X-MAP:URI="init.mp4"',
+    ...segments.flatMap((name) => ['#EXTINF:4.000000,', name]),
+    ...(isClosed ? ['#EXT-X-ENDLIST'] : []),
+    '',
+  ].join('\n');
+
+export const entryOf = (over: Partial<NetworkEntry> = {}): NetworkEntry => ({
+  requestId: '1',
+  startedAt,
+  method: 'GET',
+  url: 'https://shop.test/a?b=c',
+  resourceType: 'Document',
+  requestHeaders: {},
+  requestBytes: 100,
+  status: 200,
+  statusText: 'OK',
+  protocol: 'h2',
+  responseHeaders: {},
+  mimeType: 'text/html',
+  redirectUrl: '',
+  remoteAddress: null,
+  fromCache: false,
+  fromServiceWorker: false,
+  bodyBytes: 2000,
+  wireBytes: 900,
+  error: null,
+  timings: { blockedMs: 0, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 20, receiveMs: 3 },
+  totalMs: 23,
+  ...over,
+});
+
+/** A browser that draws when a test says so. */
+export class StubBrowser {
+  readonly entries: NetworkEntry[] = [];
+  demand: ScreencastDemand | null = null;
+  /** Whether it cannot be asked any more. */
+  isGone = false;
+  #onFrame: (frame: ScreencastFrame) => void = () => {};
+  #onConsole: (entry: ConsoleEntry) => void = () => {};
+
+  watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void) {
+    this.demand = demand;
+    this.#onFrame = onFrame;
+    return { change: (changed: ScreencastDemand) => void (this.demand = changed), end: () => void (this.demand = null) };
+  }
+
+  onConsole(listener: (entry: ConsoleEntry) => void): () => void {
+    this.#onConsole = listener;
+    return () => (this.#onConsole = () => {});
+  }
+
+  networkLog() {
+    if (this.isGone) throw new Error('the browser is gone');
+    return { since: startedAt, entries: [...this.entries], dropped: 0 };
+  }
+
+  tabs(): TabInfo[] {
+    return [{ tabId: 'tab_1', url: 'https://shop.test/', title: 'Shop', active: true, openerTabId: null, createdAt: startedAt, status: 'complete' }];
+  }
+
+  draw(data: string | Buffer): void {
+    this.#onFrame({ data: Buffer.from(data), tabId: 'tab_1', width: 1280, height: 720, drawnAtMs: 0 });
+  }
+
+  log(text: string, over: Partial<ConsoleEntry> = {}): void {
+    this.#onConsole({ tabId: 'tab_1', level: 'log', text, url: null, line: null, ...over });
+  }
+}
+
+/** An encoder that writes a playlist of one segment once it has a frame and is told to. */
+export class StubEncoder implements VideoEncoder {
+  readonly order: EncoderOrder;
+  readonly frames: Buffer[] = [];
+  readonly exited: Promise<EncoderExit>;
+  startedAtMs: number | null = null;
+  bytesWritten = 0;
+  isBehind = false;
+  /** How it ends when it is asked to. */
+  end: EncoderEnd = 'finished';
+  #exit = Promise.withResolvers<EncoderExit>();
+
+  constructor(order: EncoderOrder) {
+    this.order = order;
+    this.exited = this.#exit.promise;
+  }
+
+  write(jpeg: Buffer): boolean {
+    if (this.isBehind) return false;
+    this.startedAtMs ??= startedAt.getTime();
+    this.frames.push(jpeg);
+    return true;
+  }
+
+  writeVideo({ isClosed = true } = {}): void {
+    writeFileSync(join(this.order.folder, 'init.mp4'), 'init');
+    writeFileSync(join(this.order.folder, 'seg00000.m4s'), 'segment');
+    writeFileSync(join(this.order.folder, 'video.m3u8'), playlistOf(['seg00000.m4s'], { isClosed }));
+    this.bytesWritten = 100;
+  }
+
+  finish(): Promise<EncoderExit> {
+    if (this.frames.length > 0 && this.end === 'finished') this.writeVideo();
+    this.exit(this.end);
+    return this.exited;
+  }
+
+  exit(end: EncoderEnd): void {
+    this.#exit.resolve({ end, detail: 'code 1' });
+  }
+}
+
+export class StubEncoders {
+  readonly framesPerSecond = 8;
+  readonly started: StubEncoder[] = [];
+  failure: Error | null = null;
+
+  start(order: EncoderOrder): Promise<VideoEncoder> {
+    if (this.failure) return Promise.reject(this.failure);
+    const encoder = new StubEncoder(order);
+    this.started.push(encoder);
+    return Promise.resolve(encoder);
+  }
+
+  get only(): StubEncoder {
+    const [encoder] = this.started;
+    if (!encoder) throw new Error('no encoder was started');
+    return encoder;
+  }
+}
+
+type Listener = Parameters<LiveSession['events']['listen']>[0];
+type Event = Parameters<Listener>[0];
+
+export class StubEvents {
+  readonly #listeners = new Set<Listener>();
+  #id = 0;
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get listening(): number {
+    return this.#listeners.size;
+  }
+
+  tell(type: Event['type'], data: Record<string, unknown> = {}): void {
+    for (const listener of this.#listeners) listener({ id: ++this.#id, type, at: startedAt.toISOString(), data });
+  }
+}
+
+/** A recorder on a folder of its own, and all that it looks at. */
+export function makeRecorder(root: string, over: Partial<RecorderParts> = {}) {
+  const browser = new StubBrowser();
+  const events = new StubEvents();
+  const encoders = new StubEncoders();
+  const clock = new ManualClock(startedAt);
+  const record = recordOf();
+  const folder = join(root, record.recId);
+  const seen = { stopped: 0, freeBytes: Infinity };
+  const recorder = new Recorder({
+    ...{ record, folder, browser, events, encoders, clock, log: silentLog },
+    limits: { bytesMax: 1024 ** 3, freeBytesMin: 1000 },
+    freeBytes: () => Promise.resolve(seen.freeBytes),
+    onStopped: () => void (seen.stopped += 1),
+    ...over,
+  });
+  return { recorder, browser, events, encoders, clock, record, folder, seen };
+}

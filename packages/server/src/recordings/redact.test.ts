@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it, test } from 'node:test';
+import { shownAddress, shownData, shownText } from './redact.ts';
+
+const addresses: [address: string, shown: string][] = [
+  ['https://shop.test/cart', 'https://shop.test/cart'],
+  ['https://ada:hunter2@shop.test/', 'https://shop.test/'],
+  ['https://shop.test/?q=hunter2&token=hunter2', 'https://shop.test/?q=…&token=…'],
+  ['https://shop.test/?hunter2', 'https://shop.test/?…'],
+  ['https://shop.test/?a=1?b=hunter2', 'https://shop.test/?a=…'],
+  ['https://shop.test/back#access_token=hunter2', 'https://shop.test/back#…'],
+  ['https://shop.test/#/?a=hunter2', 'https://shop.test/#…'],
+  ['https://shop.test/@ada', 'https://shop.test/@ada'],
+  ['https://shop.test/?', 'https://shop.test/?'],
+  ['data:text/html,hunter2', 'data:…'],
+  ['javascript:login("hunter2")', 'javascript:…'],
+  ['blob:https://shop.test/0d1c-hunter2', 'blob:…'],
+  ['about:blank', 'about:blank'],
+  ['', ''],
+  ['no address?a=hunter2', 'no address?a=…'],
+];
+
+describe('an address on a timeline', () => {
+  for (const [address, shown] of addresses) test(`${address || 'nothing'} is shown as ${shown || 'nothing'}`, () => assert.equal(shownAddress(address), shown));
+
+  it('is cut where it is very long', () => assert.ok(shownAddress(`https://shop.test/${'a'.repeat(10_000)}`).length <= 1024));
+});
+
+describe('what is told on a timeline', () => {
+  it('has no query values in the addresses of a text', () => {
+    const text = 'GET "https://ada:hunter2@api.test/v1?key=hunter2#hunter2" failed, see wss://live.test/?t=hunter2.';
+    assert.equal(shownText(text), 'GET "https://api.test/v1?key=…#…" failed, see wss://live.test/?t=…');
+  });
+
+  it('is cut wherever it stands, and keeps what is no text', () => {
+    const data = shownData({
+      url: 'http://a.test/?b=hunter2',
+      final_url: '?b=hunter2',
+      count: 3,
+      none: null,
+      list: ['http://a.test/?b=hunter2'],
+      in: { url: '?c=d' },
+    });
+    assert.deepEqual(data, { url: 'http://a.test/?b=…', final_url: '?b=…', count: 3, none: null, list: ['http://a.test/?b=…'], in: { url: '?c=…' } });
+    assert.equal(shownText('a'.repeat(5000)).length, 2000);
+  });
+
+  it('can be written as UTF-8 also where a page sent half a character', () => {
+    assert.equal(shownText('half \ud83d'), 'half \ufffd');
+  });
+});

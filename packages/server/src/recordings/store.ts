@@ -1,0 +1,164 @@
+import { sql, type Selectable } from 'kysely';
+import type { RecordingStatus, RecordingVideo } from '@berth/contract';
+import type { Tables } from '../store/store.ts';
+import type { RecordingOutcome, RecordingRecord } from './recording.ts';
+
+interface RecordingTable {
+  rec_id: string;
+  session_id: string;
+  owner_id: string;
+  worker_id: string;
+  status: RecordingStatus;
+  video: RecordingVideo | null;
+  started_at: Date;
+  ended_at: Date | null;
+  duration_ms: number;
+  size_bytes: number;
+  truncated: boolean;
+  expires_at: Date | null;
+}
+interface RecordingTables {
+  recordings: RecordingTable;
+}
+
+const recordings = (tables: Tables) => tables.tables<RecordingTables>();
+
+const toRecord = (row: Selectable<RecordingTable>): RecordingRecord => ({
+  recId: row.rec_id,
+  sessionId: row.session_id,
+  owner: row.owner_id,
+  workerId: row.worker_id,
+  status: row.status,
+  video: row.video,
+  startedAt: row.started_at,
+  endedAt: row.ended_at,
+  durationMs: row.duration_ms,
+  sizeBytes: row.size_bytes,
+  truncated: row.truncated,
+  expiresAt: row.expires_at,
+});
+
+export async function insertRecording(tables: Tables, record: RecordingRecord): Promise<void> {
+  await recordings(tables)
+    .insertInto('recordings')
+    .values({
+      rec_id: record.recId,
+      session_id: record.sessionId,
+      owner_id: record.owner,
+      worker_id: record.workerId,
+      status: record.status,
+      video: record.video,
+      started_at: record.startedAt,
+      ended_at: record.endedAt,
+      duration_ms: record.durationMs,
+      size_bytes: record.sizeBytes,
+      truncated: record.truncated,
+      expires_at: record.expiresAt,
+    })
+    .onConflict((on) => on.column('rec_id').doNothing())
+    .execute();
+}
+
+/**
+ * One compare-and-set. False: somebody else had ended it before. One that another worker gave up, without a look at
+ * its files, may still be ended by who has them.
+ */
+export async function finishRecording(tables: Tables, recId: string, outcome: RecordingOutcome & { expiresAt: Date }): Promise<boolean> {
+  const row = await recordings(tables)
+    .updateTable('recordings')
+    .set({
+      status: outcome.status,
+      video: outcome.video,
+      ended_at: outcome.endedAt,
+      duration_ms: outcome.durationMs,
+      size_bytes: outcome.sizeBytes,
+      truncated: outcome.truncated,
+      expires_at: outcome.expiresAt,
+    })
+    .where('rec_id', '=', recId)
+    .where((where) => where.or([where('status', '=', 'recording'), where.and([where('status', '=', 'incomplete'), where('video', 'is', null)])]))
+    .returning('rec_id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** An owner's recordings of a session, oldest first. */
+export async function recordingsOf(tables: Tables, owner: string, sessionId: string): Promise<RecordingRecord[]> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .where('owner_id', '=', owner)
+    .orderBy('started_at')
+    .execute();
+  return rows.map(toRecord);
+}
+
+/**
+ * Those that the store calls running on this worker and on silent ones, and those of this worker that another has
+ * given up; a bounded number in one turn.
+ */
+export async function strandedRecordings(tables: Tables, workerId: string, silentIds: string[]): Promise<RecordingRecord[]> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .selectAll()
+    .where((where) =>
+      where.or([
+        where.and([where('status', '=', 'recording'), where('worker_id', '=', sql<string>`any(${[workerId, ...silentIds]})`)]),
+        where.and([where('status', '=', 'incomplete'), where('video', 'is', null), where('worker_id', '=', workerId)]),
+      ]),
+    )
+    .limit(1000)
+    .execute();
+  return rows.map(toRecord);
+}
+
+/** Those whose time is up, of one worker; `limit` at most. */
+export async function expiredRecordings(tables: Tables, workerId: string, { now, limit }: { now: Date; limit: number }): Promise<string[]> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .select('rec_id')
+    .where('expires_at', '<=', now)
+    .where('worker_id', '=', workerId)
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.rec_id);
+}
+
+/** Forgets those of any worker that expired before `before`. Gives how many there were. */
+export async function forgetExpired(tables: Tables, before: Date, limit: number): Promise<number> {
+  const old = recordings(tables).selectFrom('recordings').select('rec_id').where('expires_at', '<=', before).limit(limit);
+  const rows = await recordings(tables).deleteFrom('recordings').where('rec_id', 'in', old).returning('rec_id').execute();
+  return rows.length;
+}
+
+/** Ids of a worker's recordings, in their order and after `after`; `limit` at most. */
+export async function recordingIdsOf(tables: Tables, workerId: string, { after, limit }: { after: string; limit: number }): Promise<string[]> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .select('rec_id')
+    .where('worker_id', '=', workerId)
+    .where('status', '!=', 'recording')
+    .where('rec_id', '>', after)
+    .orderBy('rec_id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.rec_id);
+}
+
+/** Which of these there are, whoever's. */
+export async function knownRecordings(tables: Tables, recIds: string[]): Promise<Set<string>> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .select('rec_id')
+    .where('rec_id', '=', sql<string>`any(${recIds})`)
+    .execute();
+  return new Set(rows.map((row) => row.rec_id));
+}
+
+export async function deleteRecordings(tables: Tables, recIds: string[]): Promise<void> {
+  await recordings(tables)
+    .deleteFrom('recordings')
+    .where('rec_id', '=', sql<string>`any(${recIds})`)
+    .execute();
+}
