@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a clone ready to run: the locked npm packages, then the system's packages.
+# Makes a clone ready to run: the locked npm packages, the system's packages, the pages that people open.
 # It runs before anything is installed, so it needs no more than sh and npm, and
 # it runs at every start, so it looks at files and at nothing slower. With the
 # word `tests` it also installs what only the tests run.
@@ -35,6 +35,12 @@ install_npm_packages() {
   sha256sum package-lock.json >"$stamp"
 }
 
+# Whether one of these is there; a pattern that matches nothing stands for itself, and is not.
+any_file() {
+  for path in "$@"; do if [ -e "$path" ]; then return 0; fi; done
+  return 1
+}
+
 list_missing_system_packages() {
   [ -x /usr/lib/chromium/chromium ] || echo chromium
   [ -x /usr/lib/chromium/chromium-headless-shell ] || echo chromium-headless-shell
@@ -42,10 +48,14 @@ list_missing_system_packages() {
   { command -v unshare && command -v setpriv && command -v nsenter; } >/dev/null || echo util-linux
   command -v bwrap >/dev/null || echo bubblewrap
   [ "$purpose" != tests ] || command -v openssl >/dev/null || echo openssl
-  for font in /usr/share/fonts/*/*/*.[to]t[fc] /usr/share/fonts/*/*.[to]t[fc] /usr/local/share/fonts/*; do
-    if [ -e "$font" ]; then return 0; fi
-  done
-  echo fonts-liberation
+  command -v Xtigervnc >/dev/null || echo tigervnc-standalone-server
+  command -v xkbcomp >/dev/null || echo x11-xkb-utils
+  command -v openbox >/dev/null || echo openbox
+  command -v ffmpeg >/dev/null || echo ffmpeg
+  any_file /usr/share/fonts/*/*/NotoSansCJK* /usr/share/fonts/*/NotoSansCJK* || echo fonts-noto-cjk
+  any_file /usr/share/fonts/*/*/NotoColorEmoji* /usr/share/fonts/*/NotoColorEmoji* || echo fonts-noto-color-emoji
+  # For all other letters any font will do.
+  any_file /usr/share/fonts/truetype/[!n]*/*.[to]t[fc] /usr/share/fonts/*/*/NotoSans-R* /usr/local/share/fonts/* || echo fonts-liberation
 }
 
 install_system_packages() {
@@ -71,5 +81,28 @@ install_system_packages() {
   fi
 }
 
+# All that the pages are made of.
+list_page_sources() {
+  echo package-lock.json
+  echo packages/contract/src/live-view.ts
+  find packages/web \( -path packages/web/dist -o -name node_modules \) -prune -o -type f ! -name '*.test.ts' -print
+}
+
+# Built aside and moved into place as a whole, with the stamp, so a build that was cut short leaves no half of one.
+build_pages() {
+  stamp=packages/web/dist/.sources
+  sources=$(list_page_sources | LC_ALL=C sort | xargs sha256sum)
+  if [ -f "$stamp" ] && printf '%s\n' "$sources" | cmp -s - "$stamp"; then return 0; fi
+  echo 'Building the pages ...' >&2
+  aside=node_modules/.berth-pages.$$
+  trap 'rm -rf "$aside"' EXIT
+  # The native loader reads the configuration without writing a copy of it beside.
+  quietly node_modules/.bin/node node_modules/vite/bin/vite.js build packages/web --configLoader native --outDir "$PWD/$aside" --emptyOutDir
+  printf '%s\n' "$sources" >"$aside/.sources"
+  rm -rf packages/web/dist
+  mv "$aside" packages/web/dist
+}
+
 install_npm_packages
 install_system_packages
+build_pages

@@ -35,6 +35,7 @@ const node = resolve(bin, 'node');
 
 const staticChecks: Step[] = [
   { name: 'types', command: [resolve(bin, 'tsc'), '-p', '.'] },
+  { name: 'web types', command: [resolve(bin, 'tsc'), '-p', 'packages/web'] },
   { name: 'lint', command: [resolve(bin, 'oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'format', command: [resolve(bin, 'oxfmt'), '--check'] },
   { name: 'boundaries', command: [node, 'scripts/boundaries.ts'] },

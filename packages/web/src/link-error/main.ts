@@ -1,0 +1,3 @@
+import { forgetToken } from '../shared/forget-token.ts';
+
+forgetToken();

@@ -1,0 +1,83 @@
+import { useSignalEffect } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { ClipboardPanel, clipboardPanelId } from '../shared/clipboard-panel.tsx';
+import { focusFirstButton } from '../shared/focus.ts';
+import { FullScreenButton, toggleFullScreen } from '../shared/full-screen.tsx';
+import { Icon } from '../shared/icons.tsx';
+import { PopoverButton } from '../shared/popover.tsx';
+import { ToastList } from '../shared/toasts.tsx';
+import { AddressBar } from './address-bar.tsx';
+import { HelpPanel, helpPanelId } from './help.tsx';
+import { leaveKey } from './keys.ts';
+import type { LiveView } from './live-view.ts';
+import { pageSizeFor } from './place.ts';
+import { Stage, type StageHandle } from './stage.tsx';
+import { Status } from './status.tsx';
+import { TabStrip } from './tab-strip.tsx';
+
+export function App({ view }: { view: LiveView }) {
+  const stage = useRef<StageHandle>(null);
+  const tools = useRef<HTMLDivElement>(null);
+  useSignalEffect(() => {
+    const title = view.activeTab.value?.title;
+    document.title = title ? `${title} · Live view` : 'Live view';
+  });
+  const leave = () => focusFirstButton(tools.current);
+  const toPage = () => {
+    if (matchMedia('(hover: hover)').matches) stage.current?.focus();
+    // On a phone the keyboard would stay in the way.
+    else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  };
+  useEffect(() => {
+    // The same key that leaves the page of the session leads back to it.
+    const enter = (event: KeyboardEvent) => {
+      if (event.key !== leaveKey || event.defaultPrevented || !view.canControl.value) return;
+      event.preventDefault();
+      stage.current?.focus();
+    };
+    document.addEventListener('keydown', enter);
+    return () => document.removeEventListener('keydown', enter);
+  }, []);
+  return (
+    <div class="live-view" data-live={view.link.state.value.is === 'live'}>
+      <header class="bars">
+        <h1 class="visually-hidden">Live view of a session</h1>
+        <div class="bar bar-tabs">
+          <TabStrip view={view} />
+          <Status view={view} />
+        </div>
+        <div class="bar bar-address">
+          <AddressBar view={view} onGo={toPage} />
+        </div>
+        <div class="bar bar-tools" role="group" aria-label="Tools" ref={tools}>
+          {view.canControl.value && <ControlTools view={view} stage={stage} />}
+          <FullScreenButton onToggle={() => toggleFullScreen()} />
+          <PopoverButton opens={helpPanelId} label="Help" icon="help" />
+        </div>
+      </header>
+      <Stage view={view} onLeave={leave} handle={stage} />
+      <HelpPanel canControl={view.canControl.value} />
+      {view.canControl.value && <ClipboardPanel clipboard={view.clipboard} insertLabel="Type into the page" onInsert={(text) => view.sendText(text)} />}
+      <ToastList toasts={view.toasts} />
+    </div>
+  );
+}
+
+function ControlTools({ view, stage }: { view: LiveView; stage: RefObject<StageHandle | null> }) {
+  const fit = () => {
+    const space = stage.current?.space();
+    if (space) view.send({ type: 'resize', ...pageSizeFor(space) });
+  };
+  return (
+    <>
+      <button type="button" class="icon-button only-touch" aria-label="Keyboard" title="Keyboard" onClick={() => stage.current?.focus()}>
+        <Icon name="keyboard" />
+      </button>
+      <PopoverButton opens={clipboardPanelId} label="Clipboard" icon="clipboard" />
+      <button type="button" class="icon-button" aria-label="Fit the page to my window" title="Fit the page to my window" onClick={fit}>
+        <Icon name="fit" />
+      </button>
+    </>
+  );
+}

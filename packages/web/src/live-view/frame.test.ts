@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { frameHeaderBytes, frameKind } from '@berth/contract/live-view';
+import { readFrame } from './frame.ts';
+
+function message({ kind = frameKind, seq = 7, width = 1280, height = 720, jpeg = [0xff, 0xd8] } = {}): ArrayBuffer {
+  const bytes = new Uint8Array(frameHeaderBytes + jpeg.length);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, kind);
+  view.setUint32(4, seq, true);
+  view.setFloat64(8, 1_767_225_600_123.5, true);
+  view.setUint16(16, width, true);
+  view.setUint16(18, height, true);
+  bytes.set(jpeg, frameHeaderBytes);
+  return bytes.buffer;
+}
+
+test('reads the header and leaves the picture as it is', () => {
+  const frame = readFrame(message({ seq: 0xffff_fffe }));
+  assert.ok(frame);
+  assert.equal(frame.seq, 0xffff_fffe);
+  assert.equal(frame.drawnAtMs, 1_767_225_600_123.5);
+  assert.deepEqual([frame.width, frame.height], [1280, 720]);
+  assert.deepEqual([...frame.jpeg], [0xff, 0xd8]);
+});
+
+test('takes nothing else for a frame', () => {
+  assert.equal(readFrame(new ArrayBuffer(0)), undefined);
+  assert.equal(readFrame(message({ jpeg: [] })), undefined);
+  assert.equal(readFrame(message({ kind: 2 })), undefined);
+  assert.equal(readFrame(message({ width: 0 })), undefined);
+  assert.equal(readFrame(message({ height: 0 })), undefined);
+});

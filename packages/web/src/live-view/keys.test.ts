@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { HeldKeys, meaningOf, type KeyPress } from './keys.ts';
+
+const press = (key: string, code: string, more: Partial<KeyPress> = {}): KeyPress => ({
+  key,
+  code,
+  location: 0,
+  repeat: false,
+  altKey: false,
+  ctrlKey: false,
+  metaKey: false,
+  shiftKey: false,
+  isAltGraph: false,
+  isComposing: false,
+  ...more,
+});
+
+describe('what a key means', () => {
+  it('sends Tab and Escape to the page, and leaves with F6 alone', () => {
+    assert.equal(meaningOf(press('Tab', 'Tab')), 'send');
+    assert.equal(meaningOf(press('Escape', 'Escape')), 'send');
+    assert.equal(meaningOf(press('F6', 'F6')), 'leave');
+    assert.equal(meaningOf(press('F6', 'F6', { shiftKey: true })), 'leave');
+  });
+
+  it('leaves full screen and tools to the person’s browser', () => {
+    assert.equal(meaningOf(press('F11', 'F11')), 'local');
+    assert.equal(meaningOf(press('F12', 'F12')), 'local');
+  });
+
+  it('leaves what an input method, a dead key or a soft keyboard makes to the text field', () => {
+    assert.equal(meaningOf(press('Process', 'KeyA')), 'typing');
+    assert.equal(meaningOf(press('Dead', 'BracketLeft')), 'typing');
+    assert.equal(meaningOf(press('Unidentified', '')), 'typing');
+    assert.equal(meaningOf(press('a', 'KeyA', { isComposing: true })), 'typing');
+  });
+
+  it('knows copy, cut and paste on every keyboard', () => {
+    for (const held of [{ ctrlKey: true }, { metaKey: true }]) {
+      assert.equal(meaningOf(press('c', 'KeyC', held)), 'copy');
+      assert.equal(meaningOf(press('x', 'KeyX', held)), 'cut');
+      assert.equal(meaningOf(press('v', 'KeyV', held)), 'paste');
+      assert.equal(meaningOf(press('V', 'KeyV', { ...held, shiftKey: true })), 'paste');
+    }
+    assert.equal(meaningOf(press('Insert', 'Insert', { shiftKey: true })), 'paste');
+    assert.equal(meaningOf(press('Insert', 'Insert', { ctrlKey: true })), 'copy');
+    assert.equal(meaningOf(press('c', 'KeyC')), 'send');
+    assert.equal(meaningOf(press('C', 'KeyC', { ctrlKey: true, shiftKey: true })), 'send');
+    assert.equal(meaningOf(press('v', 'KeyV', { ctrlKey: true, altKey: true, isAltGraph: true })), 'send');
+  });
+});
+
+describe('held keys', () => {
+  it('tell modifiers in bits of DevTools', () => {
+    const keys = new HeldKeys({ isMac: false });
+    assert.deepEqual(keys.down(press('A', 'KeyA', { shiftKey: true, ctrlKey: true })), {
+      type: 'key',
+      action: 'down',
+      key: 'A',
+      code: 'KeyA',
+      location: 0,
+      repeat: false,
+      modifiers: 2 | 8,
+    });
+    assert.equal(keys.modifiers(press('a', 'KeyA', { altKey: true, metaKey: true })), 1 | 4);
+  });
+
+  it('come up with the name under which they went down', () => {
+    const keys = new HeldKeys({ isMac: false });
+    keys.down(press('A', 'KeyA', { shiftKey: true }));
+    const [up] = keys.up(press('a', 'KeyA'));
+    assert.deepEqual([up?.action, up?.key, up?.modifiers], ['up', 'A', 0]);
+    assert.deepEqual(keys.up(press('a', 'KeyA')), []);
+  });
+
+  it('come up when the focus goes, once', () => {
+    const keys = new HeldKeys({ isMac: false });
+    keys.down(press('Shift', 'ShiftLeft', { shiftKey: true, location: 1 }));
+    keys.down(press('ArrowDown', 'ArrowDown', { shiftKey: true }));
+    keys.down(press('ArrowDown', 'ArrowDown', { shiftKey: true, repeat: true }));
+    assert.deepEqual(
+      keys.releaseAll().map(({ action, key, location }) => [action, key, location]),
+      [
+        ['up', 'Shift', 1],
+        ['up', 'ArrowDown', 0],
+      ],
+    );
+    assert.deepEqual(keys.releaseAll(), []);
+  });
+
+  it('type what AltGr makes, without Control and Alt', () => {
+    const keys = new HeldKeys({ isMac: false });
+    assert.equal(keys.down(press('AltGraph', 'AltRight', { isAltGraph: true })), undefined);
+    const at = keys.down(press('@', 'KeyQ', { ctrlKey: true, altKey: true, isAltGraph: true }));
+    assert.deepEqual([at?.key, at?.modifiers], ['@', 0]);
+  });
+
+  it('turn Command into Control, and come up with it, whose keys a Mac never releases', () => {
+    const keys = new HeldKeys({ isMac: true });
+    const command = keys.down(press('Meta', 'MetaLeft', { metaKey: true }));
+    assert.deepEqual([command?.key, command?.code, command?.modifiers], ['Control', 'ControlLeft', 2]);
+    assert.equal(keys.down(press('a', 'KeyA', { metaKey: true }))?.modifiers, 2);
+    assert.deepEqual(
+      keys.up(press('Meta', 'MetaLeft')).map(({ key }) => key),
+      ['a', 'Control'],
+    );
+  });
+
+  it('type what Option makes on a Mac, and keep Alt elsewhere', () => {
+    assert.equal(new HeldKeys({ isMac: true }).modifiers(press('ø', 'KeyO', { altKey: true })), 0);
+    assert.equal(new HeldKeys({ isMac: true }).modifiers(press('ArrowLeft', 'ArrowLeft', { altKey: true })), 1);
+    assert.equal(new HeldKeys({ isMac: false }).modifiers(press('f', 'KeyF', { altKey: true })), 1);
+  });
+
+  it('leave out names that are longer than any key has', () => {
+    assert.equal(new HeldKeys({ isMac: false }).down(press('x'.repeat(65), 'KeyX')), undefined);
+  });
+});

@@ -1,0 +1,110 @@
+import { computed, signal } from '@preact/signals';
+import { liveViewBounds, type LiveTab, type LiveViewCommand, type LiveViewMessage } from '@berth/contract/live-view';
+import { Clipboard } from '../shared/clipboard.ts';
+import { verdictOfReason } from '../shared/endings.ts';
+import { Link } from '../shared/link.ts';
+import { splitText } from '../shared/text-input.ts';
+import { Toasts } from '../shared/toasts.tsx';
+import { readFrame } from './frame.ts';
+import { Painter } from './painter.ts';
+import type { Size } from './place.ts';
+
+/** A line that is this far behind gets no more moves of the mouse: only the last place matters. */
+const backlogBytesMax = 64 * 1024;
+/** Parts of a pasted text stay below the bound of a command also when every character is escaped. */
+const textPartChars = Math.min(liveViewBounds.textChars, Math.floor(liveViewBounds.commandBytes / 8));
+const textCharsMax = 1_000_000;
+
+/** What the page knows of the session that it shows. */
+export class LiveView {
+  readonly tabs = signal<readonly LiveTab[]>([]);
+  readonly viewers = signal(0);
+  /** null until the service has said it. */
+  readonly scope = signal<'view' | 'control' | null>(null);
+  /** Of the page in the last picture, in CSS px; null before the first. */
+  readonly pageSize = signal<Size | null>(null);
+  /** Epoch ms. */
+  readonly drawnAtMs = signal(0);
+  readonly canControl = computed(() => this.scope.value === 'control' && this.link.state.value.is !== 'over');
+  readonly activeTab = computed(() => this.tabs.value.find(({ active }) => active));
+  readonly toasts = new Toasts();
+  readonly clipboard = new Clipboard();
+  readonly painter: Painter;
+  readonly link: Link;
+  #socket: WebSocket | undefined;
+  #fit: Size | undefined;
+
+  constructor({ socketUrl, pageUrl }: { socketUrl: string; pageUrl: string }) {
+    this.painter = new Painter((frame) => this.#drawn(frame));
+    this.link = new Link({ socketUrl, pageUrl, onSocket: (socket) => this.#listen(socket) });
+  }
+
+  send(command: LiveViewCommand): void {
+    const socket = this.#socket;
+    if (socket?.readyState !== WebSocket.OPEN) return;
+    const canWait = command.type === 'mouse' && command.action === 'move';
+    if (canWait && socket.bufferedAmount > backlogBytesMax) return;
+    socket.send(JSON.stringify(command));
+  }
+
+  sendText(text: string): void {
+    if (text.length > textCharsMax) return this.toasts.say('That text is too long to be passed on.');
+    for (const part of splitText(text, textPartChars)) this.send({ type: 'text', text: part });
+  }
+
+  /** Says how large a picture can be shown, in pixels of the screen, now and after each new connection. */
+  fit(space: Size): void {
+    this.#fit = space;
+    this.send({ type: 'fit', ...space });
+  }
+
+  #listen(socket: WebSocket): void {
+    this.#socket = socket;
+    socket.addEventListener('message', ({ data }: MessageEvent<string | ArrayBuffer>) => {
+      if (socket !== this.#socket) return;
+      if (typeof data === 'string') this.#read(data);
+      else this.#show(data, socket);
+    });
+  }
+
+  #show(data: ArrayBuffer, socket: WebSocket): void {
+    const frame = readFrame(data);
+    if (!frame) return;
+    this.painter.show(frame, () => {
+      if (socket === this.#socket) this.send({ type: 'ack', seq: frame.seq });
+    });
+  }
+
+  #drawn({ width, height, drawnAtMs }: Size & { drawnAtMs: number }): void {
+    const size = this.pageSize.peek();
+    if (size?.width !== width || size.height !== height) this.pageSize.value = { width, height };
+    this.drawnAtMs.value = drawnAtMs;
+  }
+
+  #read(text: string): void {
+    const message = JSON.parse(text) as LiveViewMessage;
+    switch (message.type) {
+      case 'hello':
+        this.scope.value = message.scope;
+        this.link.live();
+        if (this.#fit) this.fit(this.#fit);
+        return;
+      case 'state':
+        this.tabs.value = message.tabs;
+        this.viewers.value = message.viewers;
+        return;
+      case 'clipboard':
+        void this.clipboard.receive(message.text);
+        return;
+      case 'failed':
+        this.toasts.say(message.message);
+        return;
+      case 'ended':
+        this.link.tell(verdictOfReason(message.reason));
+        return;
+      default:
+        // A newer service may say more than this page knows.
+        return;
+    }
+  }
+}

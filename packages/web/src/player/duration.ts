@@ -1,0 +1,31 @@
+const secondMs = 1000;
+const minuteSeconds = 60;
+const hourSeconds = 3600;
+
+/** `0:07`, `12:05`, `1:02:03`. */
+export function clockText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / secondMs));
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
+  const tail = two(seconds % minuteSeconds);
+  if (seconds < hourSeconds) return `${Math.floor(seconds / minuteSeconds)}:${tail}`;
+  return `${Math.floor(seconds / hourSeconds)}:${two((seconds % hourSeconds) / minuteSeconds)}:${tail}`;
+}
+
+/** For those who hear it: `1 hour 2 minutes 3 seconds`. */
+export function spokenText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / secondMs));
+  const parts: [number, string][] = [
+    [Math.floor(seconds / hourSeconds), 'hour'],
+    [Math.floor((seconds % hourSeconds) / minuteSeconds), 'minute'],
+    [seconds % minuteSeconds, 'second'],
+  ];
+  const said = parts.filter(([count, unit]) => count > 0 || (unit === 'second' && seconds === 0));
+  return said.map(([count, unit]) => `${count} ${unit}${count === 1 ? '' : 's'}`).join(' ');
+}
+
+/** `812 B`, `12 kB`, `3.4 MB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NdjsonReader } from './ndjson.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+test('reads the same lines however the text is cut, between the bytes of a character too', () => {
+  const whole = bytes('{"a":"über"}\n{"a":"日本 😀"}\n{"a":3}\n');
+  for (let size = 1; size <= whole.length; size += 1) {
+    const reader = new NdjsonReader<{ a: unknown }>();
+    const found: unknown[] = [];
+    for (let from = 0; from < whole.length; from += size) found.push(...reader.push(whole.subarray(from, from + size)));
+    assert.deepEqual(found, [{ a: 'über' }, { a: '日本 😀' }, { a: 3 }], `pieces of ${size}`);
+    assert.equal(reader.bytes, whole.length);
+  }
+});
+
+test('waits for the end of the last line', () => {
+  const reader = new NdjsonReader<unknown>();
+  assert.deepEqual(reader.push(bytes('{"a":1}\n{"a":')), [{ a: 1 }]);
+  assert.deepEqual(reader.push(bytes('2}')), []);
+  assert.deepEqual(reader.push(bytes('\n')), [{ a: 2 }]);
+});
+
+test('leaves out what is no JSON and goes on after it', () => {
+  const reader = new NdjsonReader<unknown>();
+  assert.deepEqual(reader.push(bytes('{"a":1}\n{"a":\n\n[2]\n')), [{ a: 1 }, [2]]);
+});
+
+test('keeps no line without end', () => {
+  const reader = new NdjsonReader<unknown>();
+  for (let part = 0; part < 40; part += 1) assert.deepEqual(reader.push(bytes(`"${'x'.repeat(65_536)}`)), []);
+  assert.deepEqual(reader.push(bytes('\n{"a":1}\n')), [{ a: 1 }]);
+});

@@ -1,0 +1,104 @@
+import { batch, computed, signal } from '@preact/signals';
+import { AssetError, readJson, type AssetFault } from './asset.ts';
+import type { Footage } from './footage.ts';
+import { GrowingLines } from './growing-lines.ts';
+import { growthPollMs, type Recording } from './recording.ts';
+import type { Rate, Shortcut } from './shortcuts.ts';
+import { nextRate } from './shortcuts.ts';
+import { eventKinds, isTimelineEvent, pickRows, rowAt, toRow, type EventKind, type Row } from './timeline.ts';
+
+/** More rows than a person looks through; the file itself has them all. */
+export const rowsMax = 50_000;
+/** As near to the end of what has come as a player gets without waiting at once. */
+const edgeMs = 4000;
+
+/** What the page knows of the recording that it plays. */
+export class Player {
+  readonly recording = signal<Recording | null>(null);
+  readonly fault = signal<AssetFault | null>(null);
+  readonly footage = signal<Footage | null>(null);
+  readonly rate = signal<Rate>(1);
+  readonly withCharacters = signal(true);
+  readonly hasStarted = signal(false);
+  readonly kinds = signal<ReadonlySet<EventKind>>(new Set(eventKinds));
+  readonly search = signal('');
+  readonly rows = signal<readonly Row[]>([]);
+  readonly picked = computed(() => pickRows(this.rows.value, { kinds: this.kinds.value, search: this.search.value }));
+  /** The row of the moment, among those that are picked. */
+  readonly current = computed(() => rowAt(this.picked.value, this.timeMs.value));
+  readonly timeMs = computed(() => this.footage.value?.timeMs.value ?? 0);
+  readonly durationMs = computed(() => this.footage.value?.durationMs.value || this.recording.value?.duration_ms || 0);
+  readonly isPlaying = computed(() => this.footage.value?.isPlaying.value ?? false);
+  readonly isGrowing = computed(() => this.recording.value?.status === 'recording');
+  readonly isAtEdge = computed(() => this.timeMs.value >= this.durationMs.value - 2 * edgeMs);
+  readonly #events = new GrowingLines<unknown>('events.ndjson');
+  onFullScreen: () => void = () => {};
+
+  /** Reads what there is, and goes on as long as the recording does. */
+  async load(): Promise<void> {
+    try {
+      const recording = await readJson<Recording>('recording.json');
+      // After the first: what ended while it was read is all there.
+      const lines = await this.#events.more();
+      batch(() => {
+        this.recording.value = recording;
+        this.fault.value = null;
+        this.#add(lines);
+      });
+    } catch (error) {
+      this.fault.value = error instanceof AssetError ? error.fault : 'unreachable';
+    }
+    const isWorthAsking = this.fault.value === 'unreachable' || (this.fault.value === null && this.isGrowing.value);
+    if (isWorthAsking) setTimeout(() => void this.load(), growthPollMs);
+  }
+
+  toggle(): void {
+    const footage = this.footage.value;
+    if (!footage) return;
+    this.hasStarted.value = true;
+    if (footage.isPlaying.value) footage.pause();
+    else footage.play();
+  }
+
+  seek(toMs: number): void {
+    this.hasStarted.value = true;
+    this.footage.value?.seek(toMs);
+  }
+
+  goToEdge(): void {
+    this.seek(this.durationMs.value - edgeMs);
+    this.footage.value?.play();
+  }
+
+  setRate(rate: Rate): void {
+    this.rate.value = rate;
+    this.footage.value?.setRate(rate);
+  }
+
+  do(shortcut: Shortcut): void {
+    switch (shortcut.does) {
+      case 'toggle':
+        return this.toggle();
+      case 'skip':
+        return this.seek(this.timeMs.value + shortcut.byMs);
+      case 'slower':
+        return this.setRate(nextRate(this.rate.value, -1));
+      case 'faster':
+        return this.setRate(nextRate(this.rate.value, 1));
+      case 'start':
+        return this.seek(0);
+      case 'end':
+        return this.seek(this.durationMs.value);
+      case 'full-screen':
+        return this.onFullScreen();
+    }
+  }
+
+  #add(lines: readonly unknown[]): void {
+    if (lines.length === 0) return;
+    const rows = [...this.rows.value, ...lines.filter(isTimelineEvent).map(toRow)];
+    const isInOrder = rows.every((row, index) => index === 0 || row.event.t_ms >= (rows[index - 1]?.event.t_ms ?? 0));
+    if (!isInOrder) rows.sort((a, b) => a.event.t_ms - b.event.t_ms);
+    this.rows.value = rows.slice(0, rowsMax);
+  }
+}

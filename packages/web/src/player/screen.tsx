@@ -1,0 +1,91 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { Icon } from '../shared/icons.tsx';
+import { Notice } from '../shared/notice.tsx';
+import { FrameFootage } from './frame-footage.ts';
+import type { Player } from './player.ts';
+import { toggleFullScreen } from '../shared/full-screen.tsx';
+
+/** The picture, or why there is none. */
+export function Screen({ player }: { player: Player }) {
+  const screen = useRef<HTMLDivElement>(null);
+  const video = useRef<HTMLVideoElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const recording = player.recording.value;
+  const kind = recording?.video ?? null;
+  useEffect(() => {
+    player.onFullScreen = () => toggleFullScreen(screen.current?.parentElement ?? undefined);
+  }, []);
+  useEffect(() => openFootage(player, { kind, video: video.current, canvas: canvas.current }), [kind]);
+
+  const fault = player.footage.value?.fault.value;
+  const poster = recording?.assets.includes('poster.jpg') ? 'poster.jpg' : undefined;
+  return (
+    <div class="screen" ref={screen}>
+      {kind === 'hls' && <video ref={video} class="picture" playsInline muted preload="auto" poster={poster} aria-label="What the browser showed" />}
+      {kind === 'frames' && <canvas ref={canvas} class="picture" role="img" aria-label="What the browser showed" />}
+      {kind === null && <NoPicture player={player} />}
+      {fault === 'unplayable' && <Notice title="This browser cannot play the video" text="Another browser may. What happened stands in the timeline." />}
+      {kind !== null && !fault && <PlayOver player={player} />}
+    </div>
+  );
+}
+
+/** The whole picture is a button, as people expect; by keyboard there is the other one below. */
+function PlayOver({ player }: { player: Player }) {
+  const isWaiting = player.footage.value?.isWaiting.value ?? false;
+  return (
+    <button type="button" class="play-over" tabIndex={-1} aria-hidden="true" onClick={() => player.toggle()} onDblClick={() => player.onFullScreen()}>
+      {isWaiting && <span class="spinner spinner-large" />}
+      {!player.hasStarted.value && (
+        <span class="play-mark">
+          <Icon name="play" />
+        </span>
+      )}
+    </button>
+  );
+}
+
+function NoPicture({ player }: { player: Player }) {
+  if (player.isGrowing.value) {
+    return (
+      <div class="notice notice-quiet">
+        <span class="spinner spinner-large" aria-hidden="true" />
+        <p role="status">Waiting for the first picture</p>
+      </div>
+    );
+  }
+  const isFailed = player.recording.value?.status === 'failed';
+  return (
+    <Notice
+      title={isFailed ? 'The recording failed' : 'There is no video'}
+      text={isFailed ? 'No picture could be kept of this session.' : 'The session ended before its browser had drawn a picture.'}
+    />
+  );
+}
+
+interface Place {
+  kind: 'hls' | 'frames' | null;
+  video: HTMLVideoElement | null;
+  canvas: HTMLCanvasElement | null;
+}
+
+/** Resolves what is to be played; undone when the kind changes. */
+function openFootage(player: Player, { kind, video, canvas }: Place): () => void {
+  let isOpen = true;
+  const open = async () => {
+    if (kind === 'frames' && canvas) {
+      player.footage.value = new FrameFootage({ canvas, index: 'frames.ndjson', pictures: 'frames.mjpeg', isGrowing: () => player.isGrowing.value });
+    } else if (kind === 'hls' && video) {
+      // Most of the page's weight, and not needed for pictures.
+      const { VideoFootage } = await import('./video-footage.ts');
+      if (isOpen) player.footage.value = new VideoFootage(video, 'video.m3u8');
+    }
+    player.footage.value?.setRate(player.rate.value);
+  };
+  void open();
+  return () => {
+    isOpen = false;
+    player.footage.value?.close();
+    player.footage.value = null;
+  };
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { eventKinds, isTimelineEvent, marksOf, pickRows, rowAt, toRow, type TimelineEvent } from './timeline.ts';
+
+const event = (type: string, data: Record<string, unknown> = {}, tMs = 0): TimelineEvent => ({ t_ms: tMs, at: '2026-01-01T00:00:00Z', type, data });
+const all = new Set(eventKinds);
+
+describe('a row', () => {
+  it('tells what happened in words', () => {
+    const said = (type: string, data: Record<string, unknown>) => {
+      const { kind, label, detail, isFault } = toRow(event(type, data));
+      return [kind, label, detail, isFault];
+    };
+    assert.deepEqual(said('navigation', { url: 'https://a.example/' }), ['page', 'Page opened', 'https://a.example/', false]);
+    assert.deepEqual(said('navigation', { url: 'chrome-error://chromewebdata/' }), ['page', 'Page did not load', '', true]);
+    assert.deepEqual(said('action', { name: 'open_tab', status: 'ok', duration_ms: 12.4 }), ['action', 'Open tab', '12 ms', false]);
+    assert.deepEqual(said('action', { name: 'actions', status: 'error', error_code: 'step_failed', duration_ms: 10_020 }), [
+      'action',
+      'Steps',
+      'step_failed · 10.0 s',
+      true,
+    ]);
+    assert.deepEqual(said('console', { level: 'error', text: 'x is not a function' }), ['console', 'Console error', 'x is not a function', true]);
+    assert.deepEqual(said('network', { requests: 1, failed: 0, bytes: 2048 }), ['network', '1 request', '2 kB', false]);
+    assert.deepEqual(said('network.failed', { method: 'GET', url: 'https://a.example/x', status: 500 }), [
+      'network',
+      'GET failed',
+      '500 · https://a.example/x',
+      true,
+    ]);
+    assert.deepEqual(said('download.finished', { suggested_filename: 'a.pdf', status: 'too_large' }), ['page', 'Download stopped', 'a.pdf · too_large', true]);
+  });
+
+  it('tells what it does not know as it is', () => {
+    assert.deepEqual([toRow(event('moon.landed', { who: 'eagle' })).label, toRow(event('moon.landed', { who: 'eagle' })).detail], ['moon.landed', 'eagle']);
+    assert.equal(toRow(event('constructor')).label, 'constructor');
+  });
+
+  it('stands also for an event without data, or with data of other types', () => {
+    assert.equal(toRow({ ...event('navigation'), data: null as unknown as TimelineEvent['data'] }).detail, '');
+    assert.equal(toRow(event('navigation', { url: { evil: true } })).detail, '');
+  });
+
+  it('is one line however long the text is, and found by all of it', () => {
+    const row = toRow(event('console', { level: 'log', text: `${'x'.repeat(5000)} needle` }));
+    assert.equal(row.detail.length, 300);
+    assert.equal(pickRows([row], { kinds: all, search: 'NEEDLE' }).length, 1);
+  });
+});
+
+describe('lines of the file', () => {
+  it('are events only with a time and a type', () => {
+    assert.ok(isTimelineEvent(event('navigation')));
+    for (const line of [null, 1, 'x', {}, { t_ms: 'x', type: 'a' }, { t_ms: 1 }]) assert.ok(!isTimelineEvent(line));
+  });
+});
+
+describe('picking', () => {
+  const rows = [event('navigation', { url: 'https://a.example/cart' }), event('action', { name: 'click' }), event('console', { text: 'cart is empty' })].map(
+    toRow,
+  );
+
+  it('keeps the kinds that are wanted', () => {
+    assert.deepEqual(
+      pickRows(rows, { kinds: new Set(['action', 'console']), search: '' }).map(({ kind }) => kind),
+      ['action', 'console'],
+    );
+  });
+
+  it('finds rows in which every word occurs', () => {
+    assert.equal(pickRows(rows, { kinds: all, search: 'cart' }).length, 2);
+    assert.equal(pickRows(rows, { kinds: all, search: ' CART empty ' }).length, 1);
+    assert.equal(pickRows(rows, { kinds: all, search: 'cart nothing' }).length, 0);
+  });
+});
+
+describe('the row at a time', () => {
+  const rows = [100, 200, 200, 900].map((tMs) => toRow(event('navigation', {}, tMs)));
+
+  it('is the last one that has happened', () => {
+    assert.deepEqual(
+      [0, 100, 199, 200, 899, 5000].map((ms) => rowAt(rows, ms)),
+      [-1, 0, 0, 2, 2, 3],
+    );
+    assert.equal(rowAt([], 10), -1);
+  });
+});
+
+describe('marks', () => {
+  it('are few however many events there are, and keep the telling ones', () => {
+    const rows = Array.from({ length: 10_000 }, (_, index) => toRow(event(index === 5000 ? 'tab.crashed' : 'console', {}, index)));
+    const marks = marksOf(rows, 10_000);
+    assert.equal(marks.length, 200);
+    assert.equal(marks.filter(({ kind }) => kind === 'fault').length, 1);
+  });
+
+  it('stay on the bar, leave out summaries, and need a length', () => {
+    const rows = [toRow(event('navigation', {}, 99_999)), toRow(event('network', { requests: 3 }, 10))];
+    assert.deepEqual(marksOf(rows, 1000), [{ at: 1, kind: 'page' }]);
+    assert.deepEqual(marksOf(rows, 0), []);
+  });
+});
