@@ -22,6 +22,9 @@ module.exports.ladder = [
   'captcha',
   'sessions',
   'drive',
+  // people: who watches
+  'view',
+  'recordings',
   // work: what a caller hands over
   'jobs',
   'selfheal',

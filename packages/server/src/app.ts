@@ -1,6 +1,6 @@
 /** The one composition root: builds each folder's door once, in the order of the ladder, mounts the routes, lists the loops. */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { apiVersion, strategyNames, type CaptchaProviderName, type StrategyName } from '@berth/contract';
 import { ConfigError, type Config } from './config.ts';
 import { Content } from './content/content.ts';
@@ -30,14 +30,18 @@ import { readOrMakeSecret } from './lib/secret-file.ts';
 import { Ops } from './ops/ops.ts';
 import { mountOps } from './ops/routes.ts';
 import { Owners, adminGuard, loadTiers } from './owners/owners.ts';
+import { mountRecordings } from './recordings/routes.ts';
+import { Recordings } from './recordings/recordings.ts';
 import { loadRegions, type Regions } from './regions/regions.ts';
 import { mountRegions } from './regions/routes.ts';
-import type { Runtime } from './runtime/runtime.ts';
+import type { Runtime, VideoEncoders } from './runtime/runtime.ts';
 import { mountSessionAdmin } from './sessions/admin-routes.ts';
 import { Connects } from './sessions/connect.ts';
 import { mountConnect, mountSessions } from './sessions/routes.ts';
 import { Sessions } from './sessions/sessions.ts';
 import type { Store } from './store/store.ts';
+import { mountView } from './view/routes.ts';
+import { Pages, View } from './view/view.ts';
 
 export interface AppParts {
   config: Config;
@@ -47,7 +51,13 @@ export interface AppParts {
   adminKey: string;
   /** Made once its worker has an id. */
   runtime: (worker: { workerId: string }) => Promise<Runtime>;
+  /** null: recordings hold single pictures. */
+  encoders: VideoEncoders | null;
 }
+
+/** Where set-up builds the pages into. */
+const pagesPath = resolve(import.meta.dirname, '../../web/dist');
+const megabyte = 1024 ** 2;
 
 const pruneMs = 3_600_000;
 /** What is still under way when all sessions are over has little left to wait for. */
@@ -69,6 +79,8 @@ interface Doors {
   connects: Connects;
   content: Content;
   drive: Drive;
+  view: View;
+  recordings: Recordings;
   jobs: Jobs;
   selfHeal: SelfHeal;
   fetches: Fetches;
@@ -81,7 +93,10 @@ export async function buildApp(parts: AppParts): Promise<App> {
   return new App(parts, doors, own);
 }
 
-async function buildDoors({ config, store, clock, log, runtime: makeRuntime }: AppParts, ownAddresses: () => { host: string; port: number }[]): Promise<Doors> {
+async function buildDoors(
+  { config, store, clock, log, encoders, runtime: makeRuntime }: AppParts,
+  ownAddresses: () => { host: string; port: number }[],
+): Promise<Doors> {
   const { dataDir, region, tabLimit } = config;
   const workerId = readOrMakeSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
   const secret = Buffer.from(readOrMakeSecret(join(dataDir, 'token-key'), () => randomBytes(32).toString('hex')).secret, 'hex');
@@ -95,17 +110,37 @@ async function buildDoors({ config, store, clock, log, runtime: makeRuntime }: A
   const fleet = new Fleet({ store, runtime, gate, clock, log, workerId, region, poolTarget: config.poolTarget });
   const captchas = new Captchas({ config: captchaConfig(config), clock, log });
   const captchaProviders = captchas.configured;
-  const limits = { tabLimit, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
+  const tabLimits = { headless: tabLimit, full_browser: config.tabLimitFullBrowser };
+  const limits = { tabLimits, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
   const sessions = new Sessions({ store, owners, fleet, regions, clock, log, workerId, ...limits });
   const content = new Content({ threadsMax: contentThreadsMax, log });
   const { allowEvaluate } = config;
   const drive = new Drive({ sessions, clock, content, captchas, allowEvaluate });
+  const recordingLimits = { bytesMax: config.recordingMbMax * megabyte, freeBytesMin: config.recordingFreeMbMin * megabyte };
+  const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
+  const recordings = new Recordings({ store, sessions, owners, clock, log, dataDir, workerId, encoders, silentWorkers, limits: recordingLimits });
+  const recordingOf = (owner: string, sessionId: string): Promise<string | null> => recordings.recordingOf(owner, sessionId);
+  const view = new View({ keys, sessions, store, clock, secret, recordingOf, drive, pages: new Pages(pagesPath), log });
   const { jobsRunning: runningMax, jobsQueued: queuedMax, fetchPages: pagesMax, fetchMachines: machinesMax } = config;
-  const jobs = new Jobs({ store, clock, log, workerId, silentWorkers: () => fleet.silentWorkers(), runningMax, queuedMax });
+  const jobs = new Jobs({ store, clock, log, workerId, silentWorkers, runningMax, queuedMax });
   const selfHeal = new SelfHeal({ store, clock, log, secret, enabled: strategiesFor(captchaProviders) });
   const work = { owners, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
   const fetches = new Fetches({ ...work, allowEvaluate, pagesMax, machinesMax, userAgent });
-  return { keys, regions, gate, fleet, sessions, connects: new Connects({ sessions, keys, clock, secret }), content, drive, jobs, selfHeal, fetches };
+  return {
+    keys,
+    regions,
+    gate,
+    fleet,
+    sessions,
+    connects: new Connects({ sessions, keys, clock, secret }),
+    content,
+    drive,
+    view,
+    recordings,
+    jobs,
+    selfHeal,
+    fetches,
+  };
 }
 
 /** What can be tried at all: the rest needs somebody who is not here. */
@@ -138,7 +173,7 @@ export class App {
   #stopping: Promise<void> | null = null;
 
   constructor(parts: AppParts, doors: Doors, own: { host: string; port: number }[]) {
-    const { keys, fleet, sessions, connects, drive, jobs, selfHeal, fetches } = doors;
+    const { keys, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = doors;
     const { store, clock, log } = parts;
     this.#parts = parts;
     this.#doors = doors;
@@ -151,9 +186,9 @@ export class App {
     this.fetches = fetches;
     noteNavigations(drive, selfHeal);
     const pruning = new Loop('idempotency-pruning', pruneMs, async () => void (await pruneIdempotencyKeys(store, clock)));
-    this.#loose = [keys.usageLoop, connects.revocations, pruning];
+    this.#loose = [keys.usageLoop, connects.revocations, ...view.loops, pruning];
     const machines = [fleet.heartbeat, fleet.pings, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention];
-    this.loops = [...machines, ...selfHeal.loops, ...jobs.loops, fetches.purging, ...this.#loose];
+    this.loops = [...machines, ...recordings.loops, ...selfHeal.loops, ...jobs.loops, fetches.purging, ...this.#loose];
     for (const loop of this.loops) loop.onError((error) => log.warn({ error, loop: loop.name }, 'a turn of a loop failed'));
     this.http = this.#mount();
     this.#cleanup.push('gate', () => doors.gate.close());
@@ -163,13 +198,13 @@ export class App {
   /** Starts the loops and takes calls. Resolves with the address. */
   async listen(): Promise<string> {
     const { config } = this.#parts;
-    const { fleet, sessions, selfHeal, fetches, jobs } = this.#doors;
+    const { fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#doors;
     const { host, port } = await this.http.listen(config.host, config.port);
     this.#own.push({ host, port });
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     fleet.announce(config.publicUrl ?? address);
-    // Work stops before the sessions that it is done in, and those before their machines.
-    for (const [name, part] of Object.entries({ fleet, sessions, selfHeal, fetches, jobs })) {
+    // Work stops before the sessions that it is done in, those before what they leave is written down, and that before their machines.
+    for (const [name, part] of Object.entries({ fleet, recordings, sessions, selfHeal, fetches, jobs })) {
       part.start();
       this.#cleanup.push(name, () => part.stop());
     }
@@ -197,10 +232,20 @@ export class App {
 
   #mount(): Http {
     const { config, store, clock, log, adminKey } = this.#parts;
-    const { keys, regions, fleet, sessions, connects, drive, jobs, selfHeal, fetches } = this.#doors;
+    const { keys, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = this.#doors;
+    const { tokens, pages } = view;
     const isDraining = (): boolean => this.#draining;
     const http = createHttp({
-      guards: { none: () => nobody, bearer: keys.authenticate, admin: adminGuard(adminKey), connect: connects.authenticate },
+      guards: {
+        none: () => nobody,
+        bearer: keys.authenticate,
+        admin: adminGuard(adminKey),
+        connect: connects.authenticate,
+        view: tokens.authenticateView,
+        vnc: tokens.authenticateVnc,
+        recording: tokens.authenticateRecording,
+      },
+      errorPage: pages.errorPage,
       log,
       store,
       clock,
@@ -214,6 +259,8 @@ export class App {
     mountSessions(http, sessions);
     mountConnect(http, sessions, connects);
     mountDrive(http, drive);
+    mountView(http, view);
+    mountRecordings(http, recordings, view);
     mountFetch(http, fetches);
     mountJobs(http, jobs);
     mountRegions(http, regions);

@@ -60,6 +60,7 @@ export const variables = {
   BERTH_POOL_TARGET: variable(whole(0, 1000), '2', 'Machines kept warm.'),
   BERTH_MAX_SESSIONS: variable(whole(1, 10_000), '20', 'Sessions alive at once on this worker, whoever owns them.'),
   BERTH_TAB_LIMIT: variable(whole(1, 100), '10', 'Tabs in one session, where the tier says nothing.'),
+  BERTH_TAB_LIMIT_FULL_BROWSER: variable(whole(1, 100), '16', 'The same in a session of the kind `full_browser`.'),
   BERTH_REGION: variable(z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/), 'local', 'Region of this worker.'),
   BERTH_REGIONS_FILE: variable(path, null, 'JSON file of regions and their proxies; unset: one region, no proxies.'),
   BERTH_TIERS_FILE: variable(path, null, 'JSON file of plans; unset: the built-in ones.'),
@@ -82,6 +83,9 @@ export const variables = {
   ),
   BERTH_CAPTCHA_HUMAN: variable(flag, 'false', 'Whether a captcha may wait for a person at the session.'),
   BERTH_CAPTCHA_TIMEOUT_SECONDS: variable(whole(5, 600), '120', 'How long a captcha may take to be solved.'),
+  BERTH_FFMPEG: variable(path, '/usr/bin/ffmpeg', 'The ffmpeg that makes videos of recordings; where it is not installed, recordings hold single pictures.'),
+  BERTH_RECORDING_MB_MAX: variable(whole(1, 1_000_000), '1024', 'Megabytes at which a recording stops and is called truncated.'),
+  BERTH_RECORDING_FREE_MB_MIN: variable(whole(0, 1_000_000), '512', 'Free megabytes of the disk below which recordings stop.'),
   BERTH_AUTH_FAILURES_PER_MINUTE: variable(
     whole(1, 1_000_000),
     '3000',

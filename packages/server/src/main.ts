@@ -7,6 +7,7 @@ import { readConfig, type Config } from './config.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog } from './lib/log.ts';
 import { readOrMakeSecret } from './lib/secret-file.ts';
+import { createVideoEncoders } from './runtime/encoder.ts';
 import { createProcessRuntime } from './runtime/process.ts';
 import { openStore, type Store } from './store/store.ts';
 import { welcome } from './welcome.ts';
@@ -33,18 +34,19 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
   const { dataDir, databaseUrl } = config;
   const log = createLog(config.logLevel);
   const admin = config.adminKey ? { secret: config.adminKey, made: false } : readOrMakeSecret(join(dataDir, 'admin-key'), newAdminKey);
-  const store = (parts.store = await openStore({ databaseUrl, dataDir, log }));
+  const [store, encoders] = await Promise.all([
+    openStore({ databaseUrl, dataDir, log }).then((opened) => (parts.store = opened)),
+    createVideoEncoders({ log, ffmpegPath: config.ffmpeg }),
+  ]);
   const shellPath = canRun(config.fetchChromium) ? config.fetchChromium : undefined;
   if (!shellPath) log.info({ path: config.fetchChromium }, 'fetches run in whole browsers: there is no shell to run (BERTH_FETCH_CHROMIUM)');
   const runtime = (worker: { workerId: string }) => createProcessRuntime({ dataDir, chromiumPath: config.chromium, shellPath, log, ...worker });
-  const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime }));
+  const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime, encoders }));
   const keyFile = config.bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });
   const address = await app.listen();
-  for (const line of [
-    ...welcome({ address: config.publicUrl ?? address, api, admin, keyFile, warnings: app.fleet.deps.runtime.warnings }),
-    `Berth is ready: ${address}`,
-  ])
+  const warnings = [...app.fleet.deps.runtime.warnings, ...(encoders?.warnings ?? [])];
+  for (const line of [...welcome({ address: config.publicUrl ?? address, api, admin, keyFile, warnings }), `Berth is ready: ${address}`])
     process.stdout.write(`${line}\n`);
 }
 
