@@ -43,6 +43,9 @@ const unknownIds = {
   key_id: 'key_000000000000000000000000',
   job_id: 'ses_000000000000000000000000.00000000-0000-4000-8000-000000000000',
   domain: 'site.test',
+  rec_id: 'rec_000000000000000000000000',
+  asset_path: 'index.html',
+  path: 'vnc.html',
 };
 
 const goodBodies: Record<string, Record<string, unknown>> = {

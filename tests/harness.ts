@@ -88,7 +88,7 @@ export async function startApp({ environment = {}, clock = systemClock, log = si
     BERTH_MAX_SESSIONS: '500',
     ...environment,
   });
-  const app = await buildApp({ config, store, clock, log, adminKey, runtime: () => Promise.resolve(runtime) });
+  const app = await buildApp({ config, store, clock, log, adminKey, runtime: () => Promise.resolve(runtime), encoders: null });
   const { secret: key } = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: null });
   const url = await app.listen();
   const client = new Client(url, key);

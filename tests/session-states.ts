@@ -17,9 +17,9 @@ export async function endedSession(served: TestApp): Promise<string> {
 }
 
 /** A session whose machine takes its time. `give` ends it, and machines start at once again. */
-export async function startingSession(served: TestApp): Promise<{ sessionId: string; give: () => Promise<void> }> {
+export async function startingSession(served: TestApp, body: object = {}): Promise<{ sessionId: string; give: () => Promise<void> }> {
   served.runtime.delayBoot(60_000);
-  const { session_id: sessionId, status } = await served.create({}, { query: { wait: 'false' } });
+  const { session_id: sessionId, status } = await served.create({ ...body }, { query: { wait: 'false' } });
   assert.equal(status, 'starting');
   const give = async (): Promise<void> => {
     await served.call(endSession, { params: { session_id: sessionId } });

@@ -15,6 +15,8 @@ const coveredOnce: Partial<Record<ErrorCode, string>> = {
   missing_admin_key: 'credentials.test.ts',
   invalid_admin_key: 'credentials.test.ts',
   invalid_connect_token: 'credentials.test.ts',
+  missing_view_token: 'credentials.test.ts',
+  invalid_view_token: 'credentials.test.ts',
   rate_limited: 'rates.test.ts',
   idempotency_conflict: 'idempotency.test.ts',
   idempotency_in_progress: 'idempotency.test.ts',

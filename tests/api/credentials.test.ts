@@ -1,10 +1,24 @@
 /** Every endpoint, every kind of wrong credential. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { connectSession, endpoints, errors, getSession, listSessions, type Auth, type Endpoint, type ErrorCode } from '@berth/contract';
+import {
+  connectSession,
+  endpoints,
+  errors,
+  getSession,
+  listSessions,
+  openLiveView,
+  openVnc,
+  readRecordingAsset,
+  revokeViewTokens,
+  type Auth,
+  type Endpoint,
+  type ErrorCode,
+} from '@berth/contract';
 import { nameOf, goodRequest } from '../contract-table.ts';
 import { adminKey, comparable, pathOf, startApp, type Reply, type TestApp } from '../harness.ts';
 import { refusedSocket, sendAsIs } from '../raw-http.ts';
+import { cookieOf, open, tokenFor } from '../view-links.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { newRawKey } from '../../packages/server/src/keys/keys.ts';
 
@@ -23,6 +37,14 @@ let otherSessionId = '';
 let token = '';
 let otherToken = '';
 let staleToken = '';
+/** Of links. */
+let viewToken = '';
+let vncToken = '';
+let otherViewToken = '';
+let staleViewToken = '';
+let takenBackToken = '';
+let viewCookie = '';
+let otherViewCookie = '';
 let revokedKey = '';
 let expiredKey = '';
 
@@ -32,13 +54,21 @@ before(async () => {
   expiredKey = (await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: 1, createdBy: 'test' })).raw;
   clock.advance(86_400_000);
   const lasting = { timeout_seconds: 86_400, idle_timeout_seconds: 86_400 };
-  sessionId = (await served.create(lasting)).session_id;
+  sessionId = (await served.create({ ...lasting, kind: 'full_browser' })).session_id;
   otherSessionId = (await served.create(lasting)).session_id;
   const tokenOf = async (id: string) => (await served.call(connectSession, { params: { session_id: id } })).body.token;
   staleToken = await tokenOf(sessionId);
+  staleViewToken = await tokenFor(served, sessionId, 'control');
+  takenBackToken = await tokenFor(served, sessionId, 'control');
+  await served.call(revokeViewTokens, { params: { session_id: sessionId } });
   clock.advance(300_000);
   token = await tokenOf(sessionId);
   otherToken = await tokenOf(otherSessionId);
+  viewToken = await tokenFor(served, sessionId);
+  vncToken = await tokenFor(served, sessionId, 'vnc');
+  otherViewToken = await tokenFor(served, otherSessionId, 'control');
+  const cookieFor = async (id: string, linkToken: string) => cookieOf(await open(`${served.url}/v1/session/${id}/live-view?token=${linkToken}`));
+  [viewCookie, otherViewCookie] = [await cookieFor(sessionId, viewToken), await cookieFor(otherSessionId, otherViewToken)];
   const revoked = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
   await served.app.keys.revoke(revoked.key.keyId);
   revokedKey = revoked.raw;
@@ -82,8 +112,62 @@ const wrongBearer: Wrong[] = [
   { what: 'a connect token as bearer', code: 'invalid_api_key', headers: () => bearer(token) },
 ];
 
+/** Of these, nothing is a link. */
+const noLink: Wrong[] = [
+  { what: 'no credential', code: 'missing_view_token', headers: () => [] },
+  { what: 'an empty ?token=', code: 'missing_view_token', headers: () => [], query: () => 'token=' },
+  { what: 'two tokens', code: 'missing_view_token', headers: () => [], query: () => `token=${viewToken}&token=${viewToken}` },
+  { what: 'the API key in ?api_key=', code: 'missing_view_token', headers: () => [], query: () => `api_key=${served.key}` },
+  { what: 'a token in a cookie of another name', code: 'missing_view_token', headers: () => [['cookie', `token=${viewToken}; berth_view=${viewToken}`]] },
+  { what: 'a cookie without a value', code: 'missing_view_token', headers: () => [['cookie', 'berth-view=']] },
+  { what: 'the cookie of an address with TLS', code: 'missing_view_token', headers: () => [['cookie', `__Secure-${viewCookie}`]] },
+  { what: 'Basic', code: 'missing_view_token', headers: () => [['authorization', `Basic ${Buffer.from(`user:${served.key}`).toString('base64')}`]] },
+  { what: 'the admin key where admins send it', code: 'missing_view_token', headers: () => [['x-admin-key', adminKey]] },
+];
+
+/** Of these, each looks like a link and opens nothing. */
+const wrongLink: Wrong[] = [
+  { what: 'the API key in ?token=', code: 'invalid_view_token', headers: () => [], query: () => `token=${served.key}` },
+  { what: 'the admin key in ?token=', code: 'invalid_view_token', headers: () => [], query: () => `token=${adminKey}` },
+  { what: 'a connect token', code: 'invalid_view_token', headers: () => [], query: () => `token=${token}` },
+  { what: 'a link to another session', code: 'invalid_view_token', headers: () => [], query: () => `token=${otherViewToken}` },
+  { what: 'an expired link', code: 'invalid_view_token', headers: () => [], query: () => `token=${staleViewToken}` },
+  { what: 'a link that was taken back', code: 'invalid_view_token', headers: () => [], query: () => `token=${takenBackToken}` },
+  { what: 'a link whose claims were changed', code: 'invalid_view_token', headers: () => [], query: () => `token=${forged(viewToken)}` },
+  { what: 'a link without a signature', code: 'invalid_view_token', headers: () => [], query: () => `token=${viewToken.split('.')[0]}` },
+  { what: 'a very long token', code: 'invalid_view_token', headers: () => [], query: () => `token=${'x'.repeat(5000)}` },
+  { what: 'a token as cookie', code: 'invalid_view_token', headers: () => [['cookie', `berth-view=${viewToken}`]] },
+  { what: 'the cookie of another session', code: 'invalid_view_token', headers: () => [['cookie', otherViewCookie]] },
+  { what: 'a cookie that nobody set', code: 'invalid_view_token', headers: () => [['cookie', `berth-view=${'x'.repeat(43)}`]] },
+  { what: 'a wrong token beside a good cookie', code: 'invalid_view_token', headers: () => [['cookie', viewCookie]], query: () => 'token=x' },
+];
+
+const keyIsNoLink: Wrong = { what: 'an API key as bearer', code: 'missing_view_token', headers: () => bearer(served.key) };
+
 const byAuth: Record<Auth, Wrong[]> = {
   none: [],
+  view: [
+    ...noLink,
+    ...wrongLink,
+    keyIsNoLink,
+    { what: 'a link to the window', code: 'invalid_view_token', headers: () => [], query: () => `token=${vncToken}` },
+  ],
+  vnc: [
+    ...noLink,
+    ...wrongLink,
+    keyIsNoLink,
+    { what: 'a link to the live view', code: 'invalid_view_token', headers: () => [], query: () => `token=${viewToken}` },
+    { what: 'the cookie of the live view', code: 'invalid_view_token', headers: () => [['cookie', viewCookie]] },
+  ],
+  recording: [
+    ...noLink,
+    ...wrongLink,
+    ...wrongBearer,
+    { what: 'a key without the word Bearer', code: 'missing_view_token', headers: () => [['authorization', served.key]] },
+    { what: 'two Authorization headers', code: 'missing_view_token', headers: () => [...bearer(served.key), ...bearer(served.key)] },
+    { what: 'a link to the window', code: 'invalid_view_token', headers: () => [], query: () => `token=${vncToken}` },
+    { what: 'a wrong key beside a cookie that is dead', code: 'invalid_api_key', headers: () => [['cookie', 'berth-view=x'], ...bearer('not-a-key')] },
+  ],
   bearer: [
     ...noBearer,
     ...wrongBearer,
@@ -155,18 +239,26 @@ const canSend = (endpoint: Endpoint, { what }: Wrong): boolean => endpoint.reply
 describe('a wrong credential', () => {
   for (const endpoint of endpoints.filter(({ auth }) => auth !== 'none'))
     it(`is refused by ${nameOf(endpoint)}, whatever is wrong with it`, async () => {
+      const secrets = [served.key, adminKey, token, viewToken, vncToken];
       for (const wrong of byAuth[endpoint.auth].filter((candidate) => canSend(endpoint, candidate))) {
         const reply = await send(endpoint, wrong);
         const { status } = errors[wrong.code];
         assert.deepEqual([reply.status, (reply.body as { code?: string } | undefined)?.code], [status, wrong.code], `${wrong.what}: ${reply.text}`);
         assert.equal(reply.headers.has('www-authenticate'), status === 401, `${wrong.what}: a challenge goes with 401 and with nothing else`);
-        assert.ok(!reply.text.includes(served.key) && !reply.text.includes(adminKey), `${wrong.what}: the answer repeats a secret`);
+        assert.ok(!secrets.some((secret) => reply.text.includes(secret)), `${wrong.what}: the answer repeats a secret`);
       }
     });
 
   it('is answered with the same bytes whether a key is unknown, malformed, revoked or expired', async () => {
     const answers = await Promise.all(wrongBearer.map((wrong) => send(getSession, wrong)));
     assert.equal(new Set(answers.map(comparable)).size, 1);
+  });
+
+  it('is answered with the same bytes whatever is wrong with a link', async () => {
+    for (const endpoint of [openLiveView, openVnc, readRecordingAsset]) {
+      const answers = await Promise.all(wrongLink.map((wrong) => send(endpoint, wrong)));
+      assert.equal(new Set(answers.map(comparable)).size, 1, nameOf(endpoint));
+    }
   });
 
   it('is refused before the body is looked at', async () => {

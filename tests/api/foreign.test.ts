@@ -19,6 +19,7 @@ import {
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { Client, comparable, pathOf, startApp, type Reply, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
+import { open, tokenFor } from '../view-links.ts';
 import { newId } from '../../packages/server/src/lib/ids.ts';
 
 let served: TestApp;
@@ -39,7 +40,9 @@ before(async () => {
 });
 after(() => served.close());
 
-const bySession = endpoints.filter(({ path, auth }) => path.includes('{session_id}') && auth !== 'admin');
+/** Those that take an API key. To what takes links alone a stranger’s key is no credential at all. */
+const bySession = endpoints.filter(({ path, auth }) => path.includes('{session_id}') && !['admin', 'view', 'vnc'].includes(auth));
+const byLink = endpoints.filter(({ auth }) => auth === 'view' || auth === 'vnc' || auth === 'recording');
 
 async function asStranger(endpoint: Endpoint, ids: { session_id: string; tab_id?: string }): Promise<Reply> {
   const request = goodRequest(endpoint, ids);
@@ -160,6 +163,24 @@ describe('a connect token', () => {
     const { token } = (await served.call(connectSession, { key: strangerKey, params: { session_id: strangers } })).body;
     const reply = await refusedSocket(`${served.url.replace(/^http/, 'ws')}/v1/session/${victim}/cdp?token=${token}`);
     assert.equal(reply.status, 403);
+  });
+});
+
+describe('a link', () => {
+  it('opens no session but the one that it was made for, and tells not whether there is another', async () => {
+    const own = (await served.create({ kind: 'full_browser' }, { key: strangerKey })).session_id;
+    const tokens = { view: await tokenFor(served, own, 'control', strangerKey), vnc: await tokenFor(served, own, 'vnc', strangerKey) };
+    for (const endpoint of byLink) {
+      const token = endpoint.auth === 'vnc' ? tokens.vnc : tokens.view;
+      const asked = async (session_id: string): Promise<Reply> => {
+        const address = pathOf(endpoint, { ...goodRequest(endpoint, { session_id }), query: { token } });
+        return endpoint.replyKind === 'websocket' ? refusedSocket(served.url.replace(/^http/, 'ws') + address) : open(served.url + address);
+      };
+      const unknown = await asked(newId('ses'));
+      assert.equal(unknown.status, 403, nameOf(endpoint));
+      for (const id of [victim, strangers, ...malformed.map(encodeURIComponent)])
+        assert.equal(comparable(await asked(id)), comparable(unknown), `${nameOf(endpoint)}: ${id}`);
+    }
   });
 });
 

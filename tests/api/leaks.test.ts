@@ -5,6 +5,7 @@ import { connectSession, endSession, navigate } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { machinesLeft, nothingLeft } from '../session-states.ts';
+import { ViewSocket, cookieOf, open, tokenFor } from '../view-links.ts';
 
 let served: TestApp;
 before(async () => {
@@ -16,6 +17,7 @@ async function liveOnce(n: number): Promise<void> {
   const { session_id } = await served.create({ name: `n${n}` });
   const params = { session_id };
   if (n % 2 === 0) await served.call(navigate, { params, body: { url: `http://site.test/${n}` } });
+  if (n % 4 === 1) await watchOnce(session_id, n);
   if (n % 4 === 0) {
     const { cdp_url } = (await served.call(connectSession, { params })).body;
     const { ask, socket, closed } = await openSocket(cdp_url);
@@ -27,6 +29,17 @@ async function liveOnce(n: number): Promise<void> {
     }
   }
   await served.call(endSession, { params });
+}
+
+/** Opens a link, and watches. Every other viewer is still there when the session ends. */
+async function watchOnce(sessionId: string, n: number): Promise<void> {
+  const address = `${served.url}/v1/session/${sessionId}/live-view`;
+  const token = await tokenFor(served, sessionId);
+  const cookie = cookieOf(await open(`${address}?token=${token}`));
+  const viewer = await ViewSocket.open(`${address.replace('http', 'ws')}/socket`, { cookie, origin: served.url });
+  if (n % 8 !== 1) return;
+  viewer.socket.close();
+  await viewer.closed;
 }
 
 async function liveAndEnd(from: number, count: number): Promise<void> {

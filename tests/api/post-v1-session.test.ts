@@ -27,7 +27,12 @@ describe('201', () => {
       ['headless', 'local', 900, 300, true, null, {}, null],
     );
     assert.deepEqual(session.viewport, { width: 1280, height: 720, device_scale_factor: 1 });
-    assert.deepEqual([session.current_url, session.tabs.limit, session.connections, session.start_navigation], ['about:blank', 10, { cdp: 0 }, null]);
+    assert.deepEqual(
+      [session.current_url, session.tabs.limit, session.connections, session.start_navigation],
+      ['about:blank', 10, { cdp: 0, viewers: 0 }, null],
+    );
+    assert.deepEqual(session.recording, { enabled: false, rec_id: null, status: null });
+    assert.equal(session.live_view_url, `${served.url}/v1/session/${session.session_id}/live-view`);
     assert.deepEqual(session.usage, { actions: 0, browser_seconds: 0, egress_bytes: 0, captcha_solves: 0 });
     assert.equal(Date.parse(session.expires_at) - Date.parse(session.created_at), 900_000);
     assert.ok(session.started_at !== null && session.ended_at === null);
@@ -70,6 +75,17 @@ describe('201', () => {
     assert.deepEqual([session.status, session.started_at, session.tabs.open], ['starting', null, 0]);
     await served.app.sessions.live.get(session.session_id)?.started;
     assert.equal((await served.call(getSession, { params: { session_id: session.session_id } })).body.status, 'ready');
+  });
+
+  it('starts a browser with windows, which may have more tabs', async () => {
+    const session = await served.create({ kind: 'full_browser' });
+    assert.deepEqual([session.kind, session.tabs.limit, session.warm], ['full_browser', 16, false]);
+  });
+
+  it('records a session that asks for it, under an id of its own', async () => {
+    const { recording } = await served.create({ record: true });
+    assert.deepEqual([recording.enabled, recording.status], [true, 'recording']);
+    assert.match(recording.rec_id ?? '', /^rec_[0-9a-z]{24}$/);
   });
 
   it('goes to the start address and tells how that went', async () => {
@@ -172,7 +188,7 @@ describe('422', () => {
     ['a proxy that speaks no proxy protocol', { proxy: { type: 'external', server: 'ftp://proxy.example:1' } }, 'body.proxy.server', 'string_pattern_mismatch'],
     ['an allowed domain with a path', { allowed_domains: ['example.com/a'] }, 'body.allowed_domains.0', 'string_pattern_mismatch'],
     ['a resource type that is none', { block_resources: ['image', 'script'] }, 'body.block_resources.1', 'literal_error'],
-    ['a kind that is not there yet', { kind: 'full_browser' }, 'body.kind', 'literal_error'],
+    ['a kind that is none', { kind: 'tablet' }, 'body.kind', 'literal_error'],
   ];
   for (const [what, body, loc, type] of wrong)
     it(`refuses ${what}`, async () => {

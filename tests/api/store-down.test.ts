@@ -1,18 +1,22 @@
 /** What callers are told while the database cannot be reached, and that all is well afterwards. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { endpoints, errorsOf, getSession, livez, listRegions } from '@berth/contract';
+import { endpoints, errorsOf, getSession, livez, listRegions, type Auth } from '@berth/contract';
 import { newRawKey } from '../../packages/server/src/keys/keys.ts';
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { Client, eventually } from '../harness.ts';
 import { machineOf, machinesLeft } from '../session-states.ts';
+import { tokenFor } from '../view-links.ts';
 import { startWiredApp, type WiredApp } from '../wire.ts';
 
 let served: WiredApp;
 let sessionId = '';
+/** What opens endpoints that take no key. */
+const tokens: Partial<Record<Auth, string>> = {};
 before(async () => {
   served = await startWiredApp();
-  sessionId = (await served.create()).session_id;
+  sessionId = (await served.create({ kind: 'full_browser' })).session_id;
+  for (const auth of ['view', 'vnc'] as const) tokens[auth] = await tokenFor(served, sessionId, auth);
   await served.wire.cut();
 });
 after(() => served.close());
@@ -26,9 +30,12 @@ describe('while the database is away', () => {
       const request = goodRequest(endpoint, { session_id: 'ses_000000000000000000000000' });
       // An endpoint that asks the database for nothing but the caller's key is served while the key is still remembered.
       const unseen = endpoint.id === 'listRegions' ? { key: newRawKey() } : {};
+      const token = tokens[endpoint.auth];
+      const byLink = token === undefined ? {} : { params: { ...request.params, session_id: sessionId }, query: { token } };
       const { reply } = await served.refuse(endpoint, 'store_unavailable', {
         ...request,
         ...unseen,
+        ...byLink,
         headers: endpoint.method === 'POST' ? { 'idempotency-key': `down-${endpoint.id}` } : {},
       });
       assert.ok(Number(reply.headers.get('retry-after')) >= 1);

@@ -1,0 +1,371 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { endSession, getSession, listTabs, revokeViewTokens, watchLiveView } from '@berth/contract';
+import type { LiveViewCommand } from '@berth/contract/live-view';
+import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import { refusedSocket } from '../raw-http.ts';
+import { assertError, machineOf, startingSession } from '../session-states.ts';
+import { ViewSocket, cookieOf, open, tokenFor, type LinkScope } from '../view-links.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+const pathOf = (sessionId: string): string => `/v1/session/${sessionId}/live-view/socket`;
+const addressOf = (sessionId: string, from: TestApp = served): string => from.url.replace('http', 'ws') + pathOf(sessionId);
+const create = async (from: TestApp = served): Promise<string> => (await from.create()).session_id;
+const withToken = (sessionId: string, token: string, from?: TestApp): string => `${addressOf(sessionId, from)}?token=${token}`;
+async function watch(sessionId: string, { scope = 'view', from = served, key = from.key }: { scope?: LinkScope; from?: TestApp; key?: string } = {}) {
+  return ViewSocket.open(withToken(sessionId, await tokenFor(from, sessionId, scope, key), from));
+}
+const viewersOf = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body.connections.viewers;
+const click = (action: 'down' | 'up'): LiveViewCommand => ({ type: 'mouse', action, x: 10, y: 20, button: 'left', buttons: 1, clicks: 1, modifiers: 0 });
+const cookieFor = async (sessionId: string): Promise<string> =>
+  cookieOf(await open(`${served.url}/v1/session/${sessionId}/live-view?token=${await tokenFor(served, sessionId)}`));
+
+describe('101', () => {
+  it('greets, tells the tabs, and shows the page at once', async () => {
+    const session = await served.create({ start_url: 'http://site.test/' });
+    const viewer = await watch(session.session_id);
+    await eventually('a picture is there', () => viewer.frames().length > 0);
+    const [hello, state] = viewer.messages;
+    assert.deepEqual(hello, { type: 'hello', session_id: session.session_id, scope: 'view', expires_at: session.expires_at });
+    assert.ok(state?.type === 'state');
+    assert.deepEqual(
+      state.tabs.map(({ url, active, status }) => ({ url, active, status })),
+      [{ url: 'http://site.test/', active: true, status: 'complete' }],
+    );
+    const [frame] = viewer.frames();
+    assert.deepEqual([frame?.width, frame?.height, frame?.picture.slice(0, 2)], [1280, 720, '\xff\xd8']);
+    viewer.socket.terminate();
+  });
+
+  it('opens by the cookie of the page, for a page of ours', async () => {
+    const sessionId = await create();
+    const viewer = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
+    await eventually('it is greeted', () => viewer.messages.length > 0);
+    viewer.socket.terminate();
+  });
+
+  it('sends the newest picture as each is acknowledged, and never more than two before', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId);
+    const { browser } = machineOf(served, sessionId);
+    await eventually('the first is there', () => viewer.frames().length === 1);
+    for (const picture of ['a', 'b', 'c']) browser.draw(Buffer.from(picture));
+    await eventually('two are there', () => viewer.frames().length === 2);
+    browser.draw(Buffer.from('the newest'));
+    viewer.say({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
+    await eventually('the newest is there', () => viewer.frames().at(-1)?.picture === 'the newest');
+    assert.ok(viewer.frames().length <= 4);
+    viewer.socket.terminate();
+  });
+
+  it('is counted in the session, told in its events, and leaves no screencast behind', async () => {
+    const sessionId = await create();
+    const [first, second] = [await watch(sessionId), await watch(sessionId, { scope: 'control' })];
+    await eventually('both are counted', async () => (await viewersOf(sessionId)) === 2);
+    const { browser } = machineOf(served, sessionId);
+    await eventually('one screencast is for both', () => browser.screencasts.length === 1);
+    first.socket.close();
+    second.socket.terminate();
+    await eventually('none is counted', async () => (await viewersOf(sessionId)) === 0);
+    await eventually('nothing is drawn any more', () => browser.screencasts.length === 0, 2000);
+    const events = served.app.sessions.live.get(sessionId)?.events.after(0) ?? [];
+    const told = events.filter(({ type }) => type.startsWith('viewer.')).map(({ type, data }) => [type, data['scope'], data['viewers']].join(' '));
+    assert.deepEqual(told.slice(0, 2), ['viewer.joined view 1', 'viewer.joined control 2']);
+    assert.equal(told.length, 4);
+  });
+
+  it('is closed with 4009 limit where too many watch', async () => {
+    const sessionId = await create();
+    const token = await tokenFor(served, sessionId);
+    const viewers = await Promise.all(Array.from({ length: 50 }, () => ViewSocket.open(withToken(sessionId, token))));
+    await eventually('all are counted', async () => (await viewersOf(sessionId)) === 50);
+    const late = await ViewSocket.open(withToken(sessionId, token));
+    assert.deepEqual(await late.closed, { code: 4009, reason: 'limit' });
+    assert.equal(await viewersOf(sessionId), 50);
+    for (const { socket } of viewers) socket.terminate();
+    await eventually('all are gone', async () => (await viewersOf(sessionId)) === 0);
+  });
+
+  it('leaves nothing of two hundred who come and go', async () => {
+    const sessionId = await create();
+    const token = await tokenFor(served, sessionId);
+    for (let turn = 0; turn < 10; turn += 1) {
+      const viewers = await Promise.all(Array.from({ length: 20 }, () => ViewSocket.open(withToken(sessionId, token))));
+      for (const { socket } of viewers) socket.terminate();
+      await Promise.all(viewers.map(({ closed }) => closed));
+    }
+    await eventually('all are gone', async () => (await viewersOf(sessionId)) === 0);
+    await eventually('nothing is drawn any more', () => machineOf(served, sessionId).browser.screencasts.length === 0, 2000);
+  });
+
+  it('lets one who watches touch nothing', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId);
+    const commands: LiveViewCommand[] = [
+      click('down'),
+      { type: 'text', text: 'x' },
+      { type: 'copy' },
+      { type: 'tab', action: 'open' },
+      { type: 'navigate', to: 'url', url: 'http://elsewhere.test/' },
+      { type: 'resize', width: 500, height: 500 },
+    ];
+    for (const command of commands) assert.equal(await viewer.failure(() => viewer.say(command)), 'not_allowed');
+    assert.deepEqual(machineOf(served, sessionId).browser.inputs, []);
+    assert.equal((await served.call(listTabs, { params: { session_id: sessionId } })).body.length, 1);
+    viewer.socket.terminate();
+  });
+
+  it('brings mouse, keys and text of one who drives to the page, and lets go when they leave', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId, { scope: 'control' });
+    const { inputs } = machineOf(served, sessionId).browser;
+    const kinds = (): string[] => inputs.map(({ method, params }) => `${method.replace('Input.', '')} ${String(params['type'] ?? params['text'])}`);
+    viewer.say(click('down'));
+    viewer.say({ type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 });
+    viewer.say({ type: 'text', text: '漢字' });
+    await eventually('all has arrived', () => kinds().includes('insertText 漢字'));
+    assert.ok(kinds().includes('dispatchMouseEvent mousePressed'), kinds().join());
+    assert.ok(
+      kinds().some((kind) => /^dispatchKeyEvent (rawKeyDown|keyDown)$/.test(kind)),
+      kinds().join(),
+    );
+    viewer.socket.terminate();
+    await eventually('the button is up', () => kinds().includes('dispatchMouseEvent mouseReleased'));
+    await eventually('the key is up', () => kinds().includes('dispatchKeyEvent keyUp'));
+  });
+
+  it('opens, changes and closes tabs for one who drives, within the session’s rules', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId, { scope: 'control' });
+    const tabs = () => viewer.of('state').at(-1)?.tabs ?? [];
+    await eventually('the first is told', () => tabs().length === 1);
+    const first = tabs()[0]?.tab_id ?? '';
+    viewer.say({ type: 'tab', action: 'open' });
+    await eventually('the second is there, and shown', () => tabs().length === 2 && tabs()[1]?.active === true);
+    viewer.say({ type: 'tab', action: 'activate', tab_id: first });
+    await eventually('the first is shown', () => tabs()[0]?.active === true);
+    assert.equal(await viewer.failure(() => viewer.say({ type: 'tab', action: 'activate', tab_id: 'none' })), 'tab_not_found');
+    viewer.say({ type: 'tab', action: 'close', tab_id: first });
+    await eventually('one is left', () => tabs().length === 1);
+    assert.equal(await viewer.failure(() => viewer.say({ type: 'tab', action: 'close', tab_id: tabs()[0]?.tab_id ?? '' })), 'last_tab');
+    viewer.socket.terminate();
+  });
+
+  it('navigates for one who drives as a drive call does', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId, { scope: 'control' });
+    const url = () => viewer.of('state').at(-1)?.tabs[0]?.url;
+    viewer.say({ type: 'navigate', to: 'url', url: 'http://one.test/' });
+    await eventually('it is there', () => url() === 'http://one.test/');
+    viewer.say({ type: 'navigate', to: 'url', url: 'http://two.test/' });
+    await eventually('it is at the next', () => url() === 'http://two.test/');
+    viewer.say({ type: 'navigate', to: 'back' });
+    await eventually('it is back', () => url() === 'http://one.test/');
+    viewer.say({ type: 'navigate', to: 'forward' });
+    await eventually('it is forth', () => url() === 'http://two.test/');
+    assert.equal(await viewer.failure(() => viewer.say({ type: 'navigate', to: 'url', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' })), 'navigation_failed');
+    for (const forbidden of ['file:///etc/passwd', 'chrome://version', 'javascript:alert(1)', 'site.test', ''])
+      assert.equal(await viewer.failure(() => viewer.say({ type: 'navigate', to: 'url', url: forbidden })), 'bad_request', forbidden);
+    viewer.socket.terminate();
+  });
+
+  it('leaves a page that does not come for the next address, however often', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId, { scope: 'control' });
+    for (let turn = 0; turn < 10; turn += 1) viewer.say({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
+    await eventually('it is under way', () => served.app.sessions.live.get(sessionId)?.driving === 1);
+    viewer.say({ type: 'navigate', to: 'url', url: 'http://two.test/' });
+    await eventually('it is at the next', () => viewer.of('state').at(-1)?.tabs[0]?.url === 'http://two.test/');
+    assert.deepEqual(viewer.of('failed'), []);
+    viewer.socket.terminate();
+  });
+
+  it('gives up what it was about to do when it leaves', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId, { scope: 'control' });
+    viewer.say({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
+    const driving = () => served.app.sessions.live.get(sessionId)?.driving;
+    await eventually('it is under way', () => driving() === 1);
+    viewer.socket.terminate();
+    await eventually('nobody drives', () => driving() === 0);
+  });
+
+  it('gives the page the nearest size that it may have', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId, { scope: 'control' });
+    viewer.say({ type: 'resize', width: 100, height: 800.4 });
+    const steps = () => (served.app.sessions.live.get(sessionId)?.events.after(0) ?? []).filter(({ type }) => type === 'actions.step');
+    await eventually('it is done', () => steps().length === 1);
+    const [step] = steps();
+    assert.deepEqual([step?.data['step'], step?.data['status']], ['set_viewport', 'ok']);
+    assert.deepEqual(viewer.of('failed'), []);
+    viewer.socket.terminate();
+  });
+
+  it('is closed with 4010 bad_message at the first word that our page does not say', async () => {
+    const sessionId = await create();
+    for (const data of [
+      'x',
+      '{"type":"evaluate"}',
+      '{"type":"copy","more":1}',
+      Buffer.from('{"type":"copy"}'),
+      `{"type":"text","text":"${'x'.repeat(600_000)}"}`,
+    ]) {
+      const viewer = await watch(sessionId, { scope: 'control' });
+      viewer.socket.send(data);
+      assert.deepEqual(await viewer.closed, { code: 4010, reason: 'bad_message' });
+    }
+    assert.equal((await served.call(getSession, { params: { session_id: sessionId } })).body.status, 'ready');
+  });
+
+  it('is closed with 4000 session_ended and told why', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId);
+    await served.call(endSession, { params: { session_id: sessionId } });
+    assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
+    assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'requested' });
+  });
+
+  it('is closed with 4008 browser_crashed when the browser dies', async () => {
+    const sessionId = await create();
+    const viewer = await watch(sessionId);
+    machineOf(served, sessionId).crash();
+    assert.deepEqual(await viewer.closed, { code: 4008, reason: 'browser_crashed' });
+    assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'browser_crashed' });
+  });
+
+  it('is closed with 4003 unauthorized within a second of its links’ being taken back', async () => {
+    const sessionId = await create();
+    const byToken = await watch(sessionId);
+    const byCookie = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
+    const startMs = performance.now();
+    await served.call(revokeViewTokens, { params: { session_id: sessionId } });
+    assert.deepEqual(await byToken.closed, { code: 4003, reason: 'unauthorized' });
+    assert.deepEqual(await byCookie.closed, { code: 4003, reason: 'unauthorized' });
+    assert.ok(performance.now() - startMs < 1000);
+  });
+
+  it('is closed with 4003 unauthorized within a second of its key’s end, and no other is', async () => {
+    const sessionId = await create();
+    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
+    const [mine, other] = [await watch(sessionId, { key: raw }), await watch(sessionId)];
+    const startMs = performance.now();
+    await served.app.keys.revoke(key.keyId);
+    assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
+    assert.ok(performance.now() - startMs < 1000);
+    assert.equal(other.socket.readyState, other.socket.OPEN);
+    other.socket.terminate();
+  });
+
+  it('is closed with 1012 service_restart when the service stops', async () => {
+    const stopping = await startApp();
+    const viewer = await watch(await create(stopping), { from: stopping });
+    await stopping.close();
+    assert.deepEqual(await viewer.closed, { code: 1012, reason: 'service_restart' });
+  });
+
+  it('keeps a session awake that is driven by hand, and none that is watched', async () => {
+    const clock = new ManualClock();
+    const still = await startApp({ clock });
+    const pass = async (seconds: number): Promise<void> => {
+      clock.advance(seconds * 1000);
+      still.app.sessions.timers.nudge();
+      await still.app.sessions.timers.idle();
+    };
+    const { session_id: sessionId } = await still.create({ idle_timeout_seconds: 30 });
+    const viewer = await watch(sessionId, { scope: 'control', from: still });
+    const { browser } = machineOf(still, sessionId);
+    await pass(20);
+    viewer.say(click('down'));
+    await eventually('it was done', () => browser.inputs.length > 0);
+    await pass(20);
+    viewer.say({ type: 'fit', width: 400, height: 400 });
+    viewer.say({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
+    await eventually('less is drawn', () => browser.screencasts[0]?.['maxWidth'] === 400);
+    assert.equal(still.app.sessions.live.get(sessionId)?.status, 'ready');
+    await pass(10);
+    assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
+    assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'idle_timeout' });
+    await still.close();
+  });
+});
+
+describe('400 bad_request', () => {
+  it('is the answer to an ordinary request', async () => {
+    const sessionId = await create();
+    const reply = await open(`${served.url}${pathOf(sessionId)}?token=${await tokenFor(served, sessionId)}`);
+    assertError(reply, 400, 'bad_request');
+    assert.match(reply.text, /Upgrade: websocket/);
+  });
+});
+
+describe('401 missing_view_token', () => {
+  it('is told before the handshake, also to an API key', async () => {
+    const sessionId = await create();
+    assertError(await refusedSocket(addressOf(sessionId)), 401, 'missing_view_token');
+    assertError(await refusedSocket(addressOf(sessionId), { authorization: `Bearer ${served.key}` }), 401, 'missing_view_token');
+    await served.refuse(watchLiveView, 'missing_view_token', { params: { session_id: sessionId } });
+  });
+});
+
+describe('403 invalid_view_token', () => {
+  it('is told before the handshake to every link that opens nothing here', async () => {
+    const [mine, other] = [await create(), await create()];
+    const window = (await served.create({ kind: 'full_browser' })).session_id;
+    const ended = await create();
+    const endedToken = await tokenFor(served, ended);
+    await served.call(endSession, { params: { session_id: ended } });
+    for (const address of [
+      withToken(other, await tokenFor(served, mine)),
+      withToken('ses_none', await tokenFor(served, mine)),
+      withToken(window, await tokenFor(served, window, 'vnc')),
+      withToken(ended, endedToken),
+      withToken(mine, 'x'),
+    ])
+      assertError(await refusedSocket(address), 403, 'invalid_view_token');
+    const cookie = await cookieFor(mine);
+    assertError(await refusedSocket(addressOf(other), { cookie, origin: served.url }), 403, 'invalid_view_token');
+  });
+});
+
+describe('403 origin_not_allowed', () => {
+  it('refuses pages of other sites, with a good cookie and with a good token', async () => {
+    const sessionId = await create();
+    const cookie = await cookieFor(sessionId);
+    const token = await tokenFor(served, sessionId);
+    for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`]) {
+      assertError(await refusedSocket(addressOf(sessionId), { cookie, origin }), 403, 'origin_not_allowed');
+      assertError(await refusedSocket(withToken(sessionId, token), { origin }), 403, 'origin_not_allowed');
+    }
+  });
+
+  it('refuses a cookie that comes without an origin', async () => {
+    const sessionId = await create();
+    assertError(await refusedSocket(addressOf(sessionId), { cookie: await cookieFor(sessionId) }), 403, 'origin_not_allowed');
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('is told before the handshake while the browser starts', async () => {
+    const { sessionId, give } = await startingSession(served);
+    const reply = await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId)));
+    assertError(reply, 409, 'session_not_ready');
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    await give();
+  });
+});
+
+describe('422', () => {
+  it('refuses two tokens at once', async () => {
+    const sessionId = await create();
+    const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, { cookie: await cookieFor(sessionId), origin: served.url });
+    assert.equal(reply.status, 422);
+    assert.match(reply.text, /"type":"string_type"/);
+  });
+});

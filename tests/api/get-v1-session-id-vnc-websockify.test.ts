@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { endSession, getSession, revokeViewTokens, watchVnc } from '@berth/contract';
+import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import type { FakeVm } from '../../packages/server/src/runtime/fake.ts';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import { refusedSocket } from '../raw-http.ts';
+import { assertError, machineOf, startingSession } from '../session-states.ts';
+import { ViewSocket, cookieOf, open, tokenFor } from '../view-links.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+const pathOf = (sessionId: string): string => `/v1/session/${sessionId}/vnc/websockify`;
+const addressOf = (sessionId: string, from: TestApp = served): string => from.url.replace('http', 'ws') + pathOf(sessionId);
+const create = async (from: TestApp = served, body: object = {}): Promise<string> => (await from.create({ kind: 'full_browser', ...body })).session_id;
+const withToken = (sessionId: string, token: string, from?: TestApp): string => `${addressOf(sessionId, from)}?token=${token}`;
+const show = async (sessionId: string, from = served, key = from.key): Promise<ViewSocket> =>
+  ViewSocket.open(withToken(sessionId, await tokenFor(from, sessionId, 'vnc', key), from));
+const cookieFor = async (sessionId: string): Promise<string> =>
+  cookieOf(await open(`${served.url}/v1/session/${sessionId}/vnc/vnc.html?token=${await tokenFor(served, sessionId, 'vnc')}`));
+const displayOf = (sessionId: string, from = served): NonNullable<FakeVm['display']> =>
+  machineOf(from, sessionId).display ?? assert.fail('there is no display');
+const heard = ({ bytes }: ViewSocket): string => Buffer.concat(bytes).toString('latin1');
+const greeting = 'RFB 003.008\n';
+const pointer = Buffer.from([5, 1, 0, 10, 0, 10]);
+const updateRequest = Buffer.from([3, 1, 0, 0, 0, 0, 5, 0, 2, 208]);
+
+describe('101', () => {
+  it('is the display’s own word, both ways and byte for byte', async () => {
+    const sessionId = await create();
+    const viewer = await show(sessionId);
+    await eventually('the display greets', () => heard(viewer) === greeting);
+    const said = Buffer.from(Array.from({ length: 1000 }, (_, place) => place % 256));
+    viewer.socket.send(said.subarray(0, 1));
+    viewer.socket.send(said.subarray(1));
+    // The simulated display says again what it is told.
+    await eventually('all came back', () => heard(viewer) === greeting + said.toString('latin1'));
+    assert.ok(Buffer.concat(displayOf(sessionId).received[0] ?? []).equals(said));
+    viewer.socket.close();
+    await eventually('the display is left', () => displayOf(sessionId).connections === 0);
+  });
+
+  it('carries more than fits into a buffer at once', async () => {
+    const sessionId = await create();
+    const viewer = await show(sessionId);
+    const piece = Buffer.alloc(500_000, 7);
+    for (let turn = 0; turn < 20; turn += 1) viewer.socket.send(piece);
+    await eventually('all came back', () => viewer.bytes.reduce((sum, { length }) => sum + length, 0) === greeting.length + 20 * piece.length, 10_000);
+    viewer.socket.terminate();
+  });
+
+  it('opens by the cookie of the page, for a page of ours', async () => {
+    const sessionId = await create();
+    const viewer = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
+    await eventually('the display greets', () => heard(viewer) === greeting);
+    viewer.socket.terminate();
+  });
+
+  it('is counted among those who watch, and told in the events', async () => {
+    const sessionId = await create();
+    const viewer = await show(sessionId);
+    const viewers = async () => (await served.call(getSession, { params: { session_id: sessionId } })).body.connections.viewers;
+    assert.equal(await viewers(), 1);
+    viewer.socket.terminate();
+    await eventually('it is counted no more', async () => (await viewers()) === 0);
+    const told = (served.app.sessions.live.get(sessionId)?.events.after(0) ?? []).filter(({ type }) => type.startsWith('viewer.'));
+    assert.deepEqual(
+      told.map(({ type, data }) => [type, data]),
+      [
+        ['viewer.joined', { viewers: 1, scope: 'vnc' }],
+        ['viewer.left', { viewers: 0, scope: 'vnc' }],
+      ],
+    );
+  });
+
+  it('is closed with 4009 limit where too many are open, and makes room for the next', async () => {
+    const sessionId = await create();
+    const token = await tokenFor(served, sessionId, 'vnc');
+    const viewers = await Promise.all(Array.from({ length: 10 }, () => ViewSocket.open(withToken(sessionId, token))));
+    const late = await ViewSocket.open(withToken(sessionId, token));
+    assert.deepEqual(await late.closed, { code: 4009, reason: 'limit' });
+    viewers[0]?.socket.terminate();
+    await eventually('one has left', () => displayOf(sessionId).connections === 9);
+    const next = await ViewSocket.open(withToken(sessionId, token));
+    await eventually('the next is greeted', () => heard(next) === greeting);
+    for (const { socket } of [...viewers, next]) socket.terminate();
+    await eventually('all have left', () => displayOf(sessionId).connections === 0);
+  });
+
+  it('is closed with 4000 session_ended when the session is', async () => {
+    const sessionId = await create();
+    const viewer = await show(sessionId);
+    await served.call(endSession, { params: { session_id: sessionId } });
+    assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
+  });
+
+  it('is closed with 4008 browser_crashed when the display or the browser is gone', async () => {
+    const [first, second] = [await create(), await create()];
+    const [shown, other] = [await show(first), await show(second)];
+    displayOf(first).end();
+    assert.deepEqual(await shown.closed, { code: 4008, reason: 'browser_crashed' });
+    machineOf(served, second).crash();
+    assert.deepEqual(await other.closed, { code: 4008, reason: 'browser_crashed' });
+  });
+
+  it('is closed with 4003 unauthorized within a second of its links’ or its key’s end', async () => {
+    const sessionId = await create();
+    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
+    const byKey = await show(sessionId, served, raw);
+    const other = await show(sessionId);
+    const startMs = performance.now();
+    await served.app.keys.revoke(key.keyId);
+    assert.deepEqual(await byKey.closed, { code: 4003, reason: 'unauthorized' });
+    assert.equal(other.socket.readyState, other.socket.OPEN);
+    await served.call(revokeViewTokens, { params: { session_id: sessionId } });
+    assert.deepEqual(await other.closed, { code: 4003, reason: 'unauthorized' });
+    assert.ok(performance.now() - startMs < 2000);
+    await eventually('the display is left', () => displayOf(sessionId).connections === 0);
+  });
+
+  it('is closed with 1012 service_restart when the service stops', async () => {
+    const stopping = await startApp();
+    const viewer = await show(await create(stopping), stopping);
+    await stopping.close();
+    assert.deepEqual(await viewer.closed, { code: 1012, reason: 'service_restart' });
+  });
+
+  it('keeps a session awake by what a person does, and by no picture', async () => {
+    const clock = new ManualClock();
+    const still = await startApp({ clock });
+    const sessionId = await create(still, { idle_timeout_seconds: 30 });
+    const viewer = await show(sessionId, still);
+    const said = async (message: Buffer): Promise<void> => {
+      const before = heard(viewer).length;
+      viewer.socket.send(message);
+      await eventually('it was said', () => heard(viewer).length > before);
+    };
+    const activity = () => still.app.sessions.live.get(sessionId)?.lastActivityAt().toISOString();
+    await eventually('the display greets', () => heard(viewer) === greeting);
+    clock.advance(10_000);
+    const then = clock.now().toISOString();
+    await said(pointer);
+    assert.equal(activity(), then);
+    clock.advance(10_000);
+    await said(updateRequest);
+    assert.equal(activity(), then);
+    viewer.socket.terminate();
+    await still.close();
+  });
+});
+
+describe('400 bad_request', () => {
+  it('is the answer to an ordinary request', async () => {
+    const sessionId = await create();
+    const reply = await open(`${served.url}${pathOf(sessionId)}?token=${await tokenFor(served, sessionId, 'vnc')}`);
+    assertError(reply, 400, 'bad_request');
+    assert.match(reply.text, /Upgrade: websocket/);
+  });
+});
+
+describe('401 missing_view_token', () => {
+  it('is told before the handshake, also to an API key', async () => {
+    const sessionId = await create();
+    assertError(await refusedSocket(addressOf(sessionId)), 401, 'missing_view_token');
+    assertError(await refusedSocket(addressOf(sessionId), { authorization: `Bearer ${served.key}` }), 401, 'missing_view_token');
+    await served.refuse(watchVnc, 'missing_view_token', { params: { session_id: sessionId } });
+  });
+});
+
+describe('403 invalid_view_token', () => {
+  it('is told before the handshake to every link that opens nothing here', async () => {
+    const [mine, other] = [await create(), await create()];
+    const ended = await create();
+    const endedToken = await tokenFor(served, ended, 'vnc');
+    await served.call(endSession, { params: { session_id: ended } });
+    for (const address of [
+      withToken(other, await tokenFor(served, mine, 'vnc')),
+      withToken('ses_none', await tokenFor(served, mine, 'vnc')),
+      withToken(mine, await tokenFor(served, mine, 'control')),
+      withToken(ended, endedToken),
+    ])
+      assertError(await refusedSocket(address), 403, 'invalid_view_token');
+    assertError(await refusedSocket(addressOf(other), { cookie: await cookieFor(mine), origin: served.url }), 403, 'invalid_view_token');
+    assert.equal(displayOf(mine).received.length, 0);
+  });
+});
+
+describe('403 origin_not_allowed', () => {
+  it('refuses pages of other sites, and a cookie that comes without an origin', async () => {
+    const sessionId = await create();
+    const cookie = await cookieFor(sessionId);
+    for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`])
+      assertError(await refusedSocket(addressOf(sessionId), { cookie, origin }), 403, 'origin_not_allowed');
+    assertError(await refusedSocket(addressOf(sessionId), { cookie }), 403, 'origin_not_allowed');
+    assert.equal(displayOf(sessionId).received.length, 0);
+  });
+});
+
+describe('409 session_not_ready', () => {
+  it('is told before the handshake while the machine starts', async () => {
+    const { sessionId, give } = await startingSession(served, { kind: 'full_browser' });
+    assertError(await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId, 'vnc'))), 409, 'session_not_ready');
+    await give();
+  });
+
+  it('is told before the handshake where the display is gone', async () => {
+    const sessionId = await create();
+    displayOf(sessionId).end();
+    const reply = await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
+    assertError(reply, 409, 'session_not_ready');
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+  });
+});
+
+describe('422', () => {
+  it('refuses two tokens at once', async () => {
+    const sessionId = await create();
+    const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, { cookie: await cookieFor(sessionId), origin: served.url });
+    assert.equal(reply.status, 422);
+    assert.match(reply.text, /"type":"string_type"/);
+  });
+});

@@ -1,0 +1,83 @@
+/** Links of people who watch, and what a browser makes of them. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createViewToken, createVncToken } from '@berth/contract';
+import { frameHeaderBytes, type LiveViewCommand, type LiveViewMessage } from '@berth/contract/live-view';
+import WebSocket from 'ws';
+import type { Reply, TestApp } from './harness.ts';
+import { eventually } from './harness.ts';
+
+export type LinkScope = 'view' | 'control' | 'recording' | 'vnc';
+
+/** The token of a new link. */
+export async function tokenFor(served: TestApp, session_id: string, scope: LinkScope = 'view', key: string = served.key): Promise<string> {
+  const request = { params: { session_id }, key };
+  const reply = scope === 'vnc' ? await served.call(createVncToken, request) : await served.call(createViewToken, { ...request, body: { scope } });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body.token ?? assert.fail('the token is not told');
+}
+
+/** The one cookie that a reply sets, as it is sent back. */
+export function cookieOf({ headers }: Pick<Reply, 'headers'>): string {
+  const [cookie = '', ...others] = headers.getSetCookie();
+  assert.deepEqual(others, []);
+  return cookie.split(';', 1)[0] ?? '';
+}
+
+/** As a browser asks for a page. */
+export async function open(url: string, headers: Record<string, string> = {}): Promise<Reply> {
+  const response = await fetch(url, { headers, redirect: 'manual' });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+}
+
+/** A socket to what a link shows. It hears from the first message on. */
+export class ViewSocket {
+  readonly socket: WebSocket;
+  readonly closed: Promise<{ code: number; reason: string }>;
+  /** Binary messages, as they came. */
+  readonly bytes: Buffer[] = [];
+  readonly messages: LiveViewMessage[] = [];
+
+  private constructor(address: string, headers: Record<string, string>) {
+    this.socket = new WebSocket(address, { headers, perMessageDeflate: false });
+    this.closed = new Promise((resolve) => this.socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })));
+    this.socket.on('message', (data: Buffer, isBinary) => {
+      if (isBinary) this.bytes.push(data);
+      else this.messages.push(JSON.parse(data.toString()) as LiveViewMessage);
+    });
+  }
+
+  static async open(address: string, headers: Record<string, string> = {}): Promise<ViewSocket> {
+    const opened = new ViewSocket(address, headers);
+    await once(opened.socket, 'open');
+    return opened;
+  }
+
+  say(command: LiveViewCommand): void {
+    this.socket.send(JSON.stringify(command));
+  }
+
+  /** The pictures so far. */
+  frames(): { seq: number; picture: string; width: number; height: number }[] {
+    return this.bytes.map((data) => ({
+      seq: data.readUInt32LE(4),
+      picture: data.subarray(frameHeaderBytes).toString('latin1'),
+      width: data.readUInt16LE(16),
+      height: data.readUInt16LE(18),
+    }));
+  }
+
+  of<T extends LiveViewMessage['type']>(type: T): Extract<LiveViewMessage, { type: T }>[] {
+    return this.messages.filter((message): message is Extract<LiveViewMessage, { type: T }> => message.type === type);
+  }
+
+  /** Waits for the next failure that is told, and gives its code. */
+  async failure(act: () => void): Promise<string> {
+    const before = this.of('failed').length;
+    act();
+    await eventually('a failure is told', () => this.of('failed').length > before);
+    return this.of('failed')[before]?.code ?? '';
+  }
+}
