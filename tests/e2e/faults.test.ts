@@ -126,7 +126,7 @@ describe('the service under faults', () => {
   it('is started by the command of the README', async () => {
     const child = spawn('npm', ['start'], {
       cwd: join(import.meta.dirname, '../..'),
-      env: { ...process.env, BERTH_PORT: '0', BERTH_DATA_DIR: dataDir, BERTH_POOL_TARGET: '0', BERTH_TEST_DATABASE_URL: '' },
+      env: { ...process.env, BERTH_PORT: '0', BERTH_DATA_DIR: dataDir, BERTH_POOL_TARGET: '0', BERTH_TEST_DATABASE_URL: '', BERTH_TEST_SCREENSHOTS: '' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';

@@ -24,6 +24,12 @@ describe('what went over the network', () => {
     ]);
   });
 
+  it('takes an answer that the page did not read to its end for what it was', () => {
+    const unread = entryOf({ status: 204, error: 'net::ERR_ABORTED' });
+    const brokenOff = entryOf({ status: 0, error: 'net::ERR_ABORTED' });
+    assert.equal(new NetworkTally().look({ entries: [unread, brokenOff], dropped: 0 })?.summary.failed, 1);
+  });
+
   it('counts what the log had no room for', () => {
     const tally = new NetworkTally();
     assert.equal(tally.look({ entries: [], dropped: 3 })?.summary.requests, 3);

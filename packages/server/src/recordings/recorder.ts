@@ -13,6 +13,7 @@ import { NetworkTally } from './network.ts';
 import { Pictures } from './pictures.ts';
 import { writeFacts, writeFirstFacts } from './facts.ts';
 import type { RecordingOutcome, RecordingRecord } from './recording.ts';
+import { shownRequest, shownText } from './redact.ts';
 import { Timeline, timelineName } from './timeline.ts';
 
 export interface RecordingLimits {
@@ -170,7 +171,8 @@ export class Recorder {
     const { network, title } = this.#last ?? { network: null, title: '' };
     // On a disk that is full it would take the room of what matters more.
     if (!network || this.#isDiskShort) return;
-    await writeHar(this.#parts.folder, toHar(network, { title, startedAt: network.since }), { bytesMax: harBytesMax, signal });
+    const shown = { ...network, entries: network.entries.map(shownRequest) };
+    await writeHar(this.#parts.folder, toHar(shown, { title: shownText(title), startedAt: network.since }), { bytesMax: harBytesMax, signal });
   }
 
   #stop(why: 'size' | 'disk'): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { shownAddress, shownData, shownText } from './redact.ts';
+import { entryOf } from './recordings.fixture.ts';
+import { shownAddress, shownData, shownRequest, shownText } from './redact.ts';
 
 const addresses: [address: string, shown: string][] = [
   ['https://shop.test/cart', 'https://shop.test/cart'],
@@ -47,5 +48,19 @@ describe('what is told on a timeline', () => {
 
   it('can be written as UTF-8 also where a page sent half a character', () => {
     assert.equal(shownText('half \ud83d'), 'half \ufffd');
+  });
+});
+
+describe('a request in the HAR of a recording', () => {
+  it('has no query values, neither in its address nor in its headers', () => {
+    const entry = entryOf({
+      url: 'https://shop.test/?q=hunter2',
+      redirectUrl: 'https://shop.test/?r=hunter2',
+      requestHeaders: { referer: 'https://shop.test/?s=hunter2', ':path': '/?q=hunter2' },
+      responseHeaders: { location: '/?r=hunter2', link: '<https://shop.test/?l=hunter2>; rel="next"' },
+    });
+    const shown = shownRequest(entry);
+    assert.doesNotMatch(JSON.stringify(shown), /hunter2/);
+    assert.deepEqual([shown.url, shown.requestHeaders[':path']], ['https://shop.test/?q=…', '/?q=…']);
   });
 });

@@ -1,4 +1,5 @@
 /** What is told on a timeline, without what opens doors: many see a recording who must not have a session's addresses whole. */
+import type { NetworkEntry } from '../browser/browser.ts';
 
 const charsMax = 2000;
 const addressCharsMax = 1024;
@@ -19,6 +20,21 @@ export function shownAddress(address: string): string {
 const addressInText = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>`]+/gi;
 
 export const shownText = (text: string): string => cut(text.slice(0, 2 * charsMax).replace(addressInText, shownAddress), charsMax);
+
+/** Headers that hold an address, or a part of one. */
+const addressHeader = /^(:path|referer|location|content-location|refresh)$/i;
+
+/** A request as the recording's HAR has it. */
+export const shownRequest = (entry: NetworkEntry): NetworkEntry => ({
+  ...entry,
+  url: shownAddress(entry.url),
+  redirectUrl: shownAddress(entry.redirectUrl),
+  requestHeaders: shownHeaders(entry.requestHeaders),
+  responseHeaders: shownHeaders(entry.responseHeaders),
+});
+
+const shownHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, addressHeader.test(name) ? shownAddress(value) : shownText(value)]));
 
 /** All texts in what is told of an event. */
 export function shownData(data: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -1,0 +1,383 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import {
+  createKey,
+  createSession,
+  createViewToken,
+  endSession,
+  getSession,
+  listRecordings,
+  navigate,
+  runActions,
+  type RecordingResponse,
+  type SessionResponse,
+} from '@berth/contract';
+import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
+import { comparable, type Client, type Reply } from '../harness.ts';
+import { sendAsIs } from '../raw-http.ts';
+import { Service, eventually, stopAll } from './service.ts';
+import { page as html, startSite, type Site } from './site.ts';
+import { Audience, seesColour, seesMovement, slowMs, type Person } from './viewing.ts';
+import { Reports, blue, viewingPages } from './viewing-pages.ts';
+
+const secret = 'correct-horse-7531';
+/** Until an encoder has written its first segment, on a machine that is busy. */
+const firstVideoMs = 40_000;
+
+const pages = {
+  '/login': html(
+    'Log in',
+    '<form action="/in"><input id="user" name="user"><input id="password" name="password" type="password"><button id="go">Go</button></form>',
+  ),
+  '/in': html(
+    'In',
+    `<script>console.error('something went wrong', 'http://127.0.0.1/x?key=hidden-in-console'); fetch('/status/500').then((answer) => answer.text()).then(() => fetch('/said', { method: 'POST', body: JSON.stringify({ type: 'asked' }) }))</script>`,
+  ),
+};
+
+describe('recordings', () => {
+  const reports = new Reports();
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-recordings-'));
+  let database: TestStore;
+  let site: Site;
+  let service: Service;
+  let client: Client;
+  let audience: Audience;
+  /** Recorded from the start, ended half-way, played to the end. */
+  let session: SessionResponse;
+  let startedMs: number;
+  before(async () => {
+    [site, database, audience] = await Promise.all([startSite({ pages: { ...viewingPages(reports), ...pages } }), testStore(), Audience.gather()]);
+    await serve({});
+    startedMs = Date.now();
+    session = await record('/red');
+  });
+  after(async () => {
+    await audience?.leave();
+    await stopAll();
+    await site?.close();
+    await database?.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const serve = async (environment: Record<string, string>): Promise<void> => {
+    service = await Service.start({ dataDir, environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_DATABASE_URL: database.url, ...environment } });
+    client = service.client;
+  };
+  const record = async (path: string): Promise<SessionResponse> => {
+    const reply = await client.call(createSession, { body: { record: true, start_url: site.url + path } });
+    assert.equal(reply.status, 201, reply.text);
+    return reply.body;
+  };
+  const paramsOf = ({ session_id }: Pick<SessionResponse, 'session_id'>) => ({ session_id });
+  const recordingOf = async (of: SessionResponse): Promise<RecordingResponse> => {
+    const [recording, ...others] = (await client.call(listRecordings, { params: paramsOf(of) })).body;
+    assert.ok(recording && others.length === 0);
+    assert.equal(recording.rec_id, of.recording.rec_id);
+    return recording;
+  };
+  const until = (of: SessionResponse, what: string, holds: (recording: RecordingResponse) => boolean): Promise<RecordingResponse> =>
+    eventually(
+      what,
+      async () => {
+        const recording = await recordingOf(of);
+        return holds(recording) && recording;
+      },
+      firstVideoMs,
+    );
+  const folderOf = ({ session_id, recording: { rec_id } }: SessionResponse) => `/v1/session/${session_id}/recordings/${rec_id}`;
+  const bearer = () => ['authorization', `Bearer ${service.key}`] as const;
+  const asset = (of: SessionResponse, name: string, headers: (readonly [string, string])[] = [bearer()]): Promise<Reply> =>
+    sendAsIs(service.url, { method: 'GET', path: `${folderOf(of)}/${name}`, headers });
+  const eventsOf = async (of: SessionResponse): Promise<{ t_ms: number; at: string; type: string; data: Record<string, unknown> }[]> =>
+    (await asset(of, 'events.ndjson')).text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as { t_ms: number; at: string; type: string; data: Record<string, unknown> });
+  const play = async (of: SessionResponse, options: object = {}): Promise<Person> => {
+    const link = (await client.call(createViewToken, { params: paramsOf(of), body: { scope: 'recording' } })).body.url ?? '';
+    const person = await audience.person({ origin: service.url, ...options });
+    await person.open(link);
+    assert.equal(person.page.url(), `${service.url}${folderOf(of)}/index.html`);
+    await person.page.getByRole('heading', { name: 'Timeline' }).waitFor();
+    return person;
+  };
+  const video = ({ page }: Person) => page.locator('video');
+  const timeOf = (person: Person): Promise<number> => video(person).evaluate((element) => (element as HTMLVideoElement).currentTime);
+  const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
+  const row = ({ page }: Person, text: string) => page.getByRole('option').filter({ hasText: text });
+  const shown = ({ page }: Person) => page.getByRole('listbox', { name: 'Events' }).getByRole('option', { selected: true });
+
+  it('is told by its session from the start, and makes a video while things happen', async () => {
+    assert.equal(session.recording.enabled, true);
+    assert.match(session.recording.rec_id ?? '', /^rec_/);
+    assert.equal(session.recording.status, 'recording');
+    const params = paramsOf(session);
+    const type = (selector: string, value: string) => ({ type: 'fill', selectors: [selector], value });
+    await client.call(navigate, { params, body: { url: `${site.url}/login` } });
+    const actions = [type('#user', 'somebody'), type('#password', secret), { type: 'click', selectors: ['#go'] }];
+    const acted = await client.call(runActions, { params, body: { actions } });
+    assert.equal(acted.status, 200, acted.text);
+    assert.deepEqual(
+      acted.body.results.map(({ status }) => status),
+      ['ok', 'ok', 'ok'],
+    );
+    await client.call(navigate, { params, body: { url: `${site.url}/moving` } });
+    const recording = await until(
+      session,
+      'there is a video',
+      ({ video: kind, assets }) => kind !== null && assets.includes('video.m3u8') && assets.includes('poster.jpg'),
+    );
+    assert.equal(recording.status, 'recording');
+    assert.equal(recording.video, 'hls');
+    assert.equal(recording.expires_at, null);
+    assert.ok(recording.assets.includes('index.html'));
+    assert.equal((await client.call(getSession, { params })).body.connections.viewers, 0, 'the recorder is counted as a person');
+  });
+
+  it('plays while the session runs, and goes to where it is', async () => {
+    const person = await play(session);
+    await person.page
+      .getByRole('status')
+      .filter({ hasText: /^Recording$/ })
+      .waitFor();
+    await button(person, 'Play').click();
+    await eventually('the video plays', async () => (await timeOf(person)) > 0.3, slowMs);
+    await button(person, 'Pause').waitFor();
+    const before = await person.page.getByRole('slider', { name: 'Place in the video' }).getAttribute('max');
+    await row(person, '/login').first().waitFor();
+    await person.inspect('player-recording');
+    await eventually('it grows', async () => Number(await person.page.getByRole('slider').getAttribute('max')) > Number(before), slowMs);
+    const edge = person.page.getByRole('button', { name: /live edge/ });
+    if (await edge.isEnabled()) await edge.click();
+    await seesMovement(video(person));
+    person.assertCalm();
+    await person.leave();
+  });
+
+  it('is complete when its session is over, as long as that was, with every file that it tells of', async () => {
+    await client.call(navigate, { params: paramsOf(session), body: { url: `${site.url}/blue` } });
+    const blueMs = Date.now();
+    await eventually('blue is seen for a while', () => Date.now() - blueMs > 2500);
+    await client.call(endSession, { params: paramsOf(session) });
+    const tookMs = Date.now() - startedMs;
+    const recording = await until(session, 'it is complete', ({ status }) => status !== 'recording');
+    assert.equal(recording.status, 'complete');
+    assert.equal(recording.truncated, false);
+    assert.ok(Math.abs(recording.duration_ms - tookMs) < 4000, `${recording.duration_ms} of ${tookMs} ms`);
+    assert.ok(recording.expires_at && recording.ended_at && recording.size_bytes > 1000);
+    await eventually('its session says so', async () => (await client.call(getSession, { params: paramsOf(session) })).body.recording.status === 'complete');
+    for (const name of ['video.m3u8', 'init.mp4', 'seg00000.m4s', 'events.ndjson', 'har.json', 'poster.jpg', 'recording.json'])
+      assert.ok(recording.assets.includes(name), name);
+    const link = (await client.call(createViewToken, { params: paramsOf(session), body: { scope: 'recording' } })).body.url ?? '';
+    const opened = await fetch(link);
+    const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+    for (const name of recording.assets) {
+      const [byKey, byLink] = await Promise.all([asset(session, name), asset(session, name, [['cookie', cookie]])]);
+      assert.deepEqual([byKey.status, byLink.status], [200, 200], name);
+      assert.ok(byKey.text.length > 0 && byKey.text === byLink.text, name);
+      assert.equal(byKey.headers.get('content-disposition')?.split(';')[0], 'inline', name);
+    }
+    assert.deepEqual([...(await asset(session, 'poster.jpg')).text].slice(6, 10).join(''), 'JFIF');
+    const playlist = (await asset(session, 'video.m3u8')).text;
+    assert.match(playlist, /#EXT-X-ENDLIST/);
+    const seconds = [...playlist.matchAll(/#EXTINF:([\d.]+)/g)].reduce((sum, [, length]) => sum + Number(length), 0);
+    assert.ok(Math.abs(seconds * 1000 - recording.duration_ms) < 3000, `a video of ${seconds} s of ${recording.duration_ms} ms`);
+  });
+
+  it('gives parts of its files, and refuses parts that there are not', async () => {
+    const whole = await asset(session, 'events.ndjson');
+    const size = Buffer.byteLength(whole.text);
+    const part = (range: string) => asset(session, 'events.ndjson', [bearer(), ['range', range]]);
+    for (const [range, from, to] of [
+      ['bytes=0-9', 0, 9],
+      ['bytes=5-', 5, size - 1],
+      ['bytes=-7', size - 7, size - 1],
+      [`bytes=${size - 3}-${size + 100}`, size - 3, size - 1],
+    ] as const) {
+      const reply = await part(range);
+      assert.equal(reply.status, 206, range);
+      assert.equal(reply.headers.get('content-range'), `bytes ${from}-${to}/${size}`);
+      assert.equal(reply.headers.get('content-length'), String(to - from + 1));
+      assert.equal(
+        reply.text,
+        Buffer.from(whole.text)
+          .subarray(from, to + 1)
+          .toString(),
+      );
+    }
+    const refused = await part(`bytes=${size}-`);
+    assert.equal(refused.status, 416);
+    assert.equal(whole.headers.get('accept-ranges'), 'bytes');
+    assert.equal((await part('lines=0-1')).status, 200);
+  });
+
+  it('tells what happened, in order, without what was typed and without values of addresses', async () => {
+    const events = await eventsOf(session);
+    for (const [n, { t_ms, at }] of events.entries()) {
+      assert.ok(n === 0 || t_ms >= (events[n - 1]?.t_ms ?? 0), 'out of order');
+      assert.ok(!Number.isNaN(Date.parse(at)));
+    }
+    const has = (type: string, text: string) =>
+      assert.ok(
+        events.some((event) => event.type === type && JSON.stringify(event.data).includes(text)),
+        `${type} ${text}: ${events.map((event) => `\n${event.t_ms} ${event.type} ${JSON.stringify(event.data)}`).join('')}`,
+      );
+    has('navigation', '/red');
+    has('navigation', '/blue');
+    has('console', 'something went wrong');
+    has('network.failed', '/status/500');
+    assert.ok(events.some(({ type }) => type.startsWith('action')));
+    assert.ok(events.some(({ type, data }) => type === 'network' && Number(data['requests']) > 0));
+    const told = (await asset(session, 'events.ndjson')).text + (await asset(session, 'recording.json')).text;
+    assert.ok(!told.includes(secret), 'what was typed is in the timeline');
+    assert.ok(!told.includes('hidden-in-console'), 'a value of an address is in the timeline');
+    const har = JSON.parse((await asset(session, 'har.json')).text) as { log: { version: string; entries: { request: { url: string } }[] } };
+    assert.equal(har.log.version, '1.2');
+    assert.ok(har.log.entries.some(({ request }) => request.url === `${site.url}/red`));
+  });
+
+  it('shows at each event what was seen then, by mouse and by keyboard', async () => {
+    const person = await play(session);
+    const { page } = person;
+    await eventually('the video is as long as the session', async () => Number(await page.getByRole('slider').getAttribute('max')) > 5000, slowMs);
+    await button(person, 'Play').click();
+    await eventually('it plays', async () => (await timeOf(person)) > 0.5, slowMs);
+    await person.inspect('player');
+    await button(person, 'Pause').click();
+    await page.getByRole('searchbox').fill('blue');
+    const opened = (await eventsOf(session)).find(({ type, data }) => type === 'navigation' && data['url'] === `${site.url}/blue`);
+    await row(person, '/blue').first().click();
+    await eventually('it is where that happened', async () => Math.abs((await timeOf(person)) * 1000 - (opened?.t_ms ?? 0)) < 300, slowMs);
+    // A page is drawn a moment after it was opened.
+    await page.keyboard.press('k');
+    await seesColour(video(person), blue);
+    await page.keyboard.press('k');
+    await page.getByRole('region', { name: 'Event' }).getByText(`${site.url}/blue`).waitFor();
+    await page.getByRole('searchbox').fill('');
+    const list = page.getByRole('listbox', { name: 'Events' });
+    await list.focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Enter');
+    await eventually('it is at the start', async () => (await timeOf(person)) < 1, slowMs);
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await seesColour(video(person), blue);
+    await page.getByRole('button', { name: 'Console' }).click();
+    await eventually('lines of the console are left out', async () => (await row(person, 'something went wrong').count()) === 0);
+    assert.equal(await shown(person).count(), 1);
+    await page.getByRole('heading', { name: 'Timeline' }).click();
+    await page.keyboard.press('Home');
+    await eventually('it is at the start again', async () => (await timeOf(person)) === 0, slowMs);
+    await page.keyboard.press('ArrowRight');
+    await eventually('it is five seconds on', async () => Math.abs((await timeOf(person)) - 5) < 0.3, slowMs);
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Shift+>');
+    assert.equal(await page.getByRole('combobox', { name: 'Speed' }).inputValue(), '1.5');
+    await page.keyboard.press('k');
+    await eventually(
+      'it plays faster',
+      () => video(person).evaluate((element) => !(element as HTMLVideoElement).paused && (element as HTMLVideoElement).playbackRate === 1.5),
+      slowMs,
+    );
+    await page.keyboard.press('k');
+    for (const panel of ['Files', 'Help']) {
+      await button(person, panel).click();
+      await person.inspect(`player-${panel.toLowerCase()}`);
+      await page.keyboard.press('Escape');
+    }
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      button(person, 'Files')
+        .click()
+        .then(() => page.getByRole('link', { name: 'har.json' }).click()),
+    ]);
+    assert.equal(download.suggestedFilename(), 'har.json');
+    person.assertCalm();
+    await person.leave();
+  });
+
+  it('plays on a phone', async () => {
+    const person = await play(session, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+    await button(person, 'Play').tap();
+    await eventually('it plays', async () => (await timeOf(person)) > 0.3, slowMs);
+    assert.ok(await person.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it is wider than the phone');
+    await person.inspect('player-phone');
+    person.assertCalm();
+    await person.leave();
+  });
+
+  it('is for its owner alone: to others it is as if there were none', async () => {
+    const key = (await client.call(createKey, { body: { owner: 'acme' } })).body.key ?? '';
+    await client.refuse(listRecordings, 'session_not_found', { params: paramsOf(session), key });
+    await client.refuse(createViewToken, 'session_not_found', { params: paramsOf(session), key, body: { scope: 'recording' } });
+    const answers = await Promise.all(
+      [folderOf(session), `/v1/session/${session.session_id}/recordings/rec_unknown`, '/v1/session/ses_unknown/recordings/rec_unknown'].map((folder) =>
+        sendAsIs(service.url, { method: 'GET', path: `${folder}/recording.json`, headers: [['authorization', `Bearer ${key}`]] }),
+      ),
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [404, 404, 404],
+    );
+    assert.equal(new Set(answers.map(comparable)).size, 1);
+  });
+
+  it('is playable and called incomplete when the service was killed, and gone when its time is up', async () => {
+    const cut = await record('/moving');
+    await until(cut, 'there is a video', ({ assets }) => assets.includes('seg00000.m4s'));
+    await service.stop('SIGKILL');
+    await database.store
+      .tables<{ recordings: { rec_id: string; expires_at: Date } }>()
+      .updateTable('recordings')
+      .set({ expires_at: new Date(Date.now() - 1000) })
+      .where('rec_id', '=', session.recording.rec_id ?? '')
+      .execute();
+    const expired = join(dataDir, 'recordings', session.recording.rec_id ?? '');
+    assert.ok(existsSync(expired));
+    // From here on there is no encoder.
+    await serve({ BERTH_FFMPEG: '/nonexistent/ffmpeg' });
+    const recording = await until(cut, 'it is told how it ended', ({ status }) => status !== 'recording');
+    assert.equal(recording.status, 'incomplete');
+    await eventually('its session says so', async () => (await client.call(getSession, { params: paramsOf(cut) })).body.recording.status === 'incomplete');
+    const person = await play(cut);
+    await person.page.getByText('Incomplete.').waitFor();
+    await button(person, 'Play').click();
+    await seesMovement(video(person));
+    await person.inspect('player-incomplete');
+    person.assertCalm();
+    await person.leave();
+    await eventually('the expired one is deleted', () => !existsSync(expired));
+    assert.equal((await asset(session, 'recording.json')).status, 404);
+  });
+
+  it('holds pictures where there is no encoder, and plays them', async () => {
+    const plain = await record('/red');
+    await client.call(navigate, { params: paramsOf(plain), body: { url: `${site.url}/moving` } });
+    await until(plain, 'there are pictures', ({ video: kind, assets }) => kind === 'frames' && assets.includes('frames.mjpeg'));
+    const movingMs = Date.now();
+    await eventually('it moves for a while', () => Date.now() - movingMs > 4000);
+    await client.call(endSession, { params: paramsOf(plain) });
+    const recording = await until(plain, 'it is complete', ({ status }) => status !== 'recording');
+    assert.deepEqual([recording.status, recording.video], ['complete', 'frames']);
+    const person = await play(plain);
+    const picture = person.page.locator('canvas');
+    await button(person, 'Play').click();
+    await seesMovement(picture);
+    await person.inspect('player-frames');
+    person.assertCalm();
+    await person.leave();
+  });
+
+  it('leaves nothing behind when the service ends', async () => {
+    assert.equal(await service.stop(), 0);
+    const children = await eventually('the rows are settled', async () => {
+      const rows = await database.store.tables<{ recordings: { rec_id: string; status: string } }>().selectFrom('recordings').selectAll().execute();
+      return rows.every(({ status }) => status !== 'recording') && rows;
+    });
+    assert.equal(children.length, 2);
+  });
+});
