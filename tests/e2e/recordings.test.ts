@@ -235,7 +235,9 @@ describe('recordings', () => {
     const told = (await asset(session, 'events.ndjson')).text + (await asset(session, 'recording.json')).text;
     assert.ok(!told.includes(secret), 'what was typed is in the timeline');
     assert.ok(!told.includes('hidden-in-console'), 'a value of an address is in the timeline');
-    const har = JSON.parse((await asset(session, 'har.json')).text) as { log: { version: string; entries: { request: { url: string } }[] } };
+    const harText = (await asset(session, 'har.json')).text;
+    assert.ok(!harText.includes(secret), 'what a form sent in its address is in the HAR');
+    const har = JSON.parse(harText) as { log: { version: string; entries: { request: { url: string } }[] } };
     assert.equal(har.log.version, '1.2');
     assert.ok(har.log.entries.some(({ request }) => request.url === `${site.url}/red`));
   });

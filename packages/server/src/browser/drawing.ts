@@ -11,6 +11,8 @@ const framesOnTheWay = 2;
 const togetherMs = 300;
 /** Then the next would have come by now, if there is more to come. */
 const missedAfterMs = 250;
+/** A start may itself give frames close to each other: each in a row is waited for twice as long, up to 2^5 times. */
+const mostDoublings = 5;
 /** A page gives its first frame within some tens of ms; one that had nothing to show yet is asked again. */
 const firstFrameMs = 1000;
 /** Far above a picture of the largest size in the best quality, as base64. */
@@ -43,6 +45,9 @@ export class Drawing {
   /** When the next may be acknowledged, monotonic. */
   #dueMs = 0;
   #takenAtMs = -Infinity;
+  #startedAtMs = -Infinity;
+  /** In a row, none of them followed by frames for long. */
+  #startsAgain = 0;
   /** Whether something may have been drawn that does not come by itself. */
   #mayMiss = false;
   /** Since it was started. */
@@ -89,6 +94,7 @@ export class Drawing {
 
   #start(): void {
     this.#isResized = false;
+    this.#takenAtMs = -Infinity;
     this.#send('Page.startScreencast', { format: 'jpeg', ...this.#parts.size });
     this.#askAgain(firstFrameMs);
   }
@@ -101,6 +107,8 @@ export class Drawing {
       // One that crashed has nothing to show until it is sent on, and is drawn then.
       if (this.tab.status === 'crashed') return this.#askAgain(firstFrameMs);
       this.#owed.length = 0;
+      this.#startsAgain += 1;
+      this.#startedAtMs = systemClock.monotonicMs();
       this.#send('Page.stopScreencast', undefined);
       this.#start();
     }, afterMs).unref();
@@ -118,6 +126,7 @@ export class Drawing {
     this.#owed.push(event.sessionId);
     this.#mayMiss = this.#owed.length >= framesOnTheWay || now - this.#takenAtMs < togetherMs || this.#isResized;
     this.#takenAtMs = now;
+    if (now - this.#startedAtMs > 2 * togetherMs) this.#startsAgain = 0;
     // A browser that sends more than it may is not answered for each.
     if (this.#owed.length > framesOnTheWay) this.#owed.shift();
     const frame = this.#isOvertaken(event) ? null : this.#read(event);
@@ -142,7 +151,7 @@ export class Drawing {
       }, this.#dueMs - now).unref();
       return;
     }
-    if (this.#mayMiss) this.#askAgain(missedAfterMs);
+    if (this.#mayMiss) this.#askAgain(missedAfterMs * 2 ** Math.min(this.#startsAgain, mostDoublings));
     this.#send('Page.screencastFrameAck', { sessionId: this.#owed.shift() ?? 0 });
     // A timer that was late is made up for, but by no more than one frame.
     this.#dueMs = Math.max(this.#dueMs, now - this.#intervalMs) + this.#intervalMs;
