@@ -8,6 +8,7 @@
 import { mkdirSync } from 'node:fs';
 import { constants, lstat, open, readdir, rename, rm, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { within } from '../lib/folder.ts';
 import { NoSuchFile } from '../runtime/runtime.ts';
 
 /** What the encoder writes lies apart from what the worker does. */
@@ -22,16 +23,6 @@ export function makeFolder(path: string): void {
 }
 
 export const removeFolder = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
-
-/** Runs with a path that leads to this very folder, whatever becomes of its name. */
-export async function within<T>(path: string, work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  try {
-    return await work(`/proc/self/fd/${folder.fd}`);
-  } finally {
-    await folder.close();
-  }
-}
 
 export interface PlainFile {
   handle: FileHandle;

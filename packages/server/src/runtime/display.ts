@@ -4,8 +4,8 @@ import { chmod, constants, lstat, mkdir, open, readdir, rm } from 'node:fs/promi
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { within } from '../lib/folder.ts';
 import { displaySize, sharedFolder } from './display-start.ts';
-import { within } from './machine-files.ts';
 import { setDesktopSize } from './rfb.ts';
 import { NoDisplay } from './runtime.ts';
 

@@ -8,6 +8,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { within } from '../lib/folder.ts';
 
 /** Names that a browser gives to downloads, and we to uploads. */
 const plainName = /^[A-Za-z0-9_-]{1,64}$/;
@@ -88,11 +89,3 @@ async function plainFile(handle: FileHandle): Promise<OpenFile> {
 }
 
 /** A folder that is reached through no link, and stays what it was while the work goes on. */
-export async function within<T>(path: string, work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  try {
-    return await work(`/proc/self/fd/${folder.fd}`);
-  } finally {
-    await folder.close();
-  }
-}

@@ -7,7 +7,7 @@ import type { Loop } from '../lib/loop.ts';
 import { ownerOf, type LiveSession, type Machine } from '../sessions/sessions.ts';
 import { liveViewBounds } from '@berth/contract/live-view';
 import { LiveView } from './live-view.ts';
-import type { Pages } from './pages.ts';
+import type { PageName, Pages } from './pages.ts';
 import { Tokens, type TokensDeps } from './tokens.ts';
 import { Vnc } from './vnc.ts';
 
@@ -41,13 +41,8 @@ export class View {
     return this.tokens.loops;
   }
 
-  /** Trades the token of a first load for a cookie of this reply. */
-  welcome(call: Call): void {
-    this.tokens.welcome(call);
-  }
-
   livePage(call: Call<typeof openLiveView>): string {
-    this.welcome(call);
+    this.tokens.welcome(call);
     const { html, headers } = this.pages.page('live-view', call.origin);
     for (const [name, value] of Object.entries(headers)) call.setHeader(name, value);
     return html;
@@ -65,15 +60,20 @@ export class View {
   /** The one file that there is under `vnc/`. Throws asset_not_found for every other name. */
   windowPage(call: Call<typeof openVnc>): FileReply {
     if (call.params.path !== windowPage) throw new ServiceError('asset_not_found', 'There is no such file. The window’s page is `vnc.html`.');
-    this.welcome(call);
-    const { html, headers } = this.pages.page('vnc', call.origin);
+    return this.pageFile(call, 'vnc', windowPage);
+  }
+
+  /** A page that lies among files, with the cookie of a first load. */
+  pageFile(call: Call, page: PageName, filename: string): FileReply {
+    this.tokens.welcome(call);
+    const { html, headers } = this.pages.page(page, call.origin);
     const { 'content-security-policy': policy = '', ...others } = headers;
     for (const [name, value] of Object.entries(others)) call.setHeader(name, value);
     const data = Buffer.from(html);
     return {
       bytes: data.length,
       contentType: 'text/html; charset=utf-8',
-      filename: windowPage,
+      filename,
       inline: true,
       policy,
       stream: () => Readable.from([data]),
