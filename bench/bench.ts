@@ -5,6 +5,7 @@
  *   npm run bench                       every section
  *   npm run bench -- lifecycle cdp      some of them
  *   npm run bench -- memory --runs 50   repeated so many times
+ *   npm run bench -- view/recording     one part of a section that has parts
  *   npm run bench -- --raw              only the yardsticks, without the service
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -21,10 +22,23 @@ import { gone } from './sections/gone.ts';
 import { http } from './sections/http.ts';
 import { lifecycle } from './sections/lifecycle.ts';
 import { memory } from './sections/memory.ts';
+import { view } from './sections/view.ts';
 import { serveSite } from './site.ts';
 import { Stage } from './stage.ts';
 
-const sections: Record<string, (bench: Bench) => Promise<Section>> = { lifecycle, cold, cdp, http, fetch: fetches, memory, gone };
+type Measure = (bench: Bench) => Promise<Section>;
+
+/** Where a section has parts, each fails by itself. */
+const sections: Record<string, Measure | Record<string, Measure>> = { lifecycle, cold, cdp, http, fetch: fetches, memory, gone, view };
+
+/** By what each is asked for: `view` for all of its parts, `view/recording` for one. */
+function measuresOf(wish: string): [name: string, measure: Measure][] {
+  const [name = '', part] = wish.split('/');
+  const section = sections[name] ?? {};
+  const all: [string, Measure][] =
+    typeof section === 'function' ? [[name, section]] : Object.entries(section).map(([key, measure]) => [`${name}/${key}`, measure]);
+  return part === undefined ? all : all.filter(([each]) => each === wish);
+}
 
 interface Wish {
   names: string[];
@@ -38,7 +52,7 @@ function readWish(): Wish {
     allowPositionals: true,
     options: { runs: { type: 'string' }, chromium: { type: 'string', default: '/usr/lib/chromium/chromium' }, raw: { type: 'boolean', default: false } },
   });
-  const unknown = positionals.filter((name) => !(name in sections));
+  const unknown = positionals.filter((name) => measuresOf(name).length === 0);
   if (unknown.length > 0) throw new Error(`no section ${unknown.join(', ')}; there are ${Object.keys(sections).join(', ')}`);
   const runs = values.runs === undefined ? null : Number(values.runs);
   if (runs !== null && (!Number.isInteger(runs) || runs < 1)) throw new Error('--runs takes a whole number from 1');
@@ -61,11 +75,9 @@ function keep(results: readonly Section[]): string {
 }
 
 /** A section that fails is a miss and takes nothing with it: the others still run. */
-async function runSection(stage: Stage, name: string, of: Omit<Bench, 'stage' | 'say'>): Promise<Section> {
+async function runSection(stage: Stage, [name, measure]: [name: string, measure: Measure], of: Omit<Bench, 'stage' | 'say'>): Promise<Section> {
   const own = stage.inner();
   try {
-    const measure = sections[name];
-    if (!measure) throw new Error(`there is no section ${name}`);
     return await measure({ ...of, stage: own, say: (progress) => sayProgress(name, progress) });
   } catch (error) {
     const check: Check = { what: `${name} could be measured`, measured: 0, target: 1, rule: 'at least', unit: '' };
@@ -81,9 +93,11 @@ async function runSections(stage: Stage, wish: Wish): Promise<Section[]> {
   const withBerth = !wish.rawOnly && isBerthThere();
   const results: Section[] = [];
   for (const name of wish.names) {
-    const result = await runSection(stage, name, { site, chromium: wish.chromium, runs: wish.runs, withBerth });
-    printSection(result);
-    results.push(result);
+    for (const measure of measuresOf(name)) {
+      const result = await runSection(stage, measure, { site, chromium: wish.chromium, runs: wish.runs, withBerth });
+      printSection(result);
+      results.push(result);
+    }
   }
   return results;
 }

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type FetchRequest, type FetchResponse, waitSecondsMax } from '@berth/contract';
+import { type CreateSessionRequest, type FetchRequest, type FetchResponse, waitSecondsMax } from '@berth/contract';
 import { isAlive } from './proc.ts';
 import type { Stage } from './stage.ts';
 
@@ -18,6 +18,8 @@ export interface BerthOrder {
 }
 
 export type FetchOrder = Partial<FetchRequest> & { url: string };
+
+export type SessionOrder = Partial<Pick<CreateSessionRequest, 'kind' | 'record'>>;
 
 export interface BerthSession {
   session_id: string;
@@ -84,8 +86,12 @@ export class Berth {
     return databasePid(this.dataFolder);
   }
 
-  async create(): Promise<BerthSession> {
-    return (await this.#post('/v1/session', {})) as BerthSession;
+  async create(order: SessionOrder = {}): Promise<BerthSession> {
+    return (await this.post('/v1/session', order)) as BerthSession;
+  }
+
+  async navigate(sessionId: string, url: string): Promise<void> {
+    await this.post(`/v1/session/${sessionId}/navigate`, { url });
   }
 
   async delete(sessionId: string): Promise<void> {
@@ -94,17 +100,17 @@ export class Berth {
   }
 
   async read(sessionId: string): Promise<unknown> {
-    return (await this.#call('GET', `/v1/session/${sessionId}`)).json();
+    return (await this.get(`/v1/session/${sessionId}`)).json();
   }
 
   /** What the service makes of a page; with `async`, what it says while it does. */
   async fetch(order: FetchOrder): Promise<FetchResponse> {
-    return (await this.#post('/v1/fetch', order)) as FetchResponse;
+    return (await this.post('/v1/fetch', order)) as FetchResponse;
   }
 
   /** Asks after a fetch that was ordered with `async`, and waits for it as long as the service lets one wait. */
   async poll(jobId: string): Promise<FetchResponse> {
-    return (await this.#call('GET', `/v1/fetch/job/${jobId}?wait_seconds=${waitSecondsMax}`)).json() as Promise<FetchResponse>;
+    return (await this.get(`/v1/fetch/job/${jobId}?wait_seconds=${waitSecondsMax}`)).json() as Promise<FetchResponse>;
   }
 
   /** Waits, at most `waitMsMax`, until the service says that as many machines are warm as it was asked for. */
@@ -125,8 +131,13 @@ export class Berth {
     this.#stage.removeFolder(this.tempFolder);
   }
 
-  async #post(path: string, body: object): Promise<unknown> {
+  /** Throws for an answer that is not a success, as `get` does. */
+  async post(path: string, body: object): Promise<unknown> {
     return (await this.#call('POST', path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })).json();
+  }
+
+  get(path: string): Promise<Response> {
+    return this.#call('GET', path);
   }
 
   async #call(method: string, path: string, init: { body?: string; headers?: Record<string, string> } = {}): Promise<Response> {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 
-interface Answer {
+interface Message {
   id?: number;
+  method?: string;
+  params?: Record<string, unknown>;
   result?: Record<string, unknown>;
   error?: { message: string };
 }
@@ -11,12 +13,13 @@ interface Answer {
 export class DevTools {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, { resolve: (result: Record<string, unknown>) => void; reject: (error: Error) => void }>();
+  readonly #listeners = new Map<string, (params: Record<string, unknown>) => void>();
   #lastId = 0;
   #sessionId: string | undefined;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString()) as Answer));
+    socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString()) as Message));
     socket.on('close', (code) => this.#fail(new Error(`the DevTools socket closed with ${code}`)));
   }
 
@@ -42,6 +45,12 @@ export class DevTools {
     });
   }
 
+  /** One listener for each kind of event; null takes it away. */
+  onEvent(method: string, listener: ((params: Record<string, unknown>) => void) | null): void {
+    if (listener) this.#listeners.set(method, listener);
+    else this.#listeners.delete(method);
+  }
+
   evaluate(expression: string): Promise<Record<string, unknown>> {
     return this.send('Runtime.evaluate', { expression, returnByValue: true });
   }
@@ -52,7 +61,8 @@ export class DevTools {
     await closed;
   }
 
-  #take({ id, result, error }: Answer): void {
+  #take({ id, method, params = {}, result, error }: Message): void {
+    if (method !== undefined) return this.#listeners.get(method)?.(params);
     const caller = id === undefined ? undefined : this.#waiting.get(id);
     if (!caller || id === undefined) return;
     this.#waiting.delete(id);

@@ -55,6 +55,25 @@ export function memoryMb(pids: readonly number[]): number {
   return kilobytes.reduce((sum, one) => sum + one, 0) / 1024;
 }
 
+/** The kernel counts in hundredths of a second, whatever its own tick is. */
+const tickMs = 10;
+
+/** Time on the processor that each of these processes has had, with its threads and without its children, in ms. */
+export function processorMs(pids: readonly number[]): Map<number, number> {
+  const times = pids.map((pid): [number, number] => {
+    const stat = readGone(`/proc/${pid}/stat`);
+    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+    return [pid, (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * tickMs];
+  });
+  return new Map(times);
+}
+
+/** The first fifteen characters of a program's name. */
+export const commandOf = (pid: number): string => readGone(`/proc/${pid}/comm`)?.trim() ?? '';
+
+/** What a process has read so far, from files, pipes and sockets. */
+export const bytesRead = (pid: number): number => Number(/^rchar: (\d+)/m.exec(readGone(`/proc/${pid}/io`) ?? '')?.[1] ?? 0);
+
 /** Open descriptors of one process, and how many of them are sockets. */
 export function descriptorsOf(pid: number): { files: number; sockets: number } {
   const targets = readdirSync(`/proc/${pid}/fd`).map((name) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { movingPage, movingScript, movingStyle } from './moving-page.ts';
 import type { Stage } from './stage.ts';
 
 const rows = Array.from({ length: 40 }, (_, i) => `<tr><td>${i}</td><td>row ${i}</td><td>${(i * 37) % 101}</td></tr>`).join('');
@@ -11,15 +12,20 @@ const files: Record<string, [type: string, text: string]> = {
   '/': ['text/html; charset=utf-8', page],
   '/style.css': ['text/css; charset=utf-8', 'body { font-family: sans-serif } td { border: 1px solid #ccc; padding: 2px }'],
   '/script.js': ['text/javascript; charset=utf-8', 'document.body.dataset.ready = String(document.querySelectorAll("tr").length);'],
+  '/moving': ['text/html; charset=utf-8', movingPage],
+  '/moving.css': ['text/css; charset=utf-8', movingStyle],
+  '/moving.js': ['text/javascript; charset=utf-8', movingScript],
 };
 
 export interface Site {
   url: string;
+  /** Of the page that never stands still. */
+  movingUrl: string;
   /** `host:port`, as the service's list of allowed addresses wants it. */
   address: string;
 }
 
-/** A page with a stylesheet and a script, served from this process. */
+/** A page with a stylesheet and a script, and one that moves, served from this process. */
 export async function serveSite(stage: Stage): Promise<Site> {
   const server = createServer((request, response) => {
     const [type, text] = files[request.url ?? ''] ?? ['text/plain', ''];
@@ -31,5 +37,5 @@ export async function serveSite(stage: Stage): Promise<Site> {
     server.closeAllConnections();
   });
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url: `http://${address}/`, address };
+  return { url: `http://${address}/`, movingUrl: `http://${address}/moving`, address };
 }

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Section, spread, summarize } from '../figures.ts';
+import { machineProcs } from '../machine-procs.ts';
 import { calm, isAlive } from '../proc.ts';
-import { machineProcs } from './memory.ts';
 
 const runsDefault = 20;
 const waitMsMax = 10_000;

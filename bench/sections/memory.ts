@@ -4,7 +4,8 @@ import { chromium as playwright } from 'playwright-core';
 import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, slopeOf } from '../figures.ts';
-import { type Proc, calm, descriptorsOf, isAlive, memoryMb, pidsOf, stillThere, treeOf } from '../proc.ts';
+import { machineProcs } from '../machine-procs.ts';
+import { type Proc, calm, descriptorsOf, isAlive, memoryMb, pidsOf, stillThere } from '../proc.ts';
 import { RawPool, buryRaw, launchRaw } from '../raw-browser.ts';
 
 const cyclesDefault = 500;
@@ -28,12 +29,6 @@ async function rawMemory(bench: Bench): Promise<number> {
   await leave();
   await buryRaw(bench.stage, raw);
   return megabytes;
-}
-
-/** The processes of machines: all below the worker that are not the database's. */
-export function machineProcs(berth: Berth): Proc[] {
-  const database = new Set(berth.databasePid === null ? [] : pidsOf(berth.databasePid));
-  return treeOf(berth.pid).filter(({ pid }) => pid !== berth.pid && !database.has(pid));
 }
 
 interface Held {
