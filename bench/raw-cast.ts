@@ -1,0 +1,64 @@
+import type { Bench } from './context.ts';
+import { DevTools } from './devtools.ts';
+import { FrameLog } from './frame-log.ts';
+import { pidsOf } from './proc.ts';
+import { launchRaw } from './raw-browser.ts';
+
+/** As the service asks for it for one viewer of that size. */
+const cast = { format: 'jpeg', quality: 80, maxWidth: 1280, maxHeight: 720, everyNthFrame: 1 };
+const viewport = { width: 1280, height: 720, deviceScaleFactor: 1, mobile: false };
+
+interface FrameEvent {
+  data: string;
+  sessionId: number;
+  metadata: { timestamp: number };
+}
+
+/** The screencast of a warm Chromium over its own DevTools port, each frame decoded and acknowledged at once: as fast as it gets. */
+export class RawCast {
+  readonly frames = new FrameLog();
+  readonly #devtools: DevTools;
+  readonly #pid: number;
+
+  private constructor(devtools: DevTools, pid: number) {
+    this.#devtools = devtools;
+    this.#pid = pid;
+  }
+
+  /** The browser ends with the stage. */
+  static async launch({ stage, chromium }: Bench): Promise<RawCast> {
+    const { url, process: browser } = await launchRaw(stage, chromium);
+    const devtools = await DevTools.connect(url);
+    await devtools.send('Page.enable');
+    await devtools.send('Emulation.setDeviceMetricsOverride', viewport);
+    return new RawCast(devtools, browser.pid ?? 0);
+  }
+
+  get pids(): number[] {
+    return pidsOf(this.#pid);
+  }
+
+  /** Resolves when the page has loaded. */
+  async navigate(url: string): Promise<void> {
+    const loaded = new Promise<void>((resolve) => {
+      this.#devtools.onEvent('Page.loadEventFired', () => resolve());
+    });
+    await this.#devtools.send('Page.navigate', { url });
+    await loaded;
+  }
+
+  async start(): Promise<void> {
+    this.#devtools.onEvent('Page.screencastFrame', (params) => this.#take(params as unknown as FrameEvent));
+    await this.#devtools.send('Page.startScreencast', cast);
+  }
+
+  async stop(): Promise<void> {
+    this.#devtools.onEvent('Page.screencastFrame', null);
+    await this.#devtools.send('Page.stopScreencast');
+  }
+
+  #take({ data, sessionId, metadata }: FrameEvent): void {
+    void this.#devtools.send('Page.screencastFrameAck', { sessionId }).catch(() => undefined);
+    this.frames.add(metadata.timestamp * 1000, Buffer.from(data, 'base64').length);
+  }
+}

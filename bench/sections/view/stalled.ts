@@ -1,0 +1,115 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { framesInFlight } from '@berth/contract/live-view';
+import { Berth } from '../../berth.ts';
+import type { Bench } from '../../context.ts';
+import { type Section, spread, summarize } from '../../figures.ts';
+import { gapsOf } from '../../frame-log.ts';
+import { groupsOfBerth, loadOver } from '../../load.ts';
+import { memoryMb } from '../../proc.ts';
+import { Viewer, liveAddress } from '../../viewer.ts';
+import { countsOf } from './counts.ts';
+
+const settleMs = 2500;
+/** No frame that is sent while somebody reads is as old as this. */
+const oldMs = 1000;
+const stalledViewers = 3;
+
+interface Phase {
+  name: string;
+  seconds: number;
+  rate: number;
+  ages: number[];
+  gaps: number[];
+  /** Of the worker, each second, in MB. */
+  memory: number[];
+  worker: number;
+}
+
+async function sampleMemory(berth: Berth, seconds: number): Promise<number[]> {
+  const samples: number[] = [];
+  for (let second = 0; second < seconds; second += 1) {
+    await wait(1000);
+    samples.push(memoryMb([berth.pid]));
+  }
+  return samples;
+}
+
+async function phase(name: string, { berth, good, seconds }: { berth: Berth; good: Viewer; seconds: number }): Promise<Phase> {
+  await wait(settleMs);
+  good.frames.take();
+  const [load, memory] = await Promise.all([loadOver(seconds, groupsOfBerth(berth)), sampleMemory(berth, seconds)]);
+  good.check();
+  const frames = good.frames.take();
+  return { name, seconds, rate: frames.length / seconds, ages: frames.map(({ ageMs }) => ageMs), gaps: gapsOf(frames), memory, worker: load.worker };
+}
+
+/** How many frames lay between the service and one who did not read: they come first when it reads on, and are old. */
+async function heldBack(viewer: Viewer): Promise<number> {
+  viewer.frames.take();
+  viewer.readOn();
+  await wait(oldMs);
+  return viewer.frames.take().filter(({ ageMs }) => ageMs > oldMs).length;
+}
+
+/** A good viewer alone, and beside others that read nothing. */
+const watch = async (berth: Berth, sessionId: string): Promise<Viewer> => Viewer.open(await liveAddress(berth, sessionId));
+
+async function measure(bench: Bench, berth: Berth): Promise<{ phases: Phase[]; held: number[] }> {
+  const { session_id: sessionId } = await berth.create();
+  await berth.navigate(sessionId, bench.site.movingUrl);
+  const { seconds } = countsOf(bench.runs);
+  const good = await watch(berth, sessionId);
+  // The heap grows to what the frames need in the first seconds of watching.
+  await phase('warm-up', { berth, good, seconds });
+  const phases: Phase[] = [];
+  bench.say('a good viewer alone');
+  phases.push(await phase('alone', { berth, good, seconds }));
+  const stalled = await Promise.all(Array.from({ length: stalledViewers }, () => watch(berth, sessionId)));
+  for (const viewer of stalled) viewer.stall();
+  bench.say(`beside ${stalledViewers} that read nothing`);
+  phases.push(await phase(`beside ${stalledViewers} that read nothing`, { berth, good, seconds }));
+  const held = await Promise.all(stalled.map(heldBack));
+  for (const viewer of [...stalled, good]) await viewer.close();
+  return { phases, held };
+}
+
+/** Viewers that read and acknowledge nothing, beside one that does. */
+export async function stalled(bench: Bench): Promise<Section> {
+  const name = 'view: viewers that read nothing, beside one that does';
+  const columns = ['p50 / p95 / p99', 'seconds', 'frames/s', 'age ms', 'gap ms', 'worker %', 'worker MB p50', 'worker MB max'];
+  if (!bench.withBerth) return { name, columns, rows: [], checks: [], notes: ['needs the service'] };
+  const berth = await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address });
+  const { phases, held } = await measure(bench, berth);
+  await berth.stop();
+  const [alone, beside] = phases;
+  return {
+    name,
+    columns,
+    rows: phases.map((each) => [
+      each.name,
+      each.seconds,
+      each.rate,
+      spread(each.ages),
+      spread(each.gaps),
+      each.worker,
+      summarize(each.memory).p50,
+      Math.max(...each.memory),
+    ]),
+    checks:
+      alone && beside
+        ? [
+            { what: "the good one's frames a second, of those alone", measured: beside.rate / alone.rate, target: 0.9, rule: 'at least', unit: '×' },
+            { what: "the good one's age of a frame p95", measured: summarize(beside.ages).p95, target: 200, rule: 'at most', unit: 'ms' },
+            {
+              what: 'worker, median over the time, more than alone',
+              measured: summarize(beside.memory).p50 - summarize(alone.memory).p50,
+              target: 4,
+              rule: 'at most',
+              unit: 'MB',
+            },
+            { what: 'frames that lay between it and one that read nothing', measured: Math.max(...held), target: framesInFlight, rule: 'at most', unit: '' },
+          ]
+        : [],
+    notes: [],
+  };
+}
