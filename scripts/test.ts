@@ -120,8 +120,9 @@ class Run {
     const failed = new Set([...output.matchAll(/^test at (\S+?):\d+:\d+$/gm)].map(([, file = '']) => file));
     const files = all.filter((file) => failed.has(file));
     if (this.#interrupted || files.length === 0 || files.length !== failed.size || files.length > unsteadyFilesMax) return false;
-    const { code } = await this.#command(testCommand(files, 1));
-    return code === 0 && files;
+    const second = await this.#command(testCommand(files, 1));
+    if (second.code !== 0) console.log(`again:\n${failuresIn(second.output)}`);
+    return second.code === 0 && files;
   }
 
   async #command([program = '', ...args]: string[]): Promise<Outcome> {

@@ -126,7 +126,7 @@ export class TabHands implements Hands {
         // Nothing is dropped by a hand that went away.
         if (this.#dragged && event.button === 'left') await this.#drag('dragCancel', event, by);
         this.#dragged = null;
-        await this.#lift(event, by);
+        await this.#lift(event, by, false);
       }),
     );
     await Promise.allSettled([...lifted, this.#liftKeys()]);
@@ -161,13 +161,19 @@ export class TabHands implements Hands {
     await this.#point('mousePressed', { ...event, buttons: event.buttons | buttonBits[event.button] }, by);
   }
 
-  async #lift(event: HandButton, by: Deadline): Promise<void> {
+  async #lift(event: HandButton, by: Deadline, drops = true): Promise<void> {
     try {
-      if (this.#dragged && event.button === 'left') await this.#drag('drop', event, by);
-      else await this.#point('mouseReleased', { ...event, buttons: event.buttons & ~buttonBits[event.button] }, by);
+      if (this.#dragged && event.button === 'left') return await this.#drag('drop', event, by);
+      await this.#point('mouseReleased', { ...event, buttons: event.buttons & ~buttonBits[event.button] }, by);
+      // A drag that began with the last move may be told only now, when a busy browser comes to it.
+      if (this.#dragged && event.button === 'left') await this.#endLate(event, { drops, by });
     } finally {
       if (event.button === 'left') this.#heedDrags(false);
     }
+  }
+
+  async #endLate(event: HandMouse, { drops, by }: { drops: boolean; by: Deadline }): Promise<void> {
+    for (const type of drops ? (['dragEnter', 'dragOver', 'drop'] as const) : (['dragCancel'] as const)) await this.#drag(type, event, by);
   }
 
   #heedDrags(enabled: boolean): void {
