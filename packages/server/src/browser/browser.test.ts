@@ -184,6 +184,16 @@ describe('tabs', { timeout: 60_000 }, () => {
     assert.equal(browser.tabs().length, 4);
   });
 
+  it('have the titles of now when they are asked for, also those that a script has changed', async () => {
+    const evaluate = await evaluator();
+    await go('/popups');
+    await evaluate('document.title = "Changed by a script"');
+    assert.deepEqual(
+      (await browser.tabsNow()).map(({ title }) => title),
+      ['Changed by a script'],
+    );
+  });
+
   it('beyond the limit are closed before their first script', async () => {
     await browser.prepare(settings({ tabLimit: 3 }));
     const evaluate = await evaluator();

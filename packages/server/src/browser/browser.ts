@@ -149,6 +149,11 @@ class AttachedBrowser implements Browser {
     return this.#tabs.list();
   }
 
+  async tabsNow(): Promise<ReturnType<Browser['tabs']>> {
+    await this.#tabs.titles.ask();
+    return this.#tabs.list();
+  }
+
   activeTab(): ReturnType<Browser['activeTab']> {
     return this.#tabs.active();
   }

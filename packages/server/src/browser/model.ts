@@ -116,8 +116,10 @@ export interface Browser {
   prepare(settings: BrowserSettings): Promise<void>;
   /** Resolves when there is a tab to drive; rejects with BrowserGone. Until then `tabs` is empty and `activeTab` throws. */
   tabReady(): Promise<void>;
-  /** Oldest first. */
+  /** Oldest first. A title that a page's script has changed may be missing while nobody listens by `onTabsChanged`. */
   tabs(): TabInfo[];
+  /** The same with the titles of now, as far as the browser answers. Never rejects. */
+  tabsNow(): Promise<TabInfo[]>;
   /** Throws TabNotFound while the only tab is on its way. */
   activeTab(): TabInfo;
   openTab(options: { active: boolean; signal: AbortSignal }): Promise<TabInfo>;

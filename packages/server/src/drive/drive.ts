@@ -74,7 +74,7 @@ export class Drive {
   /** Oldest first. A look, not a drive call: it waits for nobody. */
   async tabs(target: Target): Promise<TabInfo[]> {
     const { machine } = await this.#ready(target);
-    return machine.browser.tabs();
+    return machine.browser.tabsNow();
   }
 
   /** Opens a tab, at a page when one is named. A page that cannot be reached leaves no tab behind. */

@@ -23,7 +23,7 @@ export interface RecordingFacts {
   assets: string[];
 }
 
-const toFacts = (record: RecordingRecord, assets: string[]): RecordingFacts => ({
+export const toFacts = (record: RecordingRecord, assets: string[]): RecordingFacts => ({
   rec_id: record.recId,
   session_id: record.sessionId,
   status: record.status,

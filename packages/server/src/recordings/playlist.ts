@@ -17,7 +17,7 @@ export interface ClosedPlaylist {
 /** Null where it names no segment that is there. Ends before the first that is not, which the disk may have lost. */
 export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>): ClosedPlaylist | null {
   const kept: string[] = [];
-  let [seconds, pendingSeconds, segments, kept_] = [0, 0, 0, 0];
+  let [seconds, pendingSeconds, segments, linesWhole] = [0, 0, 0, 0];
   const lines = text.split('\n').map((line) => line.trim());
   let isCut = false;
   for (const line of lines) {
@@ -31,11 +31,11 @@ export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>):
     }
     seconds += pendingSeconds;
     segments += 1;
-    kept_ = kept.length;
+    linesWhole = kept.length;
   }
   if (segments === 0) return null;
   const wasWhole = !isCut && lines.includes(endMark);
-  return { text: `${[...kept.slice(0, kept_), endMark].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasWhole };
+  return { text: `${[...kept.slice(0, linesWhole), endMark].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasWhole };
 }
 
 /** The same in a folder that nobody writes to any more. */

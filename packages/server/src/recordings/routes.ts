@@ -2,6 +2,7 @@ import { listRecordings, readRecordingAsset, type RecordingResponse } from '@ber
 import type { Call, Routes } from '../http/call.ts';
 import { ownerOf } from '../sessions/sessions.ts';
 import type { View } from '../view/view.ts';
+import { toFacts } from './facts.ts';
 import { playerName, type RecordingTarget, type RecordingView, type Recordings } from './recordings.ts';
 
 type AssetCall = Call<typeof readRecordingAsset>;
@@ -27,16 +28,7 @@ const targetOf = ({ principal, params }: AssetCall): RecordingTarget => ({
 });
 
 const toRecording = ({ record, assets }: RecordingView, origin: string): RecordingResponse => ({
-  rec_id: record.recId,
-  session_id: record.sessionId,
-  status: record.status,
-  video: record.video,
-  started_at: record.startedAt.toISOString(),
-  ended_at: record.endedAt?.toISOString() ?? null,
-  duration_ms: record.durationMs,
-  size_bytes: record.sizeBytes,
-  truncated: record.truncated,
+  ...toFacts(record, assets),
   expires_at: record.expiresAt?.toISOString() ?? null,
   url: `${origin}/v1/session/${record.sessionId}/recordings/${record.recId}/${playerName}`,
-  assets,
 });

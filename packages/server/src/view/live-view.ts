@@ -3,12 +3,12 @@ import type { ScreencastDemand, ScreencastWatch, TabInfo } from '../browser/brow
 import type { Drive } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { closeReasonOf, type LiveSession, type Machine, type Sessions } from '../sessions/sessions.ts';
+import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import type { Command } from './live-view-commands.ts';
 import { Control } from './live-view-control.ts';
 import { toLiveFrame, type LiveFrame } from './live-view-frame.ts';
 import { Viewer, type ViewerScope } from './viewer.ts';
-import type { Socket } from './viewer-socket.ts';
+import { countViewer, endOf, type Socket } from './viewer-socket.ts';
 
 export interface LiveViewParts {
   session: LiveSession;
@@ -70,7 +70,7 @@ export class LiveView {
     this.#viewers.set(viewer, scope === 'control' ? new Control({ ...this.#parts, say: (message) => viewer.say(message) }) : null);
     release = hold((reason) => viewer.end(reason));
     if (this.#viewers.size === 1) this.#start();
-    this.#onNumber('viewer.joined', viewer);
+    this.#count(viewer, 1);
     const { sessionId, expiresAt } = session.record;
     viewer.say({ type: 'hello', session_id: sessionId, scope, expires_at: expiresAt.toISOString() });
     viewer.tellState(this.#state());
@@ -119,15 +119,13 @@ export class LiveView {
     if (control === undefined) return;
     this.#viewers.delete(viewer);
     control?.end();
-    this.#onNumber('viewer.left', viewer);
+    this.#count(viewer, -1);
     if (this.#viewers.size === 0) this.#stop();
     else this.#weighDemandSoon();
   }
 
-  #onNumber(type: 'viewer.joined' | 'viewer.left', { scope }: Viewer): void {
-    const { session } = this.#parts;
-    session.viewers += type === 'viewer.joined' ? 1 : -1;
-    session.events.tell(type, { viewers: session.viewers, scope });
+  #count({ scope }: Viewer, by: 1 | -1): void {
+    countViewer({ session: this.#parts.session, scope, by });
     this.#tellStateSoon();
   }
 
@@ -136,10 +134,9 @@ export class LiveView {
   }
 
   #endOfSession(): [reason: ViewCloseReason, told: string] {
-    const { endedReason } = this.#parts.session.record;
-    if (!endedReason) return ['session_ended', 'session_ended'];
-    const reason = closeReasonOf(endedReason);
-    return [reason === 'service_restart' || reason === 'browser_crashed' ? reason : 'session_ended', endedReason];
+    const { session } = this.#parts;
+    const reason = endOf(session);
+    return [reason, session.record.endedReason ?? reason];
   }
 
   #onCommand(viewer: Viewer, command: Command): void {

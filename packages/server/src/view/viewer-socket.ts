@@ -1,7 +1,8 @@
-/** What the live view's socket and the window's have in common: a pulse, and an end. */
+/** What the live view's socket and the window's have in common: a pulse, a place among those who watch, and an end. */
 import { viewCloseCodes, type ViewCloseReason } from '@berth/contract/live-view';
 import type { Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
+import { closeReasonOf, type LiveSession } from '../sessions/sessions.ts';
 
 export type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
@@ -42,4 +43,16 @@ export function closeSocket(socket: Socket, reason: ViewCloseReason): void {
   socket.close(viewCloseCodes[reason], reason);
   const timer = setTimeout(() => socket.terminate(), closeMs).unref();
   socket.once('close', () => clearTimeout(timer));
+}
+
+/** Counts somebody who watches, or no longer does, and tells it. */
+export function countViewer({ session, scope, by }: { session: Pick<LiveSession, 'viewers' | 'events'>; scope: 'view' | 'control' | 'vnc'; by: 1 | -1 }): void {
+  session.viewers += by;
+  session.events.tell(by === 1 ? 'viewer.joined' : 'viewer.left', { viewers: session.viewers, scope });
+}
+
+/** How sockets close when their session is over. */
+export function endOf({ record: { endedReason } }: Pick<LiveSession, 'record'>): ViewCloseReason {
+  const reason = endedReason ? closeReasonOf(endedReason) : 'session_ended';
+  return reason === 'service_restart' || reason === 'browser_crashed' ? reason : 'session_ended';
 }

@@ -5,8 +5,7 @@ import type { Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NoDisplay } from '../runtime/runtime.ts';
 import type { LiveSession, Machine } from '../sessions/sessions.ts';
-import { closeReasonOf } from '../sessions/sessions.ts';
-import { closeSocket, keepPulse, type Socket } from './viewer-socket.ts';
+import { closeSocket, countViewer, endOf, keepPulse, type Socket } from './viewer-socket.ts';
 
 export type Hold = (close: (reason: ViewCloseReason) => void) => () => void;
 
@@ -91,10 +90,10 @@ class Splice {
   }
 
   start(hold: Hold): void {
-    this.#note('viewer.joined', 1);
+    countViewer({ session: this.#session, scope: 'vnc', by: 1 });
     this.#undo.push(hold((reason) => this.#end(reason)));
     const { signal } = this.#session.abort;
-    const onSessionEnd = (): void => this.#end(this.#endOfSession());
+    const onSessionEnd = (): void => this.#end(endOf(this.#session));
     signal.addEventListener('abort', onSessionEnd, { once: true });
     this.#undo.push(() => signal.removeEventListener('abort', onSessionEnd));
     this.#join();
@@ -129,19 +128,8 @@ class Splice {
     // Else the other side's goodbye would wait behind what nobody reads.
     stream.resume();
     closeSocket(socket, reason);
-    this.#note('viewer.left', -1);
+    countViewer({ session: this.#session, scope: 'vnc', by: -1 });
     this.#onOver();
-  }
-
-  #note(type: 'viewer.joined' | 'viewer.left', by: 1 | -1): void {
-    this.#session.viewers += by;
-    this.#session.events.tell(type, { viewers: this.#session.viewers, scope: 'vnc' });
-  }
-
-  #endOfSession(): ViewCloseReason {
-    const { endedReason } = this.#session.record;
-    const reason = endedReason ? closeReasonOf(endedReason) : 'session_ended';
-    return reason === 'service_restart' || reason === 'browser_crashed' ? reason : 'session_ended';
   }
 }
 
