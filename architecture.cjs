@@ -5,9 +5,14 @@ module.exports.ladder = [
   'lib',
   'store',
   'http',
-  // accounts: who may
+  // accounts: who may, and what it costs
+  'audit',
   'owners',
+  'login',
+  'credits',
+  'metering',
   'keys',
+  'billing',
   // machines: where browsers run
   'regions',
   'egress',

@@ -45,6 +45,7 @@ export const closeCodes = {
   session_not_found: 4004,
   browser_crashed: 4008,
   limit: 4009,
+  credits_exhausted: 4010,
   service_restart: 1012,
 } as const;
 export type CloseReason = keyof typeof closeCodes;

@@ -1,7 +1,10 @@
 /** The API as data: the one door of this package. */
 import * as actions from './actions.ts';
+import * as audit from './audit.ts';
+import * as billing from './billing.ts';
 import * as captcha from './captcha.ts';
 import * as connect from './connect.ts';
+import * as credits from './credits.ts';
 import * as drive from './drive.ts';
 import type { Endpoint } from './endpoint.ts';
 import * as fetch from './fetch.ts';
@@ -12,12 +15,16 @@ import * as recordings from './recordings.ts';
 import * as regions from './regions.ts';
 import * as selfheal from './selfheal.ts';
 import * as sessions from './sessions.ts';
+import * as usage from './usage.ts';
 import * as view from './view.ts';
 
 export * from './actions.ts';
+export * from './audit.ts';
+export * from './billing.ts';
 export * from './block.ts';
 export * from './captcha.ts';
 export * from './connect.ts';
+export * from './credits.ts';
 export * from './drive.ts';
 export * from './endpoint.ts';
 export * from './errors.ts';
@@ -35,6 +42,7 @@ export * from './session-request.ts';
 export * from './sessions.ts';
 export * from './steps.ts';
 export * from './storage-state.ts';
+export * from './usage.ts';
 export * from './view.ts';
 
 export const apiVersion = '0.1.0';
@@ -42,6 +50,22 @@ export const apiVersion = '0.1.0';
 const isEndpoint = (value: unknown): value is Endpoint => typeof value === 'object' && value !== null && 'auth' in value && 'path' in value;
 
 /** Every endpoint there is, in the order of the documentation. */
-export const endpoints: readonly Endpoint[] = [sessions, drive, actions, captcha, connect, view, recordings, fetch, jobs, regions, keys, selfheal, ops].flatMap(
-  (file) => Object.values<unknown>({ ...file }).filter(isEndpoint),
-);
+export const endpoints: readonly Endpoint[] = [
+  sessions,
+  drive,
+  actions,
+  captcha,
+  connect,
+  view,
+  recordings,
+  fetch,
+  jobs,
+  regions,
+  usage,
+  credits,
+  keys,
+  billing,
+  audit,
+  selfheal,
+  ops,
+].flatMap((file) => Object.values<unknown>({ ...file }).filter(isEndpoint));

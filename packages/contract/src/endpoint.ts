@@ -6,12 +6,13 @@ import type { ErrorCode } from './errors.ts';
  * operator's key in `x-admin-key`, `connect` an API key or a connect token of
  * the session in the path. `view`, `vnc` and `recording` are a token of that
  * purpose, or the cookie that its first load has set; `recording` takes the
- * owner's API key as well.
+ * owner's API key as well. `login` is an identity provider's token for the
+ * organisation that acts, `metrics` the credential of `/metrics`.
  */
-export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'view' | 'vnc' | 'recording';
+export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'view' | 'vnc' | 'recording' | 'login' | 'metrics';
 
-/** What an endpoint answers with: JSON, a page, nothing, a WebSocket, a file, or server-sent events. */
-export type ReplyKind = 'json' | 'html' | 'empty' | 'websocket' | 'bytes' | 'events';
+/** What an endpoint answers with: JSON, a page, plain text, nothing, a WebSocket, a file, or server-sent events. */
+export type ReplyKind = 'json' | 'html' | 'text' | 'empty' | 'websocket' | 'bytes' | 'events';
 
 type Shape = z.ZodType | undefined;
 
@@ -21,7 +22,7 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   id: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: `/${string}`;
-  tag: 'Sessions' | 'Driving' | 'Connect' | 'Viewing' | 'Fetch' | 'Jobs' | 'Regions' | 'Keys' | 'Operators' | 'Self-heal' | 'Health';
+  tag: 'Sessions' | 'Driving' | 'Connect' | 'Viewing' | 'Fetch' | 'Jobs' | 'Regions' | 'Usage' | 'Keys' | 'Billing' | 'Operators' | 'Self-heal' | 'Health';
   summary: string;
   description?: string;
   auth: Auth;
@@ -30,6 +31,11 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   body?: B;
   /** A body may be left out. Without this an endpoint with a `body` requires one. */
   bodyOptional?: boolean;
+  /**
+   * The body is handed on as the bytes that came, for whoever must check them:
+   * JSON, or the fields of a form. Goes without `body`.
+   */
+  rawBody?: 'json' | 'form';
   reply?: R;
   replyKind?: ReplyKind;
   /** Headers of the success reply that a caller may rely on, each with its meaning. */
@@ -43,7 +49,7 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   alsoStatus?: readonly number[];
   /** Where it must be answered: on any worker, or on the one that owns the session. */
   owner?: 'session';
-  /** What one call costs: metered by the door that serves it. */
+  /** What one call uses of its owner's plan and wallet: metered by the door that serves it. */
   cost?: 'session' | 'action';
   bodyLimitBytes?: number;
   /** When a call is given up, whatever it waits for. */
@@ -69,13 +75,19 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   view: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
   vnc: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
   recording: ['missing_view_token', 'invalid_view_token', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
+  login: ['missing_login_token', 'invalid_login_token', 'login_unavailable', 'rate_limited', 'store_unavailable'],
+  metrics: ['missing_admin_key', 'invalid_admin_key', 'missing_metrics_token', 'invalid_metrics_token', 'rate_limited'],
 };
+
+/** Whether an `Idempotency-Key` counts: it is its caller's, so there must be one that is known. */
+export const repeats = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
 
 /** All error codes that an endpoint may answer with, the implied ones too. 422 goes apart, see {@link validates}. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   const implied: ErrorCode[] = [...authErrors[endpoint.auth]];
-  if (endpoint.method === 'POST') implied.push('idempotency_conflict', 'idempotency_in_progress');
-  if (endpoint.body) implied.push('body_too_large', 'unsupported_media_type', 'request_timeout');
+  if (repeats(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');
+  if (endpoint.cost) implied.push('insufficient_credits', 'plan_limit_exceeded');
+  if (endpoint.body ?? endpoint.rawBody) implied.push('body_too_large', 'unsupported_media_type', 'request_timeout');
   return [...new Set([...endpoint.errors, ...implied])];
 }
 

@@ -12,7 +12,7 @@ export const WorkError = z
   .meta({ id: 'WorkError' });
 export type WorkError = z.infer<typeof WorkError>;
 
-export const WorkUsage = z.object({ actions: z.int(), egress_bytes: z.int(), captcha_solves: z.int() }).meta({ id: 'WorkUsage' });
+export const WorkUsage = z.object({ actions: z.int(), egress_bytes: z.int(), captcha_solves: z.int(), credits: z.number() }).meta({ id: 'WorkUsage' });
 export type WorkUsage = z.infer<typeof WorkUsage>;
 
 export const Job = z

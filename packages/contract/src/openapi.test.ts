@@ -60,6 +60,6 @@ test('tells what a request may leave out and a reply always has', () => {
 test('tells the codes of every status', () => {
   const create = paths['/v1/session']?.['post'];
   assert.ok(create);
-  assert.deepEqual(Object.keys(create.responses), ['201', '401', '403', '408', '409', '413', '415', '422', '429', '503', '504']);
+  assert.deepEqual(Object.keys(create.responses), ['201', '401', '402', '403', '408', '409', '413', '415', '422', '429', '503', '504']);
   assert.match(create.responses['429']?.description ?? '', /concurrency_limit.*create_rate_limit.*rate_limited/);
 });

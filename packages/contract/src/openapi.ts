@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorsOf, validates } from './endpoint.ts';
+import { errorsOf, repeats, validates } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
@@ -42,7 +42,9 @@ const tagOrder: readonly Endpoint['tag'][] = [
   'Fetch',
   'Jobs',
   'Regions',
+  'Usage',
   'Keys',
+  'Billing',
   'Operators',
   'Self-heal',
   'Health',
@@ -55,6 +57,8 @@ const securitySchemes = {
   adminKey: { type: 'apiKey', in: 'header', name: 'x-admin-key', description: 'The operator’s key.' },
   connectToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A short-lived token of one session, from its `connect` endpoint.' },
   viewToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A short-lived token for watching, from `view-token` or `vnc-token`.' },
+  loginToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A login token of the identity provider.' },
+  metricsToken: { type: 'http', scheme: 'bearer', description: 'The token for metrics.' },
   viewCookie: { type: 'apiKey', in: 'cookie', name: 'berth-view', description: 'Set by the first load with a token; named `__Secure-berth-view` behind TLS.' },
 };
 
@@ -65,6 +69,8 @@ const security: Record<Endpoint['auth'], Json[]> = {
   connect: [{ apiKey: [] }, { connectToken: [] }],
   view: [{ viewToken: [] }, { viewCookie: [] }],
   vnc: [{ viewToken: [] }, { viewCookie: [] }],
+  login: [{ loginToken: [] }],
+  metrics: [{ metricsToken: [] }, { adminKey: [] }],
   recording: [{ viewToken: [] }, { viewCookie: [] }, { apiKey: [] }],
 };
 
@@ -77,10 +83,16 @@ function operation(endpoint: Endpoint, components: Components): Json {
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
     security: security[endpoint.auth],
     ...(parameters.length === 0 ? {} : { parameters }),
+    ...(endpoint.rawBody ? { requestBody: { required: true, content: rawContent[endpoint.rawBody] } } : {}),
     ...(endpoint.body ? { requestBody: { required: endpoint.bodyOptional !== true, content: json(components.reference(endpoint.body, 'input')) } } : {}),
     responses: responses(endpoint, components),
   };
 }
+
+const rawContent = {
+  json: { 'application/json': { schema: { type: 'object' } } },
+  form: { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } },
+};
 
 /** Fields of an object schema, each as a parameter of its own. */
 function parametersOf(place: 'path' | 'query', endpoint: Endpoint, components: Components): Json[] {
@@ -98,8 +110,8 @@ function parametersOf(place: 'path' | 'query', endpoint: Endpoint, components: C
     }));
 }
 
-const headerParameters = ({ method }: Endpoint): Json[] =>
-  method === 'POST'
+const headerParameters = (endpoint: Endpoint): Json[] =>
+  repeats(endpoint)
     ? [
         {
           name: 'Idempotency-Key',
@@ -132,6 +144,7 @@ function success({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, com
   if (replyKind === 'websocket') return { description: 'Switching to a WebSocket.' };
   if (replyKind === 'empty') return { description: 'Done.', headers };
   if (replyKind === 'html') return { description: summary, headers, content: { 'text/html': { schema: { type: 'string' } } } };
+  if (replyKind === 'text') return { description: summary, headers, content: { 'text/plain': { schema: { type: 'string' } } } };
   if (replyKind === 'bytes') return { description: summary, headers, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
   if (replyKind === 'events') return { description: summary, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
   return { description: summary, headers, content: json(reply ? components.reference(reply, 'output') : {}) };

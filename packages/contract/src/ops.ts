@@ -57,3 +57,17 @@ export const docs = endpoint({
   status: 200,
   errors: [],
 });
+
+export const metrics = endpoint({
+  id: 'metrics',
+  method: 'GET',
+  path: '/metrics',
+  tag: 'Operators',
+  summary: 'Counters and gauges of this worker, in the text format of Prometheus',
+  description: 'Takes `Authorization: Bearer` with the metrics token; where none is configured, the admin key in `x-admin-key`.',
+  auth: 'metrics',
+  reply: z.string(),
+  replyKind: 'text',
+  status: 200,
+  errors: [],
+});

@@ -14,6 +14,8 @@ export const endedReasons = [
   'idle_timeout',
   'max_lifetime',
   'admin',
+  'plan_limit',
+  'credits_exhausted',
   'start_failed',
   'browser_crashed',
   'vm_lost',
@@ -80,7 +82,13 @@ export const Session = z
     tabs: z.object({ open: z.int(), limit: z.int() }),
     connections: z.object({ cdp: z.int(), viewers: z.int() }),
     recording: z.object({ enabled: z.boolean(), rec_id: z.string().nullable(), status: z.enum(recordingStatuses).nullable() }),
-    usage: z.object({ actions: z.int(), browser_seconds: z.int(), egress_bytes: z.int(), captcha_solves: z.int() }),
+    usage: z.object({
+      actions: z.int(),
+      browser_seconds: z.int(),
+      egress_bytes: z.int(),
+      captcha_solves: z.int(),
+      credits: z.number().meta({ description: 'What all of it costs.' }),
+    }),
     isolation: z.enum(['microvm', 'process']),
     runtime: z.string().meta({ examples: ['process'] }),
     start_navigation: StartNavigation.nullable(),
@@ -95,5 +103,6 @@ export const AdminSession = Session.extend({
   worker_id: z.string(),
   vm_id: z.string().nullable(),
   pid: z.int().nullable(),
+  cost: z.object({ credits: z.number() }),
 }).meta({ id: 'AdminSession' });
 export type AdminSessionResponse = z.infer<typeof AdminSession>;

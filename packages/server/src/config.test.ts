@@ -23,6 +23,57 @@ describe('the configuration', () => {
     );
   });
 
+  it('takes 1 and 0 for yes and no', () => {
+    const flags = ['1', 'true', '0', 'false'].map((text) => readConfig({ BERTH_CREDITS_ENFORCED: text }).creditsEnforced);
+    assert.deepEqual(flags, [true, true, false, false]);
+    assert.throws(() => readConfig({ BERTH_CREDITS_ENFORCED: 'yes' }), /BERTH_CREDITS_ENFORCED/);
+  });
+
+  it('asks nobody to sign in, to pay or to hold a token for metrics unless it is told to', () => {
+    const { oidcIssuer, devIdp, stripeSecretKey, stripeWebhookSecret, metricsToken, creditsEnforced, allowUnsignedWebhooks } = readConfig({});
+    assert.deepEqual([oidcIssuer, stripeSecretKey, stripeWebhookSecret, metricsToken], [null, null, null, null]);
+    assert.deepEqual([devIdp, creditsEnforced, allowUnsignedWebhooks], [false, false, false]);
+  });
+
+  it('takes the issuer to the letter, because tokens name it so', () => {
+    assert.equal(readConfig({ BERTH_OIDC_ISSUER: 'https://id.example.com/' }).oidcIssuer, 'https://id.example.com/');
+    assert.throws(() => readConfig({ BERTH_OIDC_ISSUER: 'id.example.com' }), /BERTH_OIDC_ISSUER: an address of http or https/);
+  });
+
+  it('takes login tokens of asymmetric algorithms alone', () => {
+    assert.deepEqual(readConfig({}).oidcAlgorithms, ['RS256', 'ES256', 'EdDSA']);
+    assert.deepEqual(readConfig({ BERTH_OIDC_ALGORITHMS: 'PS256, ES256' }).oidcAlgorithms, ['PS256', 'ES256']);
+    for (const text of ['HS256', 'RS256,HS512', 'none', 'rs256', ','])
+      assert.throws(() => readConfig({ BERTH_OIDC_ALGORITHMS: text }), /BERTH_OIDC_ALGORITHMS/, text);
+  });
+
+  it('never repeats a secret that is wrong', () => {
+    const wrong = {
+      BERTH_ADMIN_KEY: 'hush-admin',
+      BERTH_CAPTCHA_HTTP_SECRET: 'hush-captcha',
+      BERTH_STRIPE_SECRET_KEY: 'hush stripe',
+      BERTH_STRIPE_WEBHOOK_SECRET: 'hush-webhook\n',
+      BERTH_METRICS_TOKEN: 'hush-metrics',
+      BERTH_DATABASE_URL: 'mysql://hush@localhost',
+      BERTH_STRIPE_API_URL: 'hush://stripe',
+    };
+    assert.throws(
+      () => readConfig(wrong),
+      (error) => {
+        assert.ok(error instanceof ConfigError);
+        for (const name of Object.keys(wrong)) assert.ok(error.message.includes(name), name);
+        assert.ok(!error.message.includes('hush'), error.message);
+        return true;
+      },
+    );
+  });
+
+  it('takes a token for metrics that a header can hold', () => {
+    assert.equal(readConfig({ BERTH_METRICS_TOKEN: 'm'.repeat(32) }).metricsToken, 'm'.repeat(32));
+    for (const text of ['m'.repeat(31), `two words ${'m'.repeat(32)}`, 'ü'.repeat(40)])
+      assert.throws(() => readConfig({ BERTH_METRICS_TOKEN: text }), /BERTH_METRICS_TOKEN/, text);
+  });
+
   it('refuses a variable that does not exist', () => {
     assert.throws(() => readConfig({ BERTH_PROT: '1' }), /BERTH_PROT: there is no such variable/);
   });

@@ -1,6 +1,7 @@
 /** The one reader of the environment: a schema, a sentence for each variable, refused at start when wrong. */
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import { loginAlgorithms } from './login/login.ts';
 
 const whole = (least: number, most: number) =>
   z
@@ -19,7 +20,14 @@ const list = z.string().transform((text) =>
     .filter(Boolean),
 );
 
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+const flag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1');
+
+const webUrl = z.url({ protocol: /^https?$/, error: 'an address of http or https' });
+const secret = z.string().min(32, 'at least 32 characters');
+/** It travels in a header as it is. */
+const visible = z.string().regex(/^[\x21-\x7e]+$/, 'visible ASCII without blanks');
+
+const algorithms = list.pipe(z.array(z.enum(loginAlgorithms, { error: `out of ${loginAlgorithms.join(', ')}` })).min(1, 'one at least'));
 
 interface Variable {
   schema: z.ZodType;
@@ -33,18 +41,14 @@ export const variables = {
   BERTH_HOST: variable(z.string().min(1), '127.0.0.1', 'Address to listen on.'),
   BERTH_PORT: variable(whole(0, 65_535), '8080', 'Port to listen on; 0 takes a free one and tells it.'),
   BERTH_PUBLIC_URL: variable(
-    z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, '')),
+    webUrl.transform((text) => text.replace(/\/+$/, '')),
     null,
     'Address that callers use, for links in replies; unset: what each request came in on.',
   ),
   BERTH_TRUSTED_PROXIES: variable(list, '', 'Comma-separated addresses whose `X-Forwarded-*` headers are believed.'),
   BERTH_DATA_DIR: variable(path, './data', 'Folder for everything that is kept: database, keys, machines.'),
   BERTH_DATABASE_URL: variable(z.url({ protocol: /^postgres(ql)?$/ }), null, 'PostgreSQL to use; unset: an embedded one in the data folder.'),
-  BERTH_ADMIN_KEY: variable(
-    z.string().min(32, 'at least 32 characters'),
-    null,
-    'Key for admin endpoints, at least 32 characters; unset: made on the first start and kept in `admin-key`.',
-  ),
+  BERTH_ADMIN_KEY: variable(secret, null, 'Key for admin endpoints, at least 32 characters; unset: made on the first start and kept in `admin-key`.'),
   BERTH_BOOTSTRAP_API_KEY: variable(z.string(), null, 'API key of the owner `local`; unset: made on the first start and kept in `api-key`.'),
   BERTH_RUNTIME: variable(
     z.enum(['auto', 'process']),
@@ -64,6 +68,26 @@ export const variables = {
   BERTH_REGION: variable(z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/), 'local', 'Region of this worker.'),
   BERTH_REGIONS_FILE: variable(path, null, 'JSON file of regions and their proxies; unset: one region, no proxies.'),
   BERTH_TIERS_FILE: variable(path, null, 'JSON file of plans; unset: the built-in ones.'),
+  BERTH_CREDITS_ENFORCED: variable(flag, 'false', 'Whether calls are refused when the wallet of their owner is empty.'),
+  BERTH_DEV_IDP: variable(
+    flag,
+    'false',
+    'Whether this service signs people in itself, whoever they say they are: for one machine, on a loopback address only.',
+  ),
+  BERTH_OIDC_ISSUER: variable(webUrl, null, 'Issuer of login tokens, to the letter as it stands in their `iss`; unset: nobody signs in.'),
+  BERTH_OIDC_AUDIENCE: variable(z.string().min(1), null, 'What login tokens must name in their `aud`; needed with an issuer.'),
+  BERTH_OIDC_JWKS_URL: variable(webUrl, null, 'Where the issuer’s keys are; unset: asked of the issuer.'),
+  BERTH_OIDC_ORG_CLAIM: variable(z.string().min(1), 'org_id', 'Claim of a login token that names the organisation that acts.'),
+  BERTH_OIDC_ALGORITHMS: variable(algorithms, 'RS256,ES256,EdDSA', 'Comma-separated algorithms that login tokens may be signed with; asymmetric ones only.'),
+  BERTH_STRIPE_SECRET_KEY: variable(visible, null, 'Key of the Stripe account that plans are paid to; unset: none can be bought.'),
+  BERTH_STRIPE_WEBHOOK_SECRET: variable(visible, null, 'Secret that Stripe signs its events with.'),
+  BERTH_STRIPE_API_URL: variable(webUrl, null, 'Address of Stripe’s API, for a stand-in or a proxy; unset: Stripe’s own.'),
+  BERTH_ALLOW_UNSIGNED_WEBHOOKS: variable(
+    flag,
+    'false',
+    'Whether unsigned billing events are believed also where others reach the service: whoever can send one can give himself any plan.',
+  ),
+  BERTH_METRICS_TOKEN: variable(secret.pipe(visible), null, 'Token for `/metrics`, at least 32 characters; unset: the admin key opens it.'),
   BERTH_EGRESS_ALLOW: variable(z.string(), '', 'Comma-separated networks and `host:port` that browsers may reach although they are not public.'),
   BERTH_AD_HOSTS_FILE: variable(path, null, 'Hosts file whose names `block_ads` refuses beside the built-in ones.'),
   BERTH_ALLOW_EVALUATE: variable(flag, 'false', 'Whether steps may run a caller’s own JavaScript in a page.'),
@@ -72,15 +96,11 @@ export const variables = {
   BERTH_JOBS_RUNNING: variable(whole(1, 1000), '8', 'Jobs at work at once on this worker.'),
   BERTH_JOBS_QUEUED: variable(whole(1, 100_000), '500', 'Jobs that wait for a place on this worker.'),
   BERTH_CAPTCHA_HTTP_URL: variable(
-    z.url({ protocol: /^https?$/ }).refine((text) => new URL(text).username === '' && new URL(text).password === '', 'an address without credentials'),
+    webUrl.refine((text) => new URL(text).username === '' && new URL(text).password === '', 'an address without credentials'),
     null,
     'Your own endpoint that is asked for answers to captchas, http or https, without credentials in it; unset: none is asked.',
   ),
-  BERTH_CAPTCHA_HTTP_SECRET: variable(
-    z.string().min(32, 'at least 32 characters'),
-    null,
-    'Secret that requests to that endpoint are signed with, at least 32 characters.',
-  ),
+  BERTH_CAPTCHA_HTTP_SECRET: variable(secret, null, 'Secret that requests to that endpoint are signed with, at least 32 characters.'),
   BERTH_CAPTCHA_HUMAN: variable(flag, 'false', 'Whether a captcha may wait for a person at the session.'),
   BERTH_CAPTCHA_TIMEOUT_SECONDS: variable(whole(5, 600), '120', 'How long a captcha may take to be solved.'),
   BERTH_FFMPEG: variable(path, '/usr/bin/ffmpeg', 'The ffmpeg that makes videos of recordings; where it is not installed, recordings hold single pictures.'),

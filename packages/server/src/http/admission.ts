@@ -61,6 +61,8 @@ export class Admission {
 
   /** What the request carries, in the form that the endpoint's guard takes. Throws the error of what is missing. */
   #credentialsOf(endpoint: Endpoint, request: IncomingMessage, raw: RawRequest): Credentials {
+    if (endpoint.auth === 'metrics') return metricsCredentialOf(request);
+    if (endpoint.auth === 'login') return loginTokenOf(request);
     if (endpoint.auth === 'admin') return { ...noCredentials, adminKey: adminKeyOf(request), params: raw.params };
     if (takesLinks(endpoint.auth)) return linkOf(endpoint, request, raw, viewCookieName(this.#options.peers.origin(request)));
     const token = endpoint.auth === 'connect' ? tokenOf(raw) : undefined;
@@ -118,6 +120,25 @@ function linkOf({ auth }: Endpoint, request: IncomingMessage, raw: RawRequest, c
 }
 
 const tokenOf = ({ query: { token } }: RawRequest): string | undefined => (typeof token === 'string' && token !== '' ? token : undefined);
+
+function loginTokenOf(request: IncomingMessage): Credentials {
+  if (!isOneBearer(request))
+    throw new ServiceError(
+      'missing_login_token',
+      'Send the login token of your identity provider as `Authorization: Bearer TOKEN`. API keys are not taken here.',
+    );
+  return { ...noCredentials, authorization: request.headers.authorization };
+}
+
+/** Which of the two is asked for, the guard knows. */
+function metricsCredentialOf(request: IncomingMessage): Credentials {
+  const adminKey = request.headers['x-admin-key'];
+  return {
+    ...noCredentials,
+    authorization: isOneBearer(request) ? request.headers.authorization : undefined,
+    adminKey: adminKey === undefined || adminKey === '' ? undefined : String(adminKey),
+  };
+}
 
 const isOneBearer = (request: IncomingMessage): boolean =>
   /^bearer +\S+ *$/i.test(request.headers.authorization ?? '') && countHeader(request, 'authorization') === 1;

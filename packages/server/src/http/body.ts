@@ -15,12 +15,18 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 /** Blanks only between the parts: a tab or anything else there is how two parsers are made to disagree. */
 const jsonType = /^application\/json *(?:; *[\w.-]+=(?:"[\w.-]+"|[\w.-]+) *)*$/i;
 
+const formType = /^application\/x-www-form-urlencoded *(?:; *charset=utf-8 *)?$/i;
+
 /** Throws what a body of ours cannot be: another type, another character set, or compressed. */
-export function checkBodyType({ headers }: IncomingMessage): void {
+export function checkBodyType({ headers }: IncomingMessage, form: 'json' | 'form' = 'json'): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new ServiceError('unsupported_media_type', 'Compressed bodies are not taken. Send the JSON as it is.');
+    throw new ServiceError('unsupported_media_type', 'Compressed bodies are not taken. Send the body as it is.');
   const type = headers['content-type'] ?? '';
+  if (form === 'form') {
+    if (formType.test(type)) return;
+    throw new ServiceError('unsupported_media_type', 'A form is sent as `Content-Type: application/x-www-form-urlencoded`.');
+  }
   const charset = /charset="?([\w.-]+)/i.exec(type)?.[1]?.toLowerCase() ?? 'utf-8';
   if (!jsonType.test(type) || charset !== 'utf-8')
     throw new ServiceError('unsupported_media_type', 'A body is sent as `Content-Type: application/json`, in UTF-8.');

@@ -16,6 +16,8 @@ export interface Principal {
   requestsPerMinute: number | null;
   /** What idempotency keys are kept under: an owner, or the operator. */
   scope: string;
+  /** Who signed in, as the identity provider names them; absent for keys. */
+  subject?: string;
   /** How somebody came in who watches; absent for keys. */
   viewer?: Viewer;
 }
@@ -31,6 +33,21 @@ export interface Viewer {
   /** Whether it is the first load, by the token itself: the reply then sets the cookie. */
   isFirstLoad: boolean;
 }
+
+/** Who acts, in the words of the audit log. */
+export function actorOf({ keyId, subject }: Principal): string {
+  if (keyId !== null) return `key:${keyId}`;
+  return subject === undefined ? 'operator' : `login:${subject}`;
+}
+
+/** The principal's owner. Endpoints of owners have guards that give one. */
+export function ownerOf({ owner }: Principal): string {
+  if (owner === null) throw new Error('this endpoint is mounted with a guard that names no owner');
+  return owner;
+}
+
+/** For whom, and in whose name. */
+export const whoOf = (principal: Principal): { owner: string; actor: string } => ({ owner: ownerOf(principal), actor: actorOf(principal) });
 
 /** What a request carries to show who calls. */
 export interface Credentials {
@@ -49,12 +66,14 @@ export type Guard = (credentials: Credentials) => Promise<Principal> | Principal
 export type Guards = Record<Auth, Guard>;
 
 /** The headers of a request that a handler may look at: all others are the stations' before it. */
-export type ReadableHeader = 'last-event-id';
+export type ReadableHeader = 'last-event-id' | 'idempotency-key' | 'stripe-signature' | 'host' | 'origin';
 
 export interface Call<E extends Endpoint = Endpoint> {
   params: ParamsOf<E>;
   query: QueryOf<E>;
   body: BodyOf<E>;
+  /** The bytes of the body, for endpoints with `rawBody`; else empty. */
+  rawBody: Buffer;
   principal: Principal;
   /** Aborted at the endpoint's deadline, when the caller goes away, and when the service stops. */
   signal: AbortSignal;

@@ -34,6 +34,17 @@ export function logFailure(log: Log, thrown: unknown, facts: object): void {
   else if (error.status >= 500) log.warn({ ...facts, err: error }, 'request failed');
 }
 
+/** As web servers log a caller that did not wait for its answer. */
+export const callerGoneStatus = 499;
+
+/** What a failed request counts as. Faults of a schema have no code. */
+export function outcomeOf(thrown: unknown): { status: number; code: ErrorCode | null } {
+  if (thrown instanceof ValidationError) return { status: 422, code: null };
+  if (thrown instanceof CallerGone) return { status: callerGoneStatus, code: null };
+  const { status, code } = toServiceError(thrown);
+  return { status, code };
+}
+
 function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   if (thrown instanceof CallerGone) return new ServiceError('request_timeout', 'The caller closed the connection.');
@@ -65,6 +76,9 @@ export function errorBody(error: ServiceError, requestId: string): ErrorBody {
 const challenges: Partial<Record<ErrorCode, string>> = {
   missing_api_key: 'Bearer realm="berth"',
   missing_admin_key: 'ApiKey realm="berth", header="x-admin-key"',
+  missing_login_token: 'Bearer realm="berth login"',
+  invalid_login_token: 'Bearer realm="berth login", error="invalid_token"',
+  missing_metrics_token: 'Bearer realm="berth metrics"',
   missing_view_token: 'ViewToken realm="berth", query="token"',
 };
 

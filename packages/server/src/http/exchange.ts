@@ -1,6 +1,6 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
 import type { Call, Principal, ReadableHeader } from './call.ts';
-import { ServiceError } from '@berth/contract';
+import { ServiceError, type ErrorCode } from '@berth/contract';
 
 /** The caller went away before the answer was written. Nobody reads what is answered then. */
 export class CallerGone extends Error {
@@ -10,6 +10,7 @@ export class CallerGone extends Error {
   }
 }
 
+const noBytes = Buffer.alloc(0);
 const nobody: Principal = { owner: null, keyId: null, requestsPerMinute: null, scope: 'none' };
 
 /**
@@ -22,6 +23,7 @@ export class Exchange implements Call {
   params: never = undefined as never;
   query: never = undefined as never;
   body: never = undefined as never;
+  rawBody: Buffer = noBytes;
   principal: Principal = nobody;
   origin = '';
 
@@ -36,6 +38,8 @@ export class Exchange implements Call {
   /** Its answer goes on for as long as the caller stays: nobody waits for its end when the service stops. */
   isEndless = false;
   status: number | undefined;
+  /** Of the error that it was answered with; null for faults of a schema too, which have none. */
+  code: ErrorCode | null = null;
   readonly headers: Record<string, string> = {};
   /** How much of its rate the caller has left: of this very request, so never kept for a repetition. */
   rateHeaders: Record<string, string> | undefined;

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@berth/contract';
+import type { Endpoint, ErrorCode } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
@@ -47,6 +47,19 @@ export interface HttpOptions {
   adminRequestsPerMinute: number | null;
   /** What a person is shown whose link does not open what it was made for; without it they read JSON. */
   errorPage?: ErrorPage;
+  /** For counts. Called at the end of every request, so it must cost next to nothing and never throw. */
+  answered?: (facts: Answered) => void;
+}
+
+/** One request that is over, or one socket that was opened or refused. */
+export interface Answered {
+  /** Empty where no endpoint was found, and for files. */
+  endpointId: string;
+  /** 499 where the caller did not wait for its answer. */
+  status: number;
+  /** Of the error that it was answered with. */
+  code: ErrorCode | null;
+  ms: number;
 }
 
 /** A file that is served as it is, to anybody. */

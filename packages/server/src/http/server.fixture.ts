@@ -40,6 +40,14 @@ export const guards: Guards = {
     if (credentials.token === 'good') return principal('local');
     throw new ServiceError('invalid_connect_token', 'This token is not valid.');
   },
+  login: ({ authorization }) => {
+    if (authorization === 'Bearer good') return { ...principal('login:acme'), owner: 'acme', keyId: null, subject: 'ada' };
+    throw new ServiceError('invalid_login_token', 'This login token is not valid.');
+  },
+  metrics: ({ adminKey }) => {
+    if (adminKey === goodAdminKey) return { owner: null, keyId: null, requestsPerMinute: null, scope: 'metrics' };
+    throw new ServiceError(adminKey === undefined ? 'missing_admin_key' : 'invalid_admin_key', 'The metrics are for the operator.');
+  },
   view: link,
   vnc: link,
   recording: (credentials) => (credentials.authorization === undefined ? link(credentials) : bearer(credentials)),

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { ServiceError } from '@berth/contract';
+import { ServiceError, repeats } from '@berth/contract';
 import type { Endpoint } from '@berth/contract';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
@@ -10,7 +10,7 @@ import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
 import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
 import { takesLinks, wantsPage } from './error-page.ts';
-import { answerOf, logFailure, pageOf } from './errors.ts';
+import { answerOf, callerGoneStatus, logFailure, outcomeOf, pageOf } from './errors.ts';
 import type { Answer } from './errors.ts';
 import { CallerGone, Exchange } from './exchange.ts';
 import { Idempotency } from './idempotency.ts';
@@ -24,7 +24,7 @@ import { Upgrades } from './upgrade.ts';
 import { parseQuery, validate } from './validate.ts';
 
 export { defaultLimits } from './options.ts';
-export type { Asset, Http, HttpLimits, HttpOptions } from './options.ts';
+export type { Answered, Asset, Http, HttpLimits, HttpOptions } from './options.ts';
 
 export const createHttp = (options: HttpOptions): Http => new FastifyHttp(options);
 
@@ -65,6 +65,7 @@ class FastifyHttp implements Http {
       admission: this.#admission,
       peers: this.#peers,
       log: options.log,
+      answered: options.answered,
       open: (request) => new Exchange(request, null, requestIdOf(request)),
       check: (exchange) => this.#check(exchange),
       defaultDeadlineMs: options.limits.deadlineMs,
@@ -178,7 +179,8 @@ class FastifyHttp implements Http {
 
   async #serve(endpoint: Endpoint, handler: LooseHandler, exchange: Exchange, request: Incoming): Promise<Answer> {
     const { limits } = this.#options;
-    const key = endpoint.method === 'POST' ? request.headers['idempotency-key'] : undefined;
+    // A key belongs to somebody: strangers would be told each other's answers.
+    const key = repeats(endpoint) ? request.headers['idempotency-key'] : undefined;
     const raw = await validate(endpoint, exchange, request, { bytes: limits.bodyBytes, timeoutMs: limits.requestTimeoutMs });
     exchange.origin = this.#peers.origin(exchange.request);
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;
@@ -210,10 +212,7 @@ class FastifyHttp implements Http {
   }
 
   #open(request: Incoming, reply: FastifyReply, done: (error?: Error) => void): void {
-    const exchange = new Exchange(request.raw, reply.raw, requestIdOf(request.raw));
-    request.exchange = exchange;
-    this.#active.add(exchange);
-    reply.raw.once('close', () => this.#finish(exchange, reply.raw));
+    const exchange = (request.exchange = this.#enter(request.raw, reply.raw));
     reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
     try {
       this.#check(exchange);
@@ -223,6 +222,13 @@ class FastifyHttp implements Http {
     } catch (error) {
       done(error as Error);
     }
+  }
+
+  #enter(request: IncomingMessage, response: ServerResponse): Exchange {
+    const exchange = new Exchange(request, response, requestIdOf(request));
+    this.#active.add(exchange);
+    response.once('close', () => this.#finish(exchange, response));
+    return exchange;
   }
 
   /** What every request must keep to, whatever it asks for. */
@@ -237,16 +243,11 @@ class FastifyHttp implements Http {
     this.#calmed?.();
     const delivered = response.writableFinished;
     if (!delivered) exchange.abort(new CallerGone());
-    const { requestId, endpointId, path, request, startedMs } = exchange;
-    const facts = {
-      request_id: requestId,
-      method: request.method,
-      path,
-      endpoint: endpointId,
-      // As web servers log a caller that did not wait for its answer.
-      status: delivered ? response.statusCode : 499,
-      ms: Math.round((performance.now() - startedMs) * 10) / 10,
-    };
+    const { requestId, endpointId, path, request, startedMs, code } = exchange;
+    const status = delivered ? response.statusCode : callerGoneStatus;
+    const ms = Math.round((performance.now() - startedMs) * 10) / 10;
+    this.#options.answered?.({ endpointId, status, code, ms });
+    const facts = { request_id: requestId, method: request.method, path, endpoint: endpointId, status, ms };
     // Reads that succeed come by the thousand and change nothing.
     if (request.method === 'GET' && delivered && response.statusCode < 400) this.#options.log.debug(facts, 'request');
     else this.#options.log.info(facts, 'request');
@@ -254,7 +255,8 @@ class FastifyHttp implements Http {
 
   #answerFailure(thrown: unknown, request: Incoming, reply: FastifyReply): FastifyReply {
     // A malformed address fails before the first hook.
-    const exchange = (request.exchange as Exchange | null) ?? new Exchange(request.raw, reply.raw, requestIdOf(request.raw));
+    const exchange = (request.exchange as Exchange | null) ?? this.#enter(request.raw, reply.raw);
+    exchange.code = outcomeOf(thrown).code;
     logFailure(this.#options.log, thrown, { request_id: exchange.requestId, endpoint: exchange.endpointId });
     reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
     return this.#send(reply, exchange, this.#pageOf(thrown, exchange) ?? answerOf(thrown, exchange.requestId));
@@ -349,6 +351,7 @@ function requestIdOf({ headers }: IncomingMessage): string {
 function toAnswer(endpoint: Endpoint, exchange: Exchange, result: unknown): Answer {
   const status = exchange.status ?? endpoint.status;
   if (endpoint.replyKind === 'empty') return { status, headers: exchange.headers, body: '' };
+  if (endpoint.replyKind === 'text') return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...exchange.headers }, body: String(result) };
   if (endpoint.replyKind === 'html') return { status, headers: { ...exchange.headers, 'content-type': 'text/html; charset=utf-8' }, body: String(result) };
   return { status, headers: exchange.headers, body: JSON.stringify(result) };
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '@berth/contract';
-import type { Endpoint } from '@berth/contract';
+import type { Endpoint, ErrorCode } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -8,10 +8,11 @@ import type { Log } from '../lib/log.ts';
 import type { Admission } from './admission.ts';
 import { binaryStream } from './binary-stream.ts';
 import type { Call, Principal, Upgrade } from './call.ts';
-import { logFailure } from './errors.ts';
+import { logFailure, outcomeOf } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { CallerGone } from './exchange.ts';
 import type { Peers } from './peer.ts';
+import type { HttpOptions } from './options.ts';
 import { refuse } from './refusal.ts';
 import { fill, parseQuery } from './validate.ts';
 
@@ -35,6 +36,7 @@ export interface UpgradesOptions {
   admission: Admission;
   peers: Peers;
   log: Log;
+  answered: HttpOptions['answered'];
   /** Checks what every request must keep to, and gives it its id. */
   open(request: IncomingMessage): Exchange;
   check(exchange: Exchange): void;
@@ -93,9 +95,18 @@ export class Upgrades {
       await this.#serve(exchange, handshake);
     } catch (error) {
       logFailure(this.#options.log, error, { request_id: exchange.requestId, endpoint: exchange.endpointId });
-      if (handshake.accepted) closeAfter(handshake.accepted, error);
-      else refuse(socket, error, exchange.requestId, exchange.rateHeaders);
+      if (handshake.accepted) {
+        closeAfter(handshake.accepted, error);
+        return;
+      }
+      this.#tell(exchange, outcomeOf(error));
+      refuse(socket, error, exchange.requestId, exchange.rateHeaders);
     }
+  }
+
+  /** A socket counts when it is opened or refused: how long it lives is no matter of how fast we answer. */
+  #tell({ endpointId, startedMs }: Exchange, outcome: { status: number; code: ErrorCode | null }): void {
+    this.#options.answered?.({ endpointId, ms: performance.now() - startedMs, ...outcome });
   }
 
   async #serve(exchange: Exchange, handshake: Handshake): Promise<void> {
@@ -121,13 +132,15 @@ export class Upgrades {
     }
   }
 
-  #upgradeOf({ request }: Exchange, handshake: Handshake): Upgrade {
+  #upgradeOf(exchange: Exchange, handshake: Handshake): Upgrade {
+    const { request } = exchange;
     const { socket, head } = handshake;
     const open = <T>(messageBytesMax: number | undefined, use: (webSocket: WebSocket) => T): Promise<T> =>
       new Promise((resolve, reject) => {
         if (socket.destroyed) return reject(new CallerGone());
         this.#serverFor(messageBytesMax ?? messageBytesMaxOfAll).handleUpgrade(request, socket, head, (webSocket) => {
           handshake.accepted = webSocket;
+          this.#tell(exchange, { status: 101, code: null });
           // Its close follows, which is what handlers wait for: an error that none listens to would end the process.
           webSocket.on('error', () => undefined);
           resolve(use(webSocket));

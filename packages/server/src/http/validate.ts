@@ -29,7 +29,9 @@ export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawR
   let bytes: Buffer | undefined;
   if (response && methodsWithBody.has(endpoint.method)) {
     bytes = await takeBody(endpoint, request, response, limits);
-    body = parseBody(endpoint, request, bytes);
+    if (endpoint.rawBody === undefined) body = parseBody(endpoint, request, bytes);
+    else if (bytes === undefined) body = { ok: false, faults: [fault(['body'], missing)] };
+    else exchange.rawBody = bytes;
   }
   fill(exchange, endpoint, raw, body);
   return bytes;
@@ -69,7 +71,7 @@ const unstorable = (part: Part, values: Record<string, unknown>): Fault[] =>
 
 async function takeBody(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
-  if (endpoint.body) checkBodyType(request);
+  if (endpoint.body ?? endpoint.rawBody) checkBodyType(request, endpoint.rawBody);
   const bytes = await readBody(request, response, endpoint.bodyLimitBytes === undefined ? limits : { ...limits, bytes: endpoint.bodyLimitBytes });
   return bytes.length > 0 ? bytes : undefined;
 }

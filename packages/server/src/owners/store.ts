@@ -2,23 +2,38 @@ import type { Generated } from 'kysely';
 import type { Tables } from '../store/store.ts';
 
 interface OwnerTables {
-  owners: { owner_id: string; tier: string; created_at: Generated<Date> };
+  owners: { owner_id: string; tier: string; created_at: Generated<Date>; trial_tier: Generated<string | null>; trial_ends_at: Generated<Date | null> };
 }
 
-export async function readTier(tables: Tables, ownerId: string): Promise<string | undefined> {
-  const row = await tables.tables<OwnerTables>().selectFrom('owners').select('tier').where('owner_id', '=', ownerId).executeTakeFirst();
-  return row?.tier;
+/** What the row says: whether the trial still runs, the clock tells. */
+export interface Plan {
+  tier: string;
+  trialTier: string | null;
+  trialEndsAt: Date | null;
 }
 
-/** Makes the owner when it is new; otherwise changes its tier only where one is given. */
-export async function upsertOwner(tables: Tables, ownerId: string, tier: { given: string | undefined; default: string }): Promise<void> {
-  const owners = tables.tables<OwnerTables>();
-  const insert = owners.insertInto('owners').values({ owner_id: ownerId, tier: tier.given ?? tier.default });
-  const { given } = tier;
-  await insert.onConflict((on) => (given ? on.column('owner_id').doUpdateSet({ tier: given }) : on.column('owner_id').doNothing())).execute();
+const own = (tables: Tables) => tables.tables<OwnerTables>();
+
+export async function readPlan(tables: Tables, owner: string): Promise<Plan | undefined> {
+  const row = await own(tables).selectFrom('owners').select(['tier', 'trial_tier', 'trial_ends_at']).where('owner_id', '=', owner).executeTakeFirst();
+  return row && { tier: row.tier, trialTier: row.trial_tier, trialEndsAt: row.trial_ends_at };
+}
+
+/** Nothing happens where the owner is there already. */
+export async function insertOwner(tables: Tables, owner: string, tier: string): Promise<void> {
+  await own(tables)
+    .insertInto('owners')
+    .values({ owner_id: owner, tier })
+    .onConflict((on) => on.column('owner_id').doNothing())
+    .execute();
+}
+
+export async function updatePlan(tables: Tables, owner: string, { tier, trialTier, trialEndsAt }: Partial<Plan>): Promise<void> {
+  const change = { tier, trial_tier: trialTier, trial_ends_at: trialEndsAt };
+  await own(tables).updateTable('owners').set(change).where('owner_id', '=', owner).execute();
 }
 
 /** Holds the owner's row until the transaction ends: what is counted for an owner is counted one at a time. */
-export async function lockOwner(tx: Tables, ownerId: string): Promise<void> {
-  await tx.tables<OwnerTables>().selectFrom('owners').select('owner_id').where('owner_id', '=', ownerId).forUpdate().execute();
+export async function lockOwner(tx: Tables, owner: string): Promise<void> {
+  await own(tx).selectFrom('owners').select('owner_id').where('owner_id', '=', owner).forUpdate().execute();
 }

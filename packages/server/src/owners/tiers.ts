@@ -4,11 +4,22 @@ import { z } from 'zod';
 /** null: as much as it likes. */
 const limit = z.int().min(0).nullable();
 
+/** By the calendar month in UTC. What a file does not name is unlimited. */
+const Limits = z.strictObject({
+  actions: limit.default(null),
+  egress_bytes: limit.default(null),
+  browser_seconds: limit.default(null),
+  captcha_solves: limit.default(null),
+});
+const noLimits = { actions: null, egress_bytes: null, browser_seconds: null, captcha_solves: null };
+
 export const Tier = z.strictObject({
   /** Sessions alive at once. */
   concurrency_limit: limit,
   creates_per_minute: limit,
   requests_per_minute: limit,
+  /** Calls with a login token, for one organisation. */
+  key_calls_per_minute: limit.default(null),
   /** The longest `timeout_seconds` that a session may ask for. */
   max_session_seconds: z.int().min(30).max(86_400),
   /** Tabs in one session; null: the service's own limit. */
@@ -17,28 +28,79 @@ export const Tier = z.strictObject({
   premium_egress: z.boolean(),
   /** For how long a recording is kept after its end. Files that were written before there were any do not say. */
   recording_retention_days: z.int().min(1).max(3650).default(30),
+  limits: Limits.default(noLimits),
+  /** Whether use goes on beyond the limits, and beyond what is in the wallet. */
+  overage_allowed: z.boolean().default(false),
+  /** Whether the limits are applied at all. */
+  enforced: z.boolean().default(true),
 });
 export type Tier = z.infer<typeof Tier> & { name: string };
 
-const TiersFile = z.strictObject({ default_tier: z.string(), tiers: z.record(z.string().min(1).max(64), Tier) });
+const TiersFile = z.strictObject({
+  default_tier: z.string(),
+  tiers: z.record(z.string().min(1).max(64), Tier),
+  /** What is bought at the payment provider, and the plan that it gives. */
+  prices: z.record(z.string().min(1).max(255), z.string()).default({}),
+});
+type TiersFile = z.infer<typeof TiersFile>;
 
-const hosted = { requests_per_minute: 600, tab_limit: null, premium_egress: false };
-const builtin: z.infer<typeof TiersFile> = {
-  default_tier: 'self_hosted',
-  tiers: {
-    free: { ...hosted, concurrency_limit: 3, creates_per_minute: 5, max_session_seconds: 900, recording_retention_days: 1 },
-    developer: { ...hosted, concurrency_limit: 25, creates_per_minute: 60, max_session_seconds: 21_600, recording_retention_days: 7 },
-    startup: { ...hosted, concurrency_limit: 100, creates_per_minute: 240, max_session_seconds: 21_600, recording_retention_days: 30 },
-    scale: { ...hosted, concurrency_limit: 250, creates_per_minute: 600, max_session_seconds: 86_400, premium_egress: true, recording_retention_days: 90 },
-    self_hosted: {
-      concurrency_limit: null,
-      creates_per_minute: null,
-      requests_per_minute: null,
-      max_session_seconds: 86_400,
-      tab_limit: null,
-      premium_egress: true,
-      recording_retention_days: 30,
-    },
+const gigabyte = 1_000_000_000;
+const hour = 3600;
+const hosted = {
+  requests_per_minute: 600,
+  key_calls_per_minute: 30,
+  tab_limit: null,
+  premium_egress: false,
+  overage_allowed: false,
+  enforced: true,
+};
+const builtin: TiersFile['tiers'] = {
+  free: {
+    ...hosted,
+    concurrency_limit: 3,
+    creates_per_minute: 5,
+    max_session_seconds: 900,
+    recording_retention_days: 1,
+    limits: { actions: 1000, egress_bytes: gigabyte, browser_seconds: 10 * hour, captcha_solves: 0 },
+  },
+  developer: {
+    ...hosted,
+    concurrency_limit: 25,
+    creates_per_minute: 60,
+    max_session_seconds: 6 * hour,
+    recording_retention_days: 7,
+    limits: { actions: 50_000, egress_bytes: 50 * gigabyte, browser_seconds: 500 * hour, captcha_solves: 1000 },
+  },
+  startup: {
+    ...hosted,
+    concurrency_limit: 100,
+    creates_per_minute: 240,
+    max_session_seconds: 6 * hour,
+    recording_retention_days: 30,
+    limits: { actions: 500_000, egress_bytes: 500 * gigabyte, browser_seconds: 5000 * hour, captcha_solves: 10_000 },
+  },
+  scale: {
+    ...hosted,
+    concurrency_limit: 250,
+    creates_per_minute: 600,
+    max_session_seconds: 24 * hour,
+    premium_egress: true,
+    recording_retention_days: 90,
+    limits: { actions: 2_000_000, egress_bytes: 2000 * gigabyte, browser_seconds: 20_000 * hour, captcha_solves: 50_000 },
+    overage_allowed: true,
+  },
+  self_hosted: {
+    concurrency_limit: null,
+    creates_per_minute: null,
+    requests_per_minute: null,
+    key_calls_per_minute: null,
+    max_session_seconds: 24 * hour,
+    tab_limit: null,
+    premium_egress: true,
+    recording_retention_days: 30,
+    limits: noLimits,
+    overage_allowed: false,
+    enforced: false,
   },
 };
 
@@ -46,17 +108,33 @@ export interface Tiers {
   default: string;
   names: string[];
   get(name: string): Tier | undefined;
+  /** The price ids of the payment provider, each with the tier that it buys. */
+  prices: ReadonlyMap<string, string>;
+  /** What a tier is bought by; the first where there are several. */
+  priceOf(tier: string): string | undefined;
 }
 
-/** The plan table: from the operator's file, else the built-in one. Throws with the file's name and what is wrong. */
-export function loadTiers(file: string | null): Tiers {
-  const table = file ? readTiers(file) : builtin;
+/**
+ * The plan table: from the operator's file, else the built-in one, where an
+ * owner without a plan gets all there is while nobody pays, and `free` once
+ * somebody does. Throws with the file's name and what is wrong.
+ */
+export function loadTiers(file: string | null, { billing }: { billing: boolean }): Tiers {
+  const table = file ? readTiers(file) : { default_tier: billing ? 'free' : 'self_hosted', tiers: builtin, prices: {} };
   const tiers = new Map(Object.entries(table.tiers).map(([name, tier]) => [name, { ...tier, name }]));
+  const prices = new Map(Object.entries(table.prices));
   if (!tiers.has(table.default_tier)) throw new Error(`${file}: default_tier "${table.default_tier}" is not one of its tiers`);
-  return { default: table.default_tier, names: [...tiers.keys()], get: (name) => tiers.get(name) };
+  for (const [price, tier] of prices) if (!tiers.has(tier)) throw new Error(`${file}: prices."${price}" names "${tier}", which is not one of its tiers`);
+  return {
+    default: table.default_tier,
+    names: [...tiers.keys()],
+    get: (name) => tiers.get(name),
+    prices,
+    priceOf: (wanted) => [...prices].find(([, tier]) => tier === wanted)?.[0],
+  };
 }
 
-function readTiers(file: string): z.infer<typeof TiersFile> {
+function readTiers(file: string): TiersFile {
   let text: unknown;
   try {
     text = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,0 +1,60 @@
+import { sql, type Generated, type Selectable } from 'kysely';
+import type { AuditAction } from '@berth/contract';
+import type { Tables } from '../store/store.ts';
+import type { AuditEntry, AuditEvent, AuditFilter } from './entry.ts';
+
+interface AuditTables {
+  audit_log: {
+    entry_id: Generated<number>;
+    at: Date;
+    actor: string;
+    action: AuditAction;
+    owner_id: string | null;
+    subject: string | null;
+    details: Record<string, unknown>;
+  };
+}
+
+const own = (tables: Tables) => tables.tables<AuditTables>();
+
+const toEntry = (row: Selectable<AuditTables['audit_log']>): AuditEntry => ({
+  entryId: row.entry_id,
+  at: row.at,
+  actor: row.actor,
+  action: row.action,
+  owner: row.owner_id,
+  subject: row.subject,
+  details: row.details,
+});
+
+export async function insertEntries(tables: Tables, events: AuditEvent[], at: Date): Promise<void> {
+  const rows = events.map(({ actor, action, owner, subject, details = {} }) => ({ at, actor, action, owner_id: owner, subject, details }));
+  await own(tables).insertInto('audit_log').values(rows).execute();
+}
+
+export async function listEntries(tables: Tables, { owner, actor, action, since, before, limit }: AuditFilter): Promise<AuditEntry[]> {
+  let query = own(tables).selectFrom('audit_log').selectAll().orderBy('entry_id', 'desc').limit(limit);
+  if (owner !== undefined) query = query.where('owner_id', '=', owner);
+  if (actor !== undefined) query = query.where('actor', '=', actor);
+  if (action !== undefined) query = query.where('action', '=', action);
+  if (since !== undefined) query = query.where('at', '>=', since);
+  if (before !== undefined) query = query.where('entry_id', '<', before);
+  return (await query.execute()).map(toEntry);
+}
+
+/**
+ * Forgets the oldest entries, at most so many at once, and tells how many they
+ * were. The table gives none away that is younger than a year by its own
+ * clock, so those are not even asked for: a worker's clock may be wrong.
+ */
+export async function deleteEntries(tables: Tables, before: Date, most: number): Promise<number> {
+  const aged = own(tables)
+    .selectFrom('audit_log')
+    .select('entry_id')
+    .where('at', '<', before)
+    .where('at', '<=', sql<Date>`now() - interval '365 days'`)
+    .orderBy('at')
+    .limit(most);
+  const { numDeletedRows } = await own(tables).deleteFrom('audit_log').where('entry_id', 'in', aged).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
