@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ServiceError, ValidationError, type ErrorCode } from '@berth/contract';
+import { Ledger, type Commit, type CreditCode, type Entry, type Grant, type Hold, type LedgerState, type Order, type Outcome, type Wallet } from './ledger.ts';
+
+const at = new Date('2026-01-01T00:00:00.000Z');
+
+/** What a database keeps between batches. */
+class Books implements LedgerState {
+  readonly wallets = new Map<string, Wallet>();
+  readonly holds = new Map<string, Hold>();
+  readonly journal = new Map<string, Entry>();
+  readonly codes = new Map<string, CreditCode>();
+
+  constructor(...owners: string[]) {
+    for (const owner of owners) this.wallets.set(owner, { balance: 0, held: 0 });
+  }
+
+  /** One batch: what each order comes to, an error where it is refused. */
+  take(orders: Order[], workerId = 'wrk_one'): (Outcome | Error)[] {
+    const ledger = new Ledger(this, { at, workerId });
+    const outcomes = orders.map((order) => {
+      try {
+        return ledger.apply(order);
+      } catch (error) {
+        return error as Error;
+      }
+    });
+    this.#keep(ledger);
+    return outcomes;
+  }
+
+  one(order: Order): Outcome {
+    const [outcome] = this.take([order]);
+    if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('no outcome');
+    return outcome;
+  }
+
+  refuse(code: ErrorCode, order: Order): Record<string, unknown> {
+    const before = JSON.stringify([...this.wallets, ...this.holds, ...this.journal, ...this.codes]);
+    const [outcome] = this.take([order]);
+    assert.ok(outcome instanceof ServiceError);
+    assert.equal(outcome.code, code);
+    assert.equal(JSON.stringify([...this.wallets, ...this.holds, ...this.journal, ...this.codes]), before);
+    return outcome.details;
+  }
+
+  #keep(ledger: Ledger): void {
+    const { wallets, applied, madeHolds, renewedHolds, freedHolds, redeemed } = ledger.writes();
+    for (const [owner, wallet] of wallets) this.wallets.set(owner, wallet);
+    for (const { entry } of applied) {
+      assert.ok(!this.journal.has(entry.opId), 'the journal is only ever added to');
+      this.journal.set(entry.opId, entry);
+    }
+    for (const hold of madeHolds) assert.ok(!this.holds.has(hold.opId));
+    for (const hold of renewedHolds) assert.ok(this.holds.has(hold.opId));
+    for (const hold of [...madeHolds, ...renewedHolds]) this.holds.set(hold.opId, hold);
+    for (const opId of freedHolds) assert.ok(this.holds.delete(opId));
+    for (const code of redeemed) this.codes.set(code.codeId, code);
+  }
+
+  /** Of an owner, added up from the journal. */
+  sum(owner: string): number {
+    const account = `wallet:${owner}`;
+    return [...this.journal.values()].reduce((sum, { from, to, amount }) => sum + (to === account ? amount : 0) - (from === account ? amount : 0), 0);
+  }
+
+  heldOf(owner: string): number {
+    return [...this.holds.values()].reduce((sum, hold) => sum + (hold.owner === owner ? hold.amount : 0), 0);
+  }
+}
+
+const give = (opId: string, amount: number, facts: Partial<Grant> = {}): Grant => ({
+  kind: 'grant',
+  opId,
+  owner: 'anna',
+  amount,
+  note: null,
+  actor: 'operator',
+  ...facts,
+});
+const reserve = (opId: string, amount: number, owner = 'anna'): Order => ({ kind: 'reserve', opId, owner, amount, ttlMs: 60_000 });
+const commit = (opId: string, amount: number, facts: Partial<Commit> = {}): Commit => ({
+  kind: 'commit',
+  opId,
+  owner: 'anna',
+  amount,
+  axis: 'action',
+  mayOwe: false,
+  ...facts,
+});
+const release = (opId: string, owner = 'anna'): Order => ({ kind: 'release', opId, owner });
+const redeem = (codeId: string, owner = 'anna'): Order => ({ kind: 'redeem', opId: `code:${codeId}`, owner, codeId, actor: 'key:key_1' });
+
+function booksWith(balance: number): Books {
+  const books = new Books('anna', 'ben');
+  books.one(give('start', balance));
+  return books;
+}
+
+describe('a reservation', () => {
+  it('holds back what is there and refuses what is not', () => {
+    const books = booksWith(100);
+    assert.deepEqual(books.one(reserve('a', 60)).wallet, { balance: 100, held: 60 });
+    assert.deepEqual(books.refuse('insufficient_credits', reserve('b', 41)), { balance: 0.00004, required: 0.000041 });
+    assert.deepEqual(books.one(reserve('b', 40)).wallet, { balance: 100, held: 100 });
+  });
+
+  it('is not made twice under one id', () => {
+    const books = booksWith(100);
+    books.one(reserve('a', 60));
+    assert.deepEqual(books.one(reserve('a', 60)).wallet, { balance: 100, held: 60 });
+    books.refuse('idempotency_conflict', reserve('a', 61));
+    books.refuse('idempotency_conflict', reserve('a', 60, 'ben'));
+  });
+
+  it('belongs to the worker that asked last', () => {
+    const books = booksWith(100);
+    books.take([reserve('a', 60)], 'wrk_one');
+    books.take([reserve('a', 60)], 'wrk_two');
+    assert.deepEqual(
+      [...books.holds.values()].map(({ workerId }) => workerId),
+      ['wrk_two'],
+    );
+  });
+
+  it('of what is charged already holds nothing, and is refused with other values', () => {
+    const books = booksWith(100);
+    books.take([reserve('a', 60), commit('a', 50)]);
+    assert.deepEqual(books.one(reserve('a', 60)).wallet, { balance: 50, held: 0 });
+    books.refuse('idempotency_conflict', reserve('a', 59));
+    books.refuse('idempotency_conflict', reserve('a', 60, 'ben'));
+    books.refuse('idempotency_conflict', reserve('start', 99));
+  });
+
+  it('may be made again once it was voided', () => {
+    const books = booksWith(100);
+    books.take([reserve('a', 60), release('a'), reserve('a', 100)]);
+    assert.deepEqual(books.wallets.get('anna'), { balance: 100, held: 100 });
+  });
+
+  it('of nothing leaves nothing behind', () => {
+    const books = booksWith(0);
+    books.take([reserve('a', 0)]);
+    assert.equal(books.holds.size, 0);
+  });
+});
+
+describe('a charge', () => {
+  it('takes less than was held, and frees the rest', () => {
+    const books = booksWith(100);
+    books.one(reserve('a', 60));
+    assert.deepEqual(books.one(commit('a', 10)), { amount: 10, wallet: { balance: 90, held: 0 } });
+    assert.deepEqual(books.journal.get('a')?.details, { held: 60 });
+  });
+
+  it('takes more than was held, as far as it is available', () => {
+    const books = booksWith(100);
+    books.take([reserve('a', 60), reserve('b', 30)]);
+    assert.deepEqual(books.one(commit('a', 80)), { amount: 70, wallet: { balance: 30, held: 30 } });
+    assert.deepEqual(books.journal.get('a')?.details, { asked: 80, held: 60 });
+  });
+
+  it('takes what is available where its hold was voided', () => {
+    const books = booksWith(100);
+    books.take([reserve('a', 60), release('a'), reserve('b', 90)]);
+    assert.deepEqual(books.one(commit('a', 60)), { amount: 10, wallet: { balance: 90, held: 90 } });
+  });
+
+  it('takes all of it, below zero, only where it may be owed', () => {
+    const books = booksWith(100);
+    assert.deepEqual(books.one(commit('a', 150, { mayOwe: true })), { amount: 150, wallet: { balance: -50, held: 0 } });
+    assert.deepEqual(books.one(commit('b', 10)), { amount: 0, wallet: { balance: -50, held: 0 } });
+  });
+
+  it('is remembered even where nothing was there to take', () => {
+    const books = booksWith(0);
+    assert.equal(books.one(commit('a', 30)).amount, 0);
+    books.one(give('later', 100));
+    assert.deepEqual(books.one(commit('a', 30)), { amount: 0, wallet: { balance: 100, held: 0 } });
+  });
+
+  it('is taken once, in one batch and in several', () => {
+    const books = booksWith(100);
+    const outcomes = [...books.take([commit('a', 30), commit('a', 30)]), ...books.take([commit('a', 30)])];
+    assert.deepEqual(
+      outcomes,
+      [1, 2, 3].map(() => ({ amount: 30, wallet: { balance: 70, held: 0 } })),
+    );
+    assert.equal(books.journal.size, 2);
+  });
+
+  it('is known again by what was asked for, not by what was taken', () => {
+    const books = booksWith(20);
+    books.one(commit('a', 30));
+    assert.equal(books.one(commit('a', 30)).amount, 20);
+    books.refuse('idempotency_conflict', commit('a', 20));
+  });
+
+  it('is refused under the id of another order', () => {
+    const books = booksWith(100);
+    books.take([commit('a', 30), reserve('b', 10)]);
+    books.refuse('idempotency_conflict', commit('a', 31));
+    books.refuse('idempotency_conflict', commit('a', 30, { axis: 'session' }));
+    books.refuse('idempotency_conflict', commit('a', 30, { owner: 'ben' }));
+    books.refuse('idempotency_conflict', commit('b', 10, { owner: 'ben' }));
+    books.refuse('idempotency_conflict', commit('start', 100));
+  });
+
+  it('keeps what was told of it', () => {
+    const books = booksWith(100);
+    books.one(commit('a', 30, { axis: 'egress', details: { bytes: 150 } }));
+    assert.deepEqual(books.journal.get('a'), { opId: 'a', owner: 'anna', from: 'wallet:anna', to: 'revenue:egress', amount: 30, details: { bytes: 150 } });
+  });
+});
+
+describe('a release', () => {
+  it('frees a hold, and nothing that is not there or is somebody else’s', () => {
+    const books = booksWith(100);
+    books.one(reserve('a', 60));
+    assert.equal(books.one(release('a', 'ben')).amount, 0);
+    assert.equal(books.one(release('never')).amount, 0);
+    assert.deepEqual(books.one(release('a')).wallet, { balance: 100, held: 0 });
+    assert.deepEqual(books.one(release('a')).wallet, { balance: 100, held: 0 });
+  });
+
+  it('of a hold that was looked at earlier leaves a newer one alone', () => {
+    const books = booksWith(100);
+    books.one(reserve('a', 60));
+    assert.equal(books.one({ kind: 'release', opId: 'a', owner: 'anna', createdAt: new Date(at.getTime() - 1) }).amount, 0);
+    assert.equal(books.one({ kind: 'release', opId: 'a', owner: 'anna', createdAt: at }).amount, 60);
+  });
+});
+
+describe('a grant', () => {
+  it('is given once under one id, and refused with other values', () => {
+    const books = booksWith(100);
+    assert.deepEqual(books.one(give('g', 50, { note: 'sorry' })).wallet, { balance: 150, held: 0 });
+    assert.deepEqual(books.one(give('g', 50)).wallet, { balance: 150, held: 0 });
+    books.refuse('idempotency_conflict', give('g', 51));
+    books.refuse('idempotency_conflict', give('g', 50, { owner: 'ben' }));
+    assert.deepEqual(books.journal.get('g')?.details, { actor: 'operator', note: 'sorry' });
+  });
+
+  it('is refused where sums would no longer be exact', () => {
+    const books = booksWith(8_999_999_999_999_999);
+    const [outcome] = books.take([give('g', 2)]);
+    assert.ok(outcome instanceof ValidationError);
+    assert.deepEqual(books.one(give('g', 1)).wallet, { balance: 9_000_000_000_000_000, held: 0 });
+  });
+});
+
+describe('a code', () => {
+  const code = (facts: Partial<CreditCode> = {}): CreditCode => ({ codeId: 'cod_1', amount: 25, expiresAt: null, redeemedBy: null, ...facts });
+
+  it('is worth its credits to the first, and nothing to anybody after', () => {
+    const books = booksWith(0);
+    books.codes.set('cod_1', code());
+    const outcomes = books.take([redeem('cod_1'), redeem('cod_1', 'ben'), redeem('cod_1')]);
+    assert.deepEqual(outcomes[0], { amount: 25, wallet: { balance: 25, held: 0 } });
+    books.refuse('code_already_redeemed', redeem('cod_1', 'ben'));
+    assert.deepEqual(
+      outcomes.slice(1).map((outcome) => outcome instanceof ServiceError && outcome.code),
+      ['code_already_redeemed', 'code_already_redeemed'],
+    );
+    assert.equal(books.codes.get('cod_1')?.redeemedBy, 'anna');
+  });
+
+  it('is refused from the moment on at which it expires', () => {
+    const books = booksWith(0);
+    books.codes.set('cod_1', code({ expiresAt: at }));
+    books.refuse('code_expired', redeem('cod_1'));
+    books.codes.set('cod_1', code({ expiresAt: new Date(at.getTime() + 1) }));
+    assert.equal(books.one(redeem('cod_1')).amount, 25);
+  });
+
+  it('is unknown where it was made by nobody', () => {
+    booksWith(0).refuse('code_not_found', redeem('cod_2'));
+  });
+});
+
+describe('what is no amount', () => {
+  for (const amount of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
+    it(`such as ${amount} is taken by no order`, () => {
+      const books = booksWith(100);
+      for (const order of [give('g', amount), reserve('a', amount), commit('a', amount), commit('a', amount, { mayOwe: true })])
+        assert.ok(books.take([order])[0] instanceof RangeError);
+      assert.deepEqual(books.wallets.get('anna'), { balance: 100, held: 0 });
+    });
+});
+
+describe('any sequence of orders', () => {
+  const owner = fc.constantFrom('anna', 'ben');
+  const opId = fc.constantFrom(...'abcdefgh');
+  const amount = fc.integer({ min: 0, max: 50 });
+  const axis = fc.constantFrom('action', 'session', 'captcha', 'egress');
+  const codeId = fc.constantFrom('cod_1', 'cod_2', 'cod_3');
+  const anyOrder = (mayOwe: fc.Arbitrary<boolean>): fc.Arbitrary<Order> =>
+    fc.oneof(
+      fc.record({ kind: fc.constant('reserve'), opId, owner, amount, ttlMs: fc.constant(1000) }),
+      fc.record({ kind: fc.constant('commit'), opId, owner, amount, axis, mayOwe }),
+      fc.record({ kind: fc.constant('release'), opId, owner }),
+      fc.record({ kind: fc.constant('grant'), opId, owner, amount, note: fc.constant(null), actor: fc.constant('operator') }),
+      fc.record({ owner, codeId }).map(({ owner, codeId }) => redeem(codeId, owner)),
+    ) as fc.Arbitrary<Order>;
+  const batches = (mayOwe: fc.Arbitrary<boolean>) => fc.array(fc.array(anyOrder(mayOwe), { minLength: 1, maxLength: 8 }), { maxLength: 20 });
+  const open = (): Books => {
+    const books = new Books('anna', 'ben');
+    for (const id of ['cod_1', 'cod_2']) books.codes.set(id, { codeId: id, amount: 20, expiresAt: null, redeemedBy: null });
+    return books;
+  };
+  const assertSound = (books: Books): void => {
+    for (const [owner, { balance, held }] of books.wallets) {
+      assert.equal(balance, books.sum(owner));
+      assert.equal(held, books.heldOf(owner));
+    }
+  };
+
+  it('keeps balances the sum of the journal, and what is held the sum of the holds', () => {
+    fc.assert(
+      fc.property(batches(fc.boolean()), (batches) => {
+        const books = open();
+        for (const batch of batches) {
+          books.take(batch);
+          assertSound(books);
+        }
+      }),
+    );
+  });
+
+  it('never takes a wallet below zero, nor below what is held, where nothing may be owed', () => {
+    fc.assert(
+      fc.property(batches(fc.constant(false)), (batches) => {
+        const books = open();
+        for (const batch of batches) {
+          books.take(batch);
+          for (const { balance, held } of books.wallets.values()) assert.ok(held >= 0 && balance >= held);
+        }
+      }),
+    );
+  });
+
+  it('comes to the same however it is cut into batches', () => {
+    fc.assert(
+      fc.property(batches(fc.boolean()), (batches) => {
+        const [cut, whole] = [open(), open()];
+        const outcomes = batches.flatMap((batch) => cut.take(batch));
+        assert.deepEqual(whole.take(batches.flat()).map(String), outcomes.map(String));
+        for (const part of ['wallets', 'holds', 'journal', 'codes'] as const) assert.deepEqual(whole[part], cut[part]);
+      }),
+    );
+  });
+
+  it('moves nothing when what was taken comes again', () => {
+    fc.assert(
+      fc.property(fc.array(anyOrder(fc.boolean()), { maxLength: 40 }), (orders) => {
+        const books = open();
+        const outcomes = books.take(orders);
+        const taken = orders.filter((order, index) => order.kind !== 'release' && order.kind !== 'reserve' && !(outcomes[index] instanceof Error));
+        const before = [new Map(books.wallets), books.journal.size];
+        books.take(taken);
+        assert.deepEqual([books.wallets, books.journal.size], before);
+      }),
+    );
+  });
+});

@@ -1,0 +1,242 @@
+import { sql, type Selectable } from 'kysely';
+import type { Tables } from '../store/store.ts';
+import type { CreditCode, Entry, Hold, Wallet, Writes } from './ledger.ts';
+
+interface HoldTable {
+  op_id: string;
+  owner_id: string;
+  amount: number;
+  worker_id: string;
+  created_at: Date;
+  expires_at: Date;
+}
+interface CreditTables {
+  wallets: { owner_id: string; balance: number; held: number };
+  credit_holds: HoldTable;
+  credit_journal: { op_id: string; owner_id: string; from_account: string; to_account: string; amount: number; details: Record<string, unknown> };
+  credit_codes: { code_id: string; digest: Buffer; amount: number; created_at: Date; expires_at: Date | null; redeemed_by: string | null };
+}
+
+const own = (tables: Tables) => tables.tables<CreditTables>();
+
+const toHold = (row: Selectable<HoldTable>): Hold => ({
+  opId: row.op_id,
+  owner: row.owner_id,
+  amount: row.amount,
+  workerId: row.worker_id,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+});
+
+/**
+ * First in a transaction. Whether it is on disk when its commit returns: where
+ * it need not be, a crash within the next half second may undo it, all of it.
+ * Where a server is set to wait for more than its disk, such as for replicas, it
+ * does.
+ *
+ * All rows are asked for by their keys, by statements whose plans live as long as
+ * their connection: no plan may be one that was good while a table was small.
+ */
+export async function beginOrders(tx: Tables, isDurable: boolean): Promise<void> {
+  const setting = isDurable ? 'on' : 'off';
+  await sql`select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+    case when (current_setting('synchronous_commit') = 'off') = ${isDurable}::boolean then set_config('synchronous_commit', ${setting}, true) end`.execute(
+    own(tx),
+  );
+}
+
+/** Empty ones, where there are none yet. */
+export async function makeWallets(tables: Tables, owners: string[]): Promise<void> {
+  await sql`insert into wallets (owner_id) select unnest(${owners}::text[]) order by 1 on conflict do nothing`.execute(own(tables));
+}
+
+/** Held until the transaction ends. In one order, so that two workers never hold what the other waits for. */
+export async function lockWallets(tx: Tables, owners: string[]): Promise<Map<string, Wallet>> {
+  const query = own(tx)
+    .selectFrom('wallets')
+    .selectAll()
+    .where('owner_id', '=', sql<string>`any(${owners})`)
+    .orderBy('owner_id')
+    .forUpdate();
+  return new Map((await query.execute()).map(({ owner_id, ...wallet }) => [owner_id, wallet]));
+}
+
+export async function readWallet(tables: Tables, owner: string): Promise<Wallet | undefined> {
+  return own(tables).selectFrom('wallets').select(['balance', 'held']).where('owner_id', '=', owner).executeTakeFirst();
+}
+
+export async function findHolds(tables: Tables, opIds: string[]): Promise<Map<string, Hold>> {
+  const rows = await own(tables)
+    .selectFrom('credit_holds')
+    .selectAll()
+    .where('op_id', '=', sql<string>`any(${opIds})`)
+    .execute();
+  return new Map(rows.map((row) => [row.op_id, toHold(row)]));
+}
+
+export async function findEntries(tables: Tables, opIds: string[]): Promise<Map<string, Entry>> {
+  const rows = await own(tables)
+    .selectFrom('credit_journal')
+    .select(['op_id', 'owner_id', 'from_account', 'to_account', 'amount', 'details'])
+    .where('op_id', '=', sql<string>`any(${opIds})`)
+    .execute();
+  return new Map(
+    rows.map(({ op_id, owner_id, from_account, to_account, amount, details }) => [
+      op_id,
+      { opId: op_id, owner: owner_id, from: from_account, to: to_account, amount, details },
+    ]),
+  );
+}
+
+/** Held until the transaction ends, so that a code has one winner. */
+export async function lockCodes(tx: Tables, codeIds: string[]): Promise<Map<string, CreditCode>> {
+  const rows = await own(tx)
+    .selectFrom('credit_codes')
+    .select(['code_id', 'amount', 'expires_at', 'redeemed_by'])
+    .where('code_id', '=', sql<string>`any(${codeIds})`)
+    .orderBy('code_id')
+    .forUpdate()
+    .execute();
+  return new Map(rows.map((row) => [row.code_id, { codeId: row.code_id, amount: row.amount, expiresAt: row.expires_at, redeemedBy: row.redeemed_by }]));
+}
+
+export async function findCode(tables: Tables, digest: Buffer): Promise<string | undefined> {
+  const row = await own(tables).selectFrom('credit_codes').select('code_id').where('digest', '=', digest).executeTakeFirst();
+  return row?.code_id;
+}
+
+export interface NewCodes {
+  codeIds: string[];
+  digests: Buffer[];
+  amount: number;
+  createdAt: Date;
+  expiresAt: Date | null;
+}
+
+export async function insertCodes(tx: Tables, { codeIds, digests, amount, createdAt, expiresAt }: NewCodes): Promise<void> {
+  await sql`insert into credit_codes (code_id, digest, amount, created_at, expires_at)
+    select code_id, digest, ${amount}, ${createdAt}, ${expiresAt} from unnest(${codeIds}::text[], ${digests}::bytea[]) as new (code_id, digest)`.execute(
+    own(tx),
+  );
+}
+
+/** All that a batch of orders has changed. Only under the lock of its wallets and codes. */
+export async function writeLedger(tx: Tables, writes: Writes, at: Date): Promise<void> {
+  await writeUsual(tx, writes, at);
+  if (writes.renewedHolds.length > 0) await renewHolds(tx, writes.renewedHolds);
+  if (writes.redeemed.length > 0) await markRedeemed(tx, writes.redeemed, at);
+}
+
+/** What nearly every batch has, in one statement. */
+async function writeUsual(tx: Tables, { applied, madeHolds, freedHolds, wallets }: Writes, at: Date): Promise<void> {
+  const entries = applied.map(({ entry }) => entry);
+  const changed = [...wallets];
+  await sql`
+    with entered as (
+      insert into credit_journal (op_id, at, owner_id, from_account, to_account, amount, details)
+      select op_id, ${at}::timestamptz, owner_id, from_account, to_account, amount, details::jsonb
+      from unnest(
+        ${entries.map(({ opId }) => opId)}::text[], ${entries.map(({ owner }) => owner)}::text[], ${entries.map(({ from }) => from)}::text[],
+        ${entries.map(({ to }) => to)}::text[], ${entries.map(({ amount }) => amount)}::bigint[],
+        ${entries.map(({ details }) => JSON.stringify(details))}::text[]
+      ) as new (op_id, owner_id, from_account, to_account, amount, details)
+    ), made as (
+      insert into credit_holds (op_id, owner_id, amount, worker_id, created_at, expires_at)
+      select * from unnest(
+        ${madeHolds.map(({ opId }) => opId)}::text[], ${madeHolds.map(({ owner }) => owner)}::text[],
+        ${madeHolds.map(({ amount }) => amount)}::bigint[], ${madeHolds.map(({ workerId }) => workerId)}::text[],
+        ${madeHolds.map(({ createdAt }) => createdAt)}::timestamptz[], ${madeHolds.map(({ expiresAt }) => expiresAt)}::timestamptz[]
+      )
+    ), freed as (
+      delete from credit_holds where op_id = any(${freedHolds}::text[])
+    )
+    update wallets set balance = new.balance, held = new.held
+    from unnest(
+      ${changed.map(([owner]) => owner)}::text[], ${changed.map(([, { balance }]) => balance)}::bigint[], ${changed.map(([, { held }]) => held)}::bigint[]
+    ) as new (owner_id, balance, held)
+    where wallets.owner_id = new.owner_id`.execute(own(tx));
+}
+
+async function renewHolds(tx: Tables, holds: Hold[]): Promise<void> {
+  await sql`update credit_holds set worker_id = new.worker_id, created_at = new.created_at, expires_at = new.expires_at
+    from unnest(
+      ${holds.map(({ opId }) => opId)}::text[], ${holds.map(({ workerId }) => workerId)}::text[],
+      ${holds.map(({ createdAt }) => createdAt)}::timestamptz[], ${holds.map(({ expiresAt }) => expiresAt)}::timestamptz[]
+    ) as new (op_id, worker_id, created_at, expires_at)
+    where credit_holds.op_id = new.op_id`.execute(own(tx));
+}
+
+async function markRedeemed(tx: Tables, codes: CreditCode[], at: Date): Promise<void> {
+  await sql`update credit_codes set redeemed_by = new.redeemed_by, redeemed_at = ${at}
+    from unnest(${codes.map(({ codeId }) => codeId)}::text[], ${codes.map(({ redeemedBy }) => redeemedBy)}::text[]) as new (code_id, redeemed_by)
+    where credit_codes.code_id = new.code_id`.execute(own(tx));
+}
+
+export interface Stale {
+  now: Date;
+  /** Workers whose holds are left behind, whenever they were made. */
+  gone: string[];
+  /** A worker of whose holds those are left behind that were made before. */
+  restarted: { workerId: string; startedAt: Date };
+  limit: number;
+}
+
+/** Holds that nobody will commit. */
+export async function staleHolds(tables: Tables, { now, gone, restarted, limit }: Stale): Promise<Hold[]> {
+  const rows = await own(tables)
+    .selectFrom('credit_holds')
+    .selectAll()
+    .where((where) =>
+      where.or([
+        where('expires_at', '<=', now),
+        where('worker_id', '=', sql<string>`any(${gone})`),
+        where.and([where('worker_id', '=', restarted.workerId), where('created_at', '<', restarted.startedAt)]),
+      ]),
+    )
+    .limit(limit)
+    .execute();
+  return rows.map(toHold);
+}
+
+/** The next owners that have a wallet, in their order. */
+export async function ownersAfter(tables: Tables, after: string, limit: number): Promise<string[]> {
+  const rows = await own(tables).selectFrom('wallets').select('owner_id').where('owner_id', '>', after).orderBy('owner_id').limit(limit).execute();
+  return rows.map((row) => row.owner_id);
+}
+
+/** How far an owner's journal has been added up. Entries of one owner are only ever added at its end. */
+export interface Reading {
+  owner: string;
+  entryId: number;
+  sum: number;
+}
+
+export interface Sums extends Reading {
+  balance: number;
+  held: number;
+  holds: number;
+  /** Entries that were read: where it is as many as were asked for, there may be more. */
+  entries: number;
+}
+
+/** Goes on with each reading by `limit` entries at most. One statement, so that all of it is of one moment. */
+export async function readSums(tables: Tables, readings: Reading[], limit: number): Promise<Sums[]> {
+  const { rows } = await sql<Sums>`
+    select wallets.owner_id as owner, coalesce(added.entry_id, reading.entry_id) as "entryId", (reading.sum + added.sum)::bigint as sum,
+      wallets.balance, wallets.held, holds.sum as holds, added.entries
+    from unnest(
+      ${readings.map(({ owner }) => owner)}::text[], ${readings.map(({ entryId }) => entryId)}::bigint[], ${readings.map(({ sum }) => sum)}::bigint[]
+    ) as reading (owner_id, entry_id, sum)
+    join wallets using (owner_id)
+    cross join lateral (
+      select count(*) as entries, max(entry_id) as entry_id,
+        coalesce(sum(case when to_account = 'wallet:' || part.owner_id then amount else -amount end), 0)::bigint as sum
+      from (
+        select * from credit_journal where owner_id = reading.owner_id and entry_id > reading.entry_id order by entry_id limit ${limit}
+      ) as part
+    ) as added
+    cross join lateral (
+      select coalesce(sum(amount), 0)::bigint as sum from credit_holds where owner_id = reading.owner_id
+    ) as holds`.execute(own(tables));
+  return rows;
+}
