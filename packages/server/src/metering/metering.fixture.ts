@@ -1,0 +1,199 @@
+/** Metering on a real store, with real owners and wallets, and browsers whose use a test tells. */
+import { ServiceError } from '@berth/contract';
+import { Audit } from '../audit/audit.ts';
+import { Credits } from '../credits/credits.ts';
+import { ManualClock, type Clock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { silentLog, type Log } from '../lib/log.ts';
+import { Owners, type Tier, type Tiers } from '../owners/owners.ts';
+import type { Store, Tables } from '../store/store.ts';
+import { Metering, type Exhaustion, type Meter, type Totals } from './metering.ts';
+
+export const megabyte = 1_000_000;
+export const micro = 1_000_000;
+
+/** The wall may jump while the monotonic time goes on, as where a machine's time is set. */
+export class JumpyClock implements Clock {
+  readonly #steady: ManualClock;
+  #jumpedMs = 0;
+
+  constructor(start = new Date('2026-01-15T12:00:00.000Z')) {
+    this.#steady = new ManualClock(start);
+  }
+
+  now(): Date {
+    return new Date(this.#steady.now().getTime() + this.#jumpedMs);
+  }
+
+  monotonicMs(): number {
+    return this.#steady.monotonicMs();
+  }
+
+  advance(ms: number): void {
+    this.#steady.advance(ms);
+  }
+
+  jump(ms: number): void {
+    this.#jumpedMs += ms;
+  }
+
+  /** Time passes until then. */
+  reach(at: string): void {
+    this.advance(new Date(at).getTime() - this.now().getTime());
+  }
+}
+
+/** A plan without limits, or with those that are given. */
+export const tierOf = (name: string, limits: Partial<Tier['limits']> = {}, rest: Partial<Tier> = {}): Tier => ({
+  name,
+  concurrency_limit: 3,
+  creates_per_minute: null,
+  requests_per_minute: null,
+  key_calls_per_minute: null,
+  max_session_seconds: 900,
+  tab_limit: null,
+  premium_egress: false,
+  recording_retention_days: 30,
+  limits: { actions: null, egress_bytes: null, browser_seconds: null, captcha_solves: null, ...limits },
+  overage_allowed: false,
+  enforced: true,
+  ...rest,
+});
+
+const tiersOf = (tiers: readonly Tier[]): Tiers => ({
+  default: tiers[0]?.name ?? '',
+  names: tiers.map(({ name }) => name),
+  get: (name) => tiers.find((tier) => tier.name === name),
+  prices: new Map(),
+  priceOf: () => undefined,
+});
+
+export const awayError = (): ServiceError => new ServiceError('store_unavailable', 'Away.');
+
+/** A store whose transactions fail as a test wants: `refused` before they begin, `unanswered` after they were committed. */
+export class FaultyStore implements Store {
+  readonly #store: Store;
+  fault: 'refused' | 'unanswered' | null = null;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  tables: Store['tables'] = () => this.#store.tables();
+  ping: Store['ping'] = (options) => this.#store.ping(options);
+  close: Store['close'] = () => this.#store.close();
+
+  async transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R> {
+    if (this.fault === 'refused') throw awayError();
+    const result = await this.#store.transaction(work);
+    if (this.fault === 'unanswered') throw awayError();
+    return result;
+  }
+}
+
+/** A browser whose use a test tells. */
+export class Use {
+  egressBytes = 0;
+  browserMs = 0;
+  readonly exhausted: Exhaustion[] = [];
+  sample = (): { egressBytes: number; browserMs: number } => ({ egressBytes: this.egressBytes, browserMs: this.browserMs });
+  onExhausted = (reason: Exhaustion): void => void this.exhausted.push(reason);
+}
+
+export interface WorkerOptions {
+  clock: JumpyClock;
+  tiers?: readonly Tier[];
+  creditsEnforced?: boolean;
+  log?: Log;
+  /** What stands between the metering and the wallets. */
+  wrap?: (credits: Credits) => Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
+}
+
+/** One worker's share: several of them on one store are a fleet. */
+export class Worker {
+  readonly clock: JumpyClock;
+  readonly store: FaultyStore;
+  readonly owners: Owners;
+  readonly credits: Credits;
+  readonly metering: Metering;
+  readonly #store: Store;
+
+  constructor(store: Store, { clock, tiers = [tierOf('plain')], creditsEnforced = false, log = silentLog, wrap = (credits) => credits }: WorkerOptions) {
+    this.clock = clock;
+    this.#store = store;
+    this.store = new FaultyStore(store);
+    const audit = new Audit({ store, clock });
+    this.owners = new Owners({ store, tiers: tiersOf(tiers), audit, clock });
+    const workerId = newId('wrk');
+    this.credits = new Credits({ store, owners: this.owners, audit, clock, log, workerId, silentWorkers: () => Promise.resolve([]) });
+    this.metering = new Metering({ store: this.store, owners: this.owners, credits: wrap(this.credits), clock, log, creditsEnforced });
+  }
+
+  /** A meter of what `use` tells, of a session that was started under the owner's plan. */
+  async open(owner: string, use = new Use(), meterId = newId('ses')): Promise<{ meter: Meter; use: Use }> {
+    const tier = await this.owners.tierOf(owner);
+    return { meter: this.metering.open({ meterId, owner, tier, sample: use.sample, onExhausted: use.onExhausted }), use };
+  }
+
+  /** Admits and charges, as a call that succeeds does. */
+  async act(owner: string, meter: Meter, count = 1): Promise<void> {
+    await (await this.metering.admit(owner, { axis: 'action', count })).charge(meter);
+  }
+
+  /** Two seconds later. */
+  async turn(): Promise<void> {
+    this.clock.advance(2000);
+    this.metering.flushing.nudge();
+    await this.metering.flushing.idle();
+  }
+
+  async totals(owner: string): Promise<Totals> {
+    return (await this.metering.usage(owner)).usage;
+  }
+
+  async setTier(owner: string, tier: string): Promise<void> {
+    await this.#store.transaction((tx) => this.owners.setTier(tx, owner, tier, { actor: 'operator', why: 'assigned' }));
+    this.owners.changed(owner);
+  }
+
+  /** In credits. */
+  async grant(owner: string, amount: number): Promise<void> {
+    await this.credits.grant({ opId: newId('opr'), owner, amount: amount * micro, note: null, actor: 'operator' });
+  }
+}
+
+interface Written {
+  usage_months: { owner_id: string; month: string; actions: number; egress_bytes: number; browser_ms: number; sessions: number; captcha_solves: number };
+  usage_meters: { meter_id: string; month: string; egress_bytes: number };
+  credit_journal: { op_id: string; owner_id: string; to_account: string; amount: number };
+}
+
+/** What the database has of an owner, by month. */
+export async function monthsOf(store: Tables, owner: string): Promise<Record<string, Written['usage_months']>> {
+  const rows = await store.tables<Written>().selectFrom('usage_months').selectAll().where('owner_id', '=', owner).execute();
+  return Object.fromEntries(rows.map((row) => [row.month, row]));
+}
+
+export const metersIn = (store: Tables, month: string): Promise<Written['usage_meters'][]> =>
+  store.tables<Written>().selectFrom('usage_meters').select(['meter_id', 'month', 'egress_bytes']).where('month', '=', month).execute();
+
+/** What the journal took from an owner, in millionths, by axis. */
+export async function chargesOf(store: Tables, owner: string): Promise<Record<string, number>> {
+  const rows = await store
+    .tables<Written>()
+    .selectFrom('credit_journal')
+    .select(['to_account', (select) => select.fn.sum<string>('amount').as('sum')])
+    .where('owner_id', '=', owner)
+    .where('to_account', 'like', 'revenue:%')
+    .groupBy('to_account')
+    .execute();
+  return Object.fromEntries(rows.map(({ to_account, sum }) => [to_account.replace('revenue:', ''), Number(sum)]));
+}
+
+/** Whether something failed with this code. */
+export const told =
+  (code: string, details?: Record<string, unknown>) =>
+  (error: unknown): boolean => {
+    if (!(error instanceof ServiceError) || error.code !== code) return false;
+    return Object.entries(details ?? {}).every(([name, value]) => error.details[name] === value);
+  };
