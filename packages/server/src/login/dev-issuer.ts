@@ -1,0 +1,127 @@
+/**
+ * An identity provider for one machine, where there is no real one: it believes
+ * everybody who they say they are. That is as safe as the machine itself, since
+ * it answers on loopback addresses only.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
+import { SignJWT, type JSONWebKeySet, type JWK } from 'jose';
+import type { Clock } from '../lib/clock.ts';
+import { readOrMakeSecret } from '../lib/secret-file.ts';
+import { Codes, type Grant, type Person } from './dev-codes.ts';
+import type { LocalLogin } from './login-config.ts';
+import { isLoopbackUrl } from './loopback.ts';
+
+const algorithm = 'EdDSA';
+const orgClaim = 'org_id';
+export const devIdpPath = '/dev-idp';
+export const tokenSeconds = 3600;
+
+export interface DevIssuerOptions {
+  /** Keeps the signing key, so that tokens outlive a restart. */
+  secretFile: string;
+  clock: Clock;
+  /** What the tokens are for. */
+  audience: string;
+}
+
+export interface DevToken {
+  token: string;
+  expiresAt: Date;
+}
+
+export type DevIssuer = LocalIssuer;
+
+/** Throws where the file holds something else than a key of ours. */
+export function createDevIssuer({ secretFile, clock, audience }: DevIssuerOptions): DevIssuer {
+  const { secret } = readOrMakeSecret(secretFile, newSigningKey);
+  try {
+    return new LocalIssuer(createPrivateKey({ key: JSON.parse(secret) as JWK, format: 'jwk' }), { clock, audience });
+  } catch (cause) {
+    throw new Error(`the signing key of the development sign-in cannot be read: ${secretFile}. Delete the file to have a new one made.`, { cause });
+  }
+}
+
+const newSigningKey = (): string => JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }));
+
+class LocalIssuer {
+  /** What takes its tokens, see {@link LocalLogin}. */
+  readonly login: LocalLogin;
+  readonly keys: JSONWebKeySet;
+  readonly #privateKey: KeyObject;
+  readonly #keyId: string;
+  readonly #clock: Clock;
+  readonly #audience: string;
+  readonly #codes: Codes;
+
+  constructor(privateKey: KeyObject, { clock, audience }: Omit<DevIssuerOptions, 'secretFile'>) {
+    const { kty = '', crv = '', x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+    if (crv !== 'Ed25519') throw new Error(`it is no Ed25519 key but ${crv || kty}`);
+    this.#privateKey = privateKey;
+    // The thumbprint of RFC 7638: these members, in this order.
+    this.#keyId = hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url');
+    this.#clock = clock;
+    this.#audience = audience;
+    this.#codes = new Codes(clock);
+    this.keys = { keys: [{ kty, crv, x, kid: this.#keyId, alg: algorithm, use: 'sig' }] };
+    this.login = { audience, orgClaim, algorithms: [algorithm], keys: this.keys, isIssuer: isAddressOfOurs };
+  }
+
+  /** A login token. `origin`: where the one who signs in reaches us. */
+  async issue({ email, organisation }: Person, origin: string): Promise<DevToken> {
+    const seconds = Math.floor(this.#clock.now().getTime() / 1000);
+    const expires = seconds + tokenSeconds;
+    const token = await new SignJWT({ email, [orgClaim]: organisation })
+      .setProtectedHeader({ alg: algorithm, kid: this.#keyId, typ: 'at+jwt' })
+      .setIssuer(issuerAt(origin))
+      .setAudience(this.#audience)
+      .setSubject(email)
+      .setIssuedAt(seconds)
+      .setExpirationTime(expires)
+      .sign(this.#privateKey);
+    return { token, expiresAt: new Date(expires * 1000) };
+  }
+
+  /** A code for a program whose address was checked, to be exchanged for a login token. */
+  grantCode(grant: Grant): string {
+    return this.#codes.issue(grant);
+  }
+
+  /** null where the code is not good, or is somebody else's. */
+  async exchange(code: string, caller: Parameters<Codes['redeem']>[1], origin: string): Promise<DevToken | null> {
+    const person = this.#codes.redeem(code, caller);
+    return person && this.issue(person, origin);
+  }
+
+  /** What OpenID Connect Discovery asks for. */
+  discovery(origin: string): Record<string, unknown> {
+    const issuer = issuerAt(origin);
+    return {
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/jwks`,
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      authorization_response_iss_parameter_supported: true,
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: [algorithm],
+      claims_supported: ['iss', 'aud', 'sub', 'iat', 'exp', 'email', orgClaim],
+    };
+  }
+}
+
+export const issuerAt = (origin: string): string => `${origin}${devIdpPath}`;
+
+/**
+ * Whether `iss` is this issuer under any of the names that the machine has for
+ * itself. The port is another one after a restart with BERTH_PORT=0, and people
+ * come by `localhost` and by `127.0.0.1`, so no one address can be asked for.
+ * Nothing is lost by that: `iss` tells apart the issuers that a key may belong
+ * to and where keys are fetched from. Here the one key never leaves the data
+ * folder, and no key is fetched: what it has signed is from here, whatever `iss`
+ * says.
+ */
+const isAddressOfOurs = (issuer: string): boolean => isLoopbackUrl(issuer) && issuer === issuerAt(new URL(issuer).origin);

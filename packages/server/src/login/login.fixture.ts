@@ -1,0 +1,133 @@
+/** What the tests of this folder share: an identity provider that does as it is told, and tokens of it. */
+import { createServer } from 'node:http';
+import type { TestContext } from 'node:test';
+import { ServiceError } from '@berth/contract';
+import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+import type { Credentials, Principal } from '../http/call.ts';
+import { ManualClock, type Clock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { loadTiers, type Tier } from '../owners/owners.ts';
+import { Logins, loginAlgorithms, type LocalLogin, type LoginConfig } from './login.ts';
+
+export interface SigningKey {
+  kid: string;
+  alg: string;
+  privateKey: CryptoKey;
+  publicJwk: JWK;
+}
+
+export async function newKey(kid: string, alg = 'RS256'): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body: string;
+}
+
+/** An identity provider on loopback. What it answers may be anything. */
+export class Provider {
+  issuer = '';
+  /** How often its keys and its discovery document were asked for. */
+  keysAsked = 0;
+  discoveriesAsked = 0;
+  keys: readonly JWK[] = [];
+  /** Instead of its keys. */
+  answer: Answer | null = null;
+  /** Instead of its discovery document. */
+  discovery: Record<string, unknown> | null = null;
+
+  static async start(t: TestContext, ...keys: SigningKey[]): Promise<Provider> {
+    const provider = new Provider();
+    provider.publish(...keys);
+    const server = createServer((request, response) => {
+      const { status = 200, headers, body } = provider.#answerTo(request.url ?? '');
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    provider.issuer = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+    t.after(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return provider;
+  }
+
+  publish(...keys: SigningKey[]): void {
+    this.keys = keys.map(({ publicJwk }) => publicJwk);
+  }
+
+  #answerTo(path: string): Answer {
+    if (path === '/.well-known/openid-configuration') {
+      this.discoveriesAsked += 1;
+      return { body: JSON.stringify(this.discovery ?? { issuer: this.issuer, jwks_uri: `${this.issuer}/keys` }) };
+    }
+    this.keysAsked += 1;
+    return (path === '/keys' ? this.answer : null) ?? { body: JSON.stringify({ keys: this.keys }) };
+  }
+}
+
+export const audience = 'berth';
+
+export const configFor = (provider: Provider, changes: Partial<LoginConfig> = {}): LoginConfig => ({
+  issuer: provider.issuer,
+  audience,
+  jwksUrl: `${provider.issuer}/keys`,
+  orgClaim: 'org_id',
+  algorithms: loginAlgorithms,
+  ...changes,
+});
+
+const free = loadTiers(null, { billing: true }).get('free') as Tier;
+
+export interface Door {
+  logins: Logins;
+  clock: ManualClock;
+  /** What the guard makes of a token. */
+  enter(token: string): Promise<Principal>;
+}
+
+export const noCredentials: Credentials = { authorization: undefined, adminKey: undefined, token: undefined, viewCookies: [], params: {} };
+
+/** The door with a clock that stands still. */
+export function openDoor(config: LoginConfig | LocalLogin | null, { clock = new ManualClock() }: { clock?: Clock } = {}): Door {
+  const logins = new Logins({ config, owners: { tierOf: () => Promise.resolve(free) }, clock, log: silentLog });
+  return {
+    logins,
+    clock: clock as ManualClock,
+    enter: (token) => logins.authenticate({ ...noCredentials, authorization: `Bearer ${token}` }),
+  };
+}
+
+/** The clock's seconds, as tokens count. */
+export const secondsOf = (clock: Clock): number => Math.floor(clock.now().getTime() / 1000);
+
+/** What a good token says at the clock's time. */
+export const goodClaims = (issuer: string, clock: Clock): JWTPayload => ({
+  iss: issuer,
+  aud: audience,
+  sub: 'user-1',
+  org_id: 'acme',
+  iat: secondsOf(clock),
+  exp: secondsOf(clock) + 600,
+});
+
+export const sign = (claims: JWTPayload, key: SigningKey, header: Record<string, unknown> = {}): Promise<string> =>
+  new SignJWT(claims).setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header }).sign(key.privateKey);
+
+/** A token's parts as they are, whatever they are. */
+export const compose = (header: object, claims: object | string, signature = 'AAAA'): string =>
+  `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${Buffer.from(typeof claims === 'string' ? claims : JSON.stringify(claims)).toString('base64url')}.${signature}`;
+
+/** The error of a refused token. */
+export async function refusalOf(entering: Promise<unknown>): Promise<ServiceError> {
+  try {
+    await entering;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+  throw new Error('the token was let in');
+}

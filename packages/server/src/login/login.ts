@@ -1,0 +1,62 @@
+/** Who signs in: tokens of an identity provider, each of which acts for one organisation. */
+import { ServiceError } from '@berth/contract';
+import { createLocalJWKSet } from 'jose';
+import type { Credentials, Principal } from '../http/call.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Owners } from '../owners/owners.ts';
+import { loginAlgorithms, type LocalLogin, type LoginConfig } from './login-config.ts';
+import { verifyLogin, type TokenCheck } from './login-token.ts';
+import { RemoteKeys } from './remote-keys.ts';
+
+export { createDevIssuer, type DevIssuer } from './dev-issuer.ts';
+export { mountDevIdp } from './dev-routes.ts';
+export { loginAlgorithms, type LocalLogin, type LoginConfig } from './login-config.ts';
+export { isLoopbackHost } from './loopback.ts';
+
+export interface LoginsDeps {
+  /** null: nobody can sign in. */
+  config: LoginConfig | LocalLogin | null;
+  owners: Pick<Owners, 'tierOf'>;
+  clock: Clock;
+  log: Log;
+}
+
+export class Logins {
+  readonly #check: TokenCheck | null;
+  readonly #owners: Pick<Owners, 'tierOf'>;
+  readonly #clock: Clock;
+
+  /** Throws TypeError for an algorithm that no login token may be signed with. */
+  constructor({ config, owners, clock, log }: LoginsDeps) {
+    this.#check = config && toCheck(config, { clock, log });
+    this.#owners = owners;
+    this.#clock = clock;
+  }
+
+  /** The guard of every endpoint with auth `login`. Throws invalid_login_token for each token that is not good, login_unavailable where that cannot be told. */
+  readonly authenticate = async ({ authorization }: Credentials): Promise<Principal> => {
+    const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+    if (!token) throw new ServiceError('missing_login_token', 'Send the login token of your identity provider as `Authorization: Bearer TOKEN`.');
+    if (!this.#check) throw notConfigured();
+    const { org, subject } = await verifyLogin(token, this.#check, this.#clock.now());
+    const tier = await this.#owners.tierOf(org);
+    return { owner: org, keyId: null, subject, requestsPerMinute: tier.key_calls_per_minute, scope: `login:${org}` };
+  };
+}
+
+function toCheck(config: LoginConfig | LocalLogin, { clock, log }: Pick<LoginsDeps, 'clock' | 'log'>): TokenCheck {
+  const { audience, orgClaim, algorithms } = config;
+  const refused = algorithms.find((algorithm) => !loginAlgorithms.includes(algorithm));
+  if (refused !== undefined || algorithms.length === 0)
+    throw new TypeError(`login tokens are signed with ${loginAlgorithms.join(', ')}, and not with ${refused ?? 'nothing'}`);
+  const rules = { audience, orgClaim, algorithms };
+  if ('keys' in config) return { ...rules, isIssuer: config.isIssuer, findKey: createLocalJWKSet(config.keys) };
+  return { ...rules, isIssuer: (issuer) => issuer === config.issuer, findKey: new RemoteKeys({ config, clock, log }).find };
+}
+
+const notConfigured = (): ServiceError =>
+  new ServiceError(
+    'invalid_login_token',
+    'Nobody can sign in here: no identity provider is configured. The operator sets BERTH_OIDC_ISSUER, or BERTH_DEV_IDP=1 on a machine of their own.',
+  );
