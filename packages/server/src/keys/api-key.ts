@@ -46,3 +46,17 @@ export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Dat
   if (key.revokedAt) return 'revoked';
   return key.expiresAt && key.expiresAt <= now ? 'expired' : 'active';
 }
+
+export const toKey = (key: ApiKey, now: Date): Key => ({
+  key_id: key.keyId,
+  name: key.name,
+  prefix: keyPrefix,
+  last4: key.last4,
+  owner: key.owner,
+  created_at: key.createdAt.toISOString(),
+  created_by: key.createdBy,
+  last_used_at: key.lastUsedAt?.toISOString() ?? null,
+  expires_at: key.expiresAt?.toISOString() ?? null,
+  revoked_at: key.revokedAt?.toISOString() ?? null,
+  status: keyStatus(key, now),
+});

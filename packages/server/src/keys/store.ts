@@ -1,4 +1,4 @@
-import type { Generated, Selectable } from 'kysely';
+import type { ExpressionBuilder, Generated, Selectable } from 'kysely';
 import type { Tables } from '../store/store.ts';
 import type { ApiKey } from './api-key.ts';
 
@@ -15,7 +15,6 @@ interface KeyTables {
     expires_at: Date | null;
     revoked_at: Generated<Date | null>;
   };
-  owners: { owner_id: string; tier: string };
 }
 
 const toApiKey = (row: Selectable<KeyTables['api_keys']>): ApiKey => ({
@@ -30,10 +29,11 @@ const toApiKey = (row: Selectable<KeyTables['api_keys']>): ApiKey => ({
   revokedAt: row.revoked_at,
 });
 
-/** Inserts a key; nothing happens where the same key is there already. */
-export async function insertKey(tables: Tables, key: ApiKey, digest: Buffer): Promise<void> {
-  await tables
-    .tables<KeyTables>()
+const own = (tables: Tables) => tables.tables<KeyTables>();
+
+/** False where the same key is there already: then nothing happens. */
+export async function insertKey(tables: Tables, key: ApiKey, digest: Buffer): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await own(tables)
     .insertInto('api_keys')
     .values({
       key_id: key.keyId,
@@ -46,43 +46,60 @@ export async function insertKey(tables: Tables, key: ApiKey, digest: Buffer): Pr
       expires_at: key.expiresAt,
     })
     .onConflict((on) => on.column('digest').doNothing())
-    .execute();
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 1n;
 }
 
-export async function findKey(tables: Tables, digest: Buffer): Promise<{ key: ApiKey; digest: Buffer; tier: string } | undefined> {
-  const row = await tables
-    .tables<KeyTables>()
+export async function findKey(tables: Tables, digest: Buffer): Promise<{ key: ApiKey; digest: Buffer } | undefined> {
+  const row = await own(tables).selectFrom('api_keys').selectAll().where('digest', '=', digest).executeTakeFirst();
+  return row && { key: toApiKey(row), digest: row.digest };
+}
+
+/** A key by its id: of this owner, where one is named. */
+export interface KeyPlace {
+  keyId: string;
+  owner: string | null;
+}
+
+const at = (where: ExpressionBuilder<KeyTables, 'api_keys'>, { keyId, owner }: KeyPlace) =>
+  where.and([where('key_id', '=', keyId), ...(owner === null ? [] : [where('owner_id', '=', owner)])]);
+
+/** Holds the row until the transaction ends. */
+export async function lockKey(tx: Tables, place: KeyPlace): Promise<ApiKey | undefined> {
+  const row = await own(tx)
     .selectFrom('api_keys')
-    .innerJoin('owners', 'owners.owner_id', 'api_keys.owner_id')
-    .selectAll('api_keys')
-    .select('owners.tier')
-    .where('digest', '=', digest)
+    .selectAll()
+    .where((where) => at(where, place))
+    .forUpdate()
     .executeTakeFirst();
-  return row && { key: toApiKey(row), digest: row.digest, tier: row.tier };
+  return row && toApiKey(row);
 }
 
 export async function listKeys(tables: Tables, owner: string | undefined): Promise<ApiKey[]> {
-  let query = tables.tables<KeyTables>().selectFrom('api_keys').selectAll().orderBy('created_at', 'desc').orderBy('key_id');
+  let query = own(tables).selectFrom('api_keys').selectAll().orderBy('created_at', 'desc').orderBy('key_id');
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
   return (await query.execute()).map(toApiKey);
 }
 
-/** False where there is no such key. A key that is revoked already keeps its first time. */
-export async function revokeKey(tables: Tables, keyId: string, at: Date): Promise<boolean> {
-  const row = await tables
-    .tables<KeyTables>()
-    .updateTable('api_keys')
-    .set((set) => ({ revoked_at: set.fn.coalesce('revoked_at', set.val(at)) }))
-    .where('key_id', '=', keyId)
-    .returning('key_id')
-    .executeTakeFirst();
-  return row !== undefined;
+/** How many keys of an owner are good. */
+export async function countActive(tables: Tables, owner: string, now: Date): Promise<number> {
+  const { count } = await own(tables)
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('owner_id', '=', owner)
+    .where('revoked_at', 'is', null)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export async function updateKey(tables: Tables, keyId: string, { revokedAt, expiresAt }: Partial<Pick<ApiKey, 'revokedAt' | 'expiresAt'>>): Promise<void> {
+  await own(tables).updateTable('api_keys').set({ revoked_at: revokedAt, expires_at: expiresAt }).where('key_id', '=', keyId).execute();
 }
 
 /** Which of these keys are good no more. */
 export async function deadAmong(tables: Tables, keyIds: string[], now: Date): Promise<string[]> {
-  const rows = await tables
-    .tables<KeyTables>()
+  const rows = await own(tables)
     .selectFrom('api_keys')
     .select('key_id')
     .where('key_id', 'in', keyIds)
@@ -92,5 +109,5 @@ export async function deadAmong(tables: Tables, keyIds: string[], now: Date): Pr
 }
 
 export async function touchKeys(tables: Tables, keyIds: string[], at: Date): Promise<void> {
-  await tables.tables<KeyTables>().updateTable('api_keys').set({ last_used_at: at }).where('key_id', 'in', keyIds).execute();
+  await own(tables).updateTable('api_keys').set({ last_used_at: at }).where('key_id', 'in', keyIds).execute();
 }

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ServiceError, type ErrorCode } from '@berth/contract';
+import { Audit } from '../audit/audit.ts';
+import { ManualClock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { Owners, loadTiers } from '../owners/owners.ts';
+import type { Store } from '../store/store.ts';
+import { testStore, type TestStore } from '../store/test-store.ts';
+import { keyStatus } from './api-key.ts';
+import { Keys, newRawKey, type ApiKey, type Minted } from './keys.ts';
+
+let opened: TestStore;
+let store: Store;
+before(async () => {
+  opened = await testStore();
+  ({ store } = opened);
+});
+after(() => opened.drop());
+
+const dayMs = 86_400_000;
+const tiers = loadTiers(null, { billing: true });
+
+/** One worker of the service. */
+function makeWorker(clock = new ManualClock()) {
+  const audit = new Audit({ store, clock });
+  const owners = new Owners({ store, tiers, audit, clock });
+  const keys = new Keys({ store, owners, audit, clock });
+  const revoked: string[] = [];
+  keys.onRevoked((keyId) => revoked.push(keyId));
+  const own = (owner: string, expiresInDays: number | null = null, name: string | null = null): Promise<Minted> =>
+    keys.mintOwn({ owner, actor: 'login:ada', name, expiresInDays });
+  const enter = async ({ raw }: Pick<Minted, 'raw'>) =>
+    keys.authenticate({ authorization: `Bearer ${raw}`, adminKey: undefined, token: undefined, viewCookies: [], params: {} });
+  const told = async (owner: string) =>
+    (await audit.list({ owner, limit: 500 })).toReversed().map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details }));
+  const statuses = async (owner: string) => (await keys.list(owner)).map((key: ApiKey) => keyStatus(key, clock.now()));
+  return { keys, owners, clock, revoked, own, enter, told, statuses };
+}
+
+const refused = (promise: Promise<unknown>, code: ErrorCode): Promise<void> =>
+  assert.rejects(promise, (error) => error instanceof ServiceError && error.code === code);
+
+describe('a minted key', () => {
+  it('lets its owner in, and is in the log with who made it and without its secret', async () => {
+    const { own, enter, told } = makeWorker();
+    const minted = await own('minted', 30, 'ci');
+    assert.deepEqual(await enter(minted), { owner: 'minted', keyId: minted.key.keyId, requestsPerMinute: 600, scope: 'owner:minted' });
+    assert.deepEqual([minted.key.createdBy, minted.key.name], ['login:ada', 'ci']);
+    const entries = await told('minted');
+    assert.deepEqual(entries, [{ actor: 'login:ada', action: 'key.created', subject: minted.key.keyId }]);
+    assert.ok(!JSON.stringify(entries).includes(minted.raw));
+  });
+
+  it('is not made where its plan is none, and neither is its owner nor an entry', async () => {
+    const { keys, told } = makeWorker();
+    const minting = keys.mint({ owner: 'nothing', name: null, tier: 'platinum', expiresInDays: null, createdBy: 'admin', actor: 'operator' });
+    await assert.rejects(minting, /should be one of/);
+    assert.deepEqual([await keys.list('nothing'), await told('nothing')], [[], []]);
+  });
+
+  it('that the operator gave is made once, whoever starts at the same time', async () => {
+    const raw = newRawKey();
+    const workers = [makeWorker(), makeWorker(), makeWorker()];
+    await Promise.all(workers.map(({ keys }) => keys.bootstrap({ file: '', given: raw })));
+    const [{ enter, told, keys }] = workers as [ReturnType<typeof makeWorker>];
+    assert.equal((await enter({ raw })).owner, 'local');
+    assert.deepEqual([(await keys.list('local')).length, (await told('local')).map(({ actor }) => actor)], [1, ['service']]);
+  });
+});
+
+describe('an owner’s people', () => {
+  it('may have a hundred good keys, and one more when one of them is gone', async () => {
+    const { keys, own, clock } = makeWorker();
+    const [first, ...others] = await Promise.all(Array.from({ length: 100 }, (_, at) => own('hoarder', at === 50 ? 1 : null)));
+    assert.ok(first && others.length === 99);
+    await refused(own('hoarder'), 'key_limit_reached');
+    await keys.revoke({ keyId: first.key.keyId, owner: 'hoarder', actor: 'login:ada' });
+    await own('hoarder');
+    await refused(own('hoarder'), 'key_limit_reached');
+    clock.advance(dayMs);
+    await own('hoarder');
+  });
+
+  it('get no more than that by asking at the same time, or by leaving replaced keys their grace', async () => {
+    const { keys, own } = makeWorker();
+    const made = await Promise.allSettled(Array.from({ length: 110 }, () => own('crowd')));
+    assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 100);
+    const [key] = await keys.list('crowd');
+    const rotate = (graceSeconds: number) => keys.rotate({ keyId: key?.keyId ?? '', owner: 'crowd', actor: 'login:ada', graceSeconds });
+    await refused(rotate(60), 'key_limit_reached');
+    await rotate(0);
+  });
+
+  it('leave the operator free to make more', async () => {
+    const { keys, own } = makeWorker();
+    await Promise.all(Array.from({ length: 100 }, () => own('full')));
+    await keys.mint({ owner: 'full', name: null, expiresInDays: null, createdBy: 'admin', actor: 'operator' });
+  });
+});
+
+describe('a revoked key', () => {
+  it('is refused from then on, and told to whoever holds sockets of it', async () => {
+    const { keys, own, enter, revoked, clock } = makeWorker();
+    const minted = await own('revoker');
+    await enter(minted);
+    const at = await keys.revoke({ keyId: minted.key.keyId, owner: 'revoker', actor: 'login:ada' });
+    assert.deepEqual(at, clock.now());
+    await refused(enter(minted), 'invalid_api_key');
+    assert.deepEqual(revoked, [minted.key.keyId]);
+  });
+
+  it('keeps its first time and its one entry, however often and by whomever it is revoked', async () => {
+    const { keys, own, told, clock } = makeWorker();
+    const { key } = await own('twice');
+    const first = await keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
+    clock.advance(1000);
+    const again = await Promise.all([1, 2, 3].map(() => keys.revoke({ keyId: key.keyId, owner: 'twice', actor: 'login:ada' })));
+    assert.deepEqual(again, [first, first, first]);
+    const revocations = (await told('twice')).filter(({ action }) => action === 'key.revoked');
+    assert.deepEqual(revocations, [{ actor: 'operator', action: 'key.revoked', subject: key.keyId }]);
+  });
+
+  it('is written down once when two revoke it at the same time', async () => {
+    const { keys, own, told } = makeWorker();
+    const { key } = await own('both');
+    await Promise.all(['login:ada', 'login:ben', 'login:eve'].map((actor) => keys.revoke({ keyId: key.keyId, owner: 'both', actor })));
+    assert.equal((await told('both')).filter(({ action }) => action === 'key.revoked').length, 1);
+  });
+
+  it('must be one’s own: unknown, malformed and foreign are the same', async () => {
+    const { keys, own, enter } = makeWorker();
+    const foreign = await own('victim');
+    const errors = await Promise.all(
+      [foreign.key.keyId, newId('key'), 'nothing', '', '../keys', "x' OR 1=1"].flatMap((keyId) => [
+        keys.revoke({ keyId, owner: 'stranger', actor: 'login:eve' }).catch((error: unknown) => error),
+        keys.rotate({ keyId, owner: 'stranger', actor: 'login:eve', graceSeconds: 0 }).catch((error: unknown) => error),
+      ]),
+    );
+    for (const error of errors) assert.ok(error instanceof ServiceError && error.code === 'key_not_found');
+    assert.equal(new Set(errors.map((error) => (error as Error).message)).size, 1);
+    assert.equal((await enter(foreign)).owner, 'victim');
+  });
+});
+
+describe('a replaced key', () => {
+  it('is revoked at once without a grace, and the new one has its name', async () => {
+    const { keys, own, enter, revoked, told } = makeWorker();
+    const old = await own('rotator', null, 'ci');
+    await enter(old);
+    const fresh = await keys.rotate({ keyId: old.key.keyId, owner: 'rotator', actor: 'login:ben', graceSeconds: 0 });
+    assert.deepEqual([fresh.key.name, fresh.key.createdBy, fresh.key.expiresAt], ['ci', 'login:ben', null]);
+    await refused(enter(old), 'invalid_api_key');
+    assert.equal((await enter(fresh)).keyId, fresh.key.keyId);
+    assert.deepEqual(revoked, [old.key.keyId]);
+    const [, entry] = await told('rotator');
+    assert.deepEqual(entry, { actor: 'login:ben', action: 'key.rotated', subject: fresh.key.keyId, replaces: old.key.keyId, grace_seconds: 0 });
+  });
+
+  it('is good for its grace and not longer, also where it is known already', async () => {
+    const { keys, own, enter, revoked, clock } = makeWorker();
+    const old = await own('graceful');
+    await enter(old);
+    const fresh = await keys.rotate({ keyId: old.key.keyId, owner: 'graceful', actor: 'login:ada', graceSeconds: 60 });
+    clock.advance(59_999);
+    await Promise.all([enter(old), enter(fresh)]);
+    assert.deepEqual(await keys.deadAmong([old.key.keyId]), []);
+    clock.advance(1);
+    await refused(enter(old), 'invalid_api_key');
+    assert.deepEqual(await keys.deadAmong([old.key.keyId, fresh.key.keyId]), [old.key.keyId]);
+    await enter(fresh);
+    assert.deepEqual(revoked, []);
+  });
+
+  it('never lives longer by its grace, and the new one lives as long as it was to', async () => {
+    const { keys, own, clock } = makeWorker();
+    const old = await own('mortal', 30);
+    clock.advance(30 * dayMs - 10_000);
+    const fresh = await keys.rotate({ keyId: old.key.keyId, owner: 'mortal', actor: 'login:ada', graceSeconds: 60 });
+    assert.deepEqual(fresh.key.expiresAt, new Date(clock.now().getTime() + 30 * dayMs));
+    const found = (await keys.list('mortal')).find(({ keyId }) => keyId === old.key.keyId);
+    assert.deepEqual(found?.expiresAt, old.key.expiresAt);
+  });
+
+  it('cannot be one that is revoked or expired', async () => {
+    const { keys, own, clock, told } = makeWorker();
+    const [revoked, expired] = [await own('late'), await own('late', 1)];
+    await keys.revoke({ keyId: revoked.key.keyId, owner: 'late', actor: 'login:ada' });
+    clock.advance(dayMs);
+    const before = await told('late');
+    for (const { key } of [revoked, expired])
+      await refused(keys.rotate({ keyId: key.keyId, owner: 'late', actor: 'login:ada', graceSeconds: 60 }), 'key_revoked');
+    assert.deepEqual(await told('late'), before);
+  });
+
+  it('is replaced by one key when two ask at the same time', async () => {
+    const { keys, own, statuses } = makeWorker();
+    const { key } = await own('hasty');
+    const asked = await Promise.allSettled([1, 2].map(() => keys.rotate({ keyId: key.keyId, owner: 'hasty', actor: 'login:ada', graceSeconds: 0 })));
+    assert.deepEqual(asked.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+    assert.deepEqual((await statuses('hasty')).toSorted(), ['active', 'revoked']);
+  });
+});
+
+describe('a plan that changes', () => {
+  it('counts for keys that are known already, from the next request on', async () => {
+    const { owners, own, enter } = makeWorker();
+    const minted = await own('mover');
+    assert.equal((await enter(minted)).requestsPerMinute, 600);
+    await store.transaction((tx) => owners.setTier(tx, 'mover', 'self_hosted', { actor: 'operator', why: 'assigned' }));
+    owners.changed('mover');
+    assert.equal((await enter(minted)).requestsPerMinute, null);
+  });
+
+  it('is the one of a trial while it runs', async () => {
+    const { owners, own, enter, clock } = makeWorker();
+    const minted = await own('trier');
+    await store.transaction((tx) =>
+      owners.startTrial(tx, 'trier', { tier: 'self_hosted', endsAt: new Date(clock.now().getTime() + dayMs), actor: 'login:ada' }),
+    );
+    owners.changed('trier');
+    assert.equal((await enter(minted)).requestsPerMinute, null);
+  });
+});
