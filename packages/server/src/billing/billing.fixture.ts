@@ -1,0 +1,57 @@
+/** Billing as a worker has it, on a real store, and Stripe as it sends events. */
+import { ServiceError, type ErrorCode } from '@berth/contract';
+import { Audit } from '../audit/audit.ts';
+import { ManualClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { loadTiers, Owners, type Tiers } from '../owners/owners.ts';
+import type { Store } from '../store/store.ts';
+import { Billing, type BillingDeps } from './billing.ts';
+import { eventOf, signatureOf, type StripeEvent } from './testing.ts';
+
+export const secret = 'whsec_test_0123456789';
+export const dayMs = 86_400_000;
+/** The built-in plans, with prices. */
+export const tiers: Tiers = {
+  ...loadTiers(null, { billing: true }),
+  prices: new Map([
+    ['price_dev', 'developer'],
+    ['price_scale', 'scale'],
+  ]),
+  priceOf: (tier) => ({ developer: 'price_dev', scale: 'price_scale' })[tier],
+};
+
+export type Received = Awaited<ReturnType<Billing['webhook']>>;
+export const applied: Received = { ignored: false, duplicate: false };
+export const ignored: Received = { ignored: true, duplicate: false };
+export const duplicate: Received = { ignored: false, duplicate: true };
+
+export function openBilling(
+  store: Store,
+  { clock = new ManualClock(), plans = tiers, ...deps }: Partial<BillingDeps> & { clock?: ManualClock; plans?: Tiers } = {},
+) {
+  const audit = new Audit({ store, clock });
+  const owners = new Owners({ store, tiers: plans, audit, clock });
+  const stripe = { secretKey: null, webhookSecret: secret, apiUrl: null };
+  const billing = new Billing({ store, owners, audit, clock, log: silentLog, stripe, unsigned: 'refused', ...deps });
+  const send = (event: StripeEvent): Promise<Received> => {
+    const payload = JSON.stringify(event);
+    return billing.webhook(Buffer.from(payload), signatureOf(payload, { secret, at: clock.now() }));
+  };
+  return {
+    billing,
+    owners,
+    clock,
+    send,
+    /** Sends what has happened just now. */
+    tell: (type: string, object: unknown): Promise<Received> => send(eventOf(type, object, { madeAt: clock.now() })),
+    tierOf: async (owner: string): Promise<string> => (await owners.tierOf(owner)).name,
+    /** Oldest first. */
+    told: async (owner: string | undefined) =>
+      (await audit.list({ owner, limit: 100 })).toReversed().map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details })),
+  };
+}
+
+export const refusedWith =
+  (code: ErrorCode) =>
+  (error: unknown): boolean =>
+    error instanceof ServiceError && error.code === code;

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { ValidationError } from '@berth/contract';
+import { silentLog } from '../lib/log.ts';
+import { openStore, type Store } from '../store/store.ts';
+import { testStore, type TestStore } from '../store/test-store.ts';
+import { dayMs, openBilling, refusedWith, tiers } from './billing.fixture.ts';
+import { subscriptionOf } from './testing.ts';
+
+let database: TestStore;
+/** The same database, as another worker has it. */
+let second: Store;
+before(async () => {
+  database = await testStore();
+  second = await openStore({ databaseUrl: database.url, dataDir: import.meta.dirname, log: silentLog });
+});
+after(async () => {
+  await second.close();
+  await database.drop();
+});
+
+const actor = 'login:ada';
+
+function open() {
+  const opened = openBilling(database.store);
+  const { promos } = opened.billing;
+  const make = (order: Partial<Parameters<typeof promos.make>[0]> = {}): Promise<string[]> =>
+    promos.make({ tier: 'scale', trialDays: 14, count: 1, expiresInDays: null, actor: 'operator', ...order });
+  const code = async (order: Parameters<typeof make>[0] = {}): Promise<string> => (await make(order))[0] ?? '';
+  const redeem = (owner: string, code: string): ReturnType<typeof promos.redeem> => promos.redeem({ owner, actor, code });
+  return { ...opened, make, code, redeem };
+}
+
+describe('a code for a trial', () => {
+  it('gives the plan until its days are over, and then it ends by itself', async () => {
+    const { code, redeem, tierOf, clock } = open();
+    const endsAt = new Date(clock.now().getTime() + 14 * dayMs);
+    assert.deepEqual(await redeem('trial', await code()), { tier: 'scale', endsAt });
+    assert.equal(await tierOf('trial'), 'scale');
+    clock.advance(14 * dayMs - 1);
+    assert.equal(await tierOf('trial'), 'scale');
+    clock.advance(1);
+    assert.equal(await tierOf('trial'), 'free');
+  });
+
+  it('is taken however it is typed', async () => {
+    const { code, redeem } = open();
+    const typed = (await code()).toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
+    assert.equal((await redeem('typist', typed)).tier, 'scale');
+  });
+
+  it('is redeemed once, by whichever of fifty at two workers comes first', async () => {
+    const { code, redeem, clock } = open();
+    const other = openBilling(second, { clock }).billing.promos;
+    const wanted = await code();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, n) => (n % 2 ? redeem(`racer-${n % 4}`, wanted) : other.redeem({ owner: `racer-${n % 4}`, actor, code: wanted }))),
+    );
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+    assert.equal(refused.length, 49);
+    for (const { reason } of refused) assert.ok(refusedWith('code_already_redeemed')(reason), String(reason));
+  });
+
+  it('is good until it expires', async () => {
+    const { make, redeem, clock } = open();
+    const [first = '', other = ''] = await make({ count: 2, expiresInDays: 30 });
+    clock.advance(30 * dayMs - 1);
+    await redeem('in-time', first);
+    clock.advance(1);
+    await assert.rejects(redeem('late', other), refusedWith('code_expired'));
+    await assert.rejects(redeem('later', first), refusedWith('code_already_redeemed'));
+  });
+
+  it('is none when nobody made it, and trying many is refused without a look', async () => {
+    const { code, redeem } = open();
+    for (let tried = 0; tried < 20; tried += 1) await assert.rejects(redeem('guesser', `TRIAL-${tried}`), refusedWith('code_not_found'));
+    await assert.rejects(redeem('guesser', await code()), refusedWith('rate_limited'));
+    await redeem('another', await code());
+  });
+
+  it('for a plan that has left the file stays as it was', async () => {
+    const { code, redeem, clock } = open();
+    const wanted = await code({ tier: 'startup' });
+    const { promos } = openBilling(database.store, { clock, plans: { ...tiers, get: (name) => (name === 'startup' ? undefined : tiers.get(name)) } }).billing;
+    await assert.rejects(promos.redeem({ owner: 'gone', actor, code: wanted }), refusedWith('code_expired'));
+    assert.equal((await redeem('gone', wanted)).tier, 'startup');
+  });
+});
+
+describe('a trial', () => {
+  it('is not taken by who has a subscription, and the code is still good when that has ended', async () => {
+    for (const status of ['active', 'trialing', 'past_due']) {
+      const { code, redeem, tell, tierOf } = open();
+      const owner = `payer-${status}`;
+      const wanted = await code();
+      await tell('customer.subscription.created', subscriptionOf({ owner, tier: 'developer', status }));
+      await assert.rejects(redeem(owner, wanted), refusedWith('plan_active'));
+      assert.equal(await tierOf(owner), 'developer');
+      await tell('customer.subscription.deleted', subscriptionOf({ owner }));
+      await redeem(owner, wanted);
+      assert.equal(await tierOf(owner), 'scale');
+    }
+  });
+
+  it('is longer by a second code of the same plan, and never shorter', async () => {
+    const { code, redeem, clock } = open();
+    const [fortnight, week, another] = [await code(), await code({ trialDays: 7 }), await code()];
+    await redeem('patient', fortnight);
+    clock.advance(dayMs);
+    await assert.rejects(redeem('patient', week), refusedWith('plan_active'));
+    assert.deepEqual((await redeem('patient', another)).endsAt, new Date(clock.now().getTime() + 14 * dayMs));
+    clock.advance(14 * dayMs);
+    await redeem('patient', week);
+  });
+
+  it('of another plan waits until the first is over', async () => {
+    const { code, redeem, tierOf, clock } = open();
+    const other = await code({ tier: 'startup' });
+    await redeem('taster', await code());
+    await assert.rejects(redeem('taster', other), refusedWith('plan_active'));
+    assert.equal(await tierOf('taster'), 'scale');
+    clock.advance(14 * dayMs);
+    await redeem('taster', other);
+    assert.equal(await tierOf('taster'), 'startup');
+  });
+
+  it('is over when a plan is bought, and goes on when a payment for one fails', async () => {
+    const { code, redeem, tell, tierOf } = open();
+    await redeem('buyer', await code());
+    await tell('invoice.payment_failed', { ...subscriptionOf({ owner: 'buyer' }), object: 'invoice', subscription: 'sub_1' });
+    await tell('customer.subscription.updated', subscriptionOf({ owner: 'buyer', status: 'incomplete_expired' }));
+    assert.equal(await tierOf('buyer'), 'scale');
+    await tell('customer.subscription.created', subscriptionOf({ id: 'sub_2', owner: 'buyer', tier: 'developer' }));
+    assert.equal(await tierOf('buyer'), 'developer');
+  });
+});
+
+describe('codes that are made', () => {
+  it('are each another one, and are kept as digests alone', async () => {
+    const { make } = open();
+    const codes = await make({ count: 1000 });
+    assert.equal(new Set(codes).size, 1000);
+    for (const code of codes) assert.match(code, /^TRIAL(?:-[0-9A-HJKMNP-TV-Z]{5}){5}-[0-9A-HJKMNP-TV-Z]$/);
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query<{ text: string }>(
+      'select (select string_agg(p::text, $1) from promo_codes p) || (select string_agg(a::text, $1) from audit_log a) as text',
+      ['\n'],
+    );
+    await client.end();
+    const kept = rows[0]?.text ?? '';
+    for (const code of codes.slice(0, 20)) assert.ok(!kept.toUpperCase().includes(code.slice(6, 20)));
+  });
+
+  it('are of a plan that there is', async () => {
+    await assert.rejects(open().make({ tier: 'platinum' }), ValidationError);
+  });
+
+  it('are in the log with who made and who redeemed them, and without themselves', async () => {
+    const { make, redeem, told, clock } = open();
+    const [code = ''] = await make({ count: 3, expiresInDays: 1, trialDays: 2, tier: 'startup' });
+    const { endsAt } = await redeem('logged', code);
+    const made = (await told(undefined)).findLast(({ action }) => action === 'promo_codes.made');
+    const expires = new Date(clock.now().getTime() + dayMs).toISOString();
+    assert.deepEqual(made, { actor: 'operator', action: 'promo_codes.made', subject: null, tier: 'startup', trial_days: 2, count: 3, expires_at: expires });
+    const [changed, redeemed] = await told('logged');
+    assert.deepEqual([changed?.action, changed?.actor], ['tier.changed', actor]);
+    assert.match(redeemed?.subject ?? '', /^cod_/);
+    assert.deepEqual(redeemed, { actor, action: 'promo.redeemed', subject: redeemed?.subject, tier: 'startup', trial_ends_at: endsAt.toISOString() });
+  });
+});
