@@ -54,11 +54,23 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   navigate: { url: 'about:blank' },
   openTab: {},
   createKey: { owner: 'somebody' },
+  makePromoCodes: { tier: 'developer', trial_days: 7 },
+  redeemPromo: { code: 'no-such-code' },
+  checkout: { tier: 'developer' },
+  billingWebhook: {
+    id: 'evt_1',
+    type: 'customer.subscription.deleted',
+    created: 1_767_225_600,
+    data: { object: { id: 'sub_1', created: 1_767_225_600, status: 'canceled', customer: 'cus_1', metadata: { owner: 'somebody' } } },
+  },
   fetchPage: { url: 'http://status-204.test/' },
   runActions: { actions: [{ type: 'wait', ms: 1 }] },
   screenshot: {},
   pdf: {},
   uploadFile: { name: 'note.txt', data_base64: 'aGVsbG8=' },
+  redeemCredits: { code: 'CREDIT-00000' },
+  grantCredits: { owner: 'somebody', amount: 0.000001 },
+  makeCreditCodes: { amount: 0.000001 },
 };
 
 /** Of those that cannot be called without. */

@@ -23,6 +23,7 @@ import { silentLog, type Log } from '../packages/server/src/lib/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../packages/server/src/runtime/fake.ts';
 import { openStore } from '../packages/server/src/store/store.ts';
 import { testStore, type TestStore } from '../packages/server/src/store/test-store.ts';
+import type { Issuer } from './issuer.ts';
 
 export const adminKey = 'test-admin-key-0123456789abcdef0123456789';
 
@@ -33,7 +34,7 @@ export interface Request<E extends Endpoint> {
   /** Sent as it is, instead of `body`. */
   rawBody?: string;
   headers?: Record<string, string>;
-  /** An API key; null sends no credential. The default is the service's own first key, or the admin key. */
+  /** An API key or a login token; null sends no credential. The default is the owner `local`'s, or the admin key. */
   key?: string | null;
   signal?: AbortSignal;
 }
@@ -64,11 +65,15 @@ export interface TestApp {
   create(body?: Record<string, unknown>, request?: Pick<Request<Endpoint>, 'key' | 'query' | 'headers'>): Promise<ReplyOf<typeof createSession>>;
   /** A key of an owner of its own. */
   ownerKey(owner: string, tier?: string): Promise<string>;
+  /** A login token of somebody of an organisation; without one, of the owner `local`. */
+  login(organisation?: string, subject?: string): Promise<string>;
   close(): Promise<void>;
 }
 
 export interface AppOptions {
   environment?: Record<string, string>;
+  /** Who signs people in. Without one the service does it itself, as on a developer's machine. */
+  issuer?: Issuer;
   clock?: Clock;
   log?: Log;
   /** What an earlier app left on this host: a second one that is started on it is its restart. */
@@ -76,7 +81,7 @@ export interface AppOptions {
 }
 
 /** Starts the service. The caller closes it. */
-export async function startApp({ environment = {}, clock = systemClock, log = silentLog, remains }: AppOptions = {}): Promise<TestApp> {
+export async function startApp({ environment = {}, issuer, clock = systemClock, log = silentLog, remains }: AppOptions = {}): Promise<TestApp> {
   const dataDir = remains?.dataDir ?? mkdtempSync(join(tmpdir(), 'berth-api-'));
   const { store, url: databaseUrl, drop } = await openTestStore(remains);
   const runtime = remains?.runtime ?? createFakeRuntime();
@@ -86,12 +91,19 @@ export async function startApp({ environment = {}, clock = systemClock, log = si
     BERTH_POOL_TARGET: '0',
     BERTH_DRAIN_SECONDS: '1',
     BERTH_MAX_SESSIONS: '500',
+    ...(issuer?.environment ?? (isReached(environment) ? {} : { BERTH_DEV_IDP: 'true' })),
     ...environment,
   });
   const app = await buildApp({ config, store, clock, log, adminKey, runtime: () => Promise.resolve(runtime), encoders: null });
   const { secret: key } = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: null });
   const url = await app.listen();
-  const client = new Client(url, key);
+  const login = async (organisation = 'local', subject = 'ada@example.com'): Promise<string> => {
+    if (issuer) return issuer.token({ org_id: organisation, sub: subject });
+    const { devIssuer } = app.accounts;
+    assert.ok(devIssuer, 'nobody signs in here: start the service with an issuer');
+    return (await devIssuer.issue({ email: subject, organisation }, url)).token;
+  };
+  const client = new Client(url, key, adminKey, login);
   return {
     app,
     runtime,
@@ -107,7 +119,8 @@ export async function startApp({ environment = {}, clock = systemClock, log = si
       assert.equal(reply.status, 201, reply.text);
       return reply.body;
     },
-    ownerKey: async (owner, tier) => (await app.keys.mint({ owner, name: null, tier, expiresInDays: null, createdBy: 'test' })).raw,
+    ownerKey: async (owner, tier) => (await app.keys.mint({ owner, name: null, tier, expiresInDays: null, createdBy: 'test', actor: 'operator' })).raw,
+    login,
     close: async () => {
       await app.stop();
       await drop();
@@ -115,6 +128,10 @@ export async function startApp({ environment = {}, clock = systemClock, log = si
     },
   };
 }
+
+/** Whether others may reach the service, as far as it is told: then it signs in nobody itself. */
+const isReached = (environment: Record<string, string>): boolean =>
+  ['BERTH_OIDC_ISSUER', 'BERTH_HOST', 'BERTH_PUBLIC_URL', 'BERTH_TRUSTED_PROXIES'].some((name) => environment[name] !== undefined);
 
 async function openTestStore(remains: AppOptions['remains']): Promise<Pick<TestStore, 'store' | 'url' | 'drop'>> {
   if (!remains) return testStore();
@@ -127,11 +144,14 @@ export class Client {
   readonly #url: string;
   readonly #key: string;
   readonly #adminKey: string;
+  readonly #login: () => Promise<string>;
 
-  constructor(url: string, key: string, operator: string = adminKey) {
+  /** `login` gives a token for each call that takes one. */
+  constructor(url: string, key: string, operator = adminKey, login: () => Promise<string> = () => assert.fail('this client has nobody to sign in')) {
     this.#url = url;
     this.#key = key;
     this.#adminKey = operator;
+    this.#login = login;
   }
 
   async call<E extends Endpoint>(endpoint: E, request: Request<E> = {}): Promise<Reply<ReplyOf<E>>> {
@@ -160,26 +180,28 @@ export class Client {
 
   async send(endpoint: Endpoint, request: Request<Endpoint> = {}): Promise<Reply> {
     const { method } = endpoint;
-    const body = request.rawBody ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
+    const sent = request.rawBody ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
     const headers = {
-      ...this.#credential(endpoint, request.key === undefined ? this.#key : request.key),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(await this.#credential(endpoint, request.key)),
+      ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
       ...request.headers,
     };
     const response = await fetch(this.#url + pathOf(endpoint, request), {
       method,
       headers,
-      ...(body === undefined ? {} : { body }),
+      ...(sent === undefined ? {} : { body: sent }),
       ...(request.signal ? { signal: request.signal } : {}),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+    const type = response.headers.get('content-type') ?? '';
+    const body: unknown = type.startsWith('application/json') ? JSON.parse(text) : type.startsWith('text/plain') ? text : undefined;
+    return { status: response.status, headers: response.headers, text, body };
   }
 
-  #credential(endpoint: Endpoint, key: string | null): Record<string, string> {
-    if (key === null || endpoint.auth === 'none') return {};
-    return endpoint.auth === 'admin' ? { 'x-admin-key': this.#adminKey } : { authorization: `Bearer ${key}` };
+  async #credential({ auth }: Endpoint, key: string | null | undefined): Promise<Record<string, string>> {
+    if (key === null || auth === 'none') return {};
+    if (auth === 'admin' || auth === 'metrics') return { 'x-admin-key': this.#adminKey };
+    return { authorization: `Bearer ${key ?? (auth === 'login' ? await this.#login() : this.#key)}` };
   }
 }
 

@@ -1,7 +1,7 @@
 /** Sessions in the states that a test wants to meet them in. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { createSession, endSession, navigate, type ErrorCode, ErrorBody } from '@berth/contract';
+import { createSession, endSession, listAudit, navigate, type ErrorCode, ErrorBody } from '@berth/contract';
 import type { FakeVm } from '../packages/server/src/runtime/fake.ts';
 import { Client, eventually, type Reply, type TestApp } from './harness.ts';
 
@@ -28,7 +28,14 @@ export async function startingSession(served: TestApp, body: object = {}): Promi
   return { sessionId, give };
 }
 
-/** The session's machine, as its host could get at it. */
+/** Who began and who ended a session, oldest first, as the audit log has it. */
+export async function answerableFor(served: TestApp, sessionId: string): Promise<[actor: string, action: string, reason: unknown][]> {
+  const { body } = await served.call(listAudit, { query: { limit: '500' } });
+  const own = body.filter(({ subject }) => subject === sessionId);
+  return own.map(({ actor, action, details }): [string, string, unknown] => [actor, action, details['reason']]).toReversed();
+}
+
+/** The session’s machine, as its host could get at it. */
 export function machineOf(served: TestApp, sessionId: string): FakeVm {
   const id = served.app.sessions.live.get(sessionId)?.machine?.id ?? assert.fail('the session has no machine');
   return served.runtime.machines.get(id) ?? assert.fail('the machine is gone');

@@ -5,18 +5,28 @@ import { describe, it } from 'node:test';
 import { endpoints, errors, errorsOf, type ErrorCode } from '@berth/contract';
 import { fileOf, nameOf, suitesOf } from '../contract-table.ts';
 
+/** The table that credentials.test.ts sends to every endpoint. */
+const credentials = '../wrong-credentials.ts';
+
 /**
  * Codes that come from what all endpoints share. Each is proven for every
  * endpoint at once, or once where it is made, and not again in each file.
  */
 const coveredOnce: Partial<Record<ErrorCode, string>> = {
-  missing_api_key: 'credentials.test.ts',
-  invalid_api_key: 'credentials.test.ts',
-  missing_admin_key: 'credentials.test.ts',
-  invalid_admin_key: 'credentials.test.ts',
-  invalid_connect_token: 'credentials.test.ts',
-  missing_view_token: 'credentials.test.ts',
-  invalid_view_token: 'credentials.test.ts',
+  missing_api_key: credentials,
+  invalid_api_key: credentials,
+  missing_admin_key: credentials,
+  invalid_admin_key: credentials,
+  invalid_connect_token: credentials,
+  missing_view_token: credentials,
+  invalid_view_token: credentials,
+  missing_login_token: credentials,
+  invalid_login_token: credentials,
+  missing_metrics_token: credentials,
+  invalid_metrics_token: credentials,
+  login_unavailable: 'login.test.ts',
+  insufficient_credits: 'metered.test.ts',
+  plan_limit_exceeded: 'metered.test.ts',
   rate_limited: 'rates.test.ts',
   idempotency_conflict: 'idempotency.test.ts',
   idempotency_in_progress: 'idempotency.test.ts',
@@ -32,6 +42,9 @@ const coveredOnce: Partial<Record<ErrorCode, string>> = {
 const tables = [
   'coverage',
   'credentials',
+  'login',
+  'metered',
+  'spending',
   'rates',
   'idempotency',
   'bad-input',

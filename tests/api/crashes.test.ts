@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, getSession, listTabs, navigate, openTab } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
-import { assertError, hang, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
+import { answerableFor, assertError, hang, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -36,6 +36,7 @@ describe('a browser that dies', () => {
     await served.refuse(navigate, 'session_ended', { params: { session_id }, body: { url: 'about:blank' } });
     assert.equal((await served.call(endSession, { params: { session_id } })).status, 204);
     assert.equal((await read(session_id)).status, 'failed');
+    assert.deepEqual((await answerableFor(served, session_id)).slice(1), [['service', 'session.ended', 'browser_crashed']]);
   });
 
   it('disturbs no other session', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endAnySession, getSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { machinesLeft, nothingLeft } from '../session-states.ts';
+import { answerableFor, machinesLeft, nothingLeft } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -27,6 +27,7 @@ describe('204', () => {
     await served.call(endAnySession, { params: { session_id } });
     await served.call(endAnySession, { params: { session_id } });
     assert.equal((await served.call(getSession, { params: { session_id } })).body.ended_reason, 'admin');
+    assert.deepEqual((await answerableFor(served, session_id)).slice(1), [['operator', 'session.ended', 'admin']]);
   });
 });
 

@@ -24,7 +24,7 @@ async function startJob(owner = 'local'): Promise<{ job_id: string; context: Pro
   const gate = Promise.withResolvers<Record<string, unknown>>();
   const run: Order['run'] = async (context) => {
     begun.resolve(context);
-    return { status: 'ok', result: await gate.promise, error: null, usage: { actions: 1, egress_bytes: 10, captcha_solves: 0 } };
+    return { status: 'ok', result: await gate.promise, error: null, usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 } };
   };
   const order: Order = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
   const { jobId } = await served.app.jobs.submit(order);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endSession, getSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, hang, machinesLeft, nothingLeft, startingSession } from '../session-states.ts';
+import { answerableFor, assertError, hang, machinesLeft, nothingLeft, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -20,6 +20,16 @@ describe('204', () => {
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.deepEqual([body.status, body.ended_reason], ['ended', 'requested']);
     assert.deepEqual(await machinesLeft(served), nothingLeft);
+  });
+
+  it('is in the audit log with the key that asked for it, like the beginning', async () => {
+    const { session_id } = await served.create();
+    const { keyId } = served.app.sessions.live.get(session_id)?.record ?? assert.fail();
+    for (let time = 0; time < 2; time += 1) await served.call(endSession, { params: { session_id } });
+    assert.deepEqual(await answerableFor(served, session_id), [
+      [`key:${keyId}`, 'session.created', undefined],
+      [`key:${keyId}`, 'session.ended', 'requested'],
+    ]);
   });
 
   it('is the answer again while the record is kept', async () => {

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createSession, getSession, health, listAllSessions, listSessions, livez, navigate } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
-import { assertError, hang, machinesLeft, nothingLeft } from '../session-states.ts';
+import { answerableFor, assertError, hang, machinesLeft, nothingLeft } from '../session-states.ts';
 import { startWiredApp, type WiredApp } from '../wire.ts';
 
 describe('a worker that is killed', () => {
@@ -43,6 +43,7 @@ describe('a worker that is killed', () => {
       body.map(({ session_id, status, ended_reason, ended_at }) => [session_id, status, ended_reason, ended_at !== null]),
       sessions.toReversed().map((id) => [id, 'ended', 'worker_lost', true]),
     );
+    for (const id of sessions) assert.deepEqual((await answerableFor(second, id)).slice(1), [['service', 'session.ended', 'worker_lost']]);
   });
 
   it('has its machines ended by the first turn of the reaper', async () => {

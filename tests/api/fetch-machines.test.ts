@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createSession, endSession, fetchPage, getFetchJob, getSession, type FetchResponse } from '@berth/contract';
+import { createSession, endSession, fetchPage, getFetchJob, getSession, getUsage, type FetchResponse } from '@berth/contract';
 import { eventually, startApp, type Reply, type TestApp } from '../harness.ts';
-import { hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
+import { answerableFor, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-fetch-'));
@@ -105,6 +105,27 @@ describe('a machine of fetches', () => {
   it('is shared by all keys of its owner', async () => {
     const [one, other] = await Promise.all([served.ownerKey('with-two-keys'), served.ownerKey('with-two-keys')]);
     assert.equal(await machineFor({}, { key: one }), await machineFor({}, { key: other }));
+  });
+
+  it('costs its owner no session, and time only while it holds a page', async () => {
+    const key = await someKey();
+    const usage = async () => (await served.call(getUsage, { key })).body.usage;
+    const { leave, machines } = await hangFetches(1, { key });
+    const [sessionId = ''] = machines();
+    clock.advance(5000);
+    await leave();
+    clock.advance(30_000);
+    assert.deepEqual([(await usage()).sessions, (await usage()).browser_seconds], [0, 5]);
+    const { body } = await served.call(getSession, { key, params: { session_id: sessionId } });
+    assert.deepEqual([body.purpose, body.usage.browser_seconds], ['fetch', 5]);
+  });
+
+  it('is begun and ended by itself, which the audit log leaves out', async () => {
+    const key = await someKey();
+    const sessionId = await machineFor({}, { key });
+    await served.call(endSession, { key, params: { session_id: sessionId } });
+    await isGone(sessionId);
+    assert.deepEqual(await answerableFor(served, sessionId), []);
   });
 
   it('is another for each way out', async () => {

@@ -8,6 +8,7 @@ import {
   getFetchJob,
   getSession,
   listKeys,
+  listOwnKeys,
   listSessions,
   listTabs,
   navigate,
@@ -181,6 +182,28 @@ describe('a link', () => {
       for (const id of [victim, strangers, ...malformed.map(encodeURIComponent)])
         assert.equal(comparable(await asked(id)), comparable(unknown), `${nameOf(endpoint)}: ${id}`);
     }
+  });
+});
+
+describe('a key of somebody else', () => {
+  const byKey = endpoints.filter(({ path, auth }) => path.includes('{key_id}') && auth === 'login');
+  let victimKeyId = '';
+  before(async () => {
+    [victimKeyId = ''] = (await served.call(listOwnKeys, { key: await served.login('victim') })).body.map(({ key_id }) => key_id);
+  });
+
+  for (const endpoint of byKey)
+    it(`is answered by ${nameOf(endpoint)} with the very bytes of one that never was`, async () => {
+      const key = await served.login('stranger');
+      const asked = async (key_id: string): Promise<string> => comparable(await served.call(endpoint, { ...goodRequest(endpoint, { key_id }), key }));
+      const unknown = await asked(newId('key'));
+      for (const id of [victimKeyId, ...malformed]) assert.equal(await asked(id), unknown, id);
+    });
+
+  it('is good after all of that, and in no list of anybody else', async () => {
+    assert.equal((await served.call(listSessions, { key: victimKey })).status, 200);
+    const { body } = await served.call(listOwnKeys, { key: await served.login('stranger') });
+    assert.deepEqual([...new Set(body.map(({ owner }) => owner))], ['stranger']);
   });
 });
 

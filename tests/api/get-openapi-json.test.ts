@@ -7,7 +7,7 @@ import { startApp, type TestApp } from '../harness.ts';
 
 let served: TestApp;
 before(async () => {
-  served = await startApp();
+  served = await startApp({ environment: { BERTH_DEV_IDP: 'false' } });
 });
 after(() => served.close());
 

@@ -25,7 +25,7 @@ async function startJob(owner = 'local'): Promise<{ job_id: string; context: Pro
   const gate = Promise.withResolvers<Record<string, unknown>>();
   const run: Order['run'] = async (context) => {
     begun.resolve(context);
-    return { status: 'ok', result: await gate.promise, error: null, usage: { actions: 1, egress_bytes: 10, captcha_solves: 0 } };
+    return { status: 'ok', result: await gate.promise, error: null, usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 } };
   };
   const order: Order = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
   const { jobId } = await served.app.jobs.submit(order);
@@ -62,7 +62,7 @@ describe('200', () => {
     const { body: done } = await served.call(getJob, { params: { job_id }, query: untilDone });
     assert.deepEqual([done.status, done.stage, done.result, done.error], ['ok', 'done', { html: '<p>a\u0000b</p>' }, null]);
     assert.equal(done.session_id, job_id.split('.')[0]);
-    assert.deepEqual(done.usage, { actions: 1, egress_bytes: 10, captcha_solves: 0 });
+    assert.deepEqual(done.usage, { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 });
     assert.equal(Date.parse(done.expires_at ?? '') - Date.parse(done.finished_at ?? ''), 24 * 3_600_000);
   });
 

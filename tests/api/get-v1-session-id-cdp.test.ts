@@ -81,13 +81,13 @@ describe('101', () => {
 
   it('is closed with 4003 unauthorized within a second of its key’s end', async () => {
     const { session_id } = await served.create();
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
+    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
     const mine = await openSocket(addressOf(session_id), { authorization: `Bearer ${raw}` });
     const { cdp_url } = (await served.call(connectSession, { key: raw, params: { session_id } })).body;
     const byToken = await openSocket(cdp_url);
     const other = await openSocket(addressOf(session_id), withKey());
     const startMs = performance.now();
-    await served.app.keys.revoke(key.keyId);
+    await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
     assert.deepEqual(await byToken.closed, { code: 4003, reason: 'unauthorized' });
     assert.ok(performance.now() - startMs < 1000);

@@ -253,10 +253,10 @@ describe('101', () => {
 
   it('is closed with 4003 unauthorized within a second of its key’s end, and no other is', async () => {
     const sessionId = await create();
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
+    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
     const [mine, other] = [await watch(sessionId, { key: raw }), await watch(sessionId)];
     const startMs = performance.now();
-    await served.app.keys.revoke(key.keyId);
+    await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
     assert.ok(performance.now() - startMs < 1000);
     assert.equal(other.socket.readyState, other.socket.OPEN);

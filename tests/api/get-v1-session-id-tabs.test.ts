@@ -48,7 +48,7 @@ describe('200', () => {
     const { session_id } = await served.create();
     await served.call(navigate, { params: { session_id }, body: { url: 'http://a.test/' } });
     await served.call(listTabs, { params: { session_id } });
-    assert.equal(served.app.sessions.live.get(session_id)?.actions, 1);
+    assert.equal(served.app.sessions.live.get(session_id)?.meter.totals().actions, 1);
   });
 });
 

@@ -109,11 +109,11 @@ describe('101', () => {
 
   it('is closed with 4003 unauthorized within a second of its links’ or its key’s end', async () => {
     const sessionId = await create();
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
+    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
     const byKey = await show(sessionId, served, raw);
     const other = await show(sessionId);
     const startMs = performance.now();
-    await served.app.keys.revoke(key.keyId);
+    await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     assert.deepEqual(await byKey.closed, { code: 4003, reason: 'unauthorized' });
     assert.equal(other.socket.readyState, other.socket.OPEN);
     await served.call(revokeViewTokens, { params: { session_id: sessionId } });

@@ -61,7 +61,7 @@ describe('422', () => {
     assert.deepEqual((await served.call(listKeys, { query: { owner: 'phantom' } })).body, []);
   });
 
-  for (const owner of ['', 'UPPER', 'with space', '-dash', 'a'.repeat(65), '__proto__', '../x'])
+  for (const owner of ['', 'with space', '-dash', 'sla/sh', 'a'.repeat(65), '__proto__', '../x'])
     it(`refuses the owner ${JSON.stringify(owner.slice(0, 20))}`, async () => {
       const faults = await served.faults(createKey, { body: { owner } });
       assert.deepEqual(faults[0]?.loc, ['body', 'owner']);

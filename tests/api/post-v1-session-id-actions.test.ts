@@ -96,18 +96,19 @@ describe('200', () => {
     assert.deepEqual([done.final_url, done.results.at(-1)?.status], ['http://site.test/recorded', 'ok']);
   });
 
-  it('counts as one action, however many steps there are', async () => {
+  it('counts an action for each step that ran, those in loops on every turn', async () => {
     const { session_id } = await served.create();
     await served.call(runActions, {
       params: { session_id },
       body: {
         actions: [
           { type: 'wait', ms: 1 },
-          { type: 'wait', ms: 1 },
+          { type: 'repeat', max: 3, steps: [{ type: 'wait', ms: 1 }] },
+          { type: 'wait', ms: 1, if: { url_matches: 'nowhere' } },
         ],
       },
     });
-    assert.equal((await served.call(getSession, { params: { session_id } })).body.usage.actions, 1);
+    assert.equal((await served.call(getSession, { params: { session_id } })).body.usage.actions, 5);
   });
 
   it('tells each step as an event of the session, without its output', async () => {

@@ -24,7 +24,8 @@ const pageOf = (sessionId: string, from = served): string => `${from.url}/v1/ses
 const load = (sessionId: string, token: string, from = served): Promise<Reply> => open(`${pageOf(sessionId, from)}?token=${token}`);
 const firstCookie = async (sessionId: string): Promise<string> => cookieOf(await load(sessionId, await tokenFor(served, sessionId)));
 const isDead = (reply: Reply): unknown => assertError(reply, 403, 'invalid_view_token');
-const minted = (): ReturnType<TestApp['app']['keys']['mint']> => served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test' });
+const minted = (): ReturnType<TestApp['app']['keys']['mint']> =>
+  served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
 
 describe('200', () => {
   it('is a link that a browser opens, for five minutes, where nothing is asked for', async () => {
@@ -123,7 +124,7 @@ describe('the link', () => {
     const [{ key, raw }, cookieOfAnother] = [await minted(), await firstCookie(session_id)];
     const token = await tokenFor(served, session_id, 'view', raw);
     const cookie = cookieOf(await load(session_id, token));
-    await served.app.keys.revoke(key.keyId);
+    await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     isDead(await load(session_id, token));
     isDead(await open(pageOf(session_id), { cookie }));
     assert.equal((await open(pageOf(session_id), { cookie: cookieOfAnother })).status, 200);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, getSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { createUntil, machinesLeft } from '../session-states.ts';
+import { answerableFor, createUntil, machinesLeft } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -33,7 +33,7 @@ describe('201', () => {
     );
     assert.deepEqual(session.recording, { enabled: false, rec_id: null, status: null });
     assert.equal(session.live_view_url, `${served.url}/v1/session/${session.session_id}/live-view`);
-    assert.deepEqual(session.usage, { actions: 0, browser_seconds: 0, egress_bytes: 0, captcha_solves: 0 });
+    assert.deepEqual(session.usage, { actions: 0, browser_seconds: 0, egress_bytes: 0, captcha_solves: 0, credits: 1 });
     assert.equal(Date.parse(session.expires_at) - Date.parse(session.created_at), 900_000);
     assert.ok(session.started_at !== null && session.ended_at === null);
   });
@@ -251,6 +251,7 @@ describe('503 no_capacity', () => {
     await served.app.sessions.live.get(session_id)?.started;
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.deepEqual([body.status, body.ended_reason, body.ended_at === null], ['failed', 'start_failed', false]);
+    assert.deepEqual((await answerableFor(served, session_id)).slice(1), [['service', 'session.ended', 'start_failed']]);
   });
 });
 

@@ -4,14 +4,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { listSessions, listRegions, health } from '@berth/contract';
+import { createOwnKey, health, listOwnKeys, listRegions, listSessions, metrics } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 
 const open = { concurrency_limit: null, creates_per_minute: null, requests_per_minute: null, max_session_seconds: 900, tab_limit: null, premium_egress: true };
 const folder = mkdtempSync(join(tmpdir(), 'berth-tiers-'));
 let served: TestApp;
 before(async () => {
-  writeFileSync(join(folder, 'tiers.json'), JSON.stringify({ default_tier: 'open', tiers: { open, slow: { ...open, requests_per_minute: 5 } } }));
+  writeFileSync(
+    join(folder, 'tiers.json'),
+    JSON.stringify({ default_tier: 'open', tiers: { open, slow: { ...open, requests_per_minute: 5, key_calls_per_minute: 3 } } }),
+  );
   served = await startApp({ environment: { BERTH_TIERS_FILE: join(folder, 'tiers.json') } });
 });
 after(async () => {
@@ -51,6 +54,34 @@ describe('a plan with a rate', () => {
   });
 });
 
+describe('a plan with a rate of key calls', () => {
+  it('counts for the organisation, whoever of it signs in, and tells how much is left', async () => {
+    await served.ownerKey('few-calls', 'slow');
+    const [ada, ben] = [await served.login('few-calls', 'ada@example.com'), await served.login('few-calls', 'ben@example.com')];
+    for (const [key, left] of [
+      [ada, 2],
+      [ben, 1],
+      [ada, 0],
+    ] as const) {
+      const { headers } = await served.call(listOwnKeys, { key });
+      assert.deepEqual([headers.get('ratelimit-policy'), headers.get('x-ratelimit-remaining')], ['"default";q=3;w=60', String(left)]);
+    }
+    for (const key of [ada, ben]) {
+      const { reply } = await served.refuse(createOwnKey, 'rate_limited', { key });
+      assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    }
+    await served.call(listOwnKeys, { key: await served.login('others') });
+  });
+
+  it('takes nothing from what its keys may ask, and they nothing from it', async () => {
+    const key = await served.ownerKey('both-ways', 'slow');
+    for (let call = 0; call < 6; call += 1) await served.call(listSessions, { key });
+    const login = await served.login('both-ways');
+    for (let call = 0; call < 3; call += 1) assert.equal((await served.call(listOwnKeys, { key: login })).status, 200);
+    await served.refuse(listOwnKeys, 'rate_limited', { key: login });
+  });
+});
+
 describe('a plan without a rate', () => {
   it('is never told of one', async () => {
     for (let call = 0; call < 20; call += 1) {
@@ -64,5 +95,14 @@ describe('an endpoint open to all', () => {
   it('has no rate', async () => {
     const { headers } = await served.call(health, { key: null });
     assert.equal(headers.get('ratelimit'), null);
+  });
+});
+
+describe('the metrics', () => {
+  it('have no rate for whoever may read them', async () => {
+    for (let call = 0; call < 20; call += 1) {
+      const { status, headers } = await served.call(metrics);
+      assert.deepEqual([status, headers.get('ratelimit')], [200, null]);
+    }
   });
 });

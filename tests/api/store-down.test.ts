@@ -1,7 +1,7 @@
 /** What callers are told while the database cannot be reached, and that all is well afterwards. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { endpoints, errorsOf, getSession, livez, listRegions, type Auth } from '@berth/contract';
+import { endpoints, errorsOf, getSession, livez, listRegions, type Auth, type Endpoint } from '@berth/contract';
 import { newRawKey } from '../../packages/server/src/keys/keys.ts';
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { Client, eventually } from '../harness.ts';
@@ -23,13 +23,20 @@ after(() => served.close());
 
 const fromStore = endpoints.filter((endpoint) => errorsOf(endpoint).includes('store_unavailable') && endpoint.replyKind !== 'websocket');
 
+/** Endpoints that ask the database for nothing but who calls are served while that is still remembered. */
+const remembered = new Set(['listRegions', 'getUsage', 'getCredits']);
+
+async function unseenBy({ id, auth }: Endpoint): Promise<{ key?: string }> {
+  if (auth === 'login') return { key: await served.login('never-seen') };
+  return remembered.has(id) ? { key: newRawKey() } : {};
+}
+
 describe('while the database is away', () => {
   for (const endpoint of fromStore)
     it(`${nameOf(endpoint)} answers store_unavailable at once and tells when to try again`, async () => {
       const startMs = performance.now();
       const request = goodRequest(endpoint, { session_id: 'ses_000000000000000000000000' });
-      // An endpoint that asks the database for nothing but the caller's key is served while the key is still remembered.
-      const unseen = endpoint.id === 'listRegions' ? { key: newRawKey() } : {};
+      const unseen = await unseenBy(endpoint);
       const token = tokens[endpoint.auth];
       const byLink = token === undefined ? {} : { params: { ...request.params, session_id: sessionId }, query: { token } };
       const { reply } = await served.refuse(endpoint, 'store_unavailable', {

@@ -2,8 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { apiVersion, strategyNames, type CaptchaProviderName, type StrategyName } from '@berth/contract';
+import { buildAccounts, type Accounts } from './accounts.ts';
+import { mountAuditAdmin } from './audit/admin-routes.ts';
+import { mountBillingAdmin } from './billing/admin-routes.ts';
+import { mountBilling } from './billing/routes.ts';
 import { ConfigError, type Config } from './config.ts';
 import { Content } from './content/content.ts';
+import { mountCreditsAdmin } from './credits/admin-routes.ts';
+import { mountCredits } from './credits/routes.ts';
 import { Drive } from './drive/drive.ts';
 import { mountDrive } from './drive/routes.ts';
 import { Captchas, type CaptchaConfig } from './captcha/captcha.ts';
@@ -20,16 +26,19 @@ import { mountDocs } from './http/docs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency.ts';
 import { createHttp, defaultLimits, type Http } from './http/server.ts';
 import { mountKeyAdmin } from './keys/admin-routes.ts';
-import { Keys } from './keys/keys.ts';
+import { mountKeys } from './keys/routes.ts';
 import { Cleanup } from './lib/cleanup.ts';
 import type { Clock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import type { Log } from './lib/log.ts';
 import { Loop } from './lib/loop.ts';
 import { readOrMakeSecret } from './lib/secret-file.ts';
+import { mountDevIdp } from './login/login.ts';
+import { mountMetering } from './metering/routes.ts';
+import { Metrics } from './ops/metrics.ts';
 import { Ops } from './ops/ops.ts';
-import { mountOps } from './ops/routes.ts';
-import { Owners, adminGuard, loadTiers } from './owners/owners.ts';
+import { mountMetrics, mountOps } from './ops/routes.ts';
+import { adminGuard, metricsGuard } from './owners/owners.ts';
 import { mountRecordings } from './recordings/routes.ts';
 import { Recordings } from './recordings/recordings.ts';
 import { loadRegions, type Regions } from './regions/regions.ts';
@@ -70,8 +79,7 @@ const userAgent = `Mozilla/5.0 (compatible; Berth/${apiVersion})`;
 
 const nobody = { owner: null, keyId: null, requestsPerMinute: null, scope: 'nobody' };
 
-interface Doors {
-  keys: Keys;
+interface Doors extends Accounts {
   regions: Regions;
   gate: EgressGate;
   fleet: Fleet;
@@ -101,8 +109,9 @@ async function buildDoors(
   const workerId = readOrMakeSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
   const secret = Buffer.from(readOrMakeSecret(join(dataDir, 'token-key'), () => randomBytes(32).toString('hex')).secret, 'hex');
 
-  const owners = new Owners(store, loadTiers(config.tiersFile));
-  const keys = new Keys(store, owners, clock);
+  const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
+  const accounts = buildAccounts({ config, store, clock, log, workerId, silentWorkers });
+  const { owners, keys, metering, audit } = accounts;
   const regions = loadRegions({ file: config.regionsFile, defaultCode: region });
   const adHosts = new Set([...builtinAdHosts, ...(config.adHostsFile ? loadAdHosts(config.adHostsFile) : [])]);
   const gate = createEgressGate({ allow: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
@@ -112,22 +121,21 @@ async function buildDoors(
   const captchaProviders = captchas.configured;
   const tabLimits = { headless: tabLimit, full_browser: config.tabLimitFullBrowser };
   const limits = { tabLimits, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
-  const sessions = new Sessions({ store, owners, fleet, regions, clock, log, workerId, ...limits });
+  const sessions = new Sessions({ store, owners, audit, metering, fleet, regions, clock, log, workerId, ...limits });
   const content = new Content({ threadsMax: contentThreadsMax, log });
   const { allowEvaluate } = config;
-  const drive = new Drive({ sessions, clock, content, captchas, allowEvaluate });
+  const drive = new Drive({ sessions, metering, clock, content, captchas, allowEvaluate });
   const recordingLimits = { bytesMax: config.recordingMbMax * megabyte, freeBytesMin: config.recordingFreeMbMin * megabyte };
-  const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
   const recordings = new Recordings({ store, sessions, owners, clock, log, dataDir, workerId, encoders, silentWorkers, limits: recordingLimits });
   const recordingOf = (owner: string, sessionId: string): Promise<string | null> => recordings.recordingOf(owner, sessionId);
   const view = new View({ keys, sessions, store, clock, secret, recordingOf, drive, pages: new Pages(pagesPath), log });
   const { jobsRunning: runningMax, jobsQueued: queuedMax, fetchPages: pagesMax, fetchMachines: machinesMax } = config;
   const jobs = new Jobs({ store, clock, log, workerId, silentWorkers, runningMax, queuedMax });
   const selfHeal = new SelfHeal({ store, clock, log, secret, enabled: strategiesFor(captchaProviders) });
-  const work = { owners, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
+  const work = { owners, metering, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
   const fetches = new Fetches({ ...work, allowEvaluate, pagesMax, machinesMax, userAgent });
   return {
-    keys,
+    ...accounts,
     regions,
     gate,
     fleet,
@@ -155,13 +163,18 @@ function captchaConfig({ captchaHttpUrl: url, captchaHttpSecret: secret, captcha
 
 export class App {
   readonly http: Http;
-  readonly keys: Keys;
+  readonly accounts: Accounts;
+  readonly credits: Accounts['credits'];
+  readonly metering: Accounts['metering'];
+  readonly billing: Accounts['billing'];
+  readonly keys: Accounts['keys'];
   readonly sessions: Sessions;
   readonly fleet: Fleet;
   readonly jobs: Jobs;
   readonly selfHeal: SelfHeal;
   readonly fetches: Fetches;
   readonly loops: readonly Loop[];
+  readonly #metrics: Metrics;
   /** Loops that no door starts. */
   readonly #loose: readonly Loop[];
   readonly #parts: AppParts;
@@ -173,11 +186,15 @@ export class App {
   #stopping: Promise<void> | null = null;
 
   constructor(parts: AppParts, doors: Doors, own: { host: string; port: number }[]) {
-    const { keys, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = doors;
+    const { keys, audit, credits, metering, billing, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = doors;
     const { store, clock, log } = parts;
     this.#parts = parts;
     this.#doors = doors;
     this.#own = own;
+    this.accounts = doors;
+    this.credits = credits;
+    this.metering = metering;
+    this.billing = billing;
     this.keys = keys;
     this.sessions = sessions;
     this.fleet = fleet;
@@ -186,25 +203,31 @@ export class App {
     this.fetches = fetches;
     noteNavigations(drive, selfHeal);
     const pruning = new Loop('idempotency-pruning', pruneMs, async () => void (await pruneIdempotencyKeys(store, clock)));
-    this.#loose = [keys.usageLoop, connects.revocations, ...view.loops, pruning];
+    this.#loose = [audit.pruning, ...credits.loops, keys.usageLoop, billing.pruning, connects.revocations, ...view.loops, pruning];
     const machines = [fleet.heartbeat, fleet.pings, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention];
-    this.loops = [...machines, ...recordings.loops, ...selfHeal.loops, ...jobs.loops, fetches.purging, ...this.#loose];
+    this.loops = [...machines, ...recordings.loops, ...selfHeal.loops, ...jobs.loops, fetches.purging, metering.flushing, ...this.#loose];
     for (const loop of this.loops) loop.onError((error) => log.warn({ error, loop: loop.name }, 'a turn of a loop failed'));
+    const facts = { version: apiVersion, credits, metering, billing, gate: doors.gate, fleet, sessions, jobs, loops: this.loops };
+    this.#metrics = new Metrics(facts);
+    for (const line of billing.warnings()) log.warn({}, line);
     this.http = this.#mount();
     this.#cleanup.push('gate', () => doors.gate.close());
     this.#cleanup.push('content', () => doors.content.close());
+    this.#cleanup.push('credits', () => credits.stop());
+    this.#cleanup.push('metrics', () => this.#metrics.stop());
   }
 
   /** Starts the loops and takes calls. Resolves with the address. */
   async listen(): Promise<string> {
     const { config } = this.#parts;
-    const { fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#doors;
+    const { metering, fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#doors;
     const { host, port } = await this.http.listen(config.host, config.port);
     this.#own.push({ host, port });
+    this.#metrics.start();
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     fleet.announce(config.publicUrl ?? address);
     // Work stops before the sessions that it is done in, those before what they leave is written down, and that before their machines.
-    for (const [name, part] of Object.entries({ fleet, recordings, sessions, selfHeal, fetches, jobs })) {
+    for (const [name, part] of Object.entries({ metering, fleet, recordings, sessions, selfHeal, fetches, jobs })) {
       part.start();
       this.#cleanup.push(name, () => part.stop());
     }
@@ -232,7 +255,7 @@ export class App {
 
   #mount(): Http {
     const { config, store, clock, log, adminKey } = this.#parts;
-    const { keys, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = this.#doors;
+    const { keys, logins, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = this.#doors;
     const { tokens, pages } = view;
     const isDraining = (): boolean => this.#draining;
     const http = createHttp({
@@ -244,8 +267,11 @@ export class App {
         view: tokens.authenticateView,
         vnc: tokens.authenticateVnc,
         recording: tokens.authenticateRecording,
+        login: logins.authenticate,
+        metrics: metricsGuard({ metricsToken: config.metricsToken, adminKey }),
       },
       errorPage: pages.errorPage,
+      answered: this.#metrics.answered,
       log,
       store,
       clock,
@@ -264,12 +290,27 @@ export class App {
     mountFetch(http, fetches);
     mountJobs(http, jobs);
     mountRegions(http, regions);
-    mountKeyAdmin(http, keys, clock);
+    this.#mountAccounts(http);
     mountSessionAdmin(http, sessions);
     mountSelfHealAdmin(http, selfHeal);
+    mountMetrics(http, this.#metrics);
     mountOps(http, new Ops({ store, fleet, loops: this.loops, isDraining }));
     mountDocs(http);
     return http;
+  }
+
+  #mountAccounts(http: Http): void {
+    const { clock } = this.#parts;
+    const { audit, devIssuer, keys, metering, credits, billing } = this.#doors;
+    mountMetering(http, metering);
+    mountCredits(http, credits);
+    mountCreditsAdmin(http, credits);
+    mountKeys(http, keys, clock);
+    mountKeyAdmin(http, keys, clock);
+    mountBilling(http, billing);
+    mountBillingAdmin(http, billing);
+    mountAuditAdmin(http, audit);
+    if (devIssuer) mountDevIdp(http, devIssuer);
   }
 }
 

@@ -46,7 +46,7 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });
   const address = await app.listen();
   const warnings = [...app.fleet.deps.runtime.warnings, ...(encoders?.warnings ?? [])];
-  for (const line of [...welcome({ address: config.publicUrl ?? address, api, admin, keyFile, warnings }), `Berth is ready: ${address}`])
+  for (const line of [...welcome({ address: config.publicUrl ?? address, api, admin, keyFile, signIn: config.devIdp, warnings }), `Berth is ready: ${address}`])
     process.stdout.write(`${line}\n`);
 }
 

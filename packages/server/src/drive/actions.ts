@@ -9,6 +9,8 @@ export interface ActionsDone {
   finalUrl: string;
   tabId: string;
   durationMs: number;
+  /** Steps that were begun. */
+  ran: number;
 }
 
 export type ActionsOrder = Omit<RunActionsRequest, 'actions' | 'recording'> & { steps: readonly Step[] };
@@ -34,8 +36,8 @@ export async function runActions(parts: WorldParts & { allowEvaluate: boolean },
     inputs: request.inputs,
     onResult: (result: StepResult): void => tellStep(session, tabId, result),
   };
-  const { results, vars, finalUrl } = await runSteps(worldOf(parts, tabId), order, { signal });
-  return { results, vars, finalUrl, tabId, durationMs: Math.round(clock.monotonicMs() - startMs) };
+  const { results, vars, finalUrl, ran } = await runSteps(worldOf(parts, tabId), order, { signal });
+  return { results, vars, finalUrl, ran, tabId, durationMs: Math.round(clock.monotonicMs() - startMs) };
 }
 
 /** Without its output, which may be a picture or a secret. */

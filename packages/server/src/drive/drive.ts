@@ -14,8 +14,11 @@ import type { CaptchaKnown, Captchas } from '../captcha/captcha.ts';
 import type { Content } from '../content/content.ts';
 import type { Rotation } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Metering } from '../metering/metering.ts';
 import type { LiveSession, Machine, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
+import { countSteps } from '../steps/steps.ts';
 import { runActions, toOrder, type ActionsDone } from './actions.ts';
+import { charged, oneAction, type Cost } from './charged.ts';
 import { convertSnapshot, takeSnapshot, type ContentOrder, type PageContent } from './content.ts';
 import { printPage, takePicture, type Picture } from './capture.ts';
 import { Digests, openDownload, type DownloadedFile } from './downloads.ts';
@@ -29,6 +32,7 @@ import { tabIdOf } from './world.ts';
 export { pictureIn, type PictureOrder } from './capture.ts';
 export { toHar, type HarPage } from './har.ts';
 export { worldOf, type WorldParts } from './world.ts';
+export { solveCaptcha, type Solved } from './solve.ts';
 export { judgePage, judgeReply, lookObject, retryAfterSeconds, type Look, type JudgeOptions, type Judgement } from './verdict.ts';
 export type { Navigated } from './navigate.ts';
 
@@ -36,10 +40,13 @@ export interface Target {
   owner: string;
   sessionId: string;
   signal: AbortSignal;
+  /** What a person does at a live view costs nothing. */
+  isFree?: boolean;
 }
 
 export interface DriveDeps {
   sessions: Sessions;
+  metering: Metering;
   clock: Clock;
   content: Pick<Content, 'convert'>;
   captchas: Captchas;
@@ -67,7 +74,7 @@ export class Drive {
   navigate(target: Target, request: NavigateRequest): Promise<Navigation> {
     const tell = (navigated: Navigated): void => this.#listeners.forEach((listener) => listener(navigated));
     return this.#withBrowser(target, { name: 'navigate', url: request.url }, (machine, signal, session) =>
-      navigate({ machine, session, clock: this.#deps.clock, captchas: this.#deps.captchas, tell }, { ...request, owner: target.owner }, signal),
+      navigate({ ...this.#deps, machine, session, tell }, { ...request, owner: target.owner }, signal),
     );
   }
 
@@ -104,7 +111,9 @@ export class Drive {
   /** A step that fails is told in its result. Throws ValidationError for a recording that is none. */
   async runActions(target: Target, request: RunActionsRequest): Promise<ActionsDone> {
     const order = toOrder(request);
-    return this.#withBrowser(target, { name: 'actions' }, (machine, signal, session) => runActions({ ...this.#deps, machine, session }, order, signal));
+    const cost = { count: atLeastOne(countSteps(order.steps)), countOf: ({ ran }: ActionsDone) => atLeastOne(ran) };
+    const run: Work<ActionsDone> = (machine, signal, session) => runActions({ ...this.#deps, machine, session }, order, signal);
+    return this.#withBrowser(target, { name: 'actions' }, run, cost);
   }
 
   /** Throws page_failed, as all that follow which ask a page. */
@@ -118,18 +127,18 @@ export class Drive {
 
   /** The session's next caller does not wait for the conversion, only for what the page says. */
   async content(target: Target, order: ContentOrder): Promise<PageContent> {
-    const taken = await this.#withBrowser(target, { name: 'content' }, ({ browser }, signal) =>
-      takeSnapshot(browser.page(tabIdOf(browser, order.tabId)), order, signal),
-    );
-    try {
-      return await convertSnapshot(this.#deps.content, taken, { order, signal: target.signal });
-    } catch (error) {
-      throw toServiceError(error);
-    }
+    const { session } = await this.#ready(target);
+    return this.#charged(target, session, oneAction, async (admit) => {
+      const taken = await this.#inTurn(target, async ({ browser }, signal) => {
+        await admit();
+        return this.#acted(session, { name: 'content' }, () => takeSnapshot(browser.page(tabIdOf(browser, order.tabId)), order, signal));
+      });
+      return translated(() => convertSnapshot(this.#deps.content, taken, { order, signal: target.signal }));
+    });
   }
 
   storageState(target: Target): Promise<StorageState> {
-    return this.#withBrowser(target, { name: 'storage_state' }, ({ browser }, signal) => browser.storageState({ signal }));
+    return this.#withBrowser(target, { name: 'storage_state' }, ({ browser }, signal) => browser.storageState({ signal }), null);
   }
 
   /** Newest first. */
@@ -142,16 +151,18 @@ export class Drive {
   async openDownload(target: Target, downloadId: string): Promise<DownloadedFile> {
     const { machine, session } = await this.#ready(target);
     session.touch();
-    return this.#told(session, { name: 'open_download' }, () => openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal }));
+    return this.#acted(session, { name: 'open_download' }, () => openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal }));
   }
 
   /** Throws upload_limit_reached. */
   async upload(target: Target, name: string, data: Buffer): Promise<UploadedFile> {
     const { machine, session } = await this.#ready(target);
     session.touch();
-    session.actions += 1;
     try {
-      return await this.#told(session, { name: 'upload' }, () => session.uploads.put(machine, name, data));
+      return await this.#charged(target, session, oneAction, async (admit) => {
+        await admit();
+        return this.#acted(session, { name: 'upload' }, () => session.uploads.put(machine, name, data));
+      });
     } catch (error) {
       // The machine may have gone with its session while the file was written: then that is what is told.
       if (!(error instanceof ServiceError)) await this.#ready(target);
@@ -172,11 +183,7 @@ export class Drive {
   async captcha(target: Target): Promise<CaptchaKnown> {
     const { machine, session } = await this.#ready(target);
     const { browser } = machine;
-    try {
-      return await this.#deps.captchas.status(browser.page(browser.activeTab().tabId), { signal: target.signal, watch: session.captcha });
-    } catch (error) {
-      throw toServiceError(error);
-    }
+    return translated(() => this.#deps.captchas.status(browser.page(browser.activeTab().tabId), { signal: target.signal, watch: session.captcha }));
   }
 
   async har(target: Target): Promise<Har> {
@@ -190,22 +197,39 @@ export class Drive {
     return this.#deps.sessions.ready(owner, sessionId);
   }
 
-  async #withBrowser<T>(target: Target, action: Action, work: Work<T>): Promise<T> {
-    const { owner, sessionId, signal: asked } = target;
-    return await this.#deps.sessions.withBrowser(owner, sessionId, { signal: asked }, (machine, signal, session) =>
-      this.#told(session, action, async () => {
-        try {
-          return await work(machine, signal, session);
-        } catch (error) {
-          throw toServiceError(error);
-        }
+  /** A call is admitted when its turn has come: what is wrong with the session is told before what is wrong with the wallet. */
+  #withBrowser<T>(target: Target, action: Action, work: Work<T>, cost: Cost<T> | null = oneAction): Promise<T> {
+    return this.#inTurn(target, (machine, signal, session) =>
+      this.#charged(target, session, cost, async (admit) => {
+        await admit();
+        return this.#acted(session, action, () => work(machine, signal, session));
       }),
     );
   }
 
-  #told<T>(session: LiveSession, action: Action, work: () => Promise<T>): Promise<T> {
-    return told({ session, clock: this.#deps.clock }, action, work);
+  #inTurn<T>({ owner, sessionId, signal }: Target, work: Work<T>): Promise<T> {
+    return this.#deps.sessions.withBrowser(owner, sessionId, { signal }, work);
+  }
+
+  #charged<T>({ isFree }: Target, session: LiveSession, cost: Cost<T> | null, work: (admit: () => Promise<void>) => Promise<T>): Promise<T> {
+    if (isFree || !cost) return work(() => Promise.resolve());
+    return charged({ ...this.#deps, session }, cost, work);
+  }
+
+  #acted<T>(session: LiveSession, action: Action, work: () => Promise<T>): Promise<T> {
+    return told({ session, clock: this.#deps.clock }, action, () => translated(work));
   }
 }
 
 const closeMsMax = 2000;
+
+const atLeastOne = (count: number): number => Math.max(1, count);
+
+/** What goes wrong in it is told as what the caller can make of it. */
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toServiceError(error);
+  }
+}

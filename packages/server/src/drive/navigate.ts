@@ -1,8 +1,10 @@
 import type { Block, Captcha, NavigateRequest } from '@berth/contract';
 import { NavigationError, type NavigationOutcome } from '../browser/browser.ts';
-import type { CaptchaEvent, Captchas } from '../captcha/captcha.ts';
+import type { Captchas } from '../captcha/captcha.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { LiveSession, Machine } from '../sessions/sessions.ts';
+import type { Metering } from '../metering/metering.ts';
+import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
+import { solveCaptcha, type Solved } from './solve.ts';
 import { judgePage, type Judgement } from './verdict.ts';
 import { tabIdOf } from './world.ts';
 
@@ -38,6 +40,8 @@ export interface NavigateParts {
   session: LiveSession;
   clock: Clock;
   captchas: Captchas;
+  metering: Pick<Metering, 'admit'>;
+  sessions: Pick<Sessions, 'charge'>;
   tell(navigated: Navigated): void;
 }
 
@@ -62,26 +66,20 @@ export async function navigate(parts: NavigateParts, order: Order, signal: Abort
   }
   const judge = (): Promise<Judgement> => judgePage(browser.page(tabId), outcome, { strictness, leftMs: timeoutMs - durationMs(), signal });
   const first = await judge();
-  const solved = first.captcha.present && (await solve(parts, tabId, { leftMs: timeoutMs - durationMs(), signal }));
-  const { block, captcha, warnings, arrived } = solved ? await judge() : first;
+  const solved = first.captcha.present ? await solve(parts, tabId, { leftMs: timeoutMs - durationMs(), signal }) : null;
+  const { block, captcha, warnings, arrived } = solved?.isSolved ? await judge() : first;
+  if (solved?.warning) warnings.push(solved.warning);
   tell({ outcome, error: null, block });
   const { finalUrl, title, statusCode } = arrived ?? outcome;
   return { tabId, finalUrl, title, statusCode, durationMs: durationMs(), block, captcha, warnings };
 }
 
-/** Only where the session was started to have captchas solved. Tells whether one was. */
-async function solve(
-  { machine, session, captchas }: NavigateParts,
-  tabId: string,
-  { leftMs, signal }: { leftMs: number; signal: AbortSignal },
-): Promise<boolean> {
+/** Only where the session was started to have captchas solved. */
+async function solve(parts: NavigateParts, tabId: string, { leftMs, signal }: { leftMs: number; signal: AbortSignal }): Promise<Solved | null> {
+  const { machine, session } = parts;
   const { mode, provider } = session.record.settings.captcha ?? { mode: 'detect' };
-  if (mode !== 'solve' || leftMs <= 0) return false;
-  const tell = ({ type, data }: CaptchaEvent): void => session.events.tell(type, data);
-  const page = machine.browser.page(tabId);
-  const { units, result } = await captchas.solve(page, { provider, signal, deadlineMs: leftMs, tell, watch: session.captcha });
-  session.captchaSolves += units;
-  return result === 'solved';
+  if (mode !== 'solve' || leftMs <= 0) return null;
+  return solveCaptcha(parts, { page: machine.browser.page(tabId), provider, leftMs, signal });
 }
 
 function placeOf(

@@ -20,8 +20,7 @@ import {
   type TabResponse,
 } from '@berth/contract';
 import type { DownloadInfo, TabInfo } from '../browser/browser.ts';
-import type { Call, FileReply, Routes } from '../http/call.ts';
-import { ownerOf } from '../sessions/sessions.ts';
+import { ownerOf, type Call, type FileReply, type Routes } from '../http/call.ts';
 import type { Drive, Target } from './drive.ts';
 import type { DownloadedFile } from './downloads.ts';
 

@@ -6,7 +6,7 @@
 export { EgressFailure } from './policy.ts';
 export type { EgressFacts, EgressPolicy, EgressRefusal, EgressWay, Rotation, Upstream } from './policy.ts';
 export { createEgressGate, refusalHeader } from './gate.ts';
-export type { EgressGate, EgressGateOptions, EgressLimits } from './gate.ts';
+export type { EgressGate, EgressGateOptions, EgressLimits, GateFacts } from './gate.ts';
 export { createHttpClient, HttpFailure } from './client.ts';
 export type { HttpClient, HttpClientOptions, HttpMethod, HttpOrder, HttpOutcome, HttpProgress, HttpRedirect, OrderCookie } from './client.ts';
 export { AllowListError, parseAllowList } from './allow-list.ts';

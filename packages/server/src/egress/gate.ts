@@ -17,7 +17,7 @@ import { forward, headBytesMax, refusalHeader, statusOf } from './forward.ts';
 import { createGuard } from './guard.ts';
 import type { OwnAddress } from './guard.ts';
 import { EgressFailure } from './policy.ts';
-import type { EgressRefusal, EgressWay } from './policy.ts';
+import type { EgressFacts, EgressRefusal, EgressWay } from './policy.ts';
 import { Names, systemResolver } from './resolve.ts';
 import type { Resolver } from './resolve.ts';
 import { usualLimits, Way } from './way.ts';
@@ -42,9 +42,20 @@ export interface EgressGateOptions {
   upstreamCa?: string;
 }
 
+/** Of all ways together, those that are closed too: what the sums of all meters must come to. */
+export interface GateFacts {
+  bytesIn: number;
+  bytesOut: number;
+  /** Of them: those through managed and rotating proxies. */
+  proxiedIn: number;
+  proxiedOut: number;
+  waysOpen: number;
+}
+
 export interface EgressGate {
   /** The way out of one machine; the label is for the log. */
   open(label: string): EgressWay;
+  facts(): GateFacts;
   /** Closes every way. Resolves when no connection is left. */
   close(): Promise<void>;
 }
@@ -53,6 +64,7 @@ export function createEgressGate(options: EgressGateOptions): EgressGate {
   const limits = { ...usualLimits, ...options.limits };
   const guard = createGuard(new Names(options.resolver ?? systemResolver, limits.resolveMs), options.allow, options.ownAddresses ?? (() => []));
   const ways = new Set<Way>();
+  const closed = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0 };
   const wayOf = new WeakMap<Duplex, Way>();
   const server = createServer(wayOf, limits.headMs);
 
@@ -69,10 +81,19 @@ export function createEgressGate(options: EgressGateOptions): EgressGate {
         wayOf.set(connection, way);
         server.emit('connection', connection);
       },
-      onClose: () => ways.delete(way),
+      onClose: () => {
+        ways.delete(way);
+        add(closed, way.facts());
+      },
     });
     ways.add(way);
     return way;
+  };
+
+  const facts = (): GateFacts => {
+    const all = { ...closed, waysOpen: ways.size };
+    for (const way of ways) add(all, way.facts());
+    return all;
   };
 
   const close = async (): Promise<void> => {
@@ -82,7 +103,14 @@ export function createEgressGate(options: EgressGateOptions): EgressGate {
     await Promise.all(gone);
   };
 
-  return { open, close };
+  return { open, facts, close };
+}
+
+function add(sum: Omit<GateFacts, 'waysOpen'>, { bytesIn, bytesOut, proxiedIn, proxiedOut }: EgressFacts): void {
+  sum.bytesIn += bytesIn;
+  sum.bytesOut += bytesOut;
+  sum.proxiedIn += proxiedIn;
+  sum.proxiedOut += proxiedOut;
 }
 
 function createServer(wayOf: WeakMap<Duplex, Way>, headMs: number): Server {

@@ -36,6 +36,9 @@ export interface EgressFacts {
   rotatedAt: Date | null;
   bytesIn: number;
   bytesOut: number;
+  /** Of them: those through proxies that the operator has named, managed and rotating ones. */
+  proxiedIn: number;
+  proxiedOut: number;
   /** Connections of the browser. */
   connectionsOpen: number;
 }
@@ -55,6 +58,7 @@ export interface EgressWay {
   facts(): EgressFacts;
   /** Why the gate last refused or failed to reach this host, for a truthful navigation error. */
   lastRefusal(host: string): EgressRefusal | null;
+  /** Drops every connection. What `facts` tells afterwards is final. */
   close(): void;
 }
 

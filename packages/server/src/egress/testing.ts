@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { silentLog } from '../lib/log.ts';
 import { createEgressGate, parseAllowList } from './egress.ts';
-import type { EgressGateOptions, EgressPolicy, EgressWay } from './egress.ts';
+import type { EgressGate, EgressGateOptions, EgressPolicy, EgressWay } from './egress.ts';
 
 export const direct: EgressPolicy = { allowedDomains: null, blockAds: false, upstreams: [], rotate: 'on_request', bypass: [] };
 
@@ -39,6 +39,7 @@ export async function listen(t: TestContext, server: Server, host = '127.0.0.1')
 export const site = (t: TestContext, listener: RequestListener, host?: string): Promise<Listening> => listen(t, createHttpServer(listener), host);
 
 export interface Browser {
+  gate: EgressGate;
   way: EgressWay;
   /** A connection as a browser opens it to its proxy. */
   connect: () => Promise<Socket>;
@@ -65,7 +66,7 @@ export async function browser(
     await once(socket, 'connect');
     return socket;
   };
-  return { way, connect: open, port };
+  return { gate, way, connect: open, port };
 }
 
 export interface Reply {

@@ -60,6 +60,14 @@ interface RoutedRequest extends ClientRequestArgs {
   route: Route;
 }
 
+/** What is known of a socket that the gate has opened. */
+interface Passage {
+  /** Of those that pass a proxy. */
+  generation: number | null;
+  /** Whether the operator has named that proxy: managed or rotating. */
+  isProxied: boolean;
+}
+
 interface AppliedPolicy {
   allows: (host: string) => boolean;
   blockAds: boolean;
@@ -77,8 +85,8 @@ const refusalLinesPerMinute = 60;
 export class Way implements EgressWay {
   readonly #options: WayOptions;
   readonly #connections = new Set<Duplex>();
-  /** Sockets that the gate has opened, to sites and proxies, with the generation of those that pass a proxy. */
-  readonly #sites = new Map<Socket, number | null>();
+  /** Sockets that the gate has opened, to sites and proxies. */
+  readonly #sites = new Map<Socket, Passage>();
   readonly #refusals: LRUCache<string, EgressRefusal>;
   readonly agent: Agent;
   #policy: AppliedPolicy | null = null;
@@ -86,7 +94,7 @@ export class Way implements EgressWay {
   #generation = 0;
   #turned = new AbortController();
   #rotating: Promise<unknown> = Promise.resolve();
-  #counted = { bytesIn: 0, bytesOut: 0, rotations: 0, rotatedAt: null as Date | null };
+  #counted = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, rotations: 0, rotatedAt: null as Date | null };
   #lines = { minute: 0, written: 0 };
   #closed = false;
 
@@ -141,6 +149,7 @@ export class Way implements EgressWay {
 
   async #rotate(signal: AbortSignal): Promise<Rotation> {
     signal.throwIfAborted();
+    if (this.#closed) return { rotated: false, note: 'The session ended meanwhile.' };
     const upstreams = this.#policy?.upstreams ?? [];
     if (upstreams.length === 0) return { rotated: false, note: 'The session has no proxy: it leaves from the address of this region.' };
     if (upstreams.length === 1) return { rotated: false, note: 'The session has one proxy only, there is no other to take.' };
@@ -162,7 +171,9 @@ export class Way implements EgressWay {
   async #answers(upstream: UpstreamAddress, signal: AbortSignal): Promise<boolean> {
     try {
       const at = await this.#locate(upstream, signal);
-      const socket = await this.#within(signal, (deadline) => dialUpstream(upstream, at, this.#dialOptions(deadline, null)));
+      const socket = await this.#within(signal, (deadline) =>
+        dialUpstream(upstream, at, this.#dialOptions(deadline, { generation: null, isProxied: upstream.trusted })),
+      );
       socket.destroy();
       return true;
     } catch (error) {
@@ -176,13 +187,9 @@ export class Way implements EgressWay {
     const upstreams = this.#policy?.upstreams ?? [];
     // With a proxy for each connection there is no one address to tell.
     const one = this.#policy?.rotate === 'every_connection' && upstreams.length > 1 ? undefined : upstreams[this.#current];
-    let { bytesIn, bytesOut } = this.#counted;
-    for (const socket of this.#sites.keys()) {
-      bytesIn += socket.bytesRead;
-      bytesOut += socket.bytesWritten;
-    }
-    const { rotations, rotatedAt } = this.#counted;
-    return { ip: one?.ip ?? null, country: one?.country ?? null, rotations, rotatedAt, bytesIn, bytesOut, connectionsOpen: this.#connections.size };
+    const counted = { ...this.#counted };
+    for (const [socket, passage] of this.#sites) count(counted, socket, passage);
+    return { ip: one?.ip ?? null, country: one?.country ?? null, ...counted, connectionsOpen: this.#connections.size };
   }
 
   lastRefusal(host: string): EgressRefusal | null {
@@ -192,10 +199,11 @@ export class Way implements EgressWay {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#policy = null;
     this.#turn('the end of the session', () => true);
     for (const connection of this.#connections) connection.destroy();
     this.agent.destroy();
+    // Nothing moves on them any more: what is told from here on is final.
+    for (const socket of this.#sites.keys()) this.#settle(socket);
     this.#options.onClose();
   }
 
@@ -227,8 +235,9 @@ export class Way implements EgressWay {
     const stillNow = AbortSignal.any([signal, this.#turned.signal]);
     if (this.#closed || route.generation !== this.#generation) throw new EgressFailure('connection_reset', 'the way out has changed');
     const socket = await this.#within(stillNow, async (deadline) => {
-      if (!via) return dialTcp(target, this.#dialOptions(deadline, null, onWire));
-      const proxy = await dialUpstream(via.upstream, via.at, this.#dialOptions(deadline, route.generation, onWire));
+      if (!via) return dialTcp(target, this.#dialOptions(deadline, { generation: null, isProxied: false }, onWire));
+      const passage = { generation: route.generation, isProxied: via.upstream.trusted };
+      const proxy = await dialUpstream(via.upstream, via.at, this.#dialOptions(deadline, passage, onWire));
       const host = this.#mustPin(via.upstream, via.at) ? (target.addresses[0] ?? target.host) : target.host;
       return route.absoluteForm ? proxy : tunnelThrough(via.upstream, proxy, { host, port: target.port }, deadline);
     });
@@ -265,18 +274,24 @@ export class Way implements EgressWay {
     });
   }
 
-  #dialOptions(signal: AbortSignal, generation: number | null, onWire: (socket: Socket) => void = () => {}): UpstreamDialOptions {
+  #dialOptions(signal: AbortSignal, passage: Passage, onWire: (socket: Socket) => void = () => {}): UpstreamDialOptions {
     const onSocket = (socket: Socket): void => {
+      // Who looked for an address when the way was closed dials only now, and is not to.
+      if (this.#closed) return void socket.destroy();
       onWire(socket);
-      this.#sites.set(socket, generation);
+      this.#sites.set(socket, passage);
       socket.setTimeout(this.limits.idleMs, () => socket.destroy());
-      socket.once('close', () => {
-        this.#sites.delete(socket);
-        this.#counted.bytesIn += socket.bytesRead;
-        this.#counted.bytesOut += socket.bytesWritten;
-      });
+      socket.once('close', () => this.#settle(socket));
     };
     return { signal, onSocket, ca: this.#options.upstreamCa };
+  }
+
+  /** Counts a socket for good. Once, whoever comes first: its own end or the way's. */
+  #settle(socket: Socket): void {
+    const passage = this.#sites.get(socket);
+    if (!passage) return;
+    this.#sites.delete(socket);
+    count(this.#counted, socket, passage);
   }
 
   async #within<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
@@ -295,7 +310,7 @@ export class Way implements EgressWay {
     const before = this.#turned;
     this.#turned = new AbortController();
     before.abort(new EgressFailure('connection_reset', `dropped by ${cause}`));
-    for (const [socket, generation] of this.#sites) if (dropped(generation)) socket.destroy();
+    for (const [socket, { generation }] of this.#sites) if (dropped(generation)) socket.destroy();
   }
 
   #tell(host: string, port: number, error: unknown): void {
@@ -305,6 +320,16 @@ export class Way implements EgressWay {
     const facts = { to: authorityText(host, port), reason: reasonOf(error), detail: error instanceof Error ? error.message : String(error) };
     this.#options.log[this.#lines.written <= refusalLinesPerMinute ? 'info' : 'debug'](facts, 'egress refused');
   }
+}
+
+/** What still waits here to be sent may never be, and so does not count. */
+function count(sum: Pick<EgressFacts, 'bytesIn' | 'bytesOut' | 'proxiedIn' | 'proxiedOut'>, socket: Socket, { isProxied }: Passage): void {
+  const bytesOut = Math.max(0, socket.bytesWritten - socket.writableLength);
+  sum.bytesIn += socket.bytesRead;
+  sum.bytesOut += bytesOut;
+  if (!isProxied) return;
+  sum.proxiedIn += socket.bytesRead;
+  sum.proxiedOut += bytesOut;
 }
 
 /** The same for requests that would be dialled the same, and so may share a connection. */

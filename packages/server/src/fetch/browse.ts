@@ -2,7 +2,7 @@
 import type { FetchRequest, Step } from '@berth/contract';
 import { PageError, type CookieOrder, type LoadOutcome, type Page, type PrivatePage } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
-import { judgePage, judgeReply, toHar, type Look } from '../drive/drive.ts';
+import { judgePage, judgeReply, toHar, type Look, type Solved } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
 import { runSteps, type StepWorld } from '../steps/steps.ts';
 import type { Budget } from './budget.ts';
@@ -25,8 +25,10 @@ export interface BrowseParts {
   allowEvaluate: boolean;
   /** null: those of the request are left out. */
   cookies: readonly CookieOrder[];
-  /** Has a captcha solved that stands in the way; false where nobody can. */
-  solve: ((signal: AbortSignal) => Promise<boolean>) | null;
+  /** Has a captcha solved that stands in the way; null where nobody can. */
+  solve: ((signal: AbortSignal) => Promise<Solved>) | null;
+  /** Of all attempts together. */
+  steps: { ran: number };
 }
 
 /** For answers to scripts, after the event that was waited for. */
@@ -130,7 +132,9 @@ async function judge(
   await judgeNow(early);
   const waited = (found.block?.challenge_waited_ms ?? 0) > 0;
   if (!solve || found.block?.blocked !== true) return waited;
-  if (await solve(signal)) await judgeNow(undefined);
+  const { isSolved, warning } = await solve(signal);
+  if (isSolved) await judgeNow(undefined);
+  if (warning) found.warnings.push(warning);
   return true;
 }
 
@@ -149,7 +153,7 @@ function stepsOf({ wait_for: waitFor, actions }: FetchRequest): { waits: Step[];
 const waitStep = { type: 'wait', optional: false, retries: 0, on_error: 'fail', tab: 'main', timeout_ms: 30_000 };
 
 async function act(parts: BrowseParts, found: Found, signal: AbortSignal): Promise<void> {
-  const { request, world, budget, page, allowEvaluate } = parts;
+  const { request, world, budget, page, allowEvaluate, steps: told } = parts;
   const { waits, actions } = stepsOf(request);
   const run = (steps: readonly Step[]) =>
     runSteps(world, { steps, stopOnError: true, timeoutMs: Math.max(1, budget.leftMs() - afterwardsMs(budget.leftMs())), allowEvaluate }, { signal });
@@ -158,7 +162,11 @@ async function act(parts: BrowseParts, found: Found, signal: AbortSignal): Promi
     const failed = results.find(({ status }) => status === 'error');
     if (failed) found.warnings.push(`wait_for_failed:${failed.error?.code ?? 'timeout'}`);
   }
-  if (actions.length > 0) found.actions = (await run(actions)).results;
+  if (actions.length > 0) {
+    const { results, ran } = await run(actions);
+    found.actions = results;
+    told.ran += ran;
+  }
   if (waits.length + actions.length > 0) found.finalUrl = page.page.url();
 }
 

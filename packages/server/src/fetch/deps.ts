@@ -2,6 +2,7 @@
 import type { Captchas } from '../captcha/captcha.ts';
 import type { Content } from '../content/content.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Metering } from '../metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { FetchMachines } from './machines.ts';
@@ -16,6 +17,7 @@ export interface RunDeps {
   selfHeal: SelfHeal;
   content: Content;
   captchas: Captchas;
+  metering: Metering;
   clock: Clock;
   allowEvaluate: boolean;
 }

@@ -9,8 +9,7 @@ import { BrowserGone, type PrivatePage } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
-import type { Owners } from '../owners/owners.ts';
-import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
+import { service, type LiveSession, type Machine, type Sessions } from '../sessions/sessions.ts';
 import type { FetchOrder } from './order.ts';
 
 /** Beyond these a machine is replaced: what a browser gathers over many sites grows, and so does what one site could have left in it. */
@@ -26,7 +25,6 @@ const spareMsMax = 10_000;
 
 export interface MachinesDeps {
   sessions: Sessions;
-  owners: Owners;
   clock: Clock;
   log: Log;
   /** Pages of one machine at once, and machines of one owner and way out. */
@@ -112,10 +110,12 @@ export class FetchMachines {
     const { sessions, clock } = this.#deps;
     return sessions.besideBrowser(owner, machine.sessionId, { signal: asked }, async (leased, signal, session) => {
       const page = await this.#page(machine, leased, signal);
+      const heldSinceMs = clock.monotonicMs();
       try {
-        const waitedMs = Math.round(clock.monotonicMs() - startMs);
+        const waitedMs = Math.round(heldSinceMs - startMs);
         return await work({ sessionId: machine.sessionId, page, machine: leased, session, signal, waitedMs });
       } finally {
+        session.meter.addBrowserMs(clock.monotonicMs() - heldSinceMs);
         // Nobody waits for a page to be gone: the next one is another.
         void page.close().catch((error: unknown) => this.#deps.log.debug({ error }, 'a fetched page did not close'));
         // Not before: a page in the making would hold up the one that loads.
@@ -180,9 +180,8 @@ export class FetchMachines {
   }
 
   async #start(order: FetchOrder): Promise<FetchMachine> {
-    const { sessions, owners, clock } = this.#deps;
-    const { request, region } = order;
-    const tier = await owners.tierOf(order.owner);
+    const { sessions, clock } = this.#deps;
+    const { request, region, tier } = order;
     const timeoutSeconds = Math.min(lifeSeconds, tier.max_session_seconds);
     const wanted = CreateSessionRequest.parse({
       region: region.code,
@@ -212,7 +211,9 @@ export class FetchMachines {
     if (machine.running > 0) return;
     this.#forget(machine.sessionId);
     const { sessions, log } = this.#deps;
-    sessions.end(machine.owner, machine.sessionId, 'requested').catch((error: unknown) => log.warn({ error }, 'a machine of fetches could not be ended'));
+    sessions
+      .end(machine.owner, machine.sessionId, { reason: 'requested', actor: service })
+      .catch((error: unknown) => log.warn({ error }, 'a machine of fetches could not be ended'));
   }
 
   #forget(sessionId: string): void {

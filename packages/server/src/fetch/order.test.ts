@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FetchRequest, ValidationError, type Fault } from '@berth/contract';
-import { loadTiers, Owners } from '../owners/owners.ts';
+import { loadTiers, type Tier } from '../owners/owners.ts';
 import { loadRegions } from '../regions/regions.ts';
 import { makeFetchOrder, type FetchOrder, type OrderDeps } from './order.ts';
 
 const principal = (owner: string) => ({ owner, keyId: 'key_1', requestsPerMinute: null, scope: owner });
 
-/** Neither the store nor a session is asked for an order of its own machine and without a paid proxy. */
+const tiers = loadTiers(null, { billing: false });
+
+/** No session is asked for an order of its own machine. */
 const deps = {
-  owners: new Owners(undefined as never, loadTiers(null)),
+  owners: { tierOf: () => Promise.resolve(tiers.get(tiers.default) as Tier) },
   regions: loadRegions({ file: null, defaultCode: 'local' }),
   sessions: undefined as never,
 } satisfies OrderDeps;

@@ -2,15 +2,16 @@
 import { ServiceError, ValidationError, type Fault, type FetchRequest } from '@berth/contract';
 import { invalidSelectors } from '../content/content.ts';
 import { policyFor, type EgressPolicy } from '../egress/egress.ts';
-import type { Principal } from '../http/call.ts';
-import type { Owners } from '../owners/owners.ts';
+import { ownerOf, type Principal } from '../http/call.ts';
+import type { Owners, Tier } from '../owners/owners.ts';
 import type { RegionEntry, Regions } from '../regions/regions.ts';
 import { domainOf } from '../selfheal/selfheal.ts';
-import { ownerOf, type Sessions } from '../sessions/sessions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 
 export interface FetchOrder {
   principal: Principal;
   owner: string;
+  tier: Tier;
   request: FetchRequest;
   domain: string;
   region: RegionEntry;
@@ -22,7 +23,7 @@ export interface FetchOrder {
 }
 
 export interface OrderDeps {
-  owners: Owners;
+  owners: Pick<Owners, 'tierOf'>;
   regions: Regions;
   sessions: Sessions;
 }
@@ -34,8 +35,9 @@ export async function makeFetchOrder(deps: OrderDeps, principal: Principal, requ
   const region = deps.regions.resolve(request.region);
   if (!region) faults.push(unknownRegion(deps.regions, request.region));
   if (faults.length > 0 || !region) throw new ValidationError(faults);
-  await checkPlan(deps.owners, owner, request);
-  const order = { principal, owner, request, domain: domainOf(request.url) };
+  const tier = await deps.owners.tierOf(owner);
+  checkPlan(tier, request);
+  const order = { principal, owner, tier, request, domain: domainOf(request.url) };
   if (request.session_id !== null) return { ...order, ...(await inSession(deps, owner, request.session_id)), key: owner };
   const policy = policyFor({ proxy: request.proxy, allowed_domains: null, block_ads: request.block_ads }, region);
   const egress = { type: request.proxy?.type ?? 'none', country: request.proxy?.country ?? region.country };
@@ -52,10 +54,9 @@ async function inSession({ sessions, regions }: OrderDeps, owner: string, sessio
   };
 }
 
-async function checkPlan(owners: Owners, owner: string, { proxy }: FetchRequest): Promise<void> {
-  if (proxy?.type !== 'managed' && proxy?.type !== 'rotating') return;
-  const { premium_egress: premium } = await owners.tierOf(owner);
-  if (!premium) throw new ServiceError('premium_egress_required', `Proxies of the type \`${proxy.type}\` need a plan with premium egress.`);
+function checkPlan({ premium_egress: premium }: Tier, { proxy }: FetchRequest): void {
+  if (premium || (proxy?.type !== 'managed' && proxy?.type !== 'rotating')) return;
+  throw new ServiceError('premium_egress_required', `Proxies of the type \`${proxy.type}\` need a plan with premium egress.`);
 }
 
 function selectorFaults(request: FetchRequest): Fault[] {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FetchResult } from '@berth/contract';
+import { FetchResult, type FetchResponse } from '@berth/contract';
 import type { JobRecord } from '../jobs/jobs.ts';
 import { emptyFound } from './found.ts';
-import { toFetchResult, toJobOutcome, toUnfinished } from './reply.ts';
+import { toFetchResult, toFinished, toJobOutcome, toUnfinished } from './reply.ts';
 import type { FetchOutcome } from './run.ts';
 
 const at = new Date('2026-01-01T00:00:00.000Z');
@@ -22,8 +22,8 @@ const outcome: FetchOutcome = {
   attempts: [],
   resolvedBy: 'http:direct',
   bytes: { in: 100, out: 20 },
-  actions: 2,
-  captchaSolves: 0,
+  usage: { actions: 2, egress_bytes: 120, captcha_solves: 0, credits: 0.020024 },
+  charge: null,
   timings: { queueMs: 1, sessionMs: 2, totalMs: 1500 },
 };
 
@@ -54,7 +54,7 @@ describe('a fetch’s reply', () => {
     const reply = toFetchResult(frame, outcome);
     assert.deepEqual([reply.url, reply.final_url, reply.metadata], ['http://site.test/', 'http://site.test/end', { job: 'x' }]);
     assert.deepEqual([reply.created_at, reply.finished_at, reply.timings.total_ms], ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:01.500Z', 1500]);
-    assert.deepEqual(reply.usage, { actions: 2, egress_bytes: 120, captcha_solves: 0 });
+    assert.deepEqual(reply.usage, { actions: 2, egress_bytes: 120, captcha_solves: 0, credits: 0.020024 });
   });
 
   it('tells times in whole milliseconds', () => {
@@ -85,6 +85,12 @@ describe('a job that came to nothing yet', () => {
     const reply = toUnfinished({ ...job, status: 'error', error, finishedAt: at });
     assert.deepEqual([reply.status, reply.error, reply.finished_at], ['error', error, at.toISOString()]);
   });
+});
+
+it('a result that was kept before there were credits has cost none', () => {
+  const { credits: _, ...usage } = outcome.usage;
+  const kept = { ...toFetchResult(frame, outcome), usage } as FetchResponse;
+  assert.deepEqual(FetchResult.parse(toFinished(kept)).usage, { ...usage, credits: 0 });
 });
 
 it('a job comes to what its fetch came to', () => {

@@ -17,7 +17,7 @@ interface Frame {
 }
 
 export function toFetchResult(frame: Frame, outcome: FetchOutcome): FetchResponse {
-  const { status, found, fault, attempts, resolvedBy, bytes, actions, captchaSolves, timings } = outcome;
+  const { status, found, fault, attempts, resolvedBy, bytes, usage, timings } = outcome;
   return {
     ...frameOf(frame),
     status,
@@ -33,7 +33,7 @@ export function toFetchResult(frame: Frame, outcome: FetchOutcome): FetchRespons
       total_ms: timings.totalMs,
     },
     bytes,
-    usage: { actions, egress_bytes: bytes.in + bytes.out, captcha_solves: captchaSolves },
+    usage,
     error: fault && toWorkError(fault),
   };
 }
@@ -52,10 +52,15 @@ export function toUnfinished(record: JobRecord): FetchResponse {
     resolved_by: null,
     timings: { queue_ms: 0, session_ms: 0, ttfb_ms: null, load_ms: null, total_ms: 0 },
     bytes: { in: 0, out: 0 },
-    usage: record.usage ?? { actions: 0, egress_bytes: 0, captcha_solves: 0 },
+    usage: { ...noUsage, ...record.usage },
     error,
   };
 }
+
+/** Results that were kept before there were credits say nothing of them. */
+export const toFinished = (result: FetchResponse): FetchResponse => ({ ...result, usage: { ...noUsage, ...result.usage } });
+
+const noUsage: FetchResponse['usage'] = { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 };
 
 export const toJobOutcome = (result: FetchResponse): JobOutcome => ({
   status: result.status === 'pending' ? 'error' : result.status,

@@ -1,6 +1,5 @@
 import { fetchPage, getFetchJob } from '@berth/contract';
-import type { Routes } from '../http/call.ts';
-import { ownerOf } from '../sessions/sessions.ts';
+import { ownerOf, type Routes } from '../http/call.ts';
 import type { Fetches } from './fetch.ts';
 
 export function mountFetch(routes: Routes, fetches: Fetches): void {

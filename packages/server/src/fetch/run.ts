@@ -3,14 +3,14 @@
  * budget, each recorded; the last one is what is told.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Block, FetchResponse, StrategyName } from '@berth/contract';
+import type { Block, FetchResponse, StrategyName, WorkUsage } from '@berth/contract';
 import type { Attempt, Course } from '../selfheal/selfheal.ts';
 import { Budget } from './budget.ts';
 import type { RunDeps } from './deps.ts';
 import { faultOf, outOfTime } from './faults.ts';
 import { emptyFound, type FetchFault, type Found } from './found.ts';
 import type { FetchOrder } from './order.ts';
-import { tryOnce, type Tried, type Use } from './try-once.ts';
+import { tryOnce, type Charge, type Tried, type Use } from './try-once.ts';
 
 export interface FetchOutcome {
   status: 'ok' | 'blocked' | 'error';
@@ -20,8 +20,9 @@ export interface FetchOutcome {
   attempts: FetchResponse['attempts'];
   resolvedBy: string | null;
   bytes: { in: number; out: number };
-  actions: number;
-  captchaSolves: number;
+  usage: WorkUsage;
+  /** null where it came to no way out. */
+  charge: Charge | null;
   timings: { queueMs: number; sessionMs: number; totalMs: number };
 }
 
@@ -46,7 +47,9 @@ export class FetchRun {
   readonly #bytes = { in: 0, out: 0 };
   readonly #timings = { queueMs: 0, sessionMs: 0 };
   readonly #solves = { count: 0 };
-  #actions = 0;
+  readonly #steps = { ran: 0 };
+  #tries = 0;
+  #charge: Charge | null = null;
 
   constructor(deps: RunDeps, order: FetchOrder, context: RunContext) {
     this.#deps = deps;
@@ -127,17 +130,17 @@ export class FetchRun {
     const left = this.#budget.leftMs();
     // A first try that took all of the time would leave none to learn from.
     const attemptMs = n < request.retry.max_attempts && request.retry.on.includes('timeout') ? Math.max(left * 0.6, Math.min(left, 15_000)) : left;
-    const use: Use = { budget: this.#budget, attemptMs, strategy, timings: this.#timings, bytes: this.#bytes, solves: this.#solves };
+    const use: Use = { budget: this.#budget, attemptMs, strategy, timings: this.#timings, bytes: this.#bytes, solves: this.#solves, steps: this.#steps };
+    this.#tries += 1;
     try {
-      const tried = await tryOnce(this.#deps, this.#order, use, signal);
-      this.#actions += 1 + tried.found.actions.length;
-      return tried;
+      return await tryOnce(this.#deps, this.#order, use, signal);
     } catch (error) {
       const isLate = signal.aborted && signal.reason instanceof OutOfTime;
       if (signal.aborted && !isLate) throw signal.reason;
-      this.#actions += 1;
       const fault = isLate ? outOfTime(request.timeout_ms) : faultOf(error);
       return { status: 'error', found: emptyFound(request.url), fault, sessionId: use.sessionId ?? null, via: use.via ?? null };
+    } finally {
+      this.#charge = use.charge ?? this.#charge;
     }
   }
 
@@ -223,10 +226,17 @@ export class FetchRun {
       attempts: this.#told,
       resolvedBy: status === 'ok' ? how : null,
       bytes: this.#bytes,
-      actions: this.#actions,
-      captchaSolves: this.#solves.count,
+      usage: this.#usage(),
+      charge: this.#charge,
       timings: { ...this.#timings, totalMs: this.#budget.spentMs() },
     };
+  }
+
+  /** An action for each attempt, and one for each step that ran in it. */
+  #usage(): WorkUsage {
+    const { in: bytesIn, out: bytesOut } = this.#bytes;
+    const counts = { actions: this.#tries + this.#steps.ran, egress_bytes: bytesIn + bytesOut, captcha_solves: this.#solves.count };
+    return { ...counts, credits: this.#deps.metering.costOf(counts) };
   }
 }
 

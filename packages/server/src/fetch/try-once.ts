@@ -3,6 +3,7 @@ import type { StrategyName } from '@berth/contract';
 import type { CookieOrder } from '../browser/browser.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpFailure } from '../egress/egress.ts';
+import type { Ticket } from '../metering/metering.ts';
 import type { LiveSession, Machine } from '../sessions/sessions.ts';
 import { browse } from './browse.ts';
 import type { Budget } from './budget.ts';
@@ -10,7 +11,7 @@ import type { FetchFault, Found } from './found.ts';
 import type { FetchOrder } from './order.ts';
 import { fetchPlainly } from './plain.ts';
 import type { RunDeps } from './deps.ts';
-import { worldOf } from '../drive/drive.ts';
+import { solveCaptcha, worldOf, type Solved } from '../drive/drive.ts';
 import { privateWorld } from './world.ts';
 import type { PrivatePage } from '../browser/browser.ts';
 import type { StepWorld } from '../steps/steps.ts';
@@ -30,6 +31,9 @@ export interface Tried {
   via: Via | null;
 }
 
+/** Charges a fetch to where it was last. */
+export type Charge = (ticket: Ticket, actions: number) => Promise<void>;
+
 /** What an attempt uses up, and what is known of it even when it fails. */
 export interface Use {
   budget: Budget;
@@ -38,8 +42,10 @@ export interface Use {
   timings: { queueMs: number; sessionMs: number };
   bytes: { in: number; out: number };
   solves: { count: number };
+  steps: { ran: number };
   sessionId?: string;
   via?: Via;
+  charge?: Charge;
 }
 
 export async function tryOnce(deps: RunDeps, order: FetchOrder, use: Use, signal: AbortSignal): Promise<Tried> {
@@ -61,7 +67,8 @@ function browserFirst({ formats, actions, wait_for: waitFor }: FetchOrder['reque
 /** What came, or why a browser is to be asked instead. */
 async function plainly(deps: RunDeps, order: FetchOrder, use: Use, signal: AbortSignal): Promise<Tried | string> {
   const { request } = order;
-  return deps.ways.with(order, async ({ way, client }) => {
+  return deps.ways.with(order, async ({ way, client, meter }) => {
+    use.charge = (ticket, actions) => ticket.charge(meter, actions);
     if (use.strategy === 'other_egress') await way.rotate(signal);
     use.via = { mode: 'http', why: request.mode === 'auto' ? 'no_browser_needed' : null, ip: way.facts().ip };
     const count = (bytes: { in: number; out: number }): void => {
@@ -126,6 +133,7 @@ interface PageUse {
 async function withPage(deps: RunDeps, order: FetchOrder, use: Use, { sessionId, page, machine, session, signal, world, why }: PageUse): Promise<Tried> {
   const { request } = order;
   use.sessionId = sessionId;
+  use.charge = (ticket, actions) => deps.sessions.charge(session, ticket, actions);
   use.via = { mode: 'browser', why, ip: machine.way.facts().ip };
   if (use.strategy === 'other_egress') await machine.way.rotate(signal);
   const before = page.bytes();
@@ -142,6 +150,7 @@ async function withPage(deps: RunDeps, order: FetchOrder, use: Use, { sessionId,
         allowEvaluate: deps.allowEvaluate,
         cookies: use.strategy === 'fresh_context' ? [] : cookiesOf(request),
         solve: solverOf(deps, use, { page, session }),
+        steps: use.steps,
       },
       signal,
     );
@@ -159,19 +168,16 @@ const cookiesOf = ({ cookies, url }: FetchOrder['request']): CookieOrder[] =>
   cookies.map(({ name, value, domain, path }) => (domain === undefined ? { name, value, url: new URL(path, url).href, path } : { name, value, domain, path }));
 
 function solverOf(
-  { captchas }: RunDeps,
+  deps: RunDeps,
   { strategy, budget, solves }: Use,
   { page, session }: Pick<PageUse, 'page' | 'session'>,
-): ((signal: AbortSignal) => Promise<boolean>) | null {
+): ((signal: AbortSignal) => Promise<Solved>) | null {
   if (strategy !== 'captcha_provider' && strategy !== 'human') return null;
   const provider = strategy === 'human' ? 'human' : 'http';
   return async (signal) => {
-    const tell = ({ type, data }: { type: Parameters<LiveSession['events']['tell']>[0]; data: Record<string, unknown> }): void =>
-      session.events.tell(type, data);
-    const { result, units } = await captchas.solve(page.page, { provider, signal, deadlineMs: budget.leftMs(), tell, watch: session.captcha });
-    solves.count += units;
-    session.captchaSolves += units;
-    return result === 'solved';
+    const solved = await solveCaptcha({ ...deps, session }, { page: page.page, provider, leftMs: budget.leftMs(), signal });
+    solves.count += solved.units;
+    return solved;
   };
 }
 

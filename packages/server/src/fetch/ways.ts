@@ -2,6 +2,8 @@
 import { LRUCache } from 'lru-cache';
 import { createHttpClient, type EgressGate, type EgressWay, type HttpClient } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import type { Meter, Metering } from '../metering/metering.ts';
 import type { FetchOrder } from './order.ts';
 
 /** Each holds a few idle connections. */
@@ -11,40 +13,54 @@ const keptMs = 120_000;
 export interface HttpWay {
   way: EgressWay;
   client: HttpClient;
+  /** Of what goes over it, and of the fetches that end on it. */
+  meter: Meter;
+}
+
+interface Kept extends HttpWay {
+  users: number;
+  dropped: boolean;
+}
+
+export interface WaysDeps {
+  gate: EgressGate;
+  metering: Metering;
+  clock: Clock;
+  /** What plain requests say they are. */
+  userAgent: string;
 }
 
 export class HttpWays {
-  readonly #gate: EgressGate;
-  readonly #userAgent: string;
-  readonly #ways: LRUCache<string, HttpWay & { users: number; dropped: boolean }>;
+  readonly #deps: WaysDeps;
+  readonly #ways: LRUCache<string, Kept>;
+  /** Those that are no longer kept and still in use, too. */
+  readonly #open = new Set<Kept>();
 
-  constructor({ gate, clock, userAgent }: { gate: EgressGate; clock: Clock; userAgent: string }) {
-    this.#gate = gate;
-    this.#userAgent = userAgent;
+  constructor(deps: WaysDeps) {
+    this.#deps = deps;
     this.#ways = new LRUCache({
       max: waysMax,
       ttl: keptMs,
       updateAgeOnGet: true,
       ttlAutopurge: false,
       ttlResolution: 0,
-      perf: { now: () => clock.monotonicMs() + 1 },
+      perf: { now: () => deps.clock.monotonicMs() + 1 },
       dispose: (entry) => {
         entry.dropped = true;
-        if (entry.users === 0) closeWay(entry);
+        if (entry.users === 0) this.#close(entry);
       },
     });
   }
 
   /** Throws what `work` throws. */
-  async with<T>({ key, policy }: FetchOrder, work: (way: HttpWay) => Promise<T>): Promise<T> {
-    if (!policy) throw new Error('a session has its own way out');
-    const entry = this.#ways.get(key) ?? this.#open(key, policy);
+  async with<T>(order: FetchOrder, work: (way: HttpWay) => Promise<T>): Promise<T> {
+    const entry = this.#ways.get(order.key) ?? this.#make(order);
     entry.users += 1;
     try {
       return await work(entry);
     } finally {
       entry.users -= 1;
-      if (entry.dropped && entry.users === 0) closeWay(entry);
+      if (entry.dropped && entry.users === 0) this.#close(entry);
     }
   }
 
@@ -53,20 +69,35 @@ export class HttpWays {
     this.#ways.purgeStale();
   }
 
+  /** Also those in use: what goes over them ends. */
   close(): void {
     this.#ways.clear();
+    for (const entry of this.#open) this.#close(entry);
   }
 
-  #open(key: string, policy: NonNullable<FetchOrder['policy']>): HttpWay & { users: number; dropped: boolean } {
-    const way = this.#gate.open('fetch');
+  #make({ key, policy, owner, tier }: FetchOrder): Kept {
+    if (!policy) throw new Error('a session has its own way out');
+    const { gate, metering, userAgent } = this.#deps;
+    const way = gate.open('fetch');
     way.apply(policy);
-    const entry = { way, client: createHttpClient(way, { userAgent: this.#userAgent }), users: 0, dropped: false };
+    const sample = () => ({ egressBytes: egressBytesOf(way), browserMs: 0 });
+    const meter = metering.open({ meterId: newId('way'), owner, tier, sample });
+    const entry = { way, client: createHttpClient(way, { userAgent }), meter, users: 0, dropped: false };
+    this.#open.add(entry);
     this.#ways.set(key, entry);
     return entry;
   }
+
+  #close(entry: Kept): void {
+    this.#open.delete(entry);
+    entry.client.close();
+    entry.way.close();
+    // After the way: what is counted then is all that there was.
+    void entry.meter.close();
+  }
 }
 
-function closeWay({ way, client }: HttpWay): void {
-  client.close();
-  way.close();
+function egressBytesOf(way: EgressWay): number {
+  const { bytesIn, bytesOut } = way.facts();
+  return bytesIn + bytesOut;
 }

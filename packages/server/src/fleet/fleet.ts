@@ -51,6 +51,11 @@ export class Fleet implements Roster {
     return this.#stopping;
   }
 
+  /** Machines that are kept warm. */
+  get poolTarget(): number {
+    return this.deps.poolTarget;
+  }
+
   /** Where other workers find this one. */
   announce(url: string): void {
     this.#url = url;

@@ -34,7 +34,7 @@ export const outcome = (result: Record<string, unknown> = { done: true }): JobOu
   status: 'ok',
   result,
   error: null,
-  usage: { actions: 1, egress_bytes: 10, captcha_solves: 0 },
+  usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 },
 });
 
 export const orderOf = (order: Partial<JobOrder> = {}): JobOrder => ({

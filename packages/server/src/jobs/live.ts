@@ -15,6 +15,8 @@ export interface JobOrder {
   runMsMax: number;
   /** The work. It may throw; a ServiceError is told to the caller. */
   run(context: JobContext): Promise<JobOutcome>;
+  /** Told once where the job is over and its work was never begun. */
+  neverRan?(): void;
 }
 
 /** What work knows of the job that it is. */
@@ -52,6 +54,7 @@ export class LiveJob {
   /** Settles when it is known whether the row is there. Never rejects. */
   stored: Promise<void> = Promise.resolve();
   isStored = false;
+  isBegun = false;
   started: { at: Date; ms: number } | null = null;
   isWorking = false;
   /** The first one counts, and what the work still comes to is dropped. Kept until the store has taken it; `what` is null where there is nothing to write. */

@@ -1,6 +1,5 @@
 import { cancelJob, getJob, type JobResponse } from '@berth/contract';
-import type { Routes } from '../http/call.ts';
-import { ownerOf } from '../sessions/sessions.ts';
+import { ownerOf, type Routes } from '../http/call.ts';
 import { stageOf, type JobRecord, type Jobs } from './jobs.ts';
 
 export function mountJobs(routes: Routes, jobs: Jobs): void {
@@ -9,6 +8,9 @@ export function mountJobs(routes: Routes, jobs: Jobs): void {
   );
   routes.on(cancelJob, async ({ principal, params }) => toJob(await jobs.cancel(ownerOf(principal), params.job_id)));
 }
+
+/** Jobs that were done before there were credits say nothing of them. */
+const noCredits = { credits: 0 };
 
 export const toJob = (record: JobRecord): JobResponse => ({
   job_id: record.jobId,
@@ -23,5 +25,5 @@ export const toJob = (record: JobRecord): JobResponse => ({
   expires_at: record.expiresAt?.toISOString() ?? null,
   result: record.result,
   error: record.error,
-  usage: record.usage,
+  usage: record.usage && { ...noCredits, ...record.usage },
 });

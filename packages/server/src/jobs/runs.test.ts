@@ -48,6 +48,28 @@ describe('the queue', () => {
     assert.deepEqual(begun, ['anna1', 'bert1', 'cora1', 'anna2', 'bert2', 'anna3']);
   });
 
+  it('tells once of work that is never begun, however that comes, and of none that was', async () => {
+    const jobs = makeJobs(database.store, { runningMax: 1 });
+    const never: string[] = [];
+    const work = new Work();
+    const ran = await jobs.submit(orderOf({ run: work.run, neverRan: () => never.push('ran') }));
+    await work.begun.promise;
+    const cancelled = await jobs.submit(orderOf({ neverRan: () => never.push('cancelled') }));
+    const cancelledElsewhere = await jobs.submit(orderOf({ neverRan: () => never.push('cancelled elsewhere') }));
+    await jobs.submit(orderOf({ neverRan: () => never.push('late') }));
+    await assert.rejects(jobs.submit(orderOf({ owner: 'nobody', neverRan: () => never.push('unwritten') })));
+    await jobs.cancel('anna', cancelled.jobId);
+    await makeJobs(database.store).cancel('anna', cancelledElsewhere.jobId);
+    await turn(jobs.pulse);
+    clock.advance(60_001);
+    await turn(jobs.pulse);
+    await jobs.cancel('anna', ran.jobId);
+    work.end();
+    await jobs.submit(orderOf({ neverRan: () => never.push('at once') })).then(({ jobId }) => jobs.get('anna', jobId, untilDone));
+    assert.deepEqual(never.toSorted(), ['cancelled', 'cancelled elsewhere', 'late', 'unwritten']);
+    await jobs.stop();
+  });
+
   it('keeps room for those who have nothing in it', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1, queuedMax: 8 });
     const work = new Work();

@@ -159,6 +159,7 @@ export class Runs {
   /** What the work came to; null where nobody waits for that any more. */
   async #work(job: LiveJob): Promise<Ending | null> {
     const { log } = this.#deps;
+    job.isBegun = true;
     job.isWorking = true;
     try {
       const outcome = await Promise.race([job.order.run(job.context()), job.abandoned.promise]);
@@ -206,6 +207,7 @@ export class Runs {
     this.#queue.remove(job.order.owner, job);
     job.ending ??= { what: null, at: clock.now(), ms: clock.monotonicMs() };
     job.abort.abort(new JobOver(job.jobId));
+    if (!job.isBegun && !job.over.signal.aborted) job.order.neverRan?.();
     job.over.abort();
   }
 

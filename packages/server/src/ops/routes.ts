@@ -1,5 +1,6 @@
-import { health, livez } from '@berth/contract';
+import { health, livez, metrics } from '@berth/contract';
 import type { Routes } from '../http/call.ts';
+import type { Metrics } from './metrics.ts';
 import type { Ops } from './ops.ts';
 
 export function mountOps(routes: Routes, ops: Ops): void {
@@ -9,4 +10,11 @@ export function mountOps(routes: Routes, ops: Ops): void {
     return report;
   });
   routes.on(livez, () => ({ status: 'ok' as const }));
+}
+
+export function mountMetrics(routes: Routes, figures: Metrics): void {
+  routes.on(metrics, async (call) => {
+    call.setHeader('content-type', figures.contentType);
+    return figures.text();
+  });
 }

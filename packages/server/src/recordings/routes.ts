@@ -1,6 +1,5 @@
 import { listRecordings, readRecordingAsset, type RecordingResponse } from '@berth/contract';
-import type { Call, Routes } from '../http/call.ts';
-import { ownerOf } from '../sessions/sessions.ts';
+import { ownerOf, type Call, type Routes } from '../http/call.ts';
 import type { View } from '../view/view.ts';
 import { toFacts } from './facts.ts';
 import { playerName, type RecordingTarget, type RecordingView, type Recordings } from './recordings.ts';

@@ -1,5 +1,5 @@
 import { endAnySession, listAllSessions } from '@berth/contract';
-import type { Routes } from '../http/call.ts';
+import { actorOf, type Routes } from '../http/call.ts';
 import { onePage, placeAfter } from './page.ts';
 import { toAdminSession } from './reply.ts';
 import type { Sessions } from './sessions.ts';
@@ -10,5 +10,7 @@ export function mountSessionAdmin(routes: Routes, sessions: Sessions): void {
     const views = await sessions.list({ owner: query.owner, statuses: query.status, after: placeAfter(query.cursor), limit: query.limit });
     return onePage(call, views, query.limit).map((view) => toAdminSession(view, call.origin));
   });
-  routes.on(endAnySession, ({ params }) => sessions.end(null, params.session_id, 'admin').then(() => undefined));
+  routes.on(endAnySession, ({ principal, params }) =>
+    sessions.end(null, params.session_id, { reason: 'admin', actor: actorOf(principal) }).then(() => undefined),
+  );
 }

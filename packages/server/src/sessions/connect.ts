@@ -1,14 +1,15 @@
 /** Customers' DevTools clients: who may open a socket, and the socket itself. */
 import { ServiceError, closeCodes, type CloseReason, type ConnectInfo } from '@berth/contract';
 import { BrowserGone, type DevtoolsClient } from '../browser/browser.ts';
-import type { Credentials, Principal, Upgrade } from '../http/call.ts';
+import { ownerOf, type Credentials, type Principal, type Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Loop } from '../lib/loop.ts';
 import { signToken, verifyToken } from '../lib/signed-token.ts';
 import type { Keys } from '../keys/keys.ts';
 import { endSession } from './end.ts';
 import type { Connection, LiveSession } from './live.ts';
-import { ownerOf, type Sessions } from './sessions.ts';
+import { service } from './session.ts';
+import type { Sessions } from './sessions.ts';
 
 type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
@@ -115,7 +116,7 @@ export class Connects {
 
   #end(session: LiveSession): void {
     // An end that the store cannot be told of is tried again by the timers.
-    void endSession(this.#sessions.deps, session, 'cdp_closed').catch(() => undefined);
+    void endSession(this.#sessions.deps, session, { reason: 'cdp_closed', actor: service }).catch(() => undefined);
   }
 
   async #closeRevoked(): Promise<void> {

@@ -1,8 +1,8 @@
-import type { EndedReason } from '@berth/contract';
 import type { LiveSession } from './live.ts';
-import { closeReasonOf, isOver, statusAfter, type SessionRecord } from './session.ts';
+import { closeReasonOf, isOver, statusAfter, type End, type SessionRecord } from './session.ts';
 import type { StartDeps } from './start.ts';
 import { moveSession } from './store.ts';
+import { writeEnd } from './written.ts';
 
 export interface EndDeps extends StartDeps {
   ended: (record: SessionRecord) => void;
@@ -13,23 +13,25 @@ export interface EndDeps extends StartDeps {
  * right after, and `session.gone` tells when. Idempotent: all who ask share
  * one end, and its first reason counts.
  */
-export function endSession(deps: EndDeps, session: LiveSession, reason: EndedReason): Promise<void> {
-  session.ending ??= writeDown(deps, session, reason).catch((error: unknown) => {
+export function endSession(deps: EndDeps, session: LiveSession, end: End): Promise<void> {
+  session.ending ??= writeDown(deps, session, end).catch((error: unknown) => {
     // The store cannot be reached: the next turn of the timers tries again, and so may the caller.
     session.ending = null;
-    session.overdue = reason;
+    session.overdue = end;
     throw error;
   });
   return session.ending;
 }
 
-async function writeDown(deps: EndDeps, session: LiveSession, reason: EndedReason): Promise<void> {
+async function writeDown(deps: EndDeps, session: LiveSession, end: End): Promise<void> {
   const { record } = session;
+  const { reason } = end;
+  session.stopUse();
   const at = deps.clock.now();
   const lastSeen = session.look();
   const lastActivityAt = session.lastActivityAt();
   const status = statusAfter(reason);
-  const moved = await moveSession(deps.store, record.sessionId, { to: status, ended: { reason, at }, lastSeen, lastActivityAt });
+  const moved = await writeEnd(deps, record, { to: status, end, at, lastSeen, lastActivityAt });
   if (moved) session.record = { ...session.record, status, endedReason: reason, endedAt: at, lastSeen, lastActivityAt };
   session.overdue = null;
   session.abort.abort(new Error(`the session ended: ${reason}`));
@@ -50,4 +52,5 @@ async function clearAway(deps: EndDeps, session: LiveSession): Promise<void> {
     deps.log.error({ error, session: sessionId }, 'the end of a session could not be written down');
   }
   if (isOver(session.status)) deps.live.delete(sessionId);
+  await session.meter.close();
 }

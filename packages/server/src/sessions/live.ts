@@ -1,17 +1,25 @@
-import type { CloseReason, EndedReason, RecordingStatus, SessionEventType, SessionStatus } from '@berth/contract';
+import type { CloseReason, RecordingStatus, SessionEventType, SessionStatus } from '@berth/contract';
 import type { Browser, BrowserEvent } from '../browser/browser.ts';
 import { CaptchaWatch } from '../captcha/captcha.ts';
+import type { EgressWay } from '../egress/egress.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Meter } from '../metering/metering.ts';
 import { SessionEvents } from './events.ts';
 import { UploadedFiles } from './files.ts';
-import { isOver, type LastSeen, type SessionRecord } from './session.ts';
+import { isOver, type End, type LastSeen, type SessionRecord } from './session.ts';
 
 /** A DevTools client's socket, as the session sees it. */
 export interface Connection {
   /** The key that opened it: it is closed when the key is revoked. */
   keyId: string | null;
   close(reason: CloseReason): void;
+}
+
+/** What a meter cannot count by itself. */
+export interface Sample {
+  egressBytes: number;
+  browserMs: number;
 }
 
 /**
@@ -24,7 +32,8 @@ export class LiveSession {
   machine: Machine | null = null;
   warm = false;
   startNavigation: LastSeen['start_navigation'] = null;
-  actions = 0;
+  /** What its owner pays for: closed when nothing of the session is left. */
+  readonly meter: Meter;
   /** Drive calls under way or waiting: a session that is being driven is not idle. */
   driving = 0;
   readonly connections = new Set<Connection>();
@@ -34,7 +43,6 @@ export class LiveSession {
   readonly events: SessionEvents;
   readonly uploads: UploadedFiles;
   readonly captcha: CaptchaWatch;
-  captchaSolves = 0;
   /** Whether the coming end was announced. */
   expiryTold = false;
   /** Aborted when the session ends, whatever waits on it. */
@@ -46,12 +54,16 @@ export class LiveSession {
   /** Settles when nothing of the session is left on this host. */
   gone: Promise<void> = Promise.resolve();
   /** An end that the store could not be told of yet. */
-  overdue: EndedReason | null = null;
+  overdue: End | null = null;
   readonly #clock: Clock;
   readonly #createdMs: number;
   #touchedMs: number;
+  #way: EgressWay | null = null;
+  /** When it became ready, and when its use was stopped. */
+  #readyMs: number | null = null;
+  #stoppedMs: number | null = null;
 
-  constructor(record: SessionRecord, clock: Clock) {
+  constructor(record: SessionRecord, clock: Clock, openMeter: (sample: () => Sample) => Meter) {
     this.record = record;
     this.#clock = clock;
     this.events = new SessionEvents(clock);
@@ -59,6 +71,7 @@ export class LiveSession {
     this.captcha = new CaptchaWatch(clock);
     this.#createdMs = clock.monotonicMs();
     this.#touchedMs = this.#createdMs;
+    this.meter = openMeter(() => this.#sample());
   }
 
   /** What happens in the browser is told as the session's events. */
@@ -67,6 +80,23 @@ export class LiveSession {
       const { type, ...data } = toEvent(event);
       this.events.tell(type, data);
     });
+  }
+
+  /** What goes over this way is the session's. One that comes after the end is closed at once. */
+  leaveBy(way: EgressWay): void {
+    this.#way = way;
+    if (this.#stoppedMs !== null) way.close();
+  }
+
+  /** From here on its time counts. */
+  begin(): void {
+    this.#readyMs = this.#clock.monotonicMs();
+  }
+
+  /** Stops its traffic and its time, so that what is told of its use from here on is final. Idempotent. */
+  stopUse(): void {
+    this.#stoppedMs ??= this.#clock.monotonicMs();
+    this.#way?.close();
   }
 
   get status(): SessionStatus {
@@ -98,7 +128,8 @@ export class LiveSession {
   /** What the session looks like now; the last look where its machine is gone. */
   look(): LastSeen {
     const { machine } = this;
-    if (!machine || isOver(this.status)) return this.record.lastSeen;
+    if (isOver(this.status)) return this.record.lastSeen;
+    if (!machine) return { ...this.record.lastSeen, usage: this.usage() };
     const facts = machine.way.facts();
     const tabs = machine.browser.tabs();
     const tab = tabs.find((candidate) => candidate.active) ?? tabs[0];
@@ -108,12 +139,7 @@ export class LiveSession {
       title: tab?.title ?? '',
       egress: { ip: facts.ip, country: facts.country, rotations: facts.rotations, rotated_at: facts.rotatedAt?.toISOString() ?? null },
       tabs_open: Math.max(tabs.length, 1),
-      usage: {
-        actions: this.actions,
-        browser_seconds: this.#browserSeconds(),
-        egress_bytes: facts.bytesIn + facts.bytesOut,
-        captcha_solves: this.captchaSolves,
-      },
+      usage: this.usage(),
       isolation: machine.vm.isolation,
       runtime: machine.vm.runtime,
       start_navigation: this.startNavigation,
@@ -123,9 +149,20 @@ export class LiveSession {
     };
   }
 
-  #browserSeconds(): number {
-    const { startedAt } = this.record;
-    return startedAt ? Math.max(0, Math.floor((this.#clock.now().getTime() - startedAt.getTime()) / 1000)) : 0;
+  usage(): Required<LastSeen['usage']> {
+    const { actions, browser_seconds, egress_bytes, captcha_solves } = this.meter.totals();
+    return { actions, browser_seconds, egress_bytes, captcha_solves, credits: this.meter.credits() };
+  }
+
+  #sample(): Sample {
+    const { bytesIn, bytesOut } = this.#way?.facts() ?? { bytesIn: 0, bytesOut: 0 };
+    return { egressBytes: bytesIn + bytesOut, browserMs: this.#browserMs() };
+  }
+
+  /** By a clock that does not jump. Of a machine that fetches share, only the time in which it holds a page counts. */
+  #browserMs(): number {
+    if (this.#readyMs === null || this.record.settings.purpose === 'fetch') return 0;
+    return Math.max(0, (this.#stoppedMs ?? this.#clock.monotonicMs()) - this.#readyMs);
   }
 
   #lastActivityMs(): number {

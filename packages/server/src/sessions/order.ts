@@ -7,14 +7,16 @@ import {
   type CreateSessionRequest,
   type Fault,
   type SessionKind,
+  type UpdateSessionRequest,
 } from '@berth/contract';
 import { policyFor } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Tier } from '../owners/owners.ts';
 import type { Regions } from '../regions/regions.ts';
-import type { SessionPurpose } from './session.ts';
+import type { SessionPurpose, SessionRecord } from './session.ts';
 import { proxyWithoutSecrets, type Order } from './start.ts';
+import type { Change } from './store.ts';
 
 export interface OrderDeps {
   clock: Clock;
@@ -32,10 +34,10 @@ const idleTimeoutSeconds = 300;
 /** Bounds that only the owner's plan or the regions file knows, in the form of every other fault of the request. */
 export function makeOrder(
   deps: OrderDeps,
-  who: { owner: string; keyId: string | null; tier: Tier; purpose: SessionPurpose },
+  who: { owner: string; keyId: string | null; actor: string; tier: Tier; purpose: SessionPurpose },
   request: CreateSessionRequest,
-): Order {
-  const { tier } = who;
+): Omit<Order, 'ticket'> {
+  const { tier, actor } = who;
   const faults = planFaults(request, tier.max_session_seconds);
   const region = deps.regions.resolve(request.region);
   if (!region)
@@ -58,6 +60,7 @@ export function makeOrder(
     request,
     policy,
     tier,
+    actor,
     record: {
       sessionId: newId('ses'),
       owner: who.owner,
@@ -115,6 +118,29 @@ export function planFaults(request: { timeout_seconds?: number | undefined }, mo
   return [
     { loc: ['body', 'timeout_seconds'], msg: `Input should be less than or equal to ${most}`, type: 'less_than_equal', input: seconds, ctx: { le: most } },
   ];
+}
+
+/** What an update leaves out stays as it is. */
+export function changeOf(record: SessionRecord, request: UpdateSessionRequest, tier: Tier): Change {
+  const faults = planFaults(request, tier.max_session_seconds);
+  const timeoutSeconds = request.timeout_seconds ?? record.timeoutSeconds;
+  const idleTimeoutSeconds = request.idle_timeout_seconds ?? Math.min(record.idleTimeoutSeconds, timeoutSeconds);
+  if (idleTimeoutSeconds > timeoutSeconds)
+    faults.push({
+      loc: ['body', 'idle_timeout_seconds'],
+      msg: `Input should be less than or equal to ${timeoutSeconds}`,
+      type: 'less_than_equal',
+      input: idleTimeoutSeconds,
+      ctx: { le: timeoutSeconds },
+    });
+  if (faults.length > 0) throw new ValidationError(faults);
+  return {
+    name: request.name === undefined ? record.name : request.name,
+    metadata: request.metadata ?? record.metadata,
+    timeoutSeconds,
+    idleTimeoutSeconds,
+    expiresAt: new Date(record.createdAt.getTime() + timeoutSeconds * 1000),
+  };
 }
 
 /** Nothing is promised that nobody here can do. */

@@ -39,7 +39,7 @@ export function toSession({ record, seen, lastActivityAt, connections, viewers }
     tabs: { open: seen.tabs_open, limit: settings.tab_limit },
     connections: { cdp: connections, viewers },
     recording: { enabled: recId !== null, rec_id: recId, status: recId === null ? null : (seen.recording ?? (isOver(record.status) ? 'failed' : 'recording')) },
-    usage: { captcha_solves: 0, ...seen.usage },
+    usage: { captcha_solves: 0, credits: 0, ...seen.usage },
     isolation: seen.isolation,
     runtime: seen.runtime,
     start_navigation: seen.start_navigation,
@@ -49,5 +49,7 @@ export function toSession({ record, seen, lastActivityAt, connections, viewers }
 
 export function toAdminSession(view: SessionView, origin: string): AdminSessionResponse {
   const { record, seen } = view;
-  return { ...toSession(view, origin), owner: record.owner, key_id: record.keyId, worker_id: record.workerId, vm_id: seen.vm_id, pid: view.pid };
+  const session = toSession(view, origin);
+  const { credits } = session.usage;
+  return { ...session, owner: record.owner, key_id: record.keyId, worker_id: record.workerId, vm_id: seen.vm_id, pid: view.pid, cost: { credits } };
 }

@@ -12,11 +12,11 @@ import {
   type ListSessionsQuery,
 } from '@berth/contract';
 import { listDocument, protocolDocument, versionDocument } from '../browser/browser.ts';
-import type { Routes } from '../http/call.ts';
+import { actorOf, ownerOf, type Routes } from '../http/call.ts';
 import { cdpAddress, type Connects } from './connect.ts';
 import { onePage, placeAfter } from './page.ts';
 import { toSession } from './reply.ts';
-import { ownerOf, type Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 
 export function mountSessions(routes: Routes, sessions: Sessions): void {
   routes.on(createSession, async ({ principal, body, query, signal, origin }) =>
@@ -26,7 +26,9 @@ export function mountSessions(routes: Routes, sessions: Sessions): void {
   routes.on(updateSession, async ({ principal, params, body, origin }) =>
     toSession(await sessions.update(ownerOf(principal), params.session_id, body), origin),
   );
-  routes.on(endSession, ({ principal, params }) => sessions.end(ownerOf(principal), params.session_id, 'requested').then(() => undefined));
+  routes.on(endSession, ({ principal, params }) =>
+    sessions.end(ownerOf(principal), params.session_id, { reason: 'requested', actor: actorOf(principal) }).then(() => undefined),
+  );
   routes.on(listSessions, async (call) => {
     const { query, principal } = call;
     const views = await sessions.list({

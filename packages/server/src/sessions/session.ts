@@ -35,9 +35,20 @@ export const statusAfter = (reason: EndedReason): 'failed' | 'ending' => (failur
 /** What a DevTools client is told when its session ends. */
 export function closeReasonOf(reason: EndedReason): CloseReason {
   if (reason === 'idle_timeout' || reason === 'max_lifetime') return reason;
+  if (reason === 'credits_exhausted') return reason;
+  if (reason === 'plan_limit') return 'limit';
   if (reason === 'browser_crashed' || reason === 'vm_lost' || reason === 'out_of_memory') return 'browser_crashed';
   return reason === 'drained' ? 'service_restart' : 'session_ended';
 }
+
+/** An end as somebody asks for it: why, and who is answerable in the words of the audit log. */
+export interface End {
+  reason: EndedReason;
+  actor: string;
+}
+
+/** The one who ends what nobody asked to have ended. */
+export const service = 'service';
 
 /** A caller's own, or a machine that its fetches share. */
 export type SessionPurpose = 'session' | 'fetch';
@@ -65,8 +76,8 @@ export interface LastSeen {
   title: string | null;
   egress: { ip: string | null; country: string | null; rotations: number; rotated_at: string | null };
   tabs_open: number;
-  /** Rows that were written before there were any do not count solves. */
-  usage: { actions: number; browser_seconds: number; egress_bytes: number; captcha_solves?: number };
+  /** Rows that were written before they were counted have no solves and no credits. */
+  usage: { actions: number; browser_seconds: number; egress_bytes: number; captcha_solves?: number; credits?: number };
   isolation: 'microvm' | 'process';
   runtime: string;
   start_navigation: z.infer<typeof StartNavigation> | null;

@@ -2,18 +2,19 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ServiceError, ValidationError, type CreateSessionRequest, type EndedReason, type RecordingStatus, type UpdateSessionRequest } from '@berth/contract';
 import type { Machine, MachineLoss } from '../fleet/fleet.ts';
-import type { Principal } from '../http/call.ts';
+import { actorOf, ownerOf, type Principal } from '../http/call.ts';
 import { isId } from '../lib/ids.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import { Loop } from '../lib/loop.ts';
-import type { Tier } from '../owners/owners.ts';
+import type { Ticket } from '../metering/metering.ts';
 import { isUniqueViolation } from '../store/store.ts';
+import { admitStart, charge } from './charge.ts';
 import { CreateRates } from './create-rates.ts';
 import { endSession, type EndDeps } from './end.ts';
 import type { LiveSession } from './live.ts';
-import { makeOrder, planFaults, type OrderDeps } from './order.ts';
+import { changeOf, makeOrder, type OrderDeps } from './order.ts';
 import { recoverSessions } from './recover.ts';
-import { isOver, type LastSeen, type SessionPurpose, type SessionRecord } from './session.ts';
+import { isOver, service, type End, type LastSeen, type SessionPurpose, type SessionRecord } from './session.ts';
 import { openStartUrl, reserve, startSession, type Order, type StartDeps } from './start.ts';
 import { changeSession, deleteEnded, findSession, listSessions, liveNameIndex, writeRecordingStatus, type ListFilter } from './store.ts';
 
@@ -22,12 +23,11 @@ export type { LiveSession, Connection } from './live.ts';
 export type { SessionEvent } from './events.ts';
 export { listenersMax } from './events.ts';
 export type { UploadedFile } from './files.ts';
-export { closeReasonOf } from './session.ts';
-export type { SessionPurpose, SessionRecord, LastSeen } from './session.ts';
+export { closeReasonOf, service } from './session.ts';
+export type { End, SessionPurpose, SessionRecord, LastSeen } from './session.ts';
 export type { ListFilter } from './store.ts';
 
-export interface SessionsDeps extends Omit<StartDeps, 'live' | 'ready'>, OrderDeps {
-  sessionsMax: number;
+export interface SessionsDeps extends Omit<StartDeps, 'live' | 'ready' | 'exhausted'>, OrderDeps {
   retentionHours: number;
 }
 
@@ -69,9 +69,10 @@ export class Sessions {
   constructor(deps: SessionsDeps) {
     const ended = (record: SessionRecord) => this.#endedListeners.forEach((listener) => listener(record));
     const ready = (session: LiveSession, machine: Machine) => this.#readyListeners.forEach((listener) => listener(session, machine));
-    this.deps = { ...deps, live: this.live, ended, ready };
+    const exhausted = (session: LiveSession, reason: EndedReason) => this.#endUnasked(session, reason);
+    this.deps = { ...deps, live: this.live, ended, ready, exhausted };
     this.recovery = new Loop('session-recovery', 10_000, () => recoverSessions(this.deps));
-    deps.fleet.onLost((sessionId, loss) => void this.#onLost(sessionId, loss));
+    deps.fleet.onLost((sessionId, loss) => this.#onLost(sessionId, loss));
   }
 
   /** Told once for each session that this worker ends, with its last record. */
@@ -100,16 +101,21 @@ export class Sessions {
     if (this.#draining) throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
     const tier = await this.deps.owners.tierOf(owner);
     const purpose = options.purpose ?? 'session';
-    const order = makeOrder(this.deps, { owner, keyId: principal.keyId, tier, purpose }, request);
+    const actor = actorOf(principal);
+    const order = makeOrder(this.deps, { owner, keyId: principal.keyId, actor, tier, purpose }, request);
     // What the service starts for an owner's fetches is no create of the owner's.
     if (purpose === 'session') await this.#rates.take(owner, tier.creates_per_minute);
-    if (this.live.size >= this.deps.sessionsMax)
-      throw new ServiceError('no_capacity', 'All browsers of this worker are in use. Try again in a moment.', { retryAfterSeconds: 5 });
-    const session = await reserve(this.deps, order);
-    const started = this.#start(session, order);
+    const admitted = { ...order, ticket: purpose === 'session' ? await admitStart(this.deps, order) : null };
+    const session = await reserve(this.deps, admitted);
+    const started = this.#start(session, admitted);
     session.started = started.catch(() => undefined);
-    if (options.wait) await this.#follow(session, started, options.signal);
+    if (options.wait) await this.#follow(session, started, { signal: options.signal, actor });
     return this.#view(session.record, session);
+  }
+
+  /** Charges what was done in a session. What is charged after its end is told of it all the same. */
+  charge(session: LiveSession, ticket: Ticket, count?: number): Promise<void> {
+    return charge(this.deps, session, { ticket, count });
   }
 
   /** Throws session_not_found for an unknown and for a foreign id alike. */
@@ -145,10 +151,10 @@ export class Sessions {
   }
 
   /** Idempotent while the record is kept. `owner` null is the operator, who may end anybody's. */
-  async end(owner: string | null, sessionId: string, reason: EndedReason): Promise<void> {
+  async end(owner: string | null, sessionId: string, end: End): Promise<void> {
     await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
-    if (session) await endSession(this.deps, session, reason);
+    if (session) await endSession(this.deps, session, end);
   }
 
   /** Waits for the start of a session of this worker. Throws no_capacity, or how it ended instead. */
@@ -188,7 +194,6 @@ export class Sessions {
     return await this.#driving(owner, sessionId, options.signal, (session, signal) =>
       this.#lanes.run(sessionId, signal, async () => {
         const { machine } = await this.ready(owner, sessionId);
-        session.actions += 1;
         return await work(machine, signal, session);
       }),
     );
@@ -207,7 +212,6 @@ export class Sessions {
   ): Promise<T> {
     return await this.#driving(owner, sessionId, options.signal, async (session, signal) => {
       const { machine } = await this.ready(owner, sessionId);
-      session.actions += 1;
       return await work(machine, signal, session);
     });
   }
@@ -247,7 +251,9 @@ export class Sessions {
     this.#draining = true;
     await Promise.all([this.timers.stop(), this.recovery.stop(), this.retention.stop()]);
     const ends = [...this.live.values()].map(async (session) => {
-      await endSession(this.deps, session, 'drained').catch((error: unknown) => this.deps.log.error({ error }, 'a session could not be ended'));
+      await endSession(this.deps, session, { reason: 'drained', actor: service }).catch((error: unknown) =>
+        this.deps.log.error({ error }, 'a session could not be ended'),
+      );
       await session.gone;
     });
     await Promise.all(ends);
@@ -260,8 +266,8 @@ export class Sessions {
   }
 
   /** Waits for a start. The caller that goes away takes the session with it: nobody else knows of it. */
-  async #follow(session: LiveSession, started: Promise<void>, signal: AbortSignal): Promise<void> {
-    const leave = () => void endSession(this.deps, session, 'requested').catch(() => undefined);
+  async #follow(session: LiveSession, started: Promise<void>, { signal, actor }: { signal: AbortSignal; actor: string }): Promise<void> {
+    const leave = () => void endSession(this.deps, session, { reason: 'requested', actor }).catch(() => undefined);
     signal.addEventListener('abort', leave, { once: true });
     // Gone before the session was written down: no event comes of that any more.
     if (signal.aborted) leave();
@@ -289,19 +295,24 @@ export class Sessions {
     return isOver(status) ? sessionEnded(session.record) : error;
   }
 
-  async #onLost(sessionId: string, loss: MachineLoss): Promise<void> {
+  #onLost(sessionId: string, loss: MachineLoss): void {
     const session = this.live.get(sessionId);
-    if (!session) return;
-    const reason: EndedReason = loss.how === 'out_of_memory' ? 'out_of_memory' : loss.how === 'vm_gone' ? 'vm_lost' : 'browser_crashed';
-    await endSession(this.deps, session, reason).catch((error: unknown) =>
-      this.deps.log.error({ error, session: sessionId }, 'a lost session could not be written down'),
+    if (session) this.#endUnasked(session, loss.how === 'out_of_memory' ? 'out_of_memory' : loss.how === 'vm_gone' ? 'vm_lost' : 'browser_crashed');
+  }
+
+  /** Nobody waits for it: what the store cannot be told of now, the timers try again. */
+  #endUnasked(session: LiveSession, reason: EndedReason): void {
+    const { sessionId } = session.record;
+    if (isOver(session.status)) return;
+    endSession(this.deps, session, { reason, actor: service }).catch((error: unknown) =>
+      this.deps.log.error({ error, session: sessionId, reason }, 'the end of a session could not be written down'),
     );
   }
 
   async #endExpired(): Promise<void> {
     for (const session of this.live.values()) this.#announceExpiry(session);
-    const due = [...this.live.values()].map((session) => ({ session, reason: session.overdue ?? session.expired() }));
-    await Promise.all(due.flatMap(({ session, reason }) => (reason ? [endSession(this.deps, session, reason)] : [])));
+    const due = [...this.live.values()].map((session) => ({ session, end: session.overdue ?? expiryOf(session) }));
+    await Promise.all(due.flatMap(({ session, end }) => (end ? [endSession(this.deps, session, end)] : [])));
   }
 
   #announceExpiry(session: LiveSession): void {
@@ -340,10 +351,9 @@ async function hasTab({ browser }: Machine): Promise<boolean> {
   }
 }
 
-/** The principal's owner. Endpoints of owners have guards that give one. */
-export function ownerOf(principal: Principal): string {
-  if (principal.owner === null) throw new Error('this endpoint is mounted with a guard that names no owner');
-  return principal.owner;
+function expiryOf(session: LiveSession): End | null {
+  const reason = session.expired();
+  return reason && { reason, actor: service };
 }
 
 const mayTouch = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
@@ -352,26 +362,3 @@ const notFound = (): ServiceError => new ServiceError('session_not_found', 'Ther
 
 export const sessionEnded = (record: SessionRecord): ServiceError =>
   new ServiceError('session_ended', 'The session has ended.', { details: { ended_reason: record.endedReason, status: record.status } });
-
-/** What an update leaves out stays as it is. */
-function changeOf(record: SessionRecord, request: UpdateSessionRequest, tier: Tier) {
-  const faults = planFaults(request, tier.max_session_seconds);
-  const timeoutSeconds = request.timeout_seconds ?? record.timeoutSeconds;
-  const idleTimeoutSeconds = request.idle_timeout_seconds ?? Math.min(record.idleTimeoutSeconds, timeoutSeconds);
-  if (idleTimeoutSeconds > timeoutSeconds)
-    faults.push({
-      loc: ['body', 'idle_timeout_seconds'],
-      msg: `Input should be less than or equal to ${timeoutSeconds}`,
-      type: 'less_than_equal',
-      input: idleTimeoutSeconds,
-      ctx: { le: timeoutSeconds },
-    });
-  if (faults.length > 0) throw new ValidationError(faults);
-  return {
-    name: request.name === undefined ? record.name : request.name,
-    metadata: request.metadata ?? record.metadata,
-    timeoutSeconds,
-    idleTimeoutSeconds,
-    expiresAt: new Date(record.createdAt.getTime() + timeoutSeconds * 1000),
-  };
-}

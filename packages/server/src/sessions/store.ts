@@ -150,6 +150,15 @@ export async function writeRecordingStatus(tables: Tables, sessionId: string, st
     .execute();
 }
 
+/** What was used of it, told anew. */
+export async function writeUsage(tables: Tables, sessionId: string, usage: LastSeen['usage']): Promise<void> {
+  await sessions(tables)
+    .updateTable('sessions')
+    .set({ last_seen: sql`jsonb_set(last_seen, '{usage}', ${JSON.stringify(usage)}::jsonb)` })
+    .where('session_id', '=', sessionId)
+    .execute();
+}
+
 export async function findSession(tables: Tables, sessionId: string): Promise<SessionRecord | undefined> {
   const row = await sessions(tables).selectFrom('sessions').selectAll().where('session_id', '=', sessionId).executeTakeFirst();
   return row && toRecord(row);

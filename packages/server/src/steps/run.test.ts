@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { describe, it } from 'node:test';
+import type { Step } from '@berth/contract';
 import { BrowserGone, PageError, type Page } from '../browser/browser.ts';
 import { systemClock } from '../lib/clock.ts';
+import { countSteps } from './steps.ts';
 import { run, short } from './testing.ts';
 import type { StepWorld } from './world.ts';
 
@@ -92,6 +94,15 @@ describe('a run', () => {
       ],
     );
     assert.equal(results[2]?.error, undefined);
+  });
+
+  it('counts the steps that were begun: on every turn, once however often they were tried, and not those that were skipped', async () => {
+    const world = tableWorld({ bad: fails });
+    const loop = { type: 'repeat', max: 3, steps: [step('a'), step('b', { if: { url_matches: 'zzz' } })] };
+    const branch = { type: 'if', if: { url_matches: '/' }, steps: [step('a')], else: [step('c'), step('c')] };
+    const steps = [step('bad', { optional: true, retries: 1 }), loop, branch, step('c', { if: { url_matches: 'zzz' } }), step('bad'), step('never')];
+    assert.equal((await run(world, steps, order)).ran, 1 + (1 + 3) + (1 + 1) + 0 + 1);
+    assert.equal(countSteps(steps as Step[]), 6 + 2 + 3);
   });
 
   it('tries again as often as it is told, and tells of the tries', async () => {

@@ -52,6 +52,8 @@ export class Run {
   readonly #elements = new Map<string, LoopElement>();
   readonly #scope: ActScope;
   readonly vars: Record<string, unknown> = Object.create(null);
+  /** Steps that were begun. */
+  ran = 0;
 
   constructor(world: StepWorld, run: StepRun, signal: AbortSignal) {
     this.#world = world;
@@ -108,6 +110,7 @@ export class Run {
       if (warnings.length < 20) warnings.push(`dialog ${accepted ? 'accepted' : 'dismissed'} (${type}): ${message.slice(0, 200)}`);
     };
     const { outcome, failure } = await this.#tries(step, warnings);
+    if (outcome?.isSkipped !== true) this.ran += 1;
     const isSkipped = outcome?.isSkipped === true || (failure !== null && step.optional && !this.#isOver);
     return {
       index,

@@ -1,5 +1,5 @@
 /** Steps in a page: what a caller has done there, one after the other, and what came of each. */
-import type { StepResult } from '@berth/contract';
+import type { Step, StepResult } from '@berth/contract';
 import { Run, type StepRun, type Stopped } from './run.ts';
 import { scripts } from './scripts.ts';
 import type { StepWorld } from './world.ts';
@@ -18,6 +18,18 @@ export interface StepsOutcome {
   /** Of the tab the run began in; empty when it is gone. */
   finalUrl: string;
   stopped: Stopped;
+  /** Steps that were begun, well or not: those in a step too, on every turn of a loop. Those whose condition did not hold were not. */
+  ran: number;
+}
+
+/** Those in a step too, each once: how often a loop goes round, nobody can tell beforehand. */
+export function countSteps(steps: readonly Step[]): number {
+  let count = steps.length;
+  for (const step of steps) {
+    if ('steps' in step) count += countSteps(step.steps);
+    if ('else' in step) count += countSteps(step.else);
+  }
+  return count;
 }
 
 /**
@@ -33,7 +45,7 @@ export async function runSteps(world: StepWorld, order: StepRun, { signal }: { s
       results.push(result);
       order.onResult?.(result);
     });
-    return { results, vars: { ...run.vars }, finalUrl: urlOf(world), stopped };
+    return { results, vars: { ...run.vars }, finalUrl: urlOf(world), stopped, ran: run.ran };
   } finally {
     run.end();
   }

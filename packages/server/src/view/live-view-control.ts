@@ -152,7 +152,7 @@ export class Control {
     this.#works.add(controller);
     const { owner, sessionId } = this.#parts.session.record;
     const { signal } = controller;
-    void work({ owner, sessionId, signal })
+    void work({ owner, sessionId, signal, isFree: true })
       // What was given up on purpose is no failure.
       .catch((error: unknown) => (signal.aborted ? undefined : this.#tell(error)))
       .finally(() => this.#works.delete(controller));

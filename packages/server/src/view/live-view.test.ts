@@ -224,6 +224,8 @@ describe('the end of a live view', () => {
   for (const [endedReason, code, reason] of [
     ['requested', 4000, 'session_ended'],
     ['idle_timeout', 4000, 'session_ended'],
+    ['plan_limit', 4000, 'session_ended'],
+    ['credits_exhausted', 4000, 'session_ended'],
     ['out_of_memory', 4008, 'browser_crashed'],
     ['drained', 1012, 'service_restart'],
   ] as const)

@@ -1,6 +1,6 @@
 /** Links for people who watch: who makes them and takes them back, and what each opens until when. */
 import { ServiceError, type ViewTokenRequest, type ViewTokenResponse, type VncTokenRequest, type VncTokenResponse } from '@berth/contract';
-import type { Call, Credentials, Guard, Principal } from '../http/call.ts';
+import { ownerOf, type Call, type Credentials, type Guard, type Principal } from '../http/call.ts';
 import { viewCookieName } from '../http/view-cookie.ts';
 import type { Keys } from '../keys/keys.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -8,7 +8,7 @@ import { isId, newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import { signToken, verifyToken } from '../lib/signed-token.ts';
-import { ownerOf, sessionEnded, type SessionRecord, type Sessions } from '../sessions/sessions.ts';
+import { sessionEnded, type SessionRecord, type Sessions } from '../sessions/sessions.ts';
 import { Grants, type Link } from './grants.ts';
 import { pruneRevocations, revocationsOf, writeRevocation } from './store.ts';
 import { isLive, needsSession, standingOf, type StandingDeps } from './tokens-standing.ts';

@@ -1,10 +1,10 @@
 /** People who watch: links, the live view, the whole window, and the pages that show them. */
 import { Readable } from 'node:stream';
 import { ServiceError, type openLiveView, type openVnc, type watchLiveView, type watchVnc } from '@berth/contract';
-import type { Call, FileReply, Principal, Upgrade } from '../http/call.ts';
+import { ownerOf, type Call, type FileReply, type Principal, type Upgrade } from '../http/call.ts';
 import type { Drive } from '../drive/drive.ts';
 import type { Loop } from '../lib/loop.ts';
-import { ownerOf, type LiveSession, type Machine } from '../sessions/sessions.ts';
+import type { LiveSession, Machine } from '../sessions/sessions.ts';
 import { liveViewBounds } from '@berth/contract/live-view';
 import { LiveView } from './live-view.ts';
 import type { PageName, Pages } from './pages.ts';

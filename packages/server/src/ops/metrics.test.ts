@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { EndedReason } from '@berth/contract';
+import { Loop } from '../lib/loop.ts';
+import type { SessionRecord } from '../sessions/sessions.ts';
+import { Metrics, type MetricsDeps } from './metrics.ts';
+import { readMetrics, type Metric } from './testing.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const noneRefused = { plan_limit_exceeded: 0, insufficient_credits: 0 };
+
+/** Doors whose facts a test sets. */
+function createMetrics(facts: Partial<MetricsDeps> = {}) {
+  const listeners: ((record: SessionRecord) => void)[] = [];
+  const metrics = new Metrics({
+    version: '1.2.3',
+    credits: {
+      facts: () => ({ charged: { action: 0, session: 0, captcha: 0, egress: 0 }, granted: 0, redeemed: 0, refused: 0 }),
+      check: { at: null, wrong: 0 },
+    },
+    metering: {
+      facts: () => ({ totals: { actions: 0, egress_bytes: 0, browser_seconds: 0, sessions: 0, captcha_solves: 0 }, refused: noneRefused, meters: 0 }),
+    },
+    billing: { facts: () => ({ events: [], unsigned: 0 }) },
+    gate: { facts: () => ({ bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, waysOpen: 0 }) },
+    fleet: { count: () => 0, poolTarget: 0 },
+    sessions: { live: new Map(), onEnded: (listener) => listeners.push(listener) },
+    jobs: { load: { pending: 0, places: 0 } },
+    loops: [],
+    ...facts,
+  });
+  const read = async (): Promise<Map<string, Metric>> => readMetrics(await metrics.text());
+  const value = async (series: string): Promise<number | undefined> =>
+    (await read()).get(series.split('{')[0]?.replace(/_(bucket|sum|count)$/, '') ?? '')?.samples.get(series);
+  const end = (endedReason: EndedReason): void => listeners.forEach((listener) => listener({ endedReason } as SessionRecord));
+  return { metrics, read, value, end };
+}
+
+describe('the metrics', () => {
+  it('are text that Prometheus reads, with nothing that has not happened missing', async () => {
+    const { metrics, read } = createMetrics();
+    assert.equal(metrics.contentType, 'text/plain; version=0.0.4; charset=utf-8');
+    const found = await read();
+    assert.equal(found.get('berth_build_info')?.samples.get('berth_build_info{version="1.2.3"}'), 1);
+    for (const [name, { help }] of found) assert.ok(help.endsWith('.'), `${name} says what it is`);
+    assert.equal(found.get('berth_denials_total')?.samples.get('berth_denials_total{reason="insufficient_credits"}'), 0);
+    assert.equal(found.get('berth_sessions_ended_total')?.samples.get('berth_sessions_ended_total{reason="plan_limit"}'), 0);
+  });
+
+  it('tell what was charged, given and metered in credits, bytes and seconds', async () => {
+    const { value } = createMetrics({
+      credits: {
+        facts: () => ({ charged: { action: 0.03, session: 2, captcha: 0, egress: 0.000001 }, granted: 100, redeemed: 5.5, refused: 3 }),
+        check: { at: new Date(1_790_000_000_500), wrong: 1 },
+      },
+      metering: {
+        facts: () => ({
+          totals: { actions: 3, egress_bytes: 5_000_000_000, browser_seconds: 61, sessions: 2, captcha_solves: 0 },
+          refused: noneRefused,
+          meters: 7,
+        }),
+      },
+    });
+    assert.equal(await value('berth_credits_total{axis="action"}'), 0.03);
+    assert.equal(await value('berth_credits_total{axis="session"}'), 2);
+    assert.equal(await value('berth_credits_total{axis="egress"}'), 0.000001);
+    assert.equal(await value('berth_credits_granted_total'), 100);
+    assert.equal(await value('berth_credits_redeemed_total'), 5.5);
+    assert.equal(await value('berth_ledger_wrong_wallets'), 1);
+    assert.equal(await value('berth_ledger_check_timestamp_seconds'), 1_790_000_000.5);
+    assert.equal(await value('berth_usage_total{axis="egress_bytes"}'), 5_000_000_000);
+    assert.equal(await value('berth_usage_total{axis="browser_seconds"}'), 61);
+    assert.equal(await value('berth_meters'), 7);
+  });
+
+  it('tell the bytes of the gate, and which of them went through proxies of the operator', async () => {
+    const { value } = createMetrics({ gate: { facts: () => ({ bytesIn: 1000, bytesOut: 200, proxiedIn: 700, proxiedOut: 50, waysOpen: 2 }) } });
+    assert.equal(await value('berth_egress_bytes_total{direction="in"}'), 1000);
+    assert.equal(await value('berth_egress_bytes_total{direction="out"}'), 200);
+    assert.equal(await value('berth_residential_egress_bytes_total{direction="in"}'), 700);
+    assert.equal(await value('berth_residential_egress_bytes_total{direction="out"}'), 50);
+    assert.equal(await value('berth_egress_ways'), 2);
+  });
+
+  it('count requests by endpoint and status, and how long they took', async () => {
+    const { metrics, value } = createMetrics();
+    metrics.answered({ endpointId: 'getUsage', status: 200, code: null, ms: 3 });
+    metrics.answered({ endpointId: 'getUsage', status: 200, code: null, ms: 80 });
+    metrics.answered({ endpointId: '', status: 404, code: 'route_not_found', ms: 1 });
+    assert.equal(await value('berth_http_requests_total{endpoint="getUsage",status="200"}'), 2);
+    assert.equal(await value('berth_http_requests_total{endpoint="none",status="404"}'), 1);
+    assert.equal(await value('berth_http_request_duration_seconds_bucket{le="0.005",endpoint="getUsage"}'), 1);
+    assert.equal(await value('berth_http_request_duration_seconds_bucket{le="0.1",endpoint="getUsage"}'), 2);
+    assert.equal(await value('berth_http_request_duration_seconds_sum{endpoint="getUsage"}'), 0.083);
+  });
+
+  it('count as denied who was turned away, and not who asked for what is not there', async () => {
+    const { metrics, read, value } = createMetrics();
+    const refused = { insufficient_credits: 402, concurrency_limit: 429, no_capacity: 503, invalid_api_key: 403, missing_api_key: 401 } as const;
+    for (const [code, status] of Object.entries(refused)) metrics.answered({ endpointId: 'createSession', status, code: code as keyof typeof refused, ms: 1 });
+    for (const code of Object.keys(refused)) assert.equal(await value(`berth_denials_total{reason="${code}"}`), 1, code);
+    metrics.answered({ endpointId: 'getSession', status: 404, code: 'session_not_found', ms: 1 });
+    metrics.answered({ endpointId: 'createSession', status: 422, code: null, ms: 1 });
+    metrics.answered({ endpointId: 'navigate', status: 502, code: 'navigation_failed', ms: 1 });
+    const denials = [...((await read()).get('berth_denials_total')?.samples.values() ?? [])];
+    assert.equal(
+      denials.reduce((sum, each) => sum + each, 0),
+      5,
+    );
+  });
+
+  it('tell the sessions that are held and why others ended', async () => {
+    const statuses = ['starting', 'ready', 'ready', 'failed'] as const;
+    const live = new Map(statuses.map((status, at) => [String(at), { status }])) as unknown as MetricsDeps['sessions']['live'];
+    const listeners: ((record: SessionRecord) => void)[] = [];
+    const { value } = createMetrics({ sessions: { live, onEnded: (listener) => listeners.push(listener) } });
+    for (const [status, count] of Object.entries({ starting: 1, ready: 2, ending: 0, failed: 1 }))
+      assert.equal(await value(`berth_sessions{status="${status}"}`), count);
+    for (const endedReason of ['requested', 'requested', 'credits_exhausted'] as const)
+      listeners.forEach((listener) => listener({ endedReason } as SessionRecord));
+    assert.equal(await value('berth_sessions_ended_total{reason="requested"}'), 2);
+    assert.equal(await value('berth_sessions_ended_total{reason="credits_exhausted"}'), 1);
+  });
+
+  it('tell the machines, the jobs and the loops as they are at the moment', async () => {
+    const load = { pending: 5, places: 2 };
+    const machines = { warming: 1, ready: 2, assigned: 3, draining: 0 };
+    const loop = new Loop('refill', 1000, () => Promise.reject(new Error('no')));
+    const { value } = createMetrics({ jobs: { load }, fleet: { count: (state) => machines[state], poolTarget: 4 }, loops: [loop] });
+    assert.deepEqual([await value('berth_jobs{state="queued"}'), await value('berth_jobs{state="running"}')], [3, 2]);
+    assert.deepEqual([await value('berth_pool_machines{state="assigned"}'), await value('berth_pool_target')], [3, 4]);
+    assert.equal(await value('berth_loop_failures{loop="refill"}'), 0);
+    machines.ready = 0;
+    for (let turn = 0; turn < 2; turn += 1) await (loop.nudge(), loop.idle());
+    assert.equal(await value('berth_pool_machines{state="ready"}'), 0);
+    assert.deepEqual([await value('berth_loop_failures{loop="refill"}'), await value('berth_loop_turns_total{loop="refill"}')], [2, 2]);
+  });
+
+  it('tell the events of the payment provider, and those that were believed unsigned', async () => {
+    const events: ReturnType<MetricsDeps['billing']['facts']>['events'] = [
+      { type: 'invoice.paid', outcome: 'applied', count: 2 },
+      { type: 'other', outcome: 'ignored', count: 1 },
+    ];
+    const { value } = createMetrics({ billing: { facts: () => ({ events, unsigned: 3 }) } });
+    assert.equal(await value('berth_webhook_events_total{type="invoice.paid",outcome="applied"}'), 2);
+    assert.equal(await value('berth_webhook_events_total{type="other",outcome="ignored"}'), 1);
+    assert.equal(await value('berth_webhooks_unsigned_total'), 3);
+  });
+});
+
+describe('the metrics of the process', () => {
+  it('tell its memory, its processor, its files and how late its loop was', async () => {
+    const { metrics, value } = createMetrics();
+    metrics.start();
+    try {
+      assert.ok(((await value('process_resident_memory_bytes')) ?? 0) > 1e6);
+      assert.ok(((await value('process_cpu_seconds_total')) ?? 0) > 0);
+      assert.ok(((await value('process_open_fds')) ?? 1) > 0);
+      assert.ok(Math.abs(((await value('process_start_time_seconds')) ?? 0) - Date.now() / 1000) < 600);
+      assert.equal(await value(`nodejs_version_info{version="${process.version}"}`), 1);
+      for (const figure of ['mean', 'p50', 'p99', 'max']) assert.ok(((await value(`nodejs_eventloop_lag_${figure}_seconds`)) ?? -1) >= 0, figure);
+    } finally {
+      metrics.stop();
+    }
+  });
+
+  it('are watched without keeping the process alive, and no more once stopped', async () => {
+    const before = process.getActiveResourcesInfo().length;
+    const { metrics, value } = createMetrics();
+    const major = async (): Promise<number> => (await value('nodejs_gc_duration_seconds_count{kind="major"}')) ?? 0;
+    metrics.start();
+    assert.equal(process.getActiveResourcesInfo().length, before);
+    for (const start = performance.now(); (await major()) === 0; await wait(5))
+      assert.ok((collectGarbage(), performance.now() - start < 5000), 'it was not seen');
+    metrics.stop();
+    metrics.stop();
+    const seen = await major();
+    for (let turn = 0; turn < 5; turn += 1) await (collectGarbage(), wait(5));
+    assert.equal(await major(), seen);
+  });
+});
+
+describe('the reader of the format', () => {
+  const good = '# HELP a_total Some.\n# TYPE a_total counter\na_total{b="c"} 1\n';
+  it('takes what is right', () => {
+    assert.equal(readMetrics(good).get('a_total')?.samples.get('a_total{b="c"}'), 1);
+  });
+  const wrongs = {
+    'a series twice': `${good}a_total{b="c"} 2\n`,
+    'a metric twice': good + good,
+    'a sample of another metric': `${good}b_total 1\n`,
+    'a label without quotes': good.replace('"c"', 'c'),
+    'a quote that is not escaped': good.replace('"c"', '"c"d"'),
+    'no number': good.replace(' 1\n', ' one\n'),
+    'a counter that is negative': good.replace(' 1\n', ' -1\n'),
+    'a type that there is not': good.replace('counter', 'count'),
+    'no end of the last line': good.trimEnd(),
+  };
+  for (const [what, text] of Object.entries(wrongs)) it(`refuses ${what}`, () => assert.throws(() => readMetrics(text)));
+});

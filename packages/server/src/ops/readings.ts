@@ -1,0 +1,50 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+type Labels = Readonly<Record<string, string>>;
+export type Rows = readonly (readonly [labels: Labels, value: number])[];
+
+/** Metrics that are read where the facts are, at each scrape, so that nothing is counted twice. */
+export class Readings {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** Of what only grows while the process lives. */
+  counter(name: string, help: string, read: () => number): void {
+    this.counterRows(name, help, [], () => [[{}, read()]]);
+  }
+
+  /** One for each value of a label. */
+  counterBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
+    this.counterRows(name, help, [label], () => rowsBy(label, read()));
+  }
+
+  counterRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
+    const collect = function (this: Counter): void {
+      this.reset();
+      for (const [of, value] of read()) this.inc(of, value);
+    };
+    this.#registry.registerMetric(new Counter({ name, help, labelNames: labels, registers: [], collect }));
+  }
+
+  /** Of what goes up and down. */
+  gauge(name: string, help: string, read: () => number): void {
+    this.#gaugeRows(name, help, [], () => [[{}, read()]]);
+  }
+
+  gaugeBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
+    this.#gaugeRows(name, help, [label], () => rowsBy(label, read()));
+  }
+
+  #gaugeRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
+    const collect = function (this: Gauge): void {
+      this.reset();
+      for (const [of, value] of read()) this.set(of, value);
+    };
+    this.#registry.registerMetric(new Gauge({ name, help, labelNames: labels, registers: [], collect }));
+  }
+}
+
+const rowsBy = (label: string, values: Readonly<Record<string, number>>): Rows => Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);

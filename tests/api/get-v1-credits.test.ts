@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { endSession, getCredits, grantCredits, navigate } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+let enforcing: TestApp;
+before(async () => {
+  served = await startApp();
+  enforcing = await startApp({ environment: { BERTH_CREDITS_ENFORCED: 'true' } });
+});
+after(() => Promise.all([served.close(), enforcing.close()]));
+
+const cost = { action: 0.01, captcha: 1, egress_mb: 0.2, session: 1 };
+const blank = { url: 'about:blank' };
+
+describe('200', () => {
+  it('tells the wallet and what things cost, also to who was never given anything', async () => {
+    const { body } = await served.call(getCredits, { key: await served.ownerKey('penniless') });
+    assert.deepEqual(body, { owner: 'penniless', balance: 0, enforced: false, cost });
+  });
+
+  it('goes below zero where empty wallets refuse nothing', async () => {
+    const key = await served.ownerKey('free-rider');
+    await served.call(grantCredits, { body: { owner: 'free-rider', amount: 0.5 } });
+    const { session_id } = await served.create({}, { key });
+    await served.call(navigate, { key, params: { session_id }, body: blank });
+    assert.equal((await served.call(getCredits, { key })).body.balance, -0.51);
+    await served.call(endSession, { key, params: { session_id } });
+    assert.equal((await served.call(getCredits, { key })).body.balance, -0.51);
+  });
+
+  it('is charged at once where empty wallets refuse calls', async () => {
+    const key = await enforcing.ownerKey('prepaid');
+    await enforcing.call(grantCredits, { body: { owner: 'prepaid', amount: 1.015 } });
+    const { session_id } = await enforcing.create({}, { key });
+    await enforcing.call(navigate, { key, params: { session_id }, body: blank });
+    const { body } = await enforcing.call(getCredits, { key });
+    assert.deepEqual(body, { owner: 'prepaid', balance: 0.005, enforced: true, cost });
+    const { details } = await enforcing.refuse(navigate, 'insufficient_credits', { key, params: { session_id }, body: blank });
+    assert.deepEqual(details, { balance: 0.005, required: 0.01 });
+  });
+
+  it('is not enforced on a plan that may owe', async () => {
+    const key = await enforcing.ownerKey('scaling', 'scale');
+    const { session_id } = await enforcing.create({}, { key });
+    await enforcing.call(navigate, { key, params: { session_id }, body: blank });
+    const { body } = await enforcing.call(getCredits, { key });
+    assert.deepEqual([body.enforced, body.balance], [false, -1.01]);
+  });
+});

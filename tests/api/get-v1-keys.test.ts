@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createKey, createOwnKey, listOwnKeys, listSessions, revokeOwnKey } from '@berth/contract';
+import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { startApp, type TestApp } from '../harness.ts';
+
+const clock = new ManualClock();
+let served: TestApp;
+before(async () => {
+  served = await startApp({ clock });
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('lists the keys of the caller’s organisation, newest first and without secrets', async () => {
+    const key = await served.login('acme');
+    const first = (await served.call(createOwnKey, { key, body: { name: 'first' } })).body;
+    clock.advance(1);
+    const second = (await served.call(createOwnKey, { key, body: { name: 'second' } })).body;
+    const { body, text } = await served.call(listOwnKeys, { key: await served.login('acme', 'ben@example.com') });
+    assert.deepEqual(
+      body.map((listed, at) => ({ ...listed, key: [second, first][at]?.key })),
+      [second, first],
+    );
+    for (const secret of [first.key, second.key]) assert.ok(secret && !text.includes(secret.slice(9, -4)));
+  });
+
+  it('holds keys that the operator made for the organisation, and none of another', async () => {
+    await served.call(createKey, { body: { owner: 'shared', name: 'given' } });
+    await served.call(createKey, { body: { owner: 'sharing', name: 'foreign' } });
+    const { body } = await served.call(listOwnKeys, { key: await served.login('shared') });
+    assert.deepEqual(
+      body.map(({ owner, name, created_by }) => [owner, name, created_by]),
+      [['shared', 'given', 'admin']],
+    );
+  });
+
+  it('is empty for an organisation that has none yet', async () => {
+    assert.deepEqual((await served.call(listOwnKeys, { key: await served.login('newcomers') })).body, []);
+  });
+
+  it('goes on listing a key that is revoked, and tells when one was last used', async () => {
+    const key = await served.login('history');
+    const made = (await served.call(createOwnKey, { key })).body;
+    await served.call(listSessions, { key: made.key ?? '' });
+    await served.call(revokeOwnKey, { key, params: { key_id: made.key_id } });
+    served.app.keys.usageLoop.nudge();
+    await served.app.keys.usageLoop.idle();
+    const [listed] = (await served.call(listOwnKeys, { key })).body;
+    assert.equal(listed?.status, 'revoked');
+    assert.ok(listed.revoked_at && listed.last_used_at);
+  });
+});

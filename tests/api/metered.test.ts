@@ -1,0 +1,448 @@
+/** What each endpoint costs, who is refused for want of it, and that what fails costs nothing. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  closeTab,
+  connectSession,
+  createKey,
+  createOwnKey,
+  createSession,
+  endSession,
+  endpoints,
+  fetchPage,
+  getContent,
+  getFetchJob,
+  getSession,
+  listAllSessions,
+  listSessions,
+  listTabs,
+  makeCreditCodes,
+  makePromoCodes,
+  navigate,
+  openTab,
+  pdf,
+  runActions,
+  screenshot,
+  updateSession,
+  uploadFile,
+  type Endpoint,
+  type ErrorCode,
+} from '@berth/contract';
+import { goodRequest, nameOf, overHttp } from '../contract-table.ts';
+import { bytes, startSite, type Site } from '../fetch-site.ts';
+import { Client, eventually, type Reply, type Request } from '../harness.ts';
+import { startMeteredApp, withoutTime, type MeteredApp, type Owner } from '../metered-app.ts';
+import { openSocket } from '../raw-http.ts';
+import { endRecorded, recordingSession } from '../recorded-session.ts';
+import { hangingUrl, machineOf, machinesLeft, nothingLeft, plantDownload } from '../session-states.ts';
+import { ViewSocket, tokenFor } from '../view-links.ts';
+
+let served: MeteredApp;
+/** The same with wallets that may be empty. */
+let paid: MeteredApp;
+let site: Site;
+before(async () => {
+  [served, paid, site] = await Promise.all([
+    startMeteredApp({ environment: { BERTH_CAPTCHA_HUMAN: 'true' } }),
+    startMeteredApp({ environment: { BERTH_CREDITS_ENFORCED: 'true' } }),
+    startSite(),
+  ]);
+});
+after(() => Promise.all([served.close(), paid.close(), site.close()]));
+
+/** The fake browser has it at once. */
+const emptyPage = 'http://status-204.test/';
+const unknownHost = 'http://fail-ERR_NAME_NOT_RESOLVED.test/';
+const costing = endpoints.filter(({ cost }) => cost === 'action');
+
+type Prepared = Request<Endpoint>;
+
+/** What an endpoint needs to be there before it can be called with success. */
+type Prepare = (request: Prepared, owner: Owner) => Promise<Prepared>;
+
+const inParams =
+  (make: (sessionId: string, owner: Owner) => Promise<Record<string, string>>): Prepare =>
+  async (request, owner) => ({ ...request, params: { ...request.params, ...(await make(request.params?.['session_id'] ?? '', owner)) } });
+
+const bySession =
+  (scope: 'view' | 'vnc'): Prepare =>
+  async (request, { key }) => ({
+    ...request,
+    key: null,
+    query: { ...request.query, token: await tokenFor(served, request.params?.['session_id'] ?? '', scope, key) },
+  });
+
+const aJob = inParams(async (_, { key }) => {
+  const { body } = await served.call(fetchPage, { key, body: { url: emptyPage, async: true } });
+  const { job_id } = body;
+  await served.call(getFetchJob, { key, params: { job_id }, query: { wait_seconds: '10' } });
+  return { job_id };
+});
+const anOwnKey = inParams(async (_, { owner }) => {
+  const { body } = await served.call(createOwnKey, { key: await served.login(owner), body: { name: 'second' } });
+  return { key_id: body.key_id };
+});
+const anotherSession = inParams(async (_, { key }) => ({ session_id: (await served.create({}, { key })).session_id }));
+const withBody =
+  (make: () => Promise<Record<string, unknown>>): Prepare =>
+  async (request) => ({ ...request, body: await make() });
+
+const aTrial = { tier: 'open', trial_days: 1 };
+
+const prepares: Record<string, Prepare> = {
+  endSession: anotherSession,
+  endAnySession: anotherSession,
+  closeTab: inParams(async (session_id, { key }) => ({ tab_id: (await served.call(openTab, { key, params: { session_id }, body: {} })).body.tab_id })),
+  getDownload: inParams(async (session_id) => ({ download_id: plantDownload(served, session_id, { data: Buffer.from('a file') }) })),
+  openLiveView: bySession('view'),
+  openVnc: bySession('vnc'),
+  readRecordingAsset: inParams(async (_, { key }) => {
+    const recorded = await recordingSession(served, { key });
+    await endRecorded(served, recorded, key);
+    return { session_id: recorded.sessionId, rec_id: recorded.recId, asset_path: 'index.html' };
+  }),
+  getFetchJob: aJob,
+  getJob: aJob,
+  cancelJob: aJob,
+  revokeOwnKey: anOwnKey,
+  rotateOwnKey: anOwnKey,
+  revokeKey: inParams(async () => ({ key_id: (await served.call(createKey, { body: { owner: 'somebody' } })).body.key_id })),
+  redeemCredits: withBody(async () => ({ code: (await served.call(makeCreditCodes, { body: { amount: 5 } })).body.codes?.[0] })),
+  makePromoCodes: withBody(() => Promise.resolve(aTrial)),
+  redeemPromo: withBody(async () => ({ code: (await served.call(makePromoCodes, { body: aTrial })).body.codes?.[0] })),
+};
+
+/** Nobody takes payments here: these say so. */
+const withoutBilling = new Set(['checkout', 'billingPortal']);
+
+describe('a call that is answered with success', () => {
+  let owner: Owner;
+  let sessionId = '';
+  before(async () => {
+    owner = await served.newOwner();
+    ({ session_id: sessionId } = await served.create({ kind: 'full_browser', har: true }, { key: owner.key }));
+  });
+
+  const keyFor = async ({ auth }: Endpoint): Promise<Pick<Prepared, 'key'>> => {
+    if (auth === 'login') return { key: await served.login(owner.owner) };
+    return auth === 'admin' || auth === 'metrics' || auth === 'none' ? {} : { key: owner.key };
+  };
+
+  /** A good request to an endpoint, and what its owner has used more by its answer. */
+  async function counted(endpoint: Endpoint): Promise<{ reply: Reply; actions: number; sessions: number }> {
+    const good: Prepared = { ...goodRequest(endpoint, { session_id: sessionId }), ...(await keyFor(endpoint)) };
+    const request = (await prepares[endpoint.id]?.(good, owner)) ?? good;
+    const before = await served.usage(owner.key);
+    const reply = await (endpoint.replyKind === 'events' ? beginningOf(endpoint, request) : new Client(served.url, owner.key).send(endpoint, request));
+    const { actions, sessions } = await served.usage(owner.key);
+    return { reply, actions: actions - before.actions, sessions: sessions - before.sessions };
+  }
+
+  /** A stream has no end: its head is enough. */
+  async function beginningOf(endpoint: Endpoint, { params = {} }: Prepared): Promise<Reply> {
+    const gone = new AbortController();
+    const address = served.url + endpoint.path.replace('{session_id}', params['session_id'] ?? '');
+    const { status, headers } = await fetch(address, { headers: { authorization: `Bearer ${owner.key}` }, signal: gone.signal });
+    gone.abort();
+    return { status, headers, text: '', body: undefined };
+  }
+
+  for (const endpoint of overHttp)
+    it(`to ${nameOf(endpoint)} counts ${endpoint.cost === undefined ? 'nothing' : `one ${endpoint.cost}`}`, async () => {
+      const { reply, actions, sessions } = await counted(endpoint);
+      assert.equal(reply.status, withoutBilling.has(endpoint.id) ? 503 : endpoint.status, reply.text);
+      assert.deepEqual([actions, sessions], [endpoint.cost === 'action' ? 1 : 0, endpoint.cost === 'session' ? 1 : 0]);
+    });
+
+  it('is counted in the session that it drove, too', async () => {
+    const { session_id } = await served.create({}, { key: owner.key });
+    const params = { session_id };
+    await served.call(navigate, { key: owner.key, params, body: { url: 'http://site.test/' } });
+    await served.call(uploadFile, { key: owner.key, params, body: { name: 'a.txt', data_base64: '' } });
+    await served.call(fetchPage, { key: owner.key, body: { url: emptyPage, session_id } });
+    const { usage } = (await served.call(getSession, { key: owner.key, params })).body;
+    assert.deepEqual([usage.actions, usage.credits], [3, 1.03]);
+    await served.call(endSession, { key: owner.key, params });
+    const ended = (await served.call(getSession, { key: owner.key, params })).body;
+    assert.deepEqual([ended.usage.actions, ended.usage.credits], [3, 1.03]);
+    const { body } = await served.call(listAllSessions, { query: { owner: owner.owner } });
+    assert.equal(body.find((session) => session.session_id === session_id)?.cost.credits, 1.03);
+  });
+
+  it('is one of the API: neither a DevTools client nor a person at the live view is charged for what they do', async () => {
+    const { key } = await served.newOwner('no_actions');
+    const session = await served.create({}, { key });
+    const params = { session_id: session.session_id };
+    const tabs = async () => (await served.call(listTabs, { key, params })).body.map(({ url }) => url);
+    const { body } = await served.call(connectSession, { key, params });
+    const client = await openSocket(body.cdp_url);
+    await client.ask('Target.createTarget', { url: 'http://one.test/' });
+    client.socket.terminate();
+    const token = await tokenFor(served, session.session_id, 'control', key);
+    const viewer = await ViewSocket.open(`${served.url.replace('http', 'ws')}/v1/session/${session.session_id}/live-view/socket?token=${token}`);
+    viewer.say({ type: 'navigate', to: 'url', url: 'http://two.test/' });
+    viewer.say({ type: 'tab', action: 'open' });
+    await eventually('all of it is done', async () => (await tabs()).toSorted().join() === 'about:blank,http://one.test/,http://two.test/');
+    viewer.socket.terminate();
+    assert.equal((await served.usage(key)).actions, 0);
+  });
+
+  it('counts an action for each step that ran', async () => {
+    const before = await served.usage(owner.key);
+    const wait = { type: 'wait', ms: 1 };
+    const actions = [wait, { type: 'repeat', max: 3, steps: [wait] }, { ...wait, if: { url_matches: 'nowhere' } }];
+    await served.call(runActions, { key: owner.key, params: { session_id: sessionId }, body: { actions } });
+    assert.equal((await served.usage(owner.key)).actions - before.actions, 5);
+  });
+
+  it('counts an action for each attempt of a fetch, and for each step in it', async () => {
+    const wait = { type: 'wait', ms: 1 };
+    const count = async (body: Record<string, unknown>): Promise<[number, number]> => {
+      const before = await served.usage(owner.key);
+      const reply = await served.call(fetchPage, { key: owner.key, body });
+      const { usage } = reply.body;
+      assert.equal(usage.credits, (usage.actions * 10_000 + Math.floor(usage.egress_bytes / 5)) / 1e6, reply.text);
+      return [(await served.usage(owner.key)).actions - before.actions, usage.actions];
+    };
+    assert.deepEqual(await count({ url: 'http://site.test/', formats: ['html'], actions: [wait, wait] }), [3, 3]);
+    const failing = site.inTurn('/failing', (response) => void response.writeHead(503).end());
+    assert.deepEqual(await count({ url: failing, mode: 'http' }), [2, 2]);
+    // The rules of a site that forbid its page are asked for, and the page is not.
+    site.on('/robots.txt', bytes('User-agent: *\nDisallow: /', 'text/plain'));
+    assert.deepEqual(await count({ url: `${site.url}/forbidden`, mode: 'http', respect_robots: true }), [0, 0]);
+  });
+
+  it('counts no session for the machines that fetches are given', async () => {
+    const { key } = await served.newOwner();
+    await served.call(fetchPage, { key, body: { url: emptyPage } });
+    const { sessions, browser_seconds } = await served.usage(key);
+    assert.deepEqual([sessions, browser_seconds], [0, 0]);
+    const { body } = await served.call(listSessions, { key });
+    assert.deepEqual(
+      body.map(({ purpose }) => purpose),
+      ['fetch'],
+    );
+  });
+});
+
+/** The session as its owner can see that something was done with it. */
+async function traces(app: MeteredApp, { key }: Owner, sessionId: string): Promise<unknown> {
+  const { body } = await app.call(getSession, { key, params: { session_id: sessionId } });
+  const { current_url, tabs, usage, egress } = body;
+  const { counts, machines } = app.runtime;
+  return [current_url, tabs, egress, { ...usage, browser_seconds: 0 }, machineOf(app, sessionId).files.uploads.size, counts.booted, machines.size];
+}
+
+async function refusedBy(app: MeteredApp, endpoint: Endpoint, code: ErrorCode, request: Prepared): Promise<Record<string, unknown>> {
+  const { details } = await app.refuse(endpoint, code, request);
+  return details;
+}
+
+const sessionOf = async (app: MeteredApp, { key }: Owner): Promise<string> => (await app.create({}, { key })).session_id;
+
+const nextMonth = (): string => {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
+};
+
+describe('an owner whose plan has nothing left', () => {
+  let owner: Owner;
+  let sessionId = '';
+  before(async () => {
+    owner = await served.newOwner('no_actions');
+    sessionId = await sessionOf(served, owner);
+  });
+
+  for (const endpoint of costing)
+    it(`is refused by ${nameOf(endpoint)}, and nothing is done`, async () => {
+      const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
+      const before = await traces(served, owner, sessionId);
+      const details = await refusedBy(served, endpoint, 'plan_limit_exceeded', request);
+      assert.deepEqual(details, { axis: 'actions', limit: 0, used: 0, resets_at: nextMonth() });
+      assert.deepEqual(await traces(served, owner, sessionId), before);
+    });
+
+  it('is refused a fetch as a job before the job is there', async () => {
+    const { reply } = await served.refuse(fetchPage, 'plan_limit_exceeded', { key: owner.key, body: { url: emptyPage, async: true } });
+    assert.equal(reply.headers.get('location'), null);
+    assert.equal(served.app.jobs.load.pending, 0);
+  });
+
+  it('is told first what is wrong with its session', async () => {
+    await served.refuse(navigate, 'session_not_found', { key: owner.key, params: { session_id: 'ses_none' }, body: { url: emptyPage } });
+    const over = await sessionOf(served, owner);
+    await served.call(endSession, { key: owner.key, params: { session_id: over } });
+    await served.refuse(navigate, 'session_ended', { key: owner.key, params: { session_id: over }, body: { url: emptyPage } });
+  });
+
+  for (const [tier, axis] of [
+    ['no_egress', 'egress_bytes'],
+    ['no_time', 'browser_seconds'],
+  ] as const)
+    it(`gets no session without ${axis}, and none is written down`, async () => {
+      const { key } = await served.newOwner(tier);
+      const { booted } = served.runtime.counts;
+      const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: {} });
+      assert.deepEqual(details, { axis, limit: 0, used: 0, resets_at: nextMonth() });
+      assert.deepEqual([(await served.call(listSessions, { key })).body, served.runtime.counts.booted], [[], booted]);
+      await served.refuse(fetchPage, 'plan_limit_exceeded', { key, body: { url: emptyPage } });
+      assert.equal(served.runtime.counts.booted, booted);
+    });
+
+  it('gets no session that is to have captchas solved without a solve left, and any other', async () => {
+    const { key } = await served.newOwner('no_captchas');
+    const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: { captcha: { mode: 'solve' } } });
+    assert.deepEqual(details, { axis: 'captcha_solves', limit: 0, used: 0, resets_at: nextMonth() });
+    assert.equal((await served.create({}, { key })).status, 'ready');
+    assert.equal((await served.usage(key)).sessions, 1);
+  });
+
+  it('is refused as many as it asks for at once', async () => {
+    const { key } = await served.newOwner('few_actions');
+    const { session_id } = await served.create({}, { key });
+    const wait = { type: 'wait', ms: 1 };
+    const actions = [wait, { type: 'if', if: { url_matches: 'nowhere' }, steps: [wait], else: [wait] }];
+    const details = await refusedBy(served, runActions, 'plan_limit_exceeded', { key, params: { session_id }, body: { actions } });
+    assert.deepEqual([details['limit'], details['used']], [3, 0]);
+    await served.call(runActions, { key, params: { session_id }, body: { actions: [wait, wait, wait] } });
+    assert.equal((await served.usage(key)).actions, 3);
+    await served.refuse(screenshot, 'plan_limit_exceeded', { key, params: { session_id }, body: {} });
+  });
+
+  for (const tier of ['overdrawn', 'told_only'] as const)
+    it(`goes on where its plan is ${tier}`, async () => {
+      const { key } = await served.newOwner(tier);
+      const { session_id } = await served.create({}, { key });
+      await served.call(navigate, { key, params: { session_id }, body: { url: emptyPage } });
+      await served.flush();
+      assert.equal((await served.call(getSession, { key, params: { session_id } })).body.status, 'ready');
+      assert.equal((await served.usage(key)).actions, 1);
+    });
+});
+
+describe('an owner whose wallet is empty', () => {
+  let owner: Owner;
+  let sessionId = '';
+  before(async () => {
+    // A session's price, and nothing for what is done in it.
+    owner = await paid.newOwner('open', 1);
+    sessionId = await sessionOf(paid, owner);
+    assert.equal(await paid.balance(owner.key), 0);
+  });
+
+  for (const endpoint of costing)
+    it(`is refused by ${nameOf(endpoint)} and told what it costs, and nothing is done`, async () => {
+      const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
+      const before = await traces(paid, owner, sessionId);
+      assert.deepEqual(await refusedBy(paid, endpoint, 'insufficient_credits', request), { balance: 0, required: 0.01 });
+      assert.deepEqual(await traces(paid, owner, sessionId), before);
+    });
+
+  it('gets no session, and none is written down', async () => {
+    const { booted } = paid.runtime.counts;
+    assert.deepEqual(await refusedBy(paid, createSession, 'insufficient_credits', { key: owner.key, body: {} }), { balance: 0, required: 1 });
+    assert.deepEqual([(await paid.call(listSessions, { key: owner.key })).body.length, paid.runtime.counts.booted], [1, booted]);
+  });
+
+  it('goes on where its plan lets it owe', async () => {
+    const { owner: name, key } = await paid.newOwner('overdrawn');
+    await paid.create({}, { key });
+    await paid.flush();
+    assert.equal(await paid.balance(key), -1);
+    assert.equal((await paid.app.credits.wallet(name)).balance, -1_000_000);
+  });
+});
+
+describe('a call that fails', () => {
+  let owner: Owner;
+  let sessionId = '';
+  before(async () => {
+    owner = await paid.newOwner('open', 5);
+    sessionId = await sessionOf(paid, owner);
+  });
+
+  const params = (): { session_id: string } => ({ session_id: sessionId });
+  const noTab = { tab_id: 'no-tab' };
+  const failing: [what: string, call: () => Promise<Reply>][] = [
+    ['a navigation to nowhere', () => paid.call(navigate, { key: owner.key, params: params(), body: { url: unknownHost } })],
+    ['a navigation in a tab that is not there', () => paid.call(navigate, { key: owner.key, params: params(), body: { url: emptyPage, ...noTab } })],
+    ['a tab at an address that is nowhere', () => paid.call(openTab, { key: owner.key, params: params(), body: { url: unknownHost } })],
+    ['closing a tab that is not there', () => paid.call(closeTab, { key: owner.key, params: { ...params(), ...noTab } })],
+    [
+      'steps in a tab that is not there',
+      () => paid.call(runActions, { key: owner.key, params: params(), body: { actions: [{ type: 'wait', ms: 1 }], ...noTab } }),
+    ],
+    ['a picture of a tab that is not there', () => paid.call(screenshot, { key: owner.key, params: params(), body: noTab })],
+    ['a document of a tab that is not there', () => paid.call(pdf, { key: owner.key, params: params(), body: noTab })],
+    ['the content of a tab that is not there', () => paid.call(getContent, { key: owner.key, params: params(), query: noTab })],
+    ['a fetch that is none', () => paid.call(fetchPage, { key: owner.key, body: { url: emptyPage, include_selectors: ['div['] } })],
+    ['a fetch in a session that is not there', () => paid.call(fetchPage, { key: owner.key, body: { url: emptyPage, session_id: 'ses_none' } })],
+    [
+      'a fetch that no machine is started for',
+      () => {
+        paid.runtime.failNextBoot(new Error('no machine'));
+        return paid.call(fetchPage, { key: owner.key, body: { url: emptyPage } });
+      },
+    ],
+    [
+      'a session that no machine is started for',
+      () => {
+        paid.runtime.failNextBoot(new Error('no machine'));
+        return paid.call(createSession, { key: owner.key, body: {} });
+      },
+    ],
+    ['a session of a region that is not there', () => paid.call(createSession, { key: owner.key, body: { region: 'nowhere' } })],
+    [
+      'a session of a name that is taken',
+      async () => {
+        await paid.call(updateSession, { key: owner.key, params: params(), body: { name: 'mine' } });
+        return paid.call(createSession, { key: owner.key, body: { name: 'mine' } });
+      },
+    ],
+    [
+      'a fetch in a session that is asked to do what a page cannot',
+      () => paid.call(fetchPage, { key: owner.key, body: { url: emptyPage, mode: 'http', actions: [{ type: 'wait', ms: 1 }] } }),
+    ],
+  ];
+
+  for (const [what, call] of failing)
+    it(`costs nothing: ${what}`, async () => {
+      const before = await paid.account(owner);
+      const { status, text } = await call();
+      assert.ok(status >= 400, text);
+      assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
+      assert.equal(before.held, 0);
+    });
+
+  it('costs nothing when its caller goes away', async () => {
+    const before = await paid.account(owner);
+    const gone = new AbortController();
+    const calls = [
+      new Client(paid.url, owner.key).send(navigate, { params: params(), body: { url: hangingUrl, timeout_ms: 120_000 }, signal: gone.signal }),
+      new Client(paid.url, owner.key).send(fetchPage, { body: { url: hangingUrl, timeout_ms: 120_000 }, signal: gone.signal }),
+    ];
+    await eventually('both are under way', async () => (await paid.held(owner.owner)) === 20_000);
+    gone.abort();
+    await Promise.allSettled(calls);
+    await eventually('nothing is kept back', async () => (await paid.held(owner.owner)) === 0);
+    assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
+  });
+
+  it('costs nothing when its session ends under it', async () => {
+    const session = await sessionOf(paid, owner);
+    const before = await paid.account(owner);
+    const call = paid.call(navigate, { key: owner.key, params: { session_id: session }, body: { url: hangingUrl, timeout_ms: 120_000 } });
+    await eventually('it is under way', async () => (await paid.held(owner.owner)) === 10_000);
+    await paid.call(endSession, { key: owner.key, params: { session_id: session } });
+    assert.equal((await call).status, 409);
+    assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
+  });
+});
+
+it('nothing is left of all that', async () => {
+  for (const app of [served, paid]) {
+    const { body } = await app.call(listAllSessions, { query: { limit: '500', status: 'starting,ready,ending' } });
+    await Promise.all(body.map(({ session_id }) => app.app.sessions.end(null, session_id, { reason: 'admin', actor: 'operator' })));
+    await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(app)) === JSON.stringify(nothingLeft));
+  }
+});

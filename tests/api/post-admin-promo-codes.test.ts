@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { listAudit, makePromoCodes, redeemPromo } from '@berth/contract';
+import { startApp, type TestApp } from '../harness.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+describe('200', () => {
+  it('makes codes that work, and tells them once', async () => {
+    const request = { body: { tier: 'scale', trial_days: 30, count: 3 }, headers: { 'idempotency-key': 'three-codes' } };
+    const { body } = await served.call(makePromoCodes, request);
+    const codes = body.codes ?? [];
+    assert.equal(new Set(codes).size, 3);
+    for (const code of codes) assert.match(code, /^TRIAL-[0-9A-Z-]{31}$/);
+    assert.deepEqual((await served.call(makePromoCodes, request)).body, { codes: null });
+    const redeemed = await served.call(redeemPromo, { key: await served.login('acme'), body: { code: codes[2] } });
+    assert.equal(redeemed.body.tier, 'scale');
+  });
+
+  it('makes one code where no number is said', async () => {
+    const { body } = await served.call(makePromoCodes, { body: { tier: 'developer', trial_days: 1 } });
+    assert.equal(body.codes?.length, 1);
+  });
+
+  it('makes a thousand at once', async () => {
+    const { body } = await served.call(makePromoCodes, { body: { tier: 'developer', trial_days: 365, count: 1000 } });
+    assert.equal(new Set(body.codes).size, 1000);
+  });
+
+  it('is in the log without the codes', async () => {
+    const { body } = await served.call(makePromoCodes, { body: { tier: 'startup', trial_days: 2, expires_in_days: 3 } });
+    const log = await served.call(listAudit, { query: { action: 'promo_codes.made', limit: '1' } });
+    const [entry] = log.body;
+    assert.deepEqual(
+      [entry?.actor, entry?.owner, entry?.details['tier'], entry?.details['trial_days'], entry?.details['count']],
+      ['operator', null, 'startup', 2, 1],
+    );
+    assert.ok(body.codes?.[0] && !log.text.includes(body.codes[0].slice(-7)));
+  });
+});
+
+describe('422', () => {
+  it('names the plans that there are', async () => {
+    const [fault] = await served.faults(makePromoCodes, { body: { tier: 'platinum', trial_days: 7 } });
+    assert.deepEqual([fault?.loc, fault?.type, fault?.input], [['body', 'tier'], 'literal_error', 'platinum']);
+    assert.match(String(fault?.ctx['expected']), /'free', .*'scale'/);
+  });
+
+  it('refuses numbers out of their bounds', async () => {
+    for (const [field, value] of [
+      ['trial_days', 0],
+      ['trial_days', 366],
+      ['count', 0],
+      ['count', 1001],
+      ['expires_in_days', 0],
+      ['trial_days', 1.5],
+    ] as const) {
+      const [fault] = await served.faults(makePromoCodes, { body: { tier: 'scale', trial_days: 7, [field]: value } });
+      assert.deepEqual(fault?.loc, ['body', field]);
+    }
+  });
+});

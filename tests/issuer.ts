@@ -1,0 +1,48 @@
+/** An identity provider of the tests' own: one that signs whatever it is told to, and serves its key where a service looks for it. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SignJWT, exportJWK, generateKeyPair } from 'jose';
+import { systemClock, type Clock } from '../packages/server/src/lib/clock.ts';
+
+const algorithm = 'ES256';
+const audience = 'berth-test';
+const tokenSeconds = 3600;
+
+export interface Issuer {
+  url: string;
+  /** What a service is told, so that it believes this issuer. */
+  environment: Record<string, string>;
+  /** A login token with these claims; those of a good one are added. undefined leaves a claim out. */
+  token(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
+  /** Whether nobody answers where its key is. */
+  isAway: boolean;
+  close(): Promise<void>;
+}
+
+export async function startIssuer(clock: Clock = systemClock): Promise<Issuer> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm);
+  const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: algorithm, use: 'sig' }] };
+  const server = createServer((request, response) => {
+    if (issuer.isAway) request.destroy();
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify(keys));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer: Issuer = {
+    url,
+    isAway: false,
+    environment: { BERTH_OIDC_ISSUER: url, BERTH_OIDC_AUDIENCE: audience, BERTH_OIDC_JWKS_URL: `${url}/jwks`, BERTH_OIDC_ALGORITHMS: algorithm },
+    token: (claims = {}, header = {}) => {
+      const seconds = Math.floor(clock.now().getTime() / 1000);
+      const good = { iss: url, aud: audience, sub: 'ada', org_id: 'local', iat: seconds, exp: seconds + tokenSeconds };
+      return new SignJWT({ ...good, ...claims }).setProtectedHeader({ alg: algorithm, kid: 'one', ...header }).sign(privateKey);
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+  return issuer;
+}
