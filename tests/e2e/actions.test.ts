@@ -81,7 +81,7 @@ describe('steps in a real shop', () => {
     assert.equal(outputs[9], '2');
     const { body } = await client.call(getSession, { params });
     assert.equal(body.current_url, `${shop.url}/checkout`);
-    assert.equal(body.usage.actions, 1);
+    assert.equal(body.usage.actions, 16);
   });
 
   it('fills every kind of field', async () => {

@@ -14,6 +14,8 @@ export interface Site {
   headersOf(path: string): IncomingHttpHeaders;
   /** Connections that were opened, whether or not anything was asked on them. */
   connections(): number;
+  /** What went over them in both directions. */
+  bytes(): number;
   close(): Promise<void>;
 }
 
@@ -84,6 +86,8 @@ export async function startSite({ pages: more = {}, tls }: SiteOptions = {}): Pr
   const latest = new Map<string, IncomingHttpHeaders>();
   const sockets = new Set<Socket>();
   let connections = 0;
+  let bytes = 0;
+  const bytesOf = ({ bytesRead, bytesWritten }: Socket): number => bytesRead + bytesWritten;
   const note = ({ url = '', headers }: IncomingMessage): void => {
     hits.push(url);
     latest.set(new URL(url, 'http://site').pathname, headers);
@@ -103,7 +107,10 @@ export async function startSite({ pages: more = {}, tls }: SiteOptions = {}): Pr
   server.on('connection', (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      bytes += bytesOf(socket);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -112,5 +119,13 @@ export async function startSite({ pages: more = {}, tls }: SiteOptions = {}): Pr
       server.close(() => resolve());
       for (const socket of sockets) socket.destroy();
     });
-  return { url: `${tls ? 'https' : 'http'}://${host}`, host, hits, headersOf: (path) => latest.get(path) ?? {}, connections: () => connections, close };
+  return {
+    url: `${tls ? 'https' : 'http'}://${host}`,
+    host,
+    hits,
+    headersOf: (path) => latest.get(path) ?? {},
+    connections: () => connections,
+    bytes: () => [...sockets].reduce((sum, socket) => sum + bytesOf(socket), bytes),
+    close,
+  };
 }
