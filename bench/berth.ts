@@ -15,6 +15,8 @@ export interface BerthOrder {
   poolTarget: number;
   /** `host:port`, comma-separated, that its browsers may reach. */
   allow: string;
+  /** Settings beside those. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 export type FetchOrder = Partial<FetchRequest> & { url: string };
@@ -64,6 +66,7 @@ export class Berth {
         BERTH_EGRESS_ALLOW: order.allow,
         BERTH_POOL_TARGET: String(order.poolTarget),
         BERTH_LOG_LEVEL: 'warn',
+        ...order.environment,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -79,6 +82,10 @@ export class Berth {
 
   get authorization(): { authorization: string } {
     return { authorization: `Bearer ${this.key}` };
+  }
+
+  get adminKey(): string {
+    return readFileSync(join(this.dataFolder, 'admin-key'), 'utf8').trim();
   }
 
   /** The database's first process, when it is the service's own. */

@@ -13,7 +13,7 @@ const secondsEach = 5;
 /** Of the size of a session, where there is no session to copy. */
 const sampleBody = JSON.stringify({ object: 'session', filler: 'x'.repeat(1200) });
 
-interface Line {
+export interface Line {
   name: string;
   url: string;
   headers: Record<string, string>;
@@ -22,22 +22,22 @@ interface Line {
   failed: number;
 }
 
-async function startBare(stage: Stage, body: string): Promise<string> {
+export async function startBare(stage: Stage, body: string): Promise<{ url: string; pid: number }> {
   const child = stage.start(process.execPath, [join(import.meta.dirname, '../bare-server.ts')], { env: { BODY: body }, stdio: ['ignore', 'pipe', 'inherit'] });
-  if (!child.stdout) throw new Error('the bare server was started without a pipe for its output');
+  if (!child.stdout || child.pid === undefined) throw new Error('the bare server was started without a pipe for its output');
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   stage.onEnd(() => stage.stop(child, { graceMs: 2000 }));
-  return line.toString().trim();
+  return { url: line.toString().trim(), pid: child.pid };
 }
 
-async function shoot(line: Line, seconds: number): Promise<void> {
+export async function shoot(line: Line, seconds: number): Promise<void> {
   const { requests, latency, errors, timeouts, non2xx } = await autocannon({ url: line.url, headers: line.headers, connections, duration: seconds });
   line.rates.push(requests.average);
   line.p99.push(latency.p99);
   line.failed += errors + timeouts + non2xx;
 }
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+export const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** An authenticated read of a session beside a bare node:http server that sends the same bytes, both in processes of their own. */
 export async function http(bench: Bench): Promise<Section> {
@@ -49,7 +49,7 @@ export async function http(bench: Bench): Promise<Section> {
     body = JSON.stringify(await berth.read(session_id));
     lines.push({ name: 'berth', url: `${berth.url}/v1/session/${session_id}`, headers: berth.authorization, rates: [], p99: [], failed: 0 });
   }
-  lines.unshift({ name: 'bare', url: await startBare(bench.stage, body), headers: {}, rates: [], p99: [], failed: 0 });
+  lines.unshift({ name: 'bare', url: (await startBare(bench.stage, body)).url, headers: {}, rates: [], p99: [], failed: 0 });
   for (const line of lines) await shoot({ ...line, rates: [], p99: [] }, 1);
   const rounds = bench.runs ?? roundsDefault;
   for (let round = 1; round <= rounds; round += 1) {

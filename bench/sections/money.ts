@@ -1,0 +1,8 @@
+/** What it costs that everything is counted and paid. */
+import { admission } from './money/admission.ts';
+import { debits } from './money/debits.ts';
+import { flush } from './money/flush.ts';
+import { revocation } from './money/revocation.ts';
+import { usage } from './money/usage.ts';
+
+export const money = { debits, admission, usage, revocation, flush };
