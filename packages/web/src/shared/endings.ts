@@ -37,6 +37,8 @@ const reasons: Readonly<Record<string, string>> = {
   idle_timeout: 'Nothing happened in it for a while, so it was ended.',
   max_lifetime: 'It reached its time limit.',
   admin: 'The operator ended it.',
+  plan_limit: 'Its owner’s plan is used up for this month.',
+  credits_exhausted: 'Its owner’s credits are used up.',
   start_failed: 'Its browser could not be started.',
   browser_crashed: 'Its browser crashed.',
   vm_lost: 'Its machine was lost.',
