@@ -12,7 +12,14 @@ export const WorkError = z
   .meta({ id: 'WorkError' });
 export type WorkError = z.infer<typeof WorkError>;
 
-export const WorkUsage = z.object({ actions: z.int(), egress_bytes: z.int(), captcha_solves: z.int(), credits: z.number() }).meta({ id: 'WorkUsage' });
+export const WorkUsage = z
+  .object({
+    actions: z.int(),
+    egress_bytes: z.int().meta({ description: 'As the page’s own requests count. What is charged is the gate’s count, which may differ by some bytes.' }),
+    captcha_solves: z.int(),
+    credits: z.number().meta({ description: 'What all of it costs.' }),
+  })
+  .meta({ id: 'WorkUsage' });
 export type WorkUsage = z.infer<typeof WorkUsage>;
 
 export const Job = z

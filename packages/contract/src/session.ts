@@ -87,7 +87,7 @@ export const Session = z
       browser_seconds: z.int(),
       egress_bytes: z.int(),
       captcha_solves: z.int(),
-      credits: z.number().meta({ description: 'What all of it costs.' }),
+      credits: z.number().meta({ description: 'What all of it costs, also where the wallet had less.' }),
     }),
     isolation: z.enum(['microvm', 'process']),
     runtime: z.string().meta({ examples: ['process'] }),
