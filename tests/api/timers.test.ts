@@ -1,11 +1,15 @@
 /** When sessions end by themselves, and what they are told to have ended of. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connectSession, endAnySession, endSession, getSession, listSessions, listTabs, navigate, updateSession, type EndedReason } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { assertError, hang, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { createFakeRuntime } from '../../packages/server/src/runtime/fake.ts';
 
 const clock = new ManualClock();
 let served: TestApp;
@@ -189,6 +193,24 @@ describe('the reason', () => {
     ] as const) {
       await eventually(`${reason} is noticed`, async () => !(await isAlive(session_id ?? '')));
       await assertEnded(session_id ?? '', reason, 'failed');
+    }
+  });
+});
+
+describe('a worker whose clock is wrong', () => {
+  it('is taken for dead neither by itself nor by others', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-other-'));
+    const other = await startApp({ remains: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
+    try {
+      for (const { app } of [served, other]) {
+        app.fleet.heartbeat.nudge();
+        await app.fleet.heartbeat.idle();
+      }
+      assert.deepEqual(await served.app.fleet.silentWorkers(), []);
+      assert.deepEqual(await other.app.fleet.silentWorkers(), []);
+    } finally {
+      await other.close();
+      rmSync(dataDir, { recursive: true });
     }
   });
 });

@@ -138,8 +138,9 @@ export class Fleet implements Roster {
   }
 
   /** Workers whose sessions nobody holds any more. */
-  silentWorkers(): Promise<string[]> {
-    return silentWorkers(this.deps.store, silentSecondsMax);
+  async silentWorkers(): Promise<string[]> {
+    const silent = await silentWorkers(this.deps.store, silentSecondsMax);
+    return silent.filter((workerId) => workerId !== this.deps.workerId);
   }
 
   start(): void {
@@ -202,7 +203,7 @@ export class Fleet implements Roster {
   }
 
   async #beat(): Promise<void> {
-    const { store, workerId, region, clock } = this.deps;
-    await beat(store, { workerId, region, url: this.#url, startedAt: this.#startedAt, at: clock.now() });
+    const { store, workerId, region } = this.deps;
+    await beat(store, { workerId, region, url: this.#url, startedAt: this.#startedAt });
   }
 }

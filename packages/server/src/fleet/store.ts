@@ -74,16 +74,17 @@ export async function machineIdsOf(tables: Tables, workerId: string): Promise<st
   return rows.map((row) => row.vm_id);
 }
 
-export async function beat(tables: Tables, worker: { workerId: string; region: string; url: string; startedAt: Date; at: Date }): Promise<void> {
+export async function beat(tables: Tables, worker: { workerId: string; region: string; url: string; startedAt: Date }): Promise<void> {
+  const heartbeat_at = sql<Date>`now()`;
   await tables
     .tables<FleetTables>()
     .insertInto('workers')
-    .values({ worker_id: worker.workerId, region: worker.region, url: worker.url, started_at: worker.startedAt, heartbeat_at: worker.at })
-    .onConflict((on) => on.column('worker_id').doUpdateSet({ region: worker.region, url: worker.url, started_at: worker.startedAt, heartbeat_at: worker.at }))
+    .values({ worker_id: worker.workerId, region: worker.region, url: worker.url, started_at: worker.startedAt, heartbeat_at })
+    .onConflict((on) => on.column('worker_id').doUpdateSet({ region: worker.region, url: worker.url, started_at: worker.startedAt, heartbeat_at }))
     .execute();
 }
 
-/** Workers whose heart has not beaten for `seconds`, by the database's own clock, so that theirs and ours need not agree. */
+/** Workers whose heart has not beaten for `seconds`, by the database's own clock like the beats themselves, so that nobody's clock need be right. */
 export async function silentWorkers(tables: Tables, seconds: number): Promise<string[]> {
   const rows = await tables
     .tables<FleetTables>()
