@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadOrder, LoadOutcome, NetworkEntry, PrivatePage, PrivateSettings } from './browser.ts';
 import { launch, type Launched } from './testing/launch.ts';
 
@@ -166,6 +167,8 @@ describe('a private page', { timeout: 60_000 }, () => {
           ['/pixel', 200],
         ],
       );
+      // The last of a request is told of a moment after the page has loaded.
+      for (let turns = 0; page.bytes().in < 10_000 && turns < 200; turns += 1) await sleep(10);
       return page.bytes();
     });
     assert.ok(bytes.in > 10_000 && bytes.in < 14_000, `${bytes.in} bytes in`);
