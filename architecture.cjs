@@ -48,8 +48,8 @@ module.exports.toolboxes = ['lib', 'http'];
 module.exports.keepers = [
   { what: 'the HTTP framework', modules: ['node_modules/(@fastify|fastify)/'], only: '^packages/server/src/http/' },
   { what: 'the database driver', modules: ['node_modules/(pg|kysely)/'], only: '^packages/server/src/(store/|[^/]+/store[.]ts$)' },
-  { what: 'child processes', modules: ['^(node:)?child_process$'], only: '^packages/server/src/(runtime|store|browser/testing)/' },
-  { what: 'raw sockets', modules: ['node_modules/ws/', '^(node:)?net$'], only: '^packages/server/src/(http|egress|browser|runtime|store)/' },
+  { what: 'child processes', modules: ['^(node:)?child_process$'], only: '^packages/(guest/src/|server/src/(runtime|store|browser/testing)/)' },
+  { what: 'raw sockets', modules: ['node_modules/ws/', '^(node:)?net$'], only: '^packages/(guest/src/|server/src/(http|egress|browser|runtime|store)/)' },
   { what: 'the environment', modules: ['^(node:)?process$'], only: '^packages/server/src/config[.]ts$' },
 ];
 

@@ -83,6 +83,10 @@ function packageRules({ toolboxes, serverEntries }: Architecture): IRegularForbi
       from: { path: '^packages/(?!server/)' },
       to: { path: '^packages/server/' },
     }),
+    error('guest-imports-the-contract-alone', 'The guest ships in an image of its own: of ours it has the contract and nothing else.', {
+      from: { path: '^packages/guest/', pathNot: tests },
+      to: { path: '^(packages/(?!guest/|contract/)|tests/|bench/|scripts/)' },
+    }),
     error('packages-stand-on-packages', 'What ships never imports tests, benchmarks or scripts.', {
       from: { path: '^packages/', pathNot: tests },
       to: { path: '^(tests|bench|scripts)/' },

@@ -8,7 +8,7 @@
 import { mkdirSync } from 'node:fs';
 import { constants, lstat, open, readdir, rename, rm, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { within } from '../lib/folder.ts';
+import { within } from '@berth/guest';
 import { NoSuchFile } from '../runtime/runtime.ts';
 
 /** What the encoder writes lies apart from what the worker does. */

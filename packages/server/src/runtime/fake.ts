@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './fake-browser.ts';
 import { FakeDisplay } from './fake-display.ts';
 import { NoDisplay, NoSuchFile } from './runtime.ts';
-import type { OpenFile, Runtime, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats, VmTrace } from './runtime.ts';
+import type { OpenFile, Runtime, TemplateState, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats, VmTrace } from './runtime.ts';
 
 export interface FakeRuntime extends Runtime {
   readonly counts: { booted: number; destroyed: number };
@@ -14,6 +14,8 @@ export interface FakeRuntime extends Runtime {
   failNextBoot(error: Error): void;
   /** Every boot from now on takes this long. */
   delayBoot(ms: number): void;
+  /** Machines that are booted from now on are of another generation. */
+  upgrade(generation: string): void;
   /** A machine that nobody holds, as a killed worker leaves one. */
   plantTrace(id: string): VmTrace;
 }
@@ -26,12 +28,15 @@ export function createFakeRuntime(options: { bootDelayMs?: number } = {}): FakeR
 class MemoryRuntime implements FakeRuntime {
   readonly name = 'fake';
   readonly isolation = 'process';
+  readonly slowness = 1;
+  readonly bootMsMax = 30_000;
   readonly warnings: readonly string[] = [];
   readonly counts = { booted: 0, destroyed: 0 };
   readonly machines = new Map<string, FakeVm>();
   readonly #planted = new Map<string, VmTrace>();
   #bootDelayMs: number;
   #nextFailure: Error | undefined;
+  #generation = 'fake-1';
 
   constructor(bootDelayMs: number) {
     this.#bootDelayMs = bootDelayMs;
@@ -43,6 +48,22 @@ class MemoryRuntime implements FakeRuntime {
 
   delayBoot(ms: number): void {
     this.#bootDelayMs = ms;
+  }
+
+  upgrade(generation: string): void {
+    this.#generation = generation;
+  }
+
+  generation(): string {
+    return this.#generation;
+  }
+
+  templates(): readonly TemplateState[] {
+    return [];
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 
   plantTrace(id: string): VmTrace {
@@ -60,7 +81,7 @@ class MemoryRuntime implements FakeRuntime {
     if (failure) throw failure;
     if (this.machines.has(order.id)) throw new Error(`machine ${order.id} is there already`);
     this.counts.booted += 1;
-    const vm = new FakeVm(order, `fake:${this.counts.booted}`, () => {
+    const vm = new FakeVm(order, { incarnation: `fake:${this.counts.booted}`, generation: this.#generation }, () => {
       this.counts.destroyed += 1;
       this.machines.delete(order.id);
     });
@@ -113,6 +134,7 @@ export class FakeVm implements Vm {
   readonly files = new FakeFiles();
   readonly exited: Promise<VmExit>;
   readonly incarnation: string;
+  readonly generation: string;
   /** The browser behind the pipe, for tests that make its pages crash. */
   readonly browser: FakeBrowser;
   /** What `openVnc` shows; null for machines without one. */
@@ -124,12 +146,13 @@ export class FakeVm implements Vm {
   #resolveExit: (exit: VmExit) => void = () => {};
   #destroying: Promise<void> | undefined;
 
-  constructor(order: VmOrder, incarnation: string, onDestroyed: () => void) {
+  constructor(order: VmOrder, { incarnation, generation }: { incarnation: string; generation: string }, onDestroyed: () => void) {
     this.id = order.id;
     this.kind = order.kind;
     this.display = order.kind === 'full_browser' ? new FakeDisplay() : null;
     this.priority = order.priority;
     this.incarnation = incarnation;
+    this.generation = generation;
     this.#onDestroyed = onDestroyed;
     const [ours, theirs] = duplexPair();
     this.cdp = ours;

@@ -11,9 +11,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { chromiumFlags } from './chromium-flags.ts';
-import { vncSocket } from './display.ts';
-import { withDisplay } from './display-start.ts';
+import { chromiumFlags, vncSocket, withDisplay } from '@berth/guest';
 import { asUser, isRoot, withoutPowers } from './users.ts';
 
 /** The port of the egress proxy inside every jail. */

@@ -4,7 +4,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile, chown } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeDisplayRemains } from './display.ts';
+import { removeDisplayRemains } from '@berth/guest';
 import { isRoot } from './users.ts';
 
 export interface MachineMarker {

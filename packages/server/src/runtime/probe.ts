@@ -7,7 +7,7 @@ import { Server } from 'node:net';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { displayPrograms } from './display-start.ts';
+import { displayPrograms } from '@berth/guest';
 import { canJailHere, jailCommand, spawnCommand } from './jail.ts';
 import { asUser, isRoot } from './users.ts';
 

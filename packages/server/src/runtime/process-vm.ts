@@ -3,6 +3,7 @@ import { Server } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Display } from '@berth/guest';
 import {
   childrenOf,
   cpuSecondsOf,
@@ -15,7 +16,6 @@ import {
   withDescendants,
 } from './host-processes.ts';
 import type { HostProcess } from './host-processes.ts';
-import type { Display } from './display.ts';
 import { NoDisplay } from './runtime.ts';
 import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from './runtime.ts';
 
@@ -29,6 +29,7 @@ const normalNice = 0;
 
 export interface ProcessVmParts {
   order: VmOrder;
+  generation: string;
   isolation: Isolation;
   jailed: boolean;
   child: ChildProcess;
@@ -50,6 +51,7 @@ export class ProcessVm implements Vm {
   readonly kind: VmKind;
   readonly isolation: Isolation;
   readonly runtime = 'process';
+  readonly generation: string;
   readonly pid: number | null;
   readonly cdp: Duplex;
   readonly downloadsPath: string;
@@ -71,6 +73,7 @@ export class ProcessVm implements Vm {
     this.#parts = parts;
     this.id = parts.order.id;
     this.kind = parts.order.kind;
+    this.generation = parts.generation;
     this.isolation = parts.isolation;
     this.pid = parts.child.pid ?? null;
     this.downloadsPath = parts.downloadsPath;

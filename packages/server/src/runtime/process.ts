@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, chown, realpath, statfs } from 'node:fs/promises';
+import { mkdir, mkdtemp, chown, realpath, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Display, MachineFiles, makeSharedFolder } from '@berth/guest';
+import type { FileFolders } from '@berth/guest';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -25,14 +27,11 @@ import {
   removeMachineFolder,
   writeMarker,
 } from './machine-folder.ts';
-import { MachineFiles } from './machine-files.ts';
-import type { FileFolders } from './machine-files.ts';
 import type { MachineMarker } from './machine-folder.ts';
 import { probeHost } from './probe.ts';
 import type { HostPowers } from './probe.ts';
-import { Display, makeSharedFolder } from './display.ts';
 import { ProcessVm } from './process-vm.ts';
-import type { Runtime, Vm, VmOrder, VmTrace } from './runtime.ts';
+import type { Runtime, TemplateState, Vm, VmOrder, VmTrace } from './runtime.ts';
 import { isRoot, newUid } from './users.ts';
 
 /** The browser could not be started; nothing is left of it. `cause` and message are for our log. */
@@ -65,6 +64,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     ({ bsize, blocks }) => bsize * blocks < sharedMemoryMin,
     () => true,
   );
+  const { size, mtimeMs } = await stat(options.chromiumPath);
   for (const warning of powers.warnings) options.log.warn({ warning }, 'machines are less isolated than they could be');
   return new ProcessRuntime({
     ...options,
@@ -74,6 +74,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     dataDigest,
     powers,
     smallSharedMemory,
+    generation: `chromium-${size}-${Math.round(mtimeMs)}`,
   });
 }
 
@@ -82,11 +83,15 @@ interface Place extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath
   dataDigest: string;
   powers: HostPowers;
   smallSharedMemory: boolean;
+  /** The browser's program, by size and date: another one after an upgrade. */
+  generation: string;
 }
 
 class ProcessRuntime implements Runtime {
   readonly name = 'process';
   readonly isolation = 'process';
+  readonly slowness = 1;
+  readonly bootMsMax = 30_000;
   readonly warnings: readonly string[];
 
   readonly #place: Place;
@@ -117,6 +122,18 @@ class ProcessRuntime implements Runtime {
     }
     this.#place.log.debug({ vm: order.id, pid: vm.pid, ms: Math.round(this.#place.clock.monotonicMs() - startedMs) }, 'machine booted');
     return vm;
+  }
+
+  generation(): string {
+    return this.#place.generation;
+  }
+
+  templates(): readonly TemplateState[] {
+    return [];
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 
   async list(): Promise<VmTrace[]> {
@@ -166,6 +183,7 @@ class ProcessRuntime implements Runtime {
     const child = spawnCommand(this.#command(order, marker, { open, displayPath }));
     const vm = new ProcessVm({
       order,
+      generation: this.#place.generation,
       isolation: this.isolation,
       jailed: powers.jail,
       child,

@@ -5,19 +5,16 @@
  * it hands to `acceptEgress`, and no way in but the DevTools pipe.
  */
 import type { Duplex } from 'node:stream';
-import type { OpenFile } from './machine-files.ts';
+import type { OpenFile } from '@berth/guest';
 
-export { NoSuchFile } from './machine-files.ts';
-export type { OpenFile } from './machine-files.ts';
+export { NoDisplay, NoSuchFile } from '@berth/guest';
+export type { OpenFile } from '@berth/guest';
 export type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder, VideoEncoders } from './encoder-model.ts';
-
-/** The machine has no display, or the display is gone. */
-export class NoDisplay extends Error {}
 
 /** `headless`: the whole browser, without a display. `full_browser`: with windows on a display, that `openVnc` shows. `shell`: its engine alone, without windows, which opens a page for a third of the work; the whole browser where there is none. */
 export type VmKind = 'headless' | 'full_browser' | 'shell';
 export type Isolation = 'microvm' | 'process';
-export type RuntimeName = 'process' | 'fake';
+export type RuntimeName = 'qemu-kvm' | 'qemu-tcg' | 'process' | 'fake';
 
 /** Why a machine is no more. `destroyed` is our own doing, `exited` is not. */
 export interface VmExit {
@@ -61,6 +58,8 @@ export interface Vm {
   readonly kind: VmKind;
   readonly isolation: Isolation;
   readonly runtime: RuntimeName;
+  /** What the machine was made of, as `Runtime.generation` was then. */
+  readonly generation: string;
   /** The outermost process on this host, for the operator's eyes. */
   readonly pid: number | null;
   /** The browser's DevTools pipe: JSON messages, each ended by a NUL byte. */
@@ -90,15 +89,37 @@ export interface VmTrace {
   pids: number[];
 }
 
+/** How machines of one kind come to be. `process`: started as such. `clone`: from a template. `cold`: booted from the image, because there is no template that works. */
+export type BootWay = 'process' | 'clone' | 'cold';
+
+export interface TemplateState {
+  kind: VmKind;
+  way: BootWay;
+  /** Boots of this kind that failed since one last went well. */
+  failures: number;
+  /** Why machines are booted cold, or a template is being made; null when all is well. */
+  note: string | null;
+}
+
 export interface Runtime {
   readonly name: RuntimeName;
   readonly isolation: Isolation;
-  /** What an operator should know: missing namespaces, emulation. Said at start and in /health. */
+  /** What an operator should know now: missing namespaces, emulation, machines that are booted cold. Said at start and in /health. */
   readonly warnings: readonly string[];
+  /** What the machines of a kind are made of now: the browser, the image, the template. One of another generation is outdated. */
+  generation(kind: VmKind): string;
+  /** For the operator's eyes, of each kind that was asked for. */
+  templates(): readonly TemplateState[];
+  /** How many times slower than on the processor itself a browser may be here: 1, and more under emulation. Limits that judge a browser by its answers are stretched by it. */
+  readonly slowness: number;
+  /** A boot that takes longer than this has failed. */
+  readonly bootMsMax: number;
   /** Resolves when the browser's first DevTools answer is there; throws and leaves nothing behind otherwise. */
   boot(order: VmOrder, options: { signal: AbortSignal }): Promise<Vm>;
   /** By looking at the host (processes and folders that carry our marker), not at what was remembered. */
   list(): Promise<VmTrace[]>;
   /** Ends what a trace points at, if it is still that incarnation. Idempotent. */
   destroy(trace: VmTrace): Promise<void>;
+  /** Lets go of what boots are made from. Machines are not touched. */
+  close(): Promise<void>;
 }

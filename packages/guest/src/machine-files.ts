@@ -8,7 +8,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { within } from '../lib/folder.ts';
+import { within } from './folder.ts';
 
 /** Names that a browser gives to downloads, and we to uploads. */
 const plainName = /^[A-Za-z0-9_-]{1,64}$/;

@@ -4,10 +4,12 @@ import { chmod, constants, lstat, mkdir, open, readdir, rm } from 'node:fs/promi
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { within } from '../lib/folder.ts';
+import { within } from './folder.ts';
 import { displaySize, sharedFolder } from './display-start.ts';
 import { setDesktopSize } from './rfb.ts';
-import { NoDisplay } from './runtime.ts';
+
+/** The machine has no display, or the display is gone. */
+export class NoDisplay extends Error {}
 
 /** The socket's name in its folder. */
 export const vncSocket = 'vnc';
