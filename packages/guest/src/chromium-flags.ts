@@ -93,9 +93,19 @@ const fixedFlags = [
   '--gaia-url=https://accounts.invalid',
   // The profile lives in memory: its cache is bounded well below the size of that file system.
   `--disk-cache-size=${64 * 1024 * 1024}`,
-  `--disable-features=${disabledFeatures.join(',')}`,
   `--enable-features=${enabledFeatures.join(',')}`,
 ];
+
+export interface BrowserNeeds {
+  proxyPort: number;
+  profilePath: string;
+  smallSharedMemory: boolean;
+  /** The proxy is the only way out there is. */
+  jailed: boolean;
+  windows: boolean;
+  /** Whether the browser, once it has had a page, keeps a process ready for the next; it does when absent. */
+  pagesAhead?: boolean;
+}
 
 /**
  * The flags of one browser.
@@ -104,11 +114,13 @@ const fixedFlags = [
  * Names that bypass the proxy have no way out at all in a jail: the updater's
  * and the one that never resolves.
  */
-export function chromiumFlags(place: { proxyPort: number; profilePath: string; smallSharedMemory: boolean; jailed: boolean; windows: boolean }): string[] {
+export function chromiumFlags(place: BrowserNeeds): string[] {
+  const disabled = [...disabledFeatures, ...(place.pagesAhead === false ? ['SpareRendererForSitePerProcess'] : [])];
   const bypass = ['<-loopback>', '*.invalid', ...(place.jailed ? ['update.googleapis.com'] : [])];
   return [
     ...(place.windows ? windowFlags : headlessFlags),
     ...fixedFlags,
+    `--disable-features=${disabled.join(',')}`,
     `--proxy-server=http://127.0.0.1:${place.proxyPort}`,
     `--proxy-bypass-list=${bypass.join(';')}`,
     `--user-data-dir=${place.profilePath}`,

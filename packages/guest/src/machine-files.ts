@@ -6,7 +6,7 @@
  * first and its files through that, none through a link, and only plain ones.
  */
 import { constants } from 'node:fs';
-import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { within } from './folder.ts';
 
@@ -39,8 +39,8 @@ export class MachineFiles {
     this.#folders = folders;
   }
 
-  /** Resolves with the path as the browser sees it. Throws EEXIST for an id and name that were used. */
-  async put(id: string, name: string, data: Buffer): Promise<string> {
+  /** Resolves with the path as the browser sees it. Throws EEXIST for an id and name that were used, and whatever the data throws. */
+  async put(id: string, name: string, data: Buffer | AsyncIterable<Buffer>): Promise<string> {
     if (!plainName.test(id) || !anyName.test(name) || name === '.' || name === '..') throw new NoSuchFile('no such name');
     // The page is shown the file's own name, so each has a folder of its own.
     await within(this.#folders.uploads, async (uploads) => {
@@ -67,11 +67,15 @@ export class MachineFiles {
   }
 }
 
-async function writeNew(path: string, data: Buffer): Promise<void> {
+/** All of it or nothing. */
+async function writeNew(path: string, data: Buffer | AsyncIterable<Buffer>): Promise<void> {
   const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o644);
   try {
-    await handle.writeFile(data);
+    await writeFile(handle, data);
     await handle.chmod(0o644);
+  } catch (error) {
+    await unlink(path);
+    throw error;
   } finally {
     await handle.close();
   }
@@ -87,5 +91,3 @@ async function plainFile(handle: FileHandle): Promise<OpenFile> {
   const stream = (): Readable => (stat.size === 0 ? handle.createReadStream() : handle.createReadStream({ end: stat.size - 1 }));
   return { bytes: stat.size, stream, close: () => handle.close().catch(() => undefined) };
 }
-
-/** A folder that is reached through no link, and stays what it was while the work goes on. */

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { constants } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { createConnection } from 'node:net';
+import type { Socket } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Egress, NoWayOut } from './egress.ts';
+import { AgentUnderTest, until } from './testing/agent.ts';
+
+interface Carried {
+  stream: ServerHttp2Stream;
+  headers: IncomingHttpHeaders;
+}
+
+describe('the way out of a machine', () => {
+  let agent: AgentUnderTest;
+  let egress: Egress;
+  let gate: ServerHttp2Session;
+  let carried: Carried[];
+  beforeEach(async () => {
+    agent = new AgentUnderTest();
+    egress = agent.egress;
+    carried = [];
+    gate = await meetGate();
+    await until(() => egress.port > 0, 1000);
+  });
+  afterEach(async () => {
+    gate.destroy();
+    await agent.close();
+  });
+
+  const meetGate = (): Promise<ServerHttp2Session> =>
+    agent.meetGate((stream, headers) => {
+      stream.on('error', () => {});
+      carried.push({ stream, headers });
+    });
+  const connectTo = (port: number): Socket => createConnection({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+  /** A connection of the browser, and what the gate has of it. */
+  const open = async (): Promise<{ connection: Socket; stream: ServerHttp2Stream }> => {
+    const seen = carried.length;
+    const connection = connectTo(egress.port);
+    await until(() => carried.length > seen, 2000);
+    const stream = carried[seen]?.stream;
+    assert.ok(stream);
+    stream.respond({ ':status': 200 });
+    return { connection, stream };
+  };
+  const endOf = async (connection: Socket): Promise<string> => {
+    const [error] = (await Promise.race([once(connection, 'error'), once(connection, 'end').then(() => [])])) as [NodeJS.ErrnoException?];
+    return error?.code ?? 'end';
+  };
+
+  it('is closed until the host has asked for it', async () => {
+    assert.equal(await endOf(connectTo(egress.port)), 'ECONNRESET');
+    assert.equal(carried.length, 0);
+    await egress.open();
+    await open();
+  });
+
+  it('is nowhere when there is no host', async () => {
+    const lonely = new Egress(0);
+    await assert.rejects(lonely.open(), NoWayOut);
+    lonely.close();
+  });
+
+  it('carries what is said both ways, and each end by itself', async () => {
+    await egress.open();
+    const { connection, stream } = await open();
+    const { ':method': method, ':authority': authority } = carried[0]?.headers ?? {};
+    assert.deepEqual([method, authority], ['CONNECT', 'berth.egress']);
+    const asked = text(stream);
+    connection.end('CONNECT example.com:443');
+    assert.equal(await asked, 'CONNECT example.com:443');
+    const answered = buffer(connection);
+    const large = Buffer.alloc(5_000_000, 'berth');
+    stream.end(large);
+    assert.ok((await answered).equals(large));
+    await until(() => stream.closed, 1000);
+    assert.equal(stream.rstCode, constants.NGHTTP2_NO_ERROR);
+  });
+
+  it('lets the host end first', async () => {
+    await egress.open();
+    const { connection, stream } = await open();
+    const ended = once(connection.resume(), 'end');
+    stream.end('bye');
+    await ended;
+    const heard = text(stream);
+    connection.end('still here');
+    assert.equal(await heard, 'still here');
+  });
+
+  it('does not let a part pass for the whole', async () => {
+    await egress.open();
+    const cutByGate = await open();
+    cutByGate.stream.write('a part');
+    await once(cutByGate.connection, 'data');
+    cutByGate.stream.close(constants.NGHTTP2_CONNECT_ERROR);
+    assert.equal(await endOf(cutByGate.connection.resume()), 'ECONNRESET');
+
+    const cutByBrowser = await open();
+    cutByBrowser.connection.write('a part');
+    await once(cutByBrowser.stream, 'data');
+    cutByBrowser.connection.resetAndDestroy();
+    await until(() => cutByBrowser.stream.destroyed, 2000);
+    assert.equal(cutByBrowser.stream.rstCode, constants.NGHTTP2_CANCEL);
+  });
+
+  it('cuts off a connection that the gate does not take', async () => {
+    await egress.open();
+    const connection = connectTo(egress.port);
+    await until(() => carried.length === 1, 2000);
+    carried[0]?.stream.respond({ ':status': 403 }, { endStream: true });
+    assert.equal(await endOf(connection.resume()), 'ECONNRESET');
+  });
+
+  it('takes no more from the browser than the gate reads', async () => {
+    await egress.open();
+    const { connection, stream } = await open();
+    const pieces = 400;
+    for (let piece = 0; piece < pieces; piece += 1) connection.write(Buffer.alloc(100_000));
+    // Sockets of this host hold some megabytes; the streams no more than their windows.
+    await until(() => connection.bytesWritten - connection.writableLength > 1_000_000, 2000);
+    let before = -1;
+    const taken = (): number => connection.bytesWritten - connection.writableLength;
+    await until(async () => {
+      if (taken() === before) return true;
+      before = taken();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return false;
+    }, 10_000);
+    assert.ok(taken() < (pieces / 2) * 100_000, `${taken()} bytes were taken that nobody reads`);
+    let heard = 0;
+    stream.on('data', (chunk: Buffer) => (heard += chunk.length));
+    await until(() => heard === pieces * 100_000, 10_000);
+  });
+
+  it('holds 256 connections at once', async () => {
+    await egress.open();
+    const connections = Array.from({ length: 256 }, () => connectTo(egress.port));
+    await until(() => carried.length === 256, 5000);
+    const [one] = connections;
+    const more = connectTo(egress.port);
+    await once(more.resume(), 'close');
+    assert.equal(carried.length, 256);
+    carried[0]?.stream.close(constants.NGHTTP2_CANCEL);
+    assert.ok(one);
+    await once(one.resume(), 'close');
+    connectTo(egress.port);
+    await until(() => carried.length === 257, 2000);
+  });
+
+  it('cuts everything off when the host leaves, and is open again when the next asks for it', async () => {
+    await egress.open();
+    const { connection } = await open();
+    gate.destroy();
+    assert.equal(await endOf(connection.resume()), 'ECONNRESET');
+    assert.equal(await endOf(connectTo(egress.port)), 'ECONNRESET');
+    gate = await meetGate();
+    assert.equal(await endOf(connectTo(egress.port)), 'ECONNRESET');
+    await egress.open();
+    await egress.open();
+    await open();
+  });
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, openSync, readSync, closeSync } from 'node:fs';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Generators } from './generators.ts';
+import { Talk } from './talk.ts';
+import { AgentUnderTest } from './testing/agent.ts';
+
+describe('the random generators of a browser', () => {
+  let agent: AgentUnderTest;
+  beforeEach(() => {
+    agent = new AgentUnderTest();
+  });
+  afterEach(() => agent.close());
+
+  const processesOfBrowser = (): string[] =>
+    readdirSync('/proc').filter((pid) => {
+      try {
+        return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`HOME=${agent.place.home}\0`);
+      } catch {
+        return false;
+      }
+    });
+
+  /** The first byte of each page that a process of the browser has for it: 1 once a generator has been filled. */
+  const marks = (): Map<string, number> =>
+    new Map(
+      processesOfBrowser().flatMap((pid) => {
+        const mappings = readFileSync(`/proc/${pid}/smaps`, 'latin1').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+        return mappings
+          .filter((mapping) => /^VmFlags:.* wf\b/m.test(mapping))
+          .map((mapping): [string, number] => [pid, firstByte(pid, Number.parseInt(mapping, 16))]);
+      }),
+    );
+
+  it('are filled again from the kernel when a machine has been copied, in every process', async () => {
+    await agent.machine.start({ kind: 'headless' });
+    const pipe = agent.machine.takePipe();
+    const before = [...marks()].filter(([, mark]) => mark === 1).map(([pid]) => pid);
+    assert.ok(before.length > 2, 'the browser does not tell copies of its processes any more');
+    const generators = new Generators(processesOfBrowser);
+    generators.renew();
+    const after = marks();
+    assert.ok(before.some((pid) => after.get(pid) === 0));
+    // The browser's own process draws for each token, and has seen by then that it is another.
+    await new Talk(pipe).ask('Target.createBrowserContext');
+    const [browser = ''] = before;
+    assert.equal(marks().get(browser), 1);
+    pipe.destroy();
+  });
+
+  it('are left alone in a process that has ended since it was looked at', () => {
+    new Generators(() => ['999999999']).renew();
+  });
+});
+
+function firstByte(pid: string, address: number): number {
+  const memory = openSync(`/proc/${pid}/mem`, 'r');
+  try {
+    const byte = Buffer.alloc(1);
+    readSync(memory, byte, 0, 1, address);
+    return byte.readUInt8();
+  } finally {
+    closeSync(memory);
+  }
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { ClientHttp2Stream } from 'node:http2';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { BrowserExited, GuestHello, guestProtocol, guestRequests, GuestStats, IdentityTaken } from '@berth/contract/guest';
+import { Talk } from './talk.ts';
+import { AgentUnderTest, someIdentity, until } from './testing/agent.ts';
+
+const readIfThere = (path: string): string => {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+};
+
+const statusOf = (pid: number, field: string): string => new RegExp(`^${field}:[ \\t]*(.*)$`, 'm').exec(readIfThere(`/proc/${pid}/status`))?.[1] ?? '';
+
+describe('the agent', () => {
+  let agent: AgentUnderTest;
+  beforeEach(async () => {
+    agent = new AgentUnderTest();
+    await agent.connect();
+  });
+  afterEach(async () => {
+    await agent.close();
+    assert.deepEqual(agent.complaints, []);
+  });
+
+  const start = async (kind: 'headless' | 'full_browser' = 'headless'): Promise<void> =>
+    assert.equal((await agent.ask(guestRequests.start, { kind })).status, 200);
+  const openPipe = async (): Promise<ClientHttp2Stream> => {
+    const stream = await agent.open(guestRequests.devtools);
+    if (typeof stream !== 'object') assert.fail(`status ${stream}`);
+    return stream;
+  };
+  /** The outermost process of the browser: the one that has its profile in its arguments, and no type. */
+  const browserPid = (): number =>
+    Number(
+      readdirSync('/proc').find((pid) => {
+        const command = readIfThere(`/proc/${pid}/cmdline`);
+        return command.startsWith(agent.place.chromiumPath) && command.includes(agent.place.home) && !command.includes('--type=');
+      }),
+    );
+
+  it('says which protocol it speaks, and which browser it has once there is one', async () => {
+    assert.deepEqual(GuestHello.parse((await agent.ask(guestRequests.hello)).json), { protocol: guestProtocol, browser: '' });
+    await start();
+    assert.match(GuestHello.parse((await agent.ask(guestRequests.hello)).json).browser, /^Chrome\/\d+/);
+    (await openPipe()).end();
+  });
+
+  it('refuses what it does not know, and what is not what was asked for', async () => {
+    const { start: ask, identify } = guestRequests;
+    const refused: [{ method: string; path: string }, object | string | undefined, number][] = [
+      [{ method: 'GET', path: '/nothing' }, undefined, 404],
+      [{ method: 'GET', path: '/browser' }, undefined, 404],
+      [{ method: 'DELETE', path: '/hello' }, undefined, 404],
+      [{ method: 'GET', path: '/%' }, undefined, 404],
+      [ask, undefined, 400],
+      [ask, '{', 400],
+      [ask, { kind: 'other' }, 400],
+      [ask, ' '.repeat(20_000), 413],
+      [identify, { ...someIdentity(), hostname: '../etc' }, 400],
+      [identify, { ...someIdentity(), entropy: '' }, 400],
+      [guestRequests.exit, undefined, 409],
+      [guestRequests.devtools, undefined, 409],
+      [guestRequests.vnc, undefined, 409],
+      [guestRequests.display, { width: 800, height: 600 }, 409],
+      [guestRequests.display, { width: 0, height: 600 }, 400],
+    ];
+    for (const [request, body, status] of refused) {
+      const answer = await agent.ask(request, body);
+      assert.equal(answer.status, status, `${request.method} ${request.path}`);
+      assert.equal(typeof answer.json['error'], 'string');
+    }
+  });
+
+  it('gives the DevTools of its browser to one at a time, and ends the browser with them', async () => {
+    await start();
+    assert.equal((await agent.ask(guestRequests.start, { kind: 'headless' })).status, 409);
+    const pipe = await openPipe();
+    assert.equal(await agent.open(guestRequests.devtools), 409);
+    const talk = new Talk(pipe);
+    const { targetId } = await talk.ask('Target.createTarget', { url: 'about:blank' });
+    const { sessionId } = await talk.ask('Target.attachToTarget', { targetId, flatten: true });
+    const long = await talk.ask('Runtime.evaluate', { expression: `'x'.repeat(8e6)`, returnByValue: true }, String(sessionId));
+    assert.equal((long['result'] as { value: string }).value.length, 8e6);
+    const exit = agent.ask(guestRequests.exit);
+    pipe.end();
+    await once(pipe, 'close');
+    const exited = BrowserExited.parse((await exit).json);
+    assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [0, null, false]);
+    assert.equal(await agent.open(guestRequests.devtools), 409);
+    assert.equal((await agent.ask(guestRequests.start, { kind: 'headless' })).status, 409);
+  });
+
+  it('tells within a second that the browser was killed', async () => {
+    await start();
+    const pipe = await openPipe();
+    pipe.resume();
+    const [exit, closed] = [agent.ask(guestRequests.exit), once(pipe, 'close')];
+    const killedAt = performance.now();
+    process.kill(browserPid(), 'SIGKILL');
+    const [answer] = await Promise.all([exit, closed]);
+    assert.ok(performance.now() - killedAt < 1000);
+    const exited = BrowserExited.parse(answer.json);
+    assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [null, 'SIGKILL', false]);
+  });
+
+  it('keeps a browser whose DevTools nobody has had when its host leaves, and gives it to the next', async () => {
+    await start();
+    const pid = browserPid();
+    await agent.connect();
+    assert.deepEqual(IdentityTaken.parse((await askIdentity(agent)).json), {
+      time_ms: someIdentity().time_ms,
+      machine_id: someIdentity().machine_id,
+      boot_id: someIdentity().boot_id,
+    });
+    const pipe = await openPipe();
+    assert.match(String((await new Talk(pipe).ask('Browser.getVersion'))['product']), /^Chrome\//);
+    assert.equal(browserPid(), pid);
+    pipe.end();
+  });
+
+  it('ends the browser of a host that leaves with its DevTools', async () => {
+    await start();
+    await openPipe();
+    await agent.connect();
+    assert.equal(BrowserExited.parse((await agent.ask(guestRequests.exit)).json).code, 0);
+  });
+
+  it('tells why a browser could not be started', async () => {
+    agent.place.chromiumPath = '/bin/ls';
+    const { status, json } = await agent.ask(guestRequests.start, { kind: 'headless' });
+    assert.equal(status, 500);
+    assert.match(String(json['error']), /ended at once.*unrecognized option/s);
+    const exited = BrowserExited.parse((await agent.ask(guestRequests.exit)).json);
+    assert.equal(exited.code, 2);
+    assert.match(exited.log, /unrecognized option/);
+  });
+
+  it('starts the browser as nobody in particular, behind its own walls', async () => {
+    await start();
+    const pid = browserPid();
+    assert.deepEqual(statusOf(pid, 'Uid').split('\t'), Array(4).fill(String(agent.place.uid)));
+    assert.equal(statusOf(pid, 'Groups').trim(), '');
+    for (const field of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) assert.match(statusOf(pid, field), /^0+$/, field);
+    assert.equal(statusOf(pid, 'NoNewPrivs'), '1');
+    const walled = (): boolean =>
+      readdirSync('/proc').some(
+        (other) => readIfThere(`/proc/${other}/environ`).includes(`HOME=${agent.place.home}\0`) && statusOf(Number(other), 'Seccomp') === '2',
+      );
+    await until(walled, 5000);
+    (await openPipe()).end();
+  });
+
+  it('tells what its machine uses', async () => {
+    const stats = GuestStats.parse((await agent.ask(guestRequests.stats)).json);
+    assert.ok(stats.processes > 1 && stats.cpu_seconds > 0);
+    assert.ok(stats.memory_available_bytes > 0 && stats.memory_available_bytes < stats.memory_total_bytes);
+  });
+
+  it('puts files where the browser may read them and not change them', async () => {
+    const name = 'Ä b?.txt';
+    const request = { method: 'PUT', path: `/uploads/file_1/${encodeURIComponent(name)}` };
+    const { status, json } = await agent.ask(request, Buffer.from('hello'));
+    assert.equal(status, 200);
+    assert.equal(json['path'], join(agent.place.uploads, 'file_1', name));
+    const asBrowser = (command: string): string =>
+      execFileSync('setpriv', ['--reuid', String(agent.place.uid), '--clear-groups', '/bin/sh', '-c', command, 'test', String(json['path'])], {
+        encoding: 'utf8',
+      });
+    assert.equal(asBrowser('cat "$1"'), 'hello');
+    assert.throws(() => asBrowser('exec 2>/dev/null; echo more >>"$1"'));
+    assert.equal((await agent.ask(request, Buffer.from('again'))).status, 409);
+    for (const path of ['/uploads/file_2/..', '/uploads/file_2/%2fetc', '/uploads/../x', '/uploads/file_2', '/uploads/..%2f/x'])
+      assert.equal((await agent.ask({ method: 'PUT', path }, Buffer.from('x'))).status, 404, path);
+    assert.deepEqual(readdirSync(agent.place.uploads), ['file_1']);
+  });
+
+  it('takes no more than a session may put in, and keeps nothing of what is too large', async () => {
+    const { status } = await agent.ask({ method: 'PUT', path: '/uploads/file_1/large' }, Buffer.alloc(101 * 1024 ** 2));
+    assert.equal(status, 413);
+    assert.equal(existsSync(join(agent.place.uploads, 'file_1', 'large')), false);
+  });
+
+  it('hands out downloads whole, with their length, until they are removed', async () => {
+    const path = join(agent.place.downloads, 'd_1');
+    const bytes = Buffer.alloc(3_000_000, 'berth');
+    writeFileSync(path, bytes);
+    chownSync(path, agent.place.uid, agent.place.uid);
+    const get = { method: 'GET', path: '/downloads/d_1' };
+    const answer = await agent.ask(get);
+    assert.equal(answer.headers['content-length'], String(bytes.length));
+    assert.ok(answer.bytes.equals(bytes));
+    const remove = { method: 'DELETE', path: '/downloads/d_1' };
+    for (const _time of ['first', 'again']) assert.equal((await agent.ask(remove)).status, 204);
+    assert.equal((await agent.ask(get)).status, 404);
+    symlinkSync('/etc/passwd', path);
+    assert.equal((await agent.ask(get)).status, 404);
+  });
+
+  it('shows its display to several at once, and sizes it', { timeout: 60_000 }, async () => {
+    await start('full_browser');
+    const pipe = await openPipe();
+    const viewers = await Promise.all([agent.open(guestRequests.vnc), agent.open(guestRequests.vnc)]);
+    for (const viewer of viewers) {
+      assert.ok(typeof viewer === 'object');
+      const [greeting] = (await once(viewer, 'data')) as [Buffer];
+      assert.equal(greeting.toString('latin1'), 'RFB 003.008\n');
+    }
+    assert.equal((await agent.ask(guestRequests.display, { width: 800, height: 600 })).status, 204);
+    const closed = viewers.flatMap((viewer) => (typeof viewer === 'object' ? [once(viewer.resume(), 'close')] : []));
+    pipe.end();
+    await Promise.all(closed);
+    assert.equal((await agent.ask(guestRequests.vnc)).status, 409);
+  });
+
+  it('answers many things at once, while the end of the browser is waited for', async () => {
+    await start();
+    const exit = agent.ask(guestRequests.exit);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => agent.ask(guestRequests.stats)));
+    assert.ok(answers.every(({ status }) => status === 200));
+    (await openPipe()).end();
+    await exit;
+    await until(() => Number.isNaN(browserPid()), 2000);
+  });
+});
+
+/** The egress port has a host as well, as it has in a machine. */
+async function askIdentity(agent: AgentUnderTest): ReturnType<AgentUnderTest['ask']> {
+  await agent.meetGate(() => {});
+  return agent.ask(guestRequests.identify, someIdentity());
+}
