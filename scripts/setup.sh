@@ -2,7 +2,8 @@
 # Makes a clone ready to run: the locked npm packages, the system's packages, the pages that people open.
 # It runs before anything is installed, so it needs no more than sh and npm, and
 # it runs at every start, so it looks at files and at nothing slower. With the
-# word `tests` it also installs what only the tests run.
+# word `tests` it also installs what only the tests run; with `image` only what
+# images of virtual machines are built and tried with.
 set -eu
 purpose=${1:-service}
 cd "$(dirname "$0")/.."
@@ -41,13 +42,11 @@ any_file() {
   return 1
 }
 
-list_missing_system_packages() {
+# What browsers run on, and are shown and recorded by.
+list_browser_packages() {
   [ -x /usr/lib/chromium/chromium ] || echo chromium
   [ -x /usr/lib/chromium/chromium-headless-shell ] || echo chromium-headless-shell
   command -v ip >/dev/null || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ] || echo iproute2
-  { command -v unshare && command -v setpriv && command -v nsenter; } >/dev/null || echo util-linux
-  command -v bwrap >/dev/null || echo bubblewrap
-  [ "$purpose" != tests ] || command -v openssl >/dev/null || echo openssl
   command -v Xtigervnc >/dev/null || echo tigervnc-standalone-server
   command -v xkbcomp >/dev/null || echo x11-xkb-utils
   command -v openbox >/dev/null || echo openbox
@@ -56,6 +55,41 @@ list_missing_system_packages() {
   any_file /usr/share/fonts/*/*/NotoColorEmoji* /usr/share/fonts/*/NotoColorEmoji* || echo fonts-noto-color-emoji
   # For all other letters any font will do.
   any_file /usr/share/fonts/truetype/[!n]*/*.[to]t[fc] /usr/share/fonts/*/*/NotoSans-R* /usr/local/share/fonts/* || echo fonts-liberation
+}
+
+# What every machine is fenced in with.
+list_jail_packages() {
+  { command -v unshare && command -v setpriv && command -v nsenter; } >/dev/null || echo util-linux
+  command -v bwrap >/dev/null || echo bubblewrap
+}
+
+# What virtual machines run in. An operator who names a QEMU has one.
+list_emulator_packages() {
+  [ -n "${BERTH_QEMU:-}" ] || [ -x /usr/bin/qemu-system-x86_64 ] || echo qemu-system-x86
+}
+
+# What images of virtual machines are built with. Without root that takes users of its own.
+list_image_packages() {
+  command -v mmdebstrap >/dev/null || echo mmdebstrap
+  command -v mkfs.erofs >/dev/null || [ -x /usr/sbin/mkfs.erofs ] || echo erofs-utils
+  [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || echo debian-archive-keyring
+  [ "$(id -u)" -eq 0 ] || command -v newuidmap >/dev/null || echo uidmap
+}
+
+wants_virtual_machines() {
+  case ${BERTH_RUNTIME:-auto} in
+    qemu) return 0 ;;
+    auto) [ -e "${BERTH_IMAGES_DIR:-${BERTH_DATA_DIR:-data}/images}/current" ] ;;
+    *) return 1 ;;
+  esac
+}
+
+list_missing_system_packages() {
+  list_jail_packages
+  if [ "$purpose" != image ]; then list_browser_packages; fi
+  if [ "$purpose" != service ]; then list_image_packages; fi
+  if [ "$purpose" != service ] || wants_virtual_machines; then list_emulator_packages; fi
+  if [ "$purpose" = tests ]; then command -v openssl >/dev/null || echo openssl; fi
 }
 
 install_system_packages() {
@@ -105,4 +139,4 @@ build_pages() {
 
 install_npm_packages
 install_system_packages
-build_pages
+if [ "$purpose" != image ]; then build_pages; fi

@@ -1,0 +1,81 @@
+/** What a machine boots with: Debian's kernel as it is, and a first file system of one program, a few modules and our script. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from './command.ts';
+import { cpioArchive, fileMode, folderMode, programMode } from './cpio.ts';
+import type { CpioEntry } from './cpio.ts';
+import { factsOf, keyOf } from './digest.ts';
+import { storedFile } from './erofs.ts';
+import { ImageFault } from './fault.ts';
+import { orderModules } from './kernel-modules.ts';
+import type { KernelModule } from './kernel-modules.ts';
+import type { BootLayer, LayerRecipe } from './layers.ts';
+import { packedPackage } from './packed-packages.ts';
+import { kernelModules } from './packages.ts';
+import { fieldsOf } from './repository.ts';
+import type { DebianPackage, PackagePlan, Repository } from './repository.ts';
+import { listFiles } from './walk.ts';
+
+const here = import.meta.dirname;
+const scripts = ['init', 'settings'];
+const recipe = ['boot-layer.ts', 'cpio.ts', 'kernel-modules.ts', 'packages.ts', ...scripts.map((name) => `init/${name}`)];
+
+/** Where file systems are mounted on the way up. */
+const mountPoints = ['dev', 'proc', 'root', 'sys'];
+
+export function bootLayer({ kernel, busybox }: PackagePlan, repository: Repository, signal: AbortSignal): LayerRecipe<BootLayer> {
+  const unpack = async (each: DebianPackage, folder: string): Promise<string> => {
+    await mkdir(folder);
+    await run('dpkg-deb', ['--extract', repository.archiveOf(each), folder], { signal });
+    return folder;
+  };
+  return {
+    key: keyOf([kernel.sha256, busybox.sha256, ...factsOf(recipe, here)]),
+    build: async ({ into, work }) => {
+      const [kernelFolder, busyboxFolder] = [await unpack(kernel, join(work, 'kernel')), await unpack(busybox, join(work, 'busybox'))];
+      const image = readdirSync(join(kernelFolder, 'boot')).find((name) => name.startsWith('vmlinuz-'));
+      if (image === undefined) throw new ImageFault(`the package ${kernel.name} has no kernel`);
+      const kernelVersion = image.slice('vmlinuz-'.length);
+      const moduleFolder = inEither(kernelFolder, `lib/modules/${kernelVersion}`);
+      await unpackModules(moduleFolder, signal);
+      const modules = orderModules(moduleFolder, kernelModules);
+      await copyFile(join(kernelFolder, 'boot', image), join(into, 'kernel'));
+      writeFileSync(join(into, 'initramfs'), cpioArchive(entries(modules, readFileSync(inEither(busyboxFolder, 'bin/busybox')))));
+      const files = { kernel: await storedFile(join(into, 'kernel')), initramfs: await storedFile(join(into, 'initramfs')) };
+      const count = (folder: string, packed: number) => ({ packed, leftOut: listFiles(folder).length - packed });
+      return {
+        files,
+        unpackedBytes: files.kernel.bytes + files.initramfs.bytes,
+        kernelVersion,
+        packages: [packedPackage(fieldsOf(kernel), count(kernelFolder, modules.length + 1)), packedPackage(fieldsOf(busybox), count(busyboxFolder, 1))],
+      };
+    },
+  };
+}
+
+/** Debian moves from / into /usr, package by package. */
+function inEither(folder: string, path: string): string {
+  const found = [join(folder, 'usr', path), join(folder, path)].find((candidate) => existsSync(candidate));
+  if (found === undefined) throw new ImageFault(`there is no ${path} in its package`);
+  return found;
+}
+
+/** Later kernels have theirs packed; a program as small as ours loads them only plain. */
+async function unpackModules(folder: string, signal: AbortSignal): Promise<void> {
+  const packed = listFiles(folder).filter((path) => path.endsWith('.ko.xz'));
+  if (packed.length > 0) await run('xz', ['--decompress', ...packed], { folder, signal });
+}
+
+function entries(modules: KernelModule[], busybox: Buffer): CpioEntry[] {
+  const folder = (path: string): CpioEntry => ({ path, mode: folderMode, data: Buffer.alloc(0) });
+  const file = (path: string, data: Buffer | string, mode = fileMode): CpioEntry => ({ path, mode, data: Buffer.from(data) });
+  return [
+    ...['bin', 'modules', ...mountPoints].map(folder),
+    file('bin/busybox', busybox, programMode),
+    file('init', readFileSync(join(here, 'init/init')), programMode),
+    file('settings', readFileSync(join(here, 'init/settings'))),
+    file('modules/order', modules.map(({ name }) => `${name}.ko\n`).join('')),
+    ...modules.map(({ name, data }) => file(`modules/${name}.ko`, data)),
+  ];
+}
