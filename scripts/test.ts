@@ -2,7 +2,8 @@
  * Runs the checks and the tests against one database server, and leaves nothing behind.
  *
  *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
- *     node scripts/test.ts all      the same, and the end-to-end tests with real browsers
+ *     node scripts/test.ts microvm  virtual machines: builds the image where it is missing; emulated where KVM does not work
+ *     node scripts/test.ts all      what `check` does, and the end-to-end tests with real browsers
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -12,6 +13,11 @@ import { makeTemplate, startTestServer, testDatabaseVariable } from '../packages
 interface Step {
   name: string;
   command: string[];
+  env?: Record<string, string>;
+  /** After that the step is ended and has failed. */
+  timeoutMs?: number;
+  /** How long one of its tests may wait. */
+  testMs?: number;
   /** A failing file of tests is run once more, alone: see `#again`. */
   files?: string[];
 }
@@ -47,13 +53,25 @@ const staticChecks: Step[] = [
 const quickTests = [tests('unit tests', '{packages/*/src/**,tests,tests/corpus}/*.test.ts', 2), tests('API tests', 'tests/{api/**/*,shop/api}.test.ts', 2)];
 const browserTests = [tests('money under faults', 'tests/ledger/*.test.ts', 1), tests('end-to-end tests', 'tests/{e2e/**/*,shop/shop}.test.ts', 1)];
 
-function tests(name: string, pattern: string, concurrency: number): Step {
+/** Emulated machines are some thirty times slower than real ones: few tests, each with time. */
+const machineTimeouts = { testMs: 600_000, stepMs: 1_500_000 };
+const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? resolve(import.meta.dirname, '../data/images');
+const machineTests: Step[] = [
+  { name: 'machine image', command: [node, 'images/image.ts'], env: { BERTH_IMAGES_DIR: imagesDir } },
+  {
+    ...tests('virtual machines', '{images,packages/*/src/**,tests/microvm}/*.microvm.ts', 1, machineTimeouts.testMs),
+    env: { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' },
+    timeoutMs: machineTimeouts.stepMs,
+  },
+];
+
+function tests(name: string, pattern: string, concurrency: number, testMs = testTimeoutMs): Step {
   const files = globSync(pattern, { cwd: resolve(import.meta.dirname, '..') }).sort();
-  return { name, command: files.length === 0 ? [] : testCommand(files, concurrency), files };
+  return { name, command: files.length === 0 ? [] : testCommand(files, concurrency, testMs), files, testMs };
 }
 
-function testCommand(files: string[], concurrency: number): string[] {
-  return [node, '--test', '--test-reporter=spec', `--test-timeout=${testTimeoutMs}`, `--test-concurrency=${concurrency}`, ...files];
+function testCommand(files: string[], concurrency: number, testMs = testTimeoutMs): string[] {
+  return [node, '--test', '--test-reporter=spec', `--test-timeout=${testMs}`, `--test-concurrency=${concurrency}`, ...files];
 }
 
 class Run {
@@ -97,14 +115,15 @@ class Run {
     console.log(`${this.#interrupted ? 'Interrupted' : verdict} (${seconds(startedMs)})`);
   }
 
-  async #step({ name, command, files }: Step): Promise<void> {
+  async #step(step: Step): Promise<void> {
+    const { name, command } = step;
     if (command.length === 0) return console.log(`--   ${name}: there are none`);
     const startedMs = performance.now();
-    const { code, output } = await this.#command(command);
+    const { code, output } = await this.#command(step, command);
     const summary = output.match(/^ℹ (tests|pass|fail|skipped|todo) \d+$/gm)?.map((line) => line.slice(2));
     for (const [, kind, count] of output.matchAll(/^ℹ (pass|fail) (\d+)$/gm)) this.#counts[kind as 'pass' | 'fail'] += Number(count);
     const title = `${name} (${seconds(startedMs)})${summary ? `: ${summary.join(', ')}` : ''}`;
-    const unsteady = code !== 0 && files ? await this.#again(files, output) : false;
+    const unsteady = code !== 0 && step.files ? await this.#again(step, step.files, output) : false;
     if (unsteady) {
       this.#unsteady.push(...unsteady);
       console.log(`${title}\n${failuresIn(output)}`);
@@ -116,19 +135,19 @@ class Run {
    * Browsers and clocks are real, and a machine that others share may stand still for a second at the wrong moment: the
    * few files that failed are run once more, alone. What passes then is told, with how it failed, and does not fail the run.
    */
-  async #again(all: string[], output: string): Promise<string[] | false> {
+  async #again(step: Step, all: string[], output: string): Promise<string[] | false> {
     const failed = new Set([...output.matchAll(/^test at (\S+?):\d+:\d+$/gm)].map(([, file = '']) => file));
     const files = all.filter((file) => failed.has(file));
     if (this.#interrupted || files.length === 0 || files.length !== failed.size || files.length > unsteadyFilesMax) return false;
-    const second = await this.#command(testCommand(files, 1));
+    const second = await this.#command(step, testCommand(files, 1, step.testMs));
     if (second.code !== 0) console.log(`again:\n${failuresIn(second.output)}`);
     return second.code === 0 && files;
   }
 
-  async #command([program = '', ...args]: string[]): Promise<Outcome> {
-    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: process.env });
+  async #command({ env, timeoutMs = stepTimeoutMs }: Step, [program = '', ...args]: string[]): Promise<Outcome> {
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
     this.#children.add(child);
-    const limit = setTimeout(() => end(child), stepTimeoutMs);
+    const limit = setTimeout(() => end(child), timeoutMs);
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -178,8 +197,8 @@ function compareTrees(before: string | undefined, after: string | undefined): st
 }
 
 async function main(scope: string | undefined): Promise<number> {
-  if (scope !== 'check' && scope !== 'all') {
-    console.error('usage: node scripts/test.ts check|all');
+  if (scope !== 'check' && scope !== 'microvm' && scope !== 'all') {
+    console.error('usage: node scripts/test.ts check|microvm|all');
     return 2;
   }
   const startedMs = performance.now();
@@ -190,9 +209,10 @@ async function main(scope: string | undefined): Promise<number> {
   try {
     if (server) process.env[testDatabaseVariable] = server.url;
     await makeTemplate(process.env[testDatabaseVariable] ?? '');
-    await run.steps(staticChecks, 2);
-    await run.steps(quickTests, 1);
+    if (scope !== 'microvm') await run.steps(staticChecks, 2);
+    if (scope !== 'microvm') await run.steps(quickTests, 1);
     if (scope === 'all') await run.steps(browserTests, 1);
+    if (scope === 'microvm') await run.steps(machineTests, 1);
   } finally {
     await server?.stop();
   }

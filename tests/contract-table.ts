@@ -71,6 +71,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   redeemCredits: { code: 'CREDIT-00000' },
   grantCredits: { owner: 'somebody', amount: 0.000001 },
   makeCreditCodes: { amount: 0.000001 },
+  resizePool: { target: 0 },
 };
 
 /** Of those that cannot be called without. */

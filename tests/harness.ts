@@ -16,7 +16,7 @@ import {
   type ErrorCode,
   type ReplyOf,
 } from '@berth/contract';
-import { buildApp, type App } from '../packages/server/src/app.ts';
+import { buildApp, type App, type AppParts } from '../packages/server/src/app.ts';
 import { readConfig } from '../packages/server/src/config.ts';
 import { systemClock, type Clock } from '../packages/server/src/lib/clock.ts';
 import { silentLog, type Log } from '../packages/server/src/lib/log.ts';
@@ -76,12 +76,26 @@ export interface AppOptions {
   issuer?: Issuer;
   clock?: Clock;
   log?: Log;
+  /** What the host has left: plenty, where nothing else is said. */
+  hostReader?: HostReader;
   /** What an earlier app left on this host: a second one that is started on it is its restart. */
   remains?: { dataDir: string; databaseUrl: string; runtime: FakeRuntime };
 }
 
+export type HostReader = NonNullable<AppParts['hostReader']>;
+
+/** A busy machine that runs the tests must not decide what a service does. */
+const calm: HostReader = () => ({ memoryAvailableBytes: null, memoryStallPercent: 0, cpuStallPercent: 0 });
+
 /** Starts the service. The caller closes it. */
-export async function startApp({ environment = {}, issuer, clock = systemClock, log = silentLog, remains }: AppOptions = {}): Promise<TestApp> {
+export async function startApp({
+  environment = {},
+  issuer,
+  clock = systemClock,
+  log = silentLog,
+  hostReader = calm,
+  remains,
+}: AppOptions = {}): Promise<TestApp> {
   const dataDir = remains?.dataDir ?? mkdtempSync(join(tmpdir(), 'berth-api-'));
   const { store, url: databaseUrl, drop } = await openTestStore(remains);
   const runtime = remains?.runtime ?? createFakeRuntime();
@@ -94,7 +108,7 @@ export async function startApp({ environment = {}, issuer, clock = systemClock, 
     ...(issuer?.environment ?? (isReached(environment) ? {} : { BERTH_DEV_IDP: 'true' })),
     ...environment,
   });
-  const app = await buildApp({ config, store, clock, log, adminKey, runtime: () => Promise.resolve(runtime), encoders: null });
+  const app = await buildApp({ config, store, clock, log, adminKey, runtime: () => Promise.resolve(runtime), encoders: null, hostReader });
   const { secret: key } = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: null });
   const url = await app.listen();
   const login = async (organisation = 'local', subject = 'ada@example.com'): Promise<string> => {

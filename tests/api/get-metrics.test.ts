@@ -75,7 +75,7 @@ describe('200', () => {
     await guarded.call(navigate, { key, params: { session_id }, body: { url: 'http://site.test/some-path' } });
     await guarded.refuse(getSession, 'invalid_api_key', { key: 'brt_live_wrong', params: { session_id } });
     assert.equal(await value('berth_sessions{status="ready"}'), 1);
-    assert.equal(await value('berth_pool_machines{state="assigned"}'), 1);
+    assert.equal(await value('berth_pool_machines{kind="headless",state="assigned"}'), 1);
     await guarded.call(endSession, { key, params: { session_id } });
     // An answer is counted when it was sent, which its caller may know first.
     await eventually('the last call is counted', async () => (await value('berth_http_requests_total{endpoint="endSession",status="204"}')) === 1);

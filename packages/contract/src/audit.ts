@@ -17,6 +17,7 @@ export const auditActions = [
   'billing.payment_failed',
   'session.created',
   'session.ended',
+  'pool.resized',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

@@ -11,6 +11,7 @@ import * as fetch from './fetch.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as ops from './ops.ts';
+import * as pool from './pool.ts';
 import * as recordings from './recordings.ts';
 import * as regions from './regions.ts';
 import * as selfheal from './selfheal.ts';
@@ -34,6 +35,7 @@ export * from './jobs.ts';
 export * from './keys.ts';
 export { openApiDocument } from './openapi.ts';
 export * from './ops.ts';
+export * from './pool.ts';
 export * from './recordings.ts';
 export * from './regions.ts';
 export * from './selfheal.ts';
@@ -66,6 +68,7 @@ export const endpoints: readonly Endpoint[] = [
   keys,
   billing,
   audit,
+  pool,
   selfheal,
   ops,
 ].flatMap((file) => Object.values<unknown>({ ...file }).filter(isEndpoint));

@@ -71,7 +71,8 @@ export const createSession = endpoint({
     'deadline_exceeded',
   ],
   cost: 'session',
-  deadlineMs: 90_000,
+  // An emulated machine that is booted cold takes two minutes; then comes what `start_url` loads.
+  deadlineMs: 180_000,
 });
 
 export const getSession = endpoint({

@@ -21,6 +21,7 @@ import { mountSelfHealAdmin } from './selfheal/admin-routes.ts';
 import { noteNavigations } from './selfheal/navigations.ts';
 import { SelfHeal } from './selfheal/selfheal.ts';
 import { builtinAdHosts, createEgressGate, loadAdHosts, parseAllowList, type EgressGate } from './egress/egress.ts';
+import { mountFleetAdmin } from './fleet/admin-routes.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { mountDocs } from './http/docs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency.ts';
@@ -43,7 +44,7 @@ import { mountRecordings } from './recordings/routes.ts';
 import { Recordings } from './recordings/recordings.ts';
 import { loadRegions, type Regions } from './regions/regions.ts';
 import { mountRegions } from './regions/routes.ts';
-import type { Runtime, VideoEncoders } from './runtime/runtime.ts';
+import type { HostReader, Runtime, VideoEncoders } from './runtime/runtime.ts';
 import { mountSessionAdmin } from './sessions/admin-routes.ts';
 import { Connects } from './sessions/connect.ts';
 import { mountConnect, mountSessions } from './sessions/routes.ts';
@@ -62,6 +63,8 @@ export interface AppParts {
   runtime: (worker: { workerId: string }) => Promise<Runtime>;
   /** null: recordings hold single pictures. */
   encoders: VideoEncoders | null;
+  /** What this host has left; read from the kernel when absent. */
+  hostReader?: HostReader;
 }
 
 /** Where set-up builds the pages into. */
@@ -102,7 +105,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
 }
 
 async function buildDoors(
-  { config, store, clock, log, encoders, runtime: makeRuntime }: AppParts,
+  { config, store, clock, log, encoders, runtime: makeRuntime, hostReader }: AppParts,
   ownAddresses: () => { host: string; port: number }[],
 ): Promise<Doors> {
   const { dataDir, region, tabLimit } = config;
@@ -116,7 +119,8 @@ async function buildDoors(
   const adHosts = new Set([...builtinAdHosts, ...(config.adHostsFile ? loadAdHosts(config.adHostsFile) : [])]);
   const gate = createEgressGate({ allow: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
   const runtime = await makeRuntime({ workerId });
-  const fleet = new Fleet({ store, runtime, gate, clock, log, workerId, region, poolTarget: config.poolTarget });
+  const memoryFreeBytesMin = config.memoryFreeMbMin * megabyte;
+  const fleet = new Fleet({ store, audit, runtime, gate, clock, log, workerId, region, poolTarget: config.poolTarget, memoryFreeBytesMin, hostReader });
   const captchas = new Captchas({ config: captchaConfig(config), clock, log });
   const captchaProviders = captchas.configured;
   const tabLimits = { headless: tabLimit, full_browser: config.tabLimitFullBrowser };
@@ -211,6 +215,7 @@ export class App {
     this.#metrics = new Metrics(facts);
     for (const line of billing.warnings()) log.warn({}, line);
     this.http = this.#mount();
+    this.#cleanup.push('runtime', () => fleet.deps.runtime.close());
     this.#cleanup.push('gate', () => doors.gate.close());
     this.#cleanup.push('content', () => doors.content.close());
     this.#cleanup.push('credits', () => credits.stop());
@@ -292,6 +297,7 @@ export class App {
     mountRegions(http, regions);
     this.#mountAccounts(http);
     mountSessionAdmin(http, sessions);
+    mountFleetAdmin(http, fleet);
     mountSelfHealAdmin(http, selfHeal);
     mountMetrics(http, this.#metrics);
     mountOps(http, new Ops({ store, fleet, loops: this.loops, isDraining }));

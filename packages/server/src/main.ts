@@ -7,8 +7,8 @@ import { readConfig, type Config } from './config.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog } from './lib/log.ts';
 import { readOrMakeSecret } from './lib/secret-file.ts';
+import { chooseRuntime } from './runtime/choose.ts';
 import { createVideoEncoders } from './runtime/encoder.ts';
-import { createProcessRuntime } from './runtime/process.ts';
 import { openStore, type Store } from './store/store.ts';
 import { welcome } from './welcome.ts';
 
@@ -29,7 +29,7 @@ function canRun(path: string): boolean {
 }
 
 async function serve(config: Config, parts: { store?: Store; app?: App }): Promise<void> {
-  requireProgram(config.chromium);
+  if (config.runtime !== 'qemu') requireProgram(config.chromium);
   mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
   const { dataDir, databaseUrl } = config;
   const log = createLog(config.logLevel);
@@ -40,7 +40,9 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
   ]);
   const shellPath = canRun(config.fetchChromium) ? config.fetchChromium : undefined;
   if (!shellPath) log.info({ path: config.fetchChromium }, 'fetches run in whole browsers: there is no shell to run (BERTH_FETCH_CHROMIUM)');
-  const runtime = (worker: { workerId: string }) => createProcessRuntime({ dataDir, chromiumPath: config.chromium, shellPath, log, ...worker });
+  const browsers = { chromiumPath: config.chromium, shellPath, dataDir, log };
+  const machines = { imagesDir: config.imagesDir ?? join(dataDir, 'images'), qemuPath: config.qemu, memoryMb: config.vmMemoryMb, cpus: config.vmCpus };
+  const runtime = (worker: { workerId: string }) => chooseRuntime({ wanted: config.runtime, ...browsers, ...machines, ...worker });
   const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime, encoders }));
   const keyFile = config.bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });

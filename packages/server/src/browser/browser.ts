@@ -25,6 +25,7 @@ import { Screencast } from './screencast.ts';
 import { navigate, type EgressReason } from './navigate.ts';
 import { createPage, type TabParts } from './page.ts';
 import type { Page } from './page-model.ts';
+import { Patience } from './patience.ts';
 import { FetchedPage } from './private-page.ts';
 import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
 import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './watch-model.ts';
@@ -51,6 +52,7 @@ export type {
   TabInfo,
 } from './model.ts';
 export { PageError } from './page-model.ts';
+export type { Patience } from './patience.ts';
 export type * from './page-model.ts';
 export { listDocument, versionDocument, type TargetDocument, type VersionDocument } from './devtools.ts';
 export { protocolDocument, type ProtocolDocument } from './protocol.ts';
@@ -64,6 +66,8 @@ export interface AttachOptions {
   clock: Clock;
   /** Why the gate refused this host lately: for https the browser itself knows only that its tunnel failed. */
   egressRefusal?: ((host: string) => EgressReason | null) | undefined;
+  /** Of its machine, as `Runtime.slowness`; 1 where it is not told. */
+  slowness?: number | undefined;
 }
 
 type Machine = Pick<Vm, 'cdp' | 'downloadsPath' | 'id' | 'kind' | 'sizeDisplay'>;
@@ -97,10 +101,10 @@ class AttachedBrowser implements Browser {
   lastActivityMs: number;
 
   constructor(vm: Machine, options: AttachOptions) {
-    const { log, clock } = options;
+    const { log, clock, slowness } = options;
     this.#options = options;
     this.lastActivityMs = clock.monotonicMs();
-    this.#connection = new Connection(vm.cdp, log);
+    this.#connection = new Connection(vm.cdp, { log, patience: new Patience(slowness) });
     const tell = (event: BrowserEvent): void => this.#tell(event);
     const clientWatches = (targetId: string): boolean => this.#multiplexer.watches(targetId);
     const { downloadsPath } = vm;
@@ -129,6 +133,10 @@ class AttachedBrowser implements Browser {
       this.#networkLog?.end();
       return reason;
     });
+  }
+
+  get patience(): Patience {
+    return this.#connection.patience;
   }
 
   async start(): Promise<void> {
@@ -293,7 +301,7 @@ class AttachedBrowser implements Browser {
 
   async ping({ signal }: { signal: AbortSignal }): Promise<void> {
     try {
-      await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: pingLimitMs });
+      await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: this.patience.ms(pingLimitMs) });
     } catch (error) {
       if (!(error instanceof CommandTimeout)) throw error;
       this.#connection.end('unresponsive');
@@ -316,7 +324,7 @@ class AttachedBrowser implements Browser {
       return await work();
     } catch (error) {
       const late = error instanceof CommandTimeout || (error instanceof NavigationError && error.reason === 'timeout');
-      if (late) void this.ping({ signal: AbortSignal.timeout(2 * pingLimitMs) }).catch(() => {});
+      if (late) void this.ping({ signal: AbortSignal.timeout(2 * this.patience.ms(pingLimitMs)) }).catch(() => {});
       throw error;
     } finally {
       this.#touch();

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d.ts';
 import type { Log } from '../lib/log.ts';
 import { BrowserGone } from './model.ts';
+import type { Patience } from './patience.ts';
 import { Pipe } from './pipe.ts';
 import { sessionOf } from './frames.ts';
 
@@ -13,7 +14,7 @@ export type EventName = keyof ProtocolMapping.Events;
 export type EventParams<E extends EventName> = ProtocolMapping.Events[E][0];
 
 /** A browser process that works answers within a few ms; a page may be busy, which is why a page's limit is no proof of a frozen browser. */
-const answerLimitMs = 10_000;
+export const answerLimitMs = 10_000;
 
 /** The browser refused a command. */
 export class ProtocolError extends Error {
@@ -51,6 +52,8 @@ interface Incoming {
 type Listener = (params: never, sessionId: string | undefined) => void;
 
 export class Connection {
+  /** With this browser: whoever waits for an answer of it asks here how long. */
+  readonly patience: Patience;
   readonly #pipe: Pipe;
   readonly #log: Log;
   readonly #pending = new Map<number, Pending>();
@@ -62,8 +65,9 @@ export class Connection {
   /** Messages of sessions that are not the worker's own. */
   onForeign: (sessionId: string, frame: Buffer) => void = () => {};
 
-  constructor(stream: Duplex, log: Log) {
+  constructor(stream: Duplex, { log, patience }: { log: Log; patience: Patience }) {
     this.#log = log;
+    this.patience = patience;
     this.#pipe = new Pipe(stream, {
       onFrame: (frame) => this.#route(frame),
       onGone: (reason, cause) => {
@@ -94,7 +98,8 @@ export class Connection {
       reject(error);
     };
     const onAbort = (): void => fail(signal?.reason as Error);
-    const timer = setTimeout(() => fail(new CommandTimeout(`${method} was not answered`)), options.timeoutMs ?? answerLimitMs);
+    const timeoutMs = options.timeoutMs ?? this.patience.ms(answerLimitMs);
+    const timer = setTimeout(() => fail(new CommandTimeout(`${method} was not answered`)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#pending.set(id, {
       method,

@@ -2,6 +2,7 @@
 import type { Protocol } from 'devtools-protocol';
 import { systemClock } from '../lib/clock.ts';
 import type { Command, Connection, Params } from './connection.ts';
+import type { Patience } from './patience.ts';
 import type { Tab } from './tab.ts';
 import type { ScreencastFrame } from './watch-model.ts';
 
@@ -38,6 +39,7 @@ export interface DrawingParts {
 export class Drawing {
   readonly tab: Tab;
   readonly #parts: DrawingParts;
+  readonly #patience: Patience;
   readonly #undo: readonly (() => void)[];
   /** Frames that are not acknowledged, oldest first. */
   readonly #owed: number[] = [];
@@ -62,6 +64,7 @@ export class Drawing {
     this.tab = parts.tab;
     this.#intervalMs = 1000 / parts.framesPerSecond;
     const { connection, tab } = parts;
+    this.#patience = connection.patience;
     this.#undo = [
       connection.on('Page.screencastFrame', (event, from) => from === tab.sessionId && this.#take(event)),
       connection.on('Page.frameResized', (_, from) => from === tab.sessionId && this.#onResized()),
@@ -96,7 +99,7 @@ export class Drawing {
     this.#isResized = false;
     this.#takenAtMs = -Infinity;
     this.#send('Page.startScreencast', { format: 'jpeg', ...this.#parts.size });
-    this.#askAgain(firstFrameMs);
+    this.#askAgain(this.#patience.ms(firstFrameMs));
   }
 
   /** The browser gives a frame of what is there when it starts, and none when it is told to start again while it draws. */
@@ -105,7 +108,7 @@ export class Drawing {
     this.#again = setTimeout(() => {
       if (this.tab.gone.signal.aborted) return;
       // One that crashed has nothing to show until it is sent on, and is drawn then.
-      if (this.tab.status === 'crashed') return this.#askAgain(firstFrameMs);
+      if (this.tab.status === 'crashed') return this.#askAgain(this.#patience.ms(firstFrameMs));
       this.#owed.length = 0;
       this.#startsAgain += 1;
       this.#startedAtMs = systemClock.monotonicMs();
@@ -117,16 +120,17 @@ export class Drawing {
   /** It happens that the browser draws no frame then, or one of the old size and no other. */
   #onResized(): void {
     this.#isResized = true;
-    this.#askAgain(missedAfterMs);
+    this.#askAgain(this.#patience.ms(missedAfterMs));
   }
 
   #take(event: Protocol.Page.ScreencastFrameEvent): void {
     clearTimeout(this.#again);
     const now = systemClock.monotonicMs();
+    const together = this.#patience.ms(togetherMs);
     this.#owed.push(event.sessionId);
-    this.#mayMiss = this.#owed.length >= framesOnTheWay || now - this.#takenAtMs < togetherMs || this.#isResized;
+    this.#mayMiss = this.#owed.length >= framesOnTheWay || now - this.#takenAtMs < together || this.#isResized;
     this.#takenAtMs = now;
-    if (now - this.#startedAtMs > 2 * togetherMs) this.#startsAgain = 0;
+    if (now - this.#startedAtMs > 2 * together) this.#startsAgain = 0;
     // A browser that sends more than it may is not answered for each.
     if (this.#owed.length > framesOnTheWay) this.#owed.shift();
     const frame = this.#isOvertaken(event) ? null : this.#read(event);
@@ -151,7 +155,7 @@ export class Drawing {
       }, this.#dueMs - now).unref();
       return;
     }
-    if (this.#mayMiss) this.#askAgain(missedAfterMs * 2 ** Math.min(this.#startsAgain, mostDoublings));
+    if (this.#mayMiss) this.#askAgain(this.#patience.ms(missedAfterMs) * 2 ** Math.min(this.#startsAgain, mostDoublings));
     this.#send('Page.screencastFrameAck', { sessionId: this.#owed.shift() ?? 0 });
     // A timer that was late is made up for, but by no more than one frame.
     this.#dueMs = Math.max(this.#dueMs, now - this.#intervalMs) + this.#intervalMs;

@@ -67,6 +67,13 @@ describe('the splitter', () => {
     assert.throws(() => splitter.push(Buffer.alloc(200, 1), () => {}), FrameTooLong);
   });
 
+  it('refuses a message that comes byte by byte by what it costs to hold', () => {
+    const splitter = new FrameSplitter(64 * 1024);
+    assert.throws(() => {
+      for (let count = 0; count < 100; count += 1) splitter.push(Buffer.from([1]), () => {});
+    }, FrameTooLong);
+  });
+
   it('joins megabytes that came in small pieces in linear time', () => {
     const splitter = new FrameSplitter();
     const piece = Buffer.alloc(4096, 1);

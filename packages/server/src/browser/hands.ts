@@ -197,7 +197,8 @@ export class TabHands implements Hands {
   }
 
   #deadline(): Deadline {
-    return new Deadline({ signal: this.#known.frames.tab.gone.signal, timeoutMs: inputLimitMs });
+    const { tab, patience } = this.#known.frames;
+    return new Deadline({ signal: tab.gone.signal, timeoutMs: patience.ms(inputLimitMs) });
   }
 
   /** @throws PageError `timeout` or `not_possible` */

@@ -1,6 +1,7 @@
 /** The words in which a browser is driven: what it is asked for, what it tells, and how it fails. */
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
 import type { NavigationOrder, NavigationOutcome, Page } from './page-model.ts';
+import type { Patience } from './patience.ts';
 import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './watch-model.ts';
 import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
 
@@ -110,6 +111,8 @@ export interface DevtoolsClientOptions {
 
 export interface Browser {
   readonly version: BrowserVersion;
+  /** How long to wait for what it does. */
+  readonly patience: Patience;
   /** Settles once, when the pipe is closed or the browser stopped answering. */
   readonly gone: Promise<'closed' | 'unresponsive'>;
   /** Makes the browser what a session asked for: on the first tab, and on every later target before its first script. */

@@ -1,12 +1,12 @@
 /** One navigation of one tab, from the order to what has become of it. */
 import type { Protocol } from 'devtools-protocol';
 import type { NavigationFailure, WaitUntil } from '@berth/contract';
-import type { Connection } from './connection.ts';
+import { answerLimitMs, CommandTimeout, ProtocolError, type Connection } from './connection.ts';
 import { DocumentTrail, type MainResponse } from './document-trail.ts';
 import { endHungPage } from './hung-page.ts';
 import { longestTitle, titleOf, type Tab } from './tab.ts';
 import { BrowserGone, NavigationError, TabNotFound, type NavigationOrder, type NavigationOutcome } from './model.ts';
-import { CommandTimeout, ProtocolError } from './connection.ts';
+import { Deadline } from './page-session.ts';
 
 /** The gate's own reply to a plain-http request that it could not or would not serve says why in this header. */
 export const egressHeader = 'x-berth-egress';
@@ -19,7 +19,7 @@ const stopLimitMs = 1000;
 /** The head of a reply follows within milliseconds, by another way. */
 const headLimitMs = 250;
 /** The browser's own error page follows its answer within milliseconds; that it does not come is no reason to hold the answer. */
-const errorPageLimitMs = 500;
+const errorPageLimitMs = 1500;
 /** A page that is busy for longer has its title told by the browser process. */
 const titleLimitMs = 500;
 
@@ -66,9 +66,9 @@ export interface NavigationParts {
 
 /** @throws NavigationError, TabNotFound, BrowserGone, or the signal's reason */
 export async function navigate(parts: NavigationParts, order: NavigationOrder, signal: AbortSignal): Promise<NavigationOutcome> {
-  const watch = new NavigationWatch(parts, order.waitUntil);
+  const watch = new NavigationWatch(parts, order.waitUntil, new Deadline({ signal, timeoutMs: order.timeoutMs }));
   try {
-    return await watch.run(order, signal);
+    return await watch.run(order);
   } finally {
     watch.end();
   }
@@ -82,6 +82,7 @@ class NavigationWatch {
   readonly #trail: DocumentTrail;
   readonly #readsPage: boolean;
   readonly #waitUntil: WaitUntil;
+  readonly #by: Deadline;
   readonly #undo: (() => void)[] = [];
   readonly #arrived = Promise.withResolvers<void>();
   readonly #reached = new Map<string, Set<string>>();
@@ -94,7 +95,7 @@ class NavigationWatch {
   /** The document that the navigation ended in so far; a page may send the browser on before it has loaded. Unknown until the order is answered. */
   #loaderId: string | null = null;
 
-  constructor(parts: NavigationParts, waitUntil: WaitUntil) {
+  constructor(parts: NavigationParts, waitUntil: WaitUntil, by: Deadline) {
     this.#connection = parts.connection;
     this.#tab = parts.tab;
     this.#egressRefusal = parts.egressRefusal;
@@ -103,11 +104,13 @@ class NavigationWatch {
     this.#readsPage = parts.readsPage === true;
     if (!parts.trail) this.#undo.push(() => this.#trail.end());
     this.#waitUntil = waitUntil;
+    this.#by = by;
     // Nobody may be waiting yet when the tab dies.
     this.#arrived.promise.catch(() => {});
   }
 
-  async run(order: NavigationOrder, signal: AbortSignal): Promise<NavigationOutcome> {
+  async run(order: NavigationOrder): Promise<NavigationOutcome> {
+    const { signal } = this.#by;
     const timer = setTimeout(() => this.#arrived.reject(timeoutError(order.timeoutMs)), order.timeoutMs);
     const onAbort = (): void => this.#arrived.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -140,7 +143,7 @@ class NavigationWatch {
 
   async #start(order: NavigationOrder): Promise<Protocol.Page.NavigateResponse> {
     // A tab that has shown nothing yet cannot hang; a browser that is busy with another may be slow to answer for it.
-    if (this.#tab.url !== 'about:blank' || this.#tab.openerId !== null) await endHungPage(this.#connection, this.#tab);
+    if (this.#tab.url !== 'about:blank' || this.#tab.openerId !== null) await endHungPage(this.#connection, this.#tab, this.#by.leftMs);
     this.#watchTab();
     const { sessionId } = this.#tab;
     const to = { sessionId, timeoutMs: order.timeoutMs + stopLimitMs };
@@ -160,7 +163,8 @@ class NavigationWatch {
 
   /** An aborted load may be an answer without a document. */
   async #awaitHead({ errorText, loaderId }: Protocol.Page.NavigateResponse): Promise<void> {
-    if (errorText === 'net::ERR_ABORTED' && loaderId !== undefined) await Promise.race([this.#trail.head(loaderId, headLimitMs), this.#arrived.promise]);
+    if (errorText !== 'net::ERR_ABORTED' || loaderId === undefined) return;
+    await Promise.race([this.#trail.head(loaderId, this.#within(headLimitMs)), this.#arrived.promise]);
   }
 
   /** The response where it brought no document, null where a document is awaited. */
@@ -257,7 +261,8 @@ class NavigationWatch {
 
   async #describe(response: MainResponse | undefined, statusCode: number | null): Promise<NavigationOutcome> {
     if (this.#readsPage) return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: this.#tab.title, statusCode };
-    const [{ targetInfo }, title] = await Promise.all([this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }), this.#askTitle()]);
+    const asked = this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }, { timeoutMs: this.#within(answerLimitMs) });
+    const [{ targetInfo }, title] = await Promise.all([asked, this.#askTitle()]);
     // While a document moves in, its tab has no address for a moment.
     if (targetInfo.url === '') return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
     this.#tab.title = title ?? titleOf(targetInfo);
@@ -271,7 +276,7 @@ class NavigationWatch {
       const { result } = await this.#connection.send(
         'Runtime.evaluate',
         { expression: 'document.title', returnByValue: true },
-        { sessionId, timeoutMs: titleLimitMs },
+        { sessionId, timeoutMs: this.#within(titleLimitMs) },
       );
       return typeof result.value === 'string' ? result.value.slice(0, longestTitle) : null;
     } catch (error) {
@@ -284,9 +289,14 @@ class NavigationWatch {
   async #errorPage(): Promise<void> {
     if (this.#errorPageId === null) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, errorPageLimitMs);
+    const timer = setTimeout(resolve, this.#within(errorPageLimitMs));
     await Promise.race([this.#errorShown.promise, this.#arrived.promise, late]).catch(() => {});
     clearTimeout(timer);
+  }
+
+  /** A limit of ours in the caller's time. */
+  #within(usualMs: number): number {
+    return this.#connection.patience.ms(usualMs, this.#by.leftMs);
   }
 
   async #explain(error: unknown): Promise<unknown> {

@@ -11,6 +11,7 @@ import type { Connection } from './connection.ts';
 import { ProtocolError } from './connection.ts';
 import { PageError, type FrameRef } from './page-model.ts';
 import { PageSession, type Deadline } from './page-session.ts';
+import type { Patience } from './patience.ts';
 import { deepTargets } from './settings.ts';
 import { goneTab, type Tab } from './tab.ts';
 
@@ -28,6 +29,7 @@ const framesOnly = [{ type: 'iframe' }, { exclude: true }] as { type?: string; e
 export class Frames {
   readonly main: PageSession;
   readonly tab: Tab;
+  readonly patience: Patience;
   readonly #connection: Connection;
   /** By the frame at the top of each process. */
   readonly #children = new Map<string, PageSession>();
@@ -43,6 +45,7 @@ export class Frames {
 
   constructor(connection: Connection, tab: Tab) {
     this.#connection = connection;
+    this.patience = connection.patience;
     this.tab = tab;
     const explainGone = (): Error => (tab.gone.signal.aborted ? (tab.gone.signal.reason as Error) : goneTab());
     this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, explainGone });
@@ -146,7 +149,7 @@ export class Frames {
     // Each may hold frames of further processes, and is asked once: it goes on telling of what comes. One that hangs is not waited for.
     for (let asking = this.#unasked(); asking.length > 0; asking = this.#unasked()) {
       for (const child of asking) this.#asked.add(child);
-      await Promise.all(asking.map((child) => this.#askToAttach(child, by.within(frameAnswerMs)).catch(() => {})));
+      await Promise.all(asking.map((child) => this.#askToAttach(child, this.#shortly(by)).catch(() => {})));
       by.signal.throwIfAborted();
     }
   }
@@ -173,10 +176,15 @@ export class Frames {
     return session.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: deepTargets }, by);
   }
 
+  /** Half of the time is for the others. */
+  #shortly(by: Deadline): Deadline {
+    return by.within(this.patience.ms(frameAnswerMs, by.leftMs / 2));
+  }
+
   async #tree(session: PageSession, by: Deadline): Promise<FrameRef[]> {
     const id = session.rootFrameId;
     try {
-      const { frameTree } = await session.send('Page.getFrameTree', undefined, by.within(frameAnswerMs));
+      const { frameTree } = await session.send('Page.getFrameTree', undefined, this.#shortly(by));
       return this.#place(session, frameTree);
     } catch (error) {
       if (!(error instanceof PageError || error instanceof ProtocolError)) throw error;

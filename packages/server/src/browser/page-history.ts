@@ -1,7 +1,7 @@
 /** Moves in a tab's history, and its reload: told as a navigation is. */
 import type { Protocol } from 'devtools-protocol';
 import { DocumentTrail } from './document-trail.ts';
-import { CommandTimeout, ProtocolError, type Connection, type Params } from './connection.ts';
+import { answerLimitMs, CommandTimeout, ProtocolError, type Connection, type Params } from './connection.ts';
 import { endHungPage } from './hung-page.ts';
 import { NavigationError, type NavigationOutcome } from './model.ts';
 import { failureOf } from './navigate.ts';
@@ -14,7 +14,7 @@ const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', net
 /** A page that is busy for longer has its title told by the browser process. */
 const titleLimitMs = 500;
 /** The browser's own error page follows a failure within milliseconds; that it does not come is no reason to hold the answer. */
-const errorPageLimitMs = 500;
+const errorPageLimitMs = 1500;
 
 export interface MoveParts {
   connection: Connection;
@@ -83,7 +83,7 @@ class MoveWatch {
     const { connection, frames } = this.#parts;
     this.#limit();
     try {
-      await Promise.race([endHungPage(connection, frames.tab), this.#arrived.promise]);
+      await Promise.race([endHungPage(connection, frames.tab, this.#deadline.leftMs), this.#arrived.promise]);
       this.#listen();
       this.#start(start).catch((error: unknown) => this.#arrived.reject(error));
       await this.#arrived.promise;
@@ -172,7 +172,7 @@ class MoveWatch {
     const failed = new NavigationError(failureOf(errorText), errorText, `The page could not be loaded: ${errorText}.`);
     this.#failed = failed;
     // An error page that moves in after the answer would interrupt what the caller does next.
-    const late = setTimeout(() => this.#arrived.reject(failed), errorText === 'net::ERR_ABORTED' ? 0 : errorPageLimitMs);
+    const late = setTimeout(() => this.#arrived.reject(failed), errorText === 'net::ERR_ABORTED' ? 0 : this.#within(errorPageLimitMs));
     this.#undo.push(() => clearTimeout(late));
   }
 
@@ -215,13 +215,19 @@ class MoveWatch {
     const asked = connection.send(
       'Runtime.evaluate',
       { expression: `[location.href, document.title.slice(0, ${longestTitle})]`, returnByValue: true },
-      { sessionId: tab.sessionId, timeoutMs: titleLimitMs },
+      { sessionId: tab.sessionId, timeoutMs: this.#within(titleLimitMs) },
     );
-    const [{ targetInfo }, told] = await Promise.all([connection.send('Target.getTargetInfo', { targetId: tab.id }), asked.catch(() => null)]);
+    const described = connection.send('Target.getTargetInfo', { targetId: tab.id }, { timeoutMs: this.#within(answerLimitMs) });
+    const [{ targetInfo }, told] = await Promise.all([described, asked.catch(() => null)]);
     const value: unknown = told?.result.value;
     const [href, title] = Array.isArray(value) ? (value as unknown[]) : [];
     tab.title = typeof title === 'string' ? title.slice(0, longestTitle) : titleOf(targetInfo);
     return { finalUrl: targetInfo.url || (typeof href === 'string' ? href : tab.url), title: tab.title };
+  }
+
+  /** A limit of ours in the caller's time. */
+  #within(usualMs: number): number {
+    return this.#parts.connection.patience.ms(usualMs, this.#deadline.leftMs);
   }
 
   #explain(error: unknown): unknown {

@@ -37,7 +37,7 @@ const bitsOf = (modifiers: Iterable<Modifier>): number => [...new Set(modifiers)
 /** @throws PageError `timeout` or `not_possible` */
 async function dispatch<C extends Command>(frames: Frames, [method, params]: readonly [C, Params<C>], { signal }: Signalled): Promise<void> {
   try {
-    await frames.main.send(method, params, new Deadline({ signal, timeoutMs: inputLimitMs }));
+    await frames.main.send(method, params, new Deadline({ signal, timeoutMs: frames.patience.ms(inputLimitMs) }));
   } catch (error) {
     if (error instanceof ProtocolError) throw new PageError('not_possible', 'The page did not take the input.', { cause: error });
     throw error;

@@ -1,5 +1,6 @@
 /** The words in which one page is driven and captured. Everything that waits takes a signal; a page that hangs costs the time given and nothing more. */
 import type { Viewport, WaitUntil } from '@berth/contract';
+import type { Patience } from './patience.ts';
 
 export interface NavigationOrder {
   url: string;
@@ -134,6 +135,8 @@ export class PageError extends Error {
 
 export interface Page {
   readonly tabId: string;
+  /** How long to wait for what it does. */
+  readonly patience: Patience;
   /** Aborted when the tab is gone. */
   readonly gone: AbortSignal;
   readonly mouse: Mouse;

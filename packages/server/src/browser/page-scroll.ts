@@ -28,7 +28,7 @@ const settle = `async (limitMs) => {
 
 /** Waits for the pictures that are in view now. @throws PageError */
 export const settleInView = (worlds: Worlds, frameId: string, by: Deadline): Promise<unknown> =>
-  worlds.call(frameId, settle, [screenLimitMs], { signal: by.signal, timeoutMs: by.leftMs });
+  worlds.call(frameId, settle, [worlds.patience.ms(screenLimitMs, by.leftMs / 10)], { signal: by.signal, timeoutMs: by.leftMs });
 
 const step = `async (screen, limitMs) => {
   scrollTo({ left: scrollX, top: screen * innerHeight, behavior: 'instant' });
@@ -49,17 +49,20 @@ const restore = `async (x, y, limitMs) => {
 export async function scrollThrough(worlds: Worlds, frameId: string, by: Deadline): Promise<string[]> {
   const call = <T>(source: string, args: number[]): Promise<T> => worlds.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
   const [x = 0, y = 0] = await call<number[]>('() => [scrollX, scrollY]', []);
-  const endsAt = systemClock.monotonicMs() + Math.min(longestScrollMs, by.leftMs / 2);
+  const { patience } = worlds;
+  const endsAt = systemClock.monotonicMs() + Math.min(patience.ms(longestScrollMs), by.leftMs / 2);
+  // Several screens come into the time, however long one may take.
+  const screenMs = patience.ms(screenLimitMs, by.leftMs / 10);
   let screen = 0;
   let seen: Seen = { more: true, height: 0 };
   try {
     while (seen.more && screen < mostScreens && systemClock.monotonicMs() < endsAt) {
-      seen = await call<Seen>(step, [screen, screenLimitMs]);
+      seen = await call<Seen>(step, [screen, screenMs]);
       screen += 1;
     }
   } finally {
     // Where the page hung or moved on, that is what the caller is told.
-    await call(restore, [x, y, Math.min(lastLimitMs, by.leftMs / 4)]).catch(() => {});
+    await call(restore, [x, y, Math.min(patience.ms(lastLimitMs), by.leftMs / 4)]).catch(() => {});
   }
   return seen.more ? ['page_keeps_growing'] : [];
 }

@@ -12,6 +12,7 @@ import { byValue, elementCounted, readValue, scriptError, type ValueBounds } fro
 import type { Frames } from './page-frames.ts';
 import { PageError, type Argument, type CallOptions, type ElementRef } from './page-model.ts';
 import { Deadline, type PageSession } from './page-session.ts';
+import type { Patience } from './patience.ts';
 
 const worldName = 'berth';
 /** A page's whole text, and little enough for thousands of sessions in one worker. */
@@ -41,6 +42,7 @@ interface Invocation {
 }
 
 export class Worlds {
+  readonly patience: Patience;
   readonly #frames: Frames;
   readonly #worlds = new Map<string, World>();
   /** Worlds on their way, and whether their document went meanwhile. */
@@ -48,12 +50,14 @@ export class Worlds {
 
   constructor(frames: Frames) {
     this.#frames = frames;
+    this.patience = frames.patience;
     frames.onDocumentGone((frameId) => {
       for (const making of this.#making) making.stale ||= making.frameId === frameId;
       const world = this.#worlds.get(frameId);
       if (!world) return;
       this.#worlds.delete(frameId);
-      setTimeout(() => world.gone.abort(new PageError('context_lost', 'The page moved on while it was asked.')), lateRefusalMs).unref();
+      const lost = new PageError('context_lost', 'The page moved on while it was asked.');
+      setTimeout(() => world.gone.abort(lost), this.patience.ms(lateRefusalMs)).unref();
     });
   }
 
@@ -80,12 +84,13 @@ export class Worlds {
     const by = new Deadline(options);
     const bounds = boundsOf(options);
     const { session, contextId } = await this.#own(frameId, by);
+    const earlyMs = this.patience.ms(endEarlyMs, by.leftMs / 4);
     const run = async (value: string): Promise<Protocol.Runtime.EvaluateResponse> => {
       const asked: Params<'Runtime.evaluate'> = {
         expression: `(${byValue(`async () => ${value}`, bounds)})()`,
         awaitPromise: true,
         returnByValue: true,
-        timeout: Math.max(1, by.leftMs - endEarlyMs),
+        timeout: Math.max(1, by.leftMs - earlyMs),
       };
       return session.send('Runtime.evaluate', contextId === undefined ? asked : { ...asked, contextId }, by);
     };
@@ -97,7 +102,7 @@ export class Worlds {
       return readValue(answer.result, bounds) as T;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      if (by.leftMs <= endEarlyMs) throw new PageError('timeout', `The script did not end within ${options.timeoutMs} ms.`, { cause: error });
+      if (by.leftMs <= earlyMs) throw new PageError('timeout', `The script did not end within ${options.timeoutMs} ms.`, { cause: error });
       throw new PageError('context_lost', 'The page moved on while the script ran.', { cause: error });
     }
   }

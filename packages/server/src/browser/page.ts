@@ -48,16 +48,19 @@ const knownTabs = new WeakMap<Tab, Known>();
 /** The page of a tab. */
 export function createPage(parts: PageParts): Page {
   const { connection, tab, navigate, keepsNetwork } = parts;
+  const { patience } = connection;
   const { frames, worlds, elements, input, capture, network } = knowTab(parts);
   const moves: MoveParts = { connection, frames, keepsNetwork };
+  const soon = (signal: AbortSignal): Deadline => new Deadline({ signal, timeoutMs: patience.ms(settingLimitMs) });
   return {
     tabId: tab.id,
+    patience,
     gone: tab.gone.signal,
     mouse: input.mouse,
     keyboard: input.keyboard,
     url: () => tab.url,
     mainFrame: () => tab.id,
-    frames: ({ signal }) => frames.list(new Deadline({ signal, timeoutMs: settingLimitMs })),
+    frames: ({ signal }) => frames.list(soon(signal)),
     navigate,
     history: (by, order, { signal }) => moveInHistory(moves, by, { order, signal }),
     reload: (order, { signal }) => reload(moves, order, signal),
@@ -74,8 +77,8 @@ export function createPage(parts: PageParts): Page {
     setFiles: (element, paths, options) => elements.setFiles(element, paths, options),
     screenshot: (order, limits) => capture.screenshot(order, limits),
     pdf: (order, limits) => printPdf(frames.main, order, limits),
-    setViewport: (viewport, { signal }) => setViewport(parts, frames, { viewport, by: new Deadline({ signal, timeoutMs: settingLimitMs }) }),
-    setExtraHeaders: (headers, { signal }) => network.setHeaders(headers, new Deadline({ signal, timeoutMs: settingLimitMs })),
+    setViewport: (viewport, { signal }) => setViewport(parts, frames, { viewport, by: soon(signal) }),
+    setExtraHeaders: (headers, { signal }) => network.setHeaders(headers, soon(signal)),
     onDialog: (answer) => answerDialogs(tab, answer),
     networkIdle: (options) => network.idle(options),
   };

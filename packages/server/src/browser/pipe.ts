@@ -10,6 +10,9 @@ export const largestFrameBytes = 256 * 1024 * 1024;
 /** A browser that reads nothing while this much waits for it is frozen. Twice the largest message that a client may send. */
 export const largestQueueBytes = 128 * 1024 * 1024;
 
+/** What holding a piece costs at least: a message that comes byte by byte is a thousand times as large in memory. */
+const pieceBytesMin = 1024;
+
 export class FrameTooLong extends Error {}
 
 /**
@@ -43,7 +46,7 @@ export class FrameSplitter {
   }
 
   #refuseAbove(moreBytes: number): void {
-    if (this.#heldBytes + moreBytes <= this.limitBytes) return;
+    if (Math.max(this.#heldBytes, this.#pieces.length * pieceBytesMin) + moreBytes <= this.limitBytes) return;
     this.#pieces = [];
     this.#heldBytes = 0;
     throw new FrameTooLong(`a message is longer than ${this.limitBytes} bytes`);

@@ -1,6 +1,7 @@
 /** A page that is fetched: alone in its browser context, its document looked at as the response comes in. */
 import type { Protocol } from 'devtools-protocol';
 import { systemClock } from '../lib/clock.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import { CommandTimeout, ProtocolError, type Connection } from './connection.ts';
 import { DocumentTrail, cookieNamesOf, plainHeaders } from './document-trail.ts';
 import { NavigationError, type NavigationOutcome } from './model.ts';
@@ -21,6 +22,8 @@ const takeLimitMs = 5000;
 /** Of a load's time, what the reading of a body may take: what has come by then is told. */
 const takePart = 0.9;
 const titleLimitMs = 500;
+/** Of a load's time, what the title may take when that is over. */
+const titlePart = 0.1;
 const errorPageLimitMs = 2000;
 
 export interface PrivateParts {
@@ -66,7 +69,7 @@ export class FetchedPage implements PrivatePage {
     const settings = { ...tabs.settings, blockResources, extraHeaders, keepNetworkLog: wholeNetwork };
     const isUsual = tab.isPrivate && blockResources.length === 0 && Object.keys(extraHeaders).length === 0 && !wholeNetwork;
     const apply = (): Promise<void> => (tab.isPrivate ? tabs.applyPrivate(tab, settings) : tabs.applyBorrowed(tab, settings));
-    await Promise.all([isUsual ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.on]);
+    await orAbort(Promise.all([isUsual ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.on]), signal);
   }
 
   async load(order: LoadOrder, { signal }: { signal: AbortSignal }): Promise<LoadOutcome> {
@@ -89,7 +92,7 @@ export class FetchedPage implements PrivatePage {
       return loaded(answered ? { ...outcome, finalUrl: answered.url, title: '' } : outcome, null);
     } catch (error) {
       if (this.#captured) return await this.#capturedOutcome(this.#captured);
-      const late = error instanceof NavigationError && error.reason === 'timeout' ? await this.#lateOutcome() : null;
+      const late = error instanceof NavigationError && error.reason === 'timeout' ? await this.#lateOutcome(order) : null;
       if (!late) throw error;
       return late;
     } finally {
@@ -137,7 +140,7 @@ export class FetchedPage implements PrivatePage {
   }
 
   async #onDocument(paused: Paused): Promise<void> {
-    const { connection, tab } = this.#parts;
+    const { connection } = this.#parts;
     const { requestId, responseStatusCode: status = 0, responseHeaders = [] } = paused;
     const order = this.#loading;
     const redirects = status >= 300 && status < 400 && responseHeaders.some(({ name }) => name.toLowerCase() === 'location');
@@ -159,25 +162,32 @@ export class FetchedPage implements PrivatePage {
       await connection.send(
         'Fetch.fulfillRequest',
         { requestId, responseCode: status, responseHeaders: headers, body: body.data.toString('base64') },
-        { sessionId: tab.sessionId, timeoutMs: takeLimitMs },
+        this.#soon(),
       );
       return;
     }
     this.#captured = { paused, body };
-    this.#log.took(tab.sessionId, paused, body.data.length);
-    await connection.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, { sessionId: tab.sessionId, timeoutMs: takeLimitMs });
+    this.#log.took(this.#parts.tab.sessionId, paused, body.data.length);
+    await connection.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, this.#soon());
     order.noPage.abort();
   }
 
   #letGo({ requestId }: Paused): void {
-    const { connection, tab } = this.#parts;
-    void connection.send('Fetch.continueResponse', { requestId }, { sessionId: tab.sessionId, timeoutMs: takeLimitMs }).catch(() => {});
+    void this.#parts.connection.send('Fetch.continueResponse', { requestId }, this.#soon()).catch(() => {});
+  }
+
+  #soon(): { sessionId: string; timeoutMs: number } {
+    return { sessionId: this.#parts.tab.sessionId, timeoutMs: this.page.patience.ms(takeLimitMs) };
+  }
+
+  #readByMs(): number {
+    return this.#loading?.readByMs ?? systemClock.monotonicMs() + this.page.patience.ms(takeLimitMs);
   }
 
   /** Reads a body as far as it may be kept; null where the browser gives none. */
   async #takeBody(requestId: string, maxBytes: number): Promise<CapturedBody | null> {
     const { connection, tab } = this.#parts;
-    const readByMs = this.#loading?.readByMs ?? systemClock.monotonicMs() + takeLimitMs;
+    const readByMs = this.#readByMs();
     const to = () => ({ sessionId: tab.sessionId, timeoutMs: Math.max(1, readByMs - systemClock.monotonicMs()), signal: tab.gone.signal });
     let handle: string;
     try {
@@ -210,10 +220,11 @@ export class FetchedPage implements PrivatePage {
   /** An error without a body is shown as the browser's own words, which are no part of the answer. */
   async #clearErrorPage(): Promise<void> {
     const { connection, tab } = this.#parts;
-    const options = { signal: tab.gone.signal, timeoutMs: errorPageLimitMs, maxBytes: 8192 };
+    const leftMs = this.#readByMs() - systemClock.monotonicMs();
+    const options = { signal: tab.gone.signal, timeoutMs: this.page.patience.ms(errorPageLimitMs, leftMs), maxBytes: 8192 };
     const address = await this.page.call<unknown>(tab.id, '() => location.href', [], options).catch(() => null);
     if (typeof address !== 'string' || !address.startsWith('chrome-error:')) return;
-    await connection.send('Page.setDocumentContent', { frameId: tab.id, html: '' }, { sessionId: tab.sessionId, timeoutMs: takeLimitMs });
+    await connection.send('Page.setDocumentContent', { frameId: tab.id, html: '' }, this.#soon());
   }
 
   async #capturedOutcome({ paused, body }: Captured): Promise<LoadOutcome> {
@@ -235,19 +246,19 @@ export class FetchedPage implements PrivatePage {
   }
 
   /** What is shown of a page that did not get ready: its document has come and says what it was answered with. */
-  async #lateOutcome(): Promise<LoadOutcome | null> {
+  async #lateOutcome({ timeoutMs }: LoadOrder): Promise<LoadOutcome | null> {
     const response = this.#trail.of(this.#lastRequestId);
     if (!response || !/^https?:/.test(this.page.url())) return null;
     const { headers, cookieNames, redirects, ttfbMs, status } = response;
-    const title = await this.#askTitle();
+    const title = await this.#askTitle(timeoutMs * titlePart);
     const outcome = { finalUrl: this.page.url(), title, statusCode: status, headers, cookieNames, redirects, ttfbMs };
     return { ...loaded(outcome, null), timedOut: true };
   }
 
   /** The browser process learns of it late. A page that is busy, as late ones often are, is not waited for. */
-  async #askTitle(): Promise<string> {
+  async #askTitle(leftMs: number): Promise<string> {
     const { tab } = this.#parts;
-    const options = { signal: tab.gone.signal, timeoutMs: titleLimitMs, maxBytes: 4 * longestTitle };
+    const options = { signal: tab.gone.signal, timeoutMs: this.page.patience.ms(titleLimitMs, leftMs), maxBytes: 4 * longestTitle };
     const title = await this.page.call<unknown>(tab.id, '() => document.title', [], options).catch(() => null);
     return typeof title === 'string' ? title.slice(0, longestTitle) : tab.title;
   }

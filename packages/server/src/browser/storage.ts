@@ -66,7 +66,8 @@ async function originsOf(page: Page, signal: AbortSignal): Promise<OriginItems[]
   });
   for (const frame of frames) {
     try {
-      const read = await page.call<OriginItems | null>(frame.id, readLocalStorage, [], { signal, timeoutMs: originMsMax, maxBytes: originBytesMax });
+      const within = { signal, timeoutMs: page.patience.ms(originMsMax), maxBytes: originBytesMax };
+      const read = await page.call<OriginItems | null>(frame.id, readLocalStorage, [], within);
       if (read) found.push(read);
     } catch (error) {
       // A frame that went away or hangs has nothing to give.
@@ -82,12 +83,13 @@ export async function writeStorageState({ connection, tabs, page }: StorageParts
   await setCookies(connection, tab.contextId, state.cookies.map(toCookieOrder), signal);
   const origins = state.origins.filter(({ localStorage }) => localStorage.length > 0);
   if (origins.length === 0) return;
+  const timeoutMs = connection.patience.ms(originMsMax);
   await withBlankSites(connection, tab, signal, async () => {
     for (const { origin, localStorage } of origins) {
-      await page(tab.id).navigate({ url: origin, waitUntil: 'commit', timeoutMs: originMsMax }, { signal });
-      await page(tab.id).call(page(tab.id).mainFrame(), writeLocalStorage, [localStorage], { signal, timeoutMs: originMsMax });
+      await page(tab.id).navigate({ url: origin, waitUntil: 'commit', timeoutMs }, { signal });
+      await page(tab.id).call(page(tab.id).mainFrame(), writeLocalStorage, [localStorage], { signal, timeoutMs });
     }
-    await page(tab.id).navigate({ url: 'about:blank', waitUntil: 'commit', timeoutMs: originMsMax }, { signal });
+    await page(tab.id).navigate({ url: 'about:blank', waitUntil: 'commit', timeoutMs }, { signal });
   });
   await connection.send('Page.resetNavigationHistory', undefined, { sessionId: tab.sessionId, signal });
 }

@@ -7,6 +7,7 @@
 import type { Protocol } from 'devtools-protocol';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import type { Connection } from './connection.ts';
 import { Dialogs } from './dialogs.ts';
 import type { Display } from './display.ts';
@@ -232,11 +233,11 @@ export class Tabs {
     this.#privates.set(browserContextId, settings);
     try {
       const tab = await this.#create({ url: 'about:blank', browserContextId, background: true }, signal);
-      await tab.ready;
-      signal.throwIfAborted();
+      await orAbort(tab.ready, signal);
       return tab;
     } catch (error) {
-      await this.closePrivate(browserContextId);
+      // Whoever gave up does not wait for what is left of it.
+      void this.closePrivate(browserContextId);
       throw error;
     }
   }
@@ -283,9 +284,13 @@ export class Tabs {
     return [...this.#tabs.values()].filter(({ isPrivate }) => !isPrivate);
   }
 
+  #late(): AbortSignal {
+    return AbortSignal.timeout(this.#connection.patience.ms(closeLimitMs));
+  }
+
   #untilGone(tab: Tab, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const either = AbortSignal.any([signal, AbortSignal.timeout(closeLimitMs)]);
+    const either = AbortSignal.any([signal, this.#late()]);
     if (tab.gone.signal.aborted) resolve();
     tab.gone.signal.addEventListener('abort', () => resolve(), { once: true });
     either.addEventListener('abort', () => reject(either.reason as Error), { once: true });
@@ -294,7 +299,7 @@ export class Tabs {
 
   async #arrival(targetId: string, signal: AbortSignal | undefined): Promise<Tab> {
     const { promise, resolve, reject } = Promise.withResolvers<Tab>();
-    const either = AbortSignal.any([AbortSignal.timeout(closeLimitMs), ...(signal ? [signal] : [])]);
+    const either = AbortSignal.any([this.#late(), ...(signal ? [signal] : [])]);
     either.addEventListener('abort', () => reject(either.reason as Error), { once: true });
     this.#arrivals.set(targetId, resolve);
     try {

@@ -52,7 +52,7 @@ export class Titles {
 
   async #ask(): Promise<void> {
     try {
-      const { targetInfos } = await this.#connection.send('Target.getTargets', { filter: pagesOnly }, { timeoutMs: answerMsMax });
+      const { targetInfos } = await this.#connection.send('Target.getTargets', { filter: pagesOnly }, { timeoutMs: this.#connection.patience.ms(answerMsMax) });
       for (const info of targetInfos) this.#tell(info);
     } catch {
       // A browser that is busy or gone is asked again, or not.

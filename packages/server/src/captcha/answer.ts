@@ -1,7 +1,7 @@
 /** An answer that came from outside, put into the page, and whether the page took it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PageError, type Page } from '../browser/browser.ts';
-import { look, lookTimeoutMs, type CaptchaSight } from './look.ts';
+import { look, lookMs, type CaptchaSight } from './look.ts';
 import { callbackScript, giveScript, takeBackScript } from './scripts.ts';
 import { widgets } from './widgets.ts';
 
@@ -9,7 +9,7 @@ import { widgets } from './widgets.ts';
 export type Reception = 'taken' | 'no_place' | 'not_taken';
 
 /** How long a page is given to do something with the answer. */
-export interface Patience {
+export interface Settling {
   /** Until the first look, and between looks. */
   settleMs: number;
   /** For a site's callback, which may send the form by itself. */
@@ -20,10 +20,10 @@ export async function giveAnswer(
   page: Page,
   sight: CaptchaSight,
   token: string,
-  { signal, ...patience }: Patience & { signal: AbortSignal },
+  { signal, settleMs, callbackMs }: Settling & { signal: AbortSignal },
 ): Promise<Reception> {
   const { frameId, type, siteKey } = sight;
-  const call = { signal, timeoutMs: lookTimeoutMs };
+  const call = { signal, timeoutMs: lookMs(page) };
   const given = await page.call<{ filled: number; callback: string | null } | null>(frameId, giveScript, [widgets as never, type, siteKey, token], call);
   if (given === null) return 'no_place';
   const called = await callBack(page, sight, { token, name: given.callback, signal });
@@ -31,8 +31,8 @@ export async function giveAnswer(
     await page.call(frameId, takeBackScript, [], call);
     return 'no_place';
   }
-  const looks = called === 'called' ? Math.ceil(patience.callbackMs / patience.settleMs) : 1;
-  return watchReception(page, sight, { looks, settleMs: patience.settleMs, signal });
+  const looks = called === 'called' ? Math.ceil(callbackMs / settleMs) : 1;
+  return watchReception(page, sight, { looks, settleMs: page.patience.ms(settleMs), signal });
 }
 
 async function watchReception(page: Page, sight: CaptchaSight, options: { looks: number; settleMs: number; signal: AbortSignal }): Promise<Reception> {
@@ -57,7 +57,7 @@ async function callBack(
   const { signal, ...rest } = order;
   const expression = callbackScript({ type: sight.type ?? '', siteKey: sight.siteKey, ...rest });
   try {
-    const outcome = await page.evaluate<string>(sight.frameId, expression, { signal, timeoutMs: lookTimeoutMs, maxBytes: 100 });
+    const outcome = await page.evaluate<string>(sight.frameId, expression, { signal, timeoutMs: lookMs(page), maxBytes: 100 });
     // It was said in the page's own world, which may say anything.
     return outcome === 'called' || outcome === 'threw' ? outcome : 'none';
   } catch (error) {

@@ -24,8 +24,10 @@ export interface CaptchaSight {
 }
 
 /** A page that needs longer to be looked at is busy with something else. */
-export const lookTimeoutMs = 5000;
+const lookTimeoutMs = 5000;
 const frameTimeoutMs = 1000;
+/** Whoever asks for the state waits for this look. */
+const lookMsMost = 15_000;
 const answerBytesMax = 16 * 1024;
 /** A captcha stands in the page or in the frame of a form: a page with more frames than this is full of advertisements. */
 const framesMax = 10;
@@ -33,7 +35,7 @@ const framesMax = 10;
 /** @throws PageError where the main frame cannot be asked. */
 export async function look(page: Page, { signal }: { signal: AbortSignal }): Promise<CaptchaSight> {
   const main = { id: page.mainFrame(), url: page.url() };
-  const inMain = await lookIn(page, main, { signal, timeoutMs: lookTimeoutMs });
+  const inMain = await lookIn(page, main, { signal, timeoutMs: lookMs(page) });
   if (inMain?.asks && (inMain.siteKey !== null || inMain.type !== 'turnstile')) return inMain;
   const frames = await page.frames({ signal });
   if (inMain?.asks) return { ...inMain, siteKey: turnstileKey(frames) };
@@ -42,9 +44,10 @@ export async function look(page: Page, { signal }: { signal: AbortSignal }): Pro
 
 async function lookInFrames(page: Page, frames: readonly FrameRef[], { signal }: { signal: AbortSignal }): Promise<CaptchaSight | null> {
   const own = frames.filter(({ id, url }) => id !== page.mainFrame() && !vendorHosts.test(URL.parse(url)?.hostname ?? ''));
+  const timeoutMs = page.patience.ms(frameTimeoutMs, lookMsMost / 5);
   for (const frame of own.slice(0, framesMax)) {
     try {
-      const sight = await lookIn(page, frame, { signal, timeoutMs: frameTimeoutMs });
+      const sight = await lookIn(page, frame, { signal, timeoutMs });
       if (sight?.asks) return sight;
     } catch (error) {
       // Frames come and go, and one that hangs is none that a visitor could answer in.
@@ -53,6 +56,9 @@ async function lookInFrames(page: Page, frames: readonly FrameRef[], { signal }:
   }
   return null;
 }
+
+/** How long the page is given for what is asked of it, or done in it, in one go. */
+export const lookMs = (page: Page): number => page.patience.ms(lookTimeoutMs, lookMsMost);
 
 async function lookIn(page: Page, frame: Pick<FrameRef, 'id' | 'url'>, options: { signal: AbortSignal; timeoutMs: number }): Promise<CaptchaSight | null> {
   const found = await page.call<FoundFacts | null>(frame.id, lookScript, [widgets as never], { ...options, maxBytes: answerBytesMax });

@@ -115,7 +115,7 @@ export class Solving {
     if (now === null) return false;
     if (isStill(sight, now)) return now.answered;
     // A document that has just begun shows nothing yet: only what stays away is gone.
-    await sleep(pace.settleMs, undefined, { signal });
+    await sleep(page.patience.ms(pace.settleMs), undefined, { signal });
     const later = await lookUnlessBusy(page, { signal });
     return later !== null && (!isStill(sight, later) || later.answered);
   }

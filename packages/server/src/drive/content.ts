@@ -27,7 +27,8 @@ export interface TakenSnapshot {
 export async function takeSnapshot(page: Page, { onlyMainContent }: ContentOrder, signal: AbortSignal): Promise<TakenSnapshot> {
   const script = onlyMainContent ? snapshotSource() : snapshotScript;
   const options = { visibleOnly: false, mainContent: onlyMainContent, readability: onlyMainContent, maxBytes: htmlBytesMax };
-  const snapshot = await page.call<Snapshot>(page.mainFrame(), script, [options], { signal, timeoutMs: snapshotMsMax, maxBytes: answerBytesMax });
+  const timeoutMs = page.patience.ms(snapshotMsMax);
+  const snapshot = await page.call<Snapshot>(page.mainFrame(), script, [options], { signal, timeoutMs, maxBytes: answerBytesMax });
   return { tabId: page.tabId, url: page.url(), snapshot };
 }
 

@@ -86,14 +86,17 @@ export class Drive {
 
   /** Opens a tab, at a page when one is named. A page that cannot be reached leaves no tab behind. */
   openTab(target: Target, request: OpenTabRequest): Promise<TabInfo> {
+    const { clock } = this.#deps;
     return this.#withBrowser(target, { name: 'open_tab', url: request.url }, async ({ browser }, signal) => {
       const tab = await browser.openTab({ active: request.active, signal });
       if (request.url === undefined) return tab;
+      const byMs = clock.monotonicMs() + request.timeout_ms;
       try {
         await browser.navigate(tab.tabId, { url: request.url, waitUntil: request.wait_until, timeoutMs: request.timeout_ms }, { signal });
       } catch (error) {
         // The tab may be gone already, with the browser or by a script of the page.
-        await browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(closeMsMax) }).catch(() => undefined);
+        const closeMs = browser.patience.ms(closeMsMax, byMs - clock.monotonicMs());
+        await browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(closeMs) }).catch(() => undefined);
         throw error;
       }
       return browser.tabs().find((candidate) => candidate.tabId === tab.tabId) ?? tab;

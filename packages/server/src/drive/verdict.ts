@@ -71,8 +71,10 @@ export async function judgePage(page: Page, outcome: NavigationOutcome, options:
   const first = options.look === undefined ? await lookAt(page, options) : options.look;
   const verdict = classify(factsOf(outcome, first, first), options.strictness);
   if (!verdict.blocked || !verdict.selfClearing) return judgementOf(verdict, outcome, 0);
-  const leftMs = Math.min(challengeMsMax, options.leftMs - (systemClock.monotonicMs() - startMs));
-  return waitForChallenge(page, { outcome, first, verdict }, { ...options, leftMs });
+  const leftMs = options.leftMs - (systemClock.monotonicMs() - startMs);
+  // Half of the time is for what comes after it.
+  const challengeMs = Math.min(page.patience.ms(challengeMsMax, leftMs / 2), leftMs);
+  return waitForChallenge(page, { outcome, first, verdict }, { ...options, leftMs: challengeMs });
 }
 
 /** The same for a reply that no browser has shown, with all that is known of it. */
@@ -94,7 +96,7 @@ async function waitForChallenge(page: Page, { outcome, first, verdict }: Challen
   let latest = verdict;
   while (waitedMs() < leftMs) {
     await pause(Math.min(challengePauseMs, leftMs - waitedMs()), undefined, { signal }).catch(() => signal.throwIfAborted());
-    const look = await lookAt(page, options);
+    const look = await lookAt(page, { ...options, leftMs: leftMs - waitedMs() });
     // A page on its way from one document to the next does not answer: it is asked again.
     if (!look) continue;
     latest = classify(factsOf(outcome, first, look), strictness);
@@ -117,9 +119,10 @@ function arrivedAt(look: Look, known: { outcome: NavigationOutcome; first: Look 
   };
 }
 
-async function lookAt(page: Page, { signal }: JudgeOptions): Promise<Look | null> {
+async function lookAt(page: Page, { leftMs, signal }: JudgeOptions): Promise<Look | null> {
   try {
-    return await page.call<Look>(page.mainFrame(), lookScript, [], { signal, timeoutMs: probeMsMax, maxBytes: answerBytesMax });
+    const timeoutMs = page.patience.ms(probeMsMax, leftMs / 2);
+    return await page.call<Look>(page.mainFrame(), lookScript, [], { signal, timeoutMs, maxBytes: answerBytesMax });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof PageError) return null;

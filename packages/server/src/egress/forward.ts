@@ -93,7 +93,10 @@ function reply(way: Way, outgoing: ClientRequest, response: ServerResponse): Pro
   outgoing.on('error', reject);
   // The agent's sockets have the timeout of idle ones, which is far too short for a reply.
   outgoing.once('socket', (socket) => socket.setTimeout(way.limits.idleMs));
+  const onClose = (): void => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply'));
   outgoing.once('response', (incoming) => {
+    // Whole on our side, a reply may still be on its way to the browser.
+    outgoing.off('close', onClose);
     try {
       response.sendDate = false;
       response.writeHead(incoming.statusCode ?? 502, sayable(incoming.statusMessage), replyHeaders(incoming));
@@ -105,7 +108,7 @@ function reply(way: Way, outgoing: ClientRequest, response: ServerResponse): Pro
     // A body cut short ends the browser's connection too, so that it does not pass for whole.
     pipeline(incoming, response, () => resolve());
   });
-  outgoing.once('close', () => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply')));
+  outgoing.once('close', onClose);
   return promise;
 }
 

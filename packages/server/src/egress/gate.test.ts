@@ -28,6 +28,23 @@ test('passes a plain request and its reply, and says who answered', async (t) =>
   assert.deepEqual(heard, [{ url: '/a?b=c', host: `127.0.0.1:${port}`, cookie: 'x=y', proxy: undefined }]);
 });
 
+test('gives a reply whole to a connection that takes its time', async (t) => {
+  const { port } = await site(t, (_request, response) => response.end('hello'));
+  const from = await browser(t);
+  const taken: string[] = [];
+  const slow = new Duplex({
+    read: () => {},
+    write: (chunk: Buffer, _encoding, done) => {
+      taken.push(chunk.toString());
+      setTimeout(done, 20);
+    },
+  });
+  from.way.accept(slow);
+  slow.push(get(`http://127.0.0.1:${port}/`));
+  await eventually(() => taken.join('').endsWith('\r\n\r\nhello'), 'the reply is whole');
+  assert.equal(slow.destroyed, false);
+});
+
 test('keeps headers that come more than once, and takes a length beside chunks for a lie', async (t) => {
   const raw =
     'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Hop: 1\r\nset-cookie: b=2\r\nConnection: x-hop\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n';

@@ -34,7 +34,7 @@ export interface BrowseParts {
 /** For answers to scripts, after the event that was waited for. */
 const graceMsMax = 500;
 /** What has come by then is still to be looked at and turned into what was asked for. */
-const afterwardsMs = (attemptMs: number): number => Math.min(4000, attemptMs * 0.25);
+const afterwardsMs = ({ patience }: Page, attemptMs: number): number => Math.min(patience.ms(4000), attemptMs * 0.25);
 
 /** Throws NavigationError, PageError, BrowserGone, or the signal's reason. */
 export async function browse(parts: BrowseParts, signal: AbortSignal): Promise<Found> {
@@ -49,7 +49,7 @@ export async function browse(parts: BrowseParts, signal: AbortSignal): Promise<F
     },
     { signal },
   );
-  const outcome = await page.load(loadOrder(request, Math.max(1, Math.round(attemptMs - afterwardsMs(attemptMs)))), { signal });
+  const outcome = await page.load(loadOrder(request, Math.max(1, Math.round(attemptMs - afterwardsMs(page.page, attemptMs)))), { signal });
   const found = foundOf(outcome);
   found.loadMs = Math.round(clock.monotonicMs() - startMs);
   if (outcome.timedOut) found.warnings.push('load_timed_out');
@@ -97,7 +97,8 @@ function takeUnshown(request: FetchRequest, outcome: LoadOutcome, body: Body, fo
 async function readPage(parts: BrowseParts, outcome: LoadOutcome, found: Found, signal: AbortSignal): Promise<void> {
   const { request, page } = parts;
   // A page that asks for its content when it has loaded is not yet what a visitor will see.
-  if (!outcome.timedOut && !(await page.answered(Math.min(graceMsMax, parts.budget.leftMs() / 4)))) found.warnings.push('requests_pending');
+  if (!outcome.timedOut && !(await page.answered(Math.min(page.page.patience.ms(graceMsMax), parts.budget.leftMs() / 4))))
+    found.warnings.push('requests_pending');
   const read = (): Promise<Seen | null> => readSeen(page.page, request, { signal, leftMs: parts.budget.leftMs() });
   // Most pages are what they are when they have loaded: then one reading serves for the verdict too.
   const early = actsOn(request) ? undefined : await read();
@@ -156,7 +157,11 @@ async function act(parts: BrowseParts, found: Found, signal: AbortSignal): Promi
   const { request, world, budget, page, allowEvaluate, steps: told } = parts;
   const { waits, actions } = stepsOf(request);
   const run = (steps: readonly Step[]) =>
-    runSteps(world, { steps, stopOnError: true, timeoutMs: Math.max(1, budget.leftMs() - afterwardsMs(budget.leftMs())), allowEvaluate }, { signal });
+    runSteps(
+      world,
+      { steps, stopOnError: true, timeoutMs: Math.max(1, budget.leftMs() - afterwardsMs(page.page, budget.leftMs())), allowEvaluate },
+      { signal },
+    );
   if (waits.length > 0) {
     const { results } = await run(waits);
     const failed = results.find(({ status }) => status === 'error');

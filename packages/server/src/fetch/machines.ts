@@ -140,7 +140,7 @@ export class FetchMachines {
 
   #makeSpare(machine: FetchMachine, browser: Machine['browser']): void {
     if (machine.spare || machine.retired || machine.uses >= usesMax) return;
-    machine.spare = browser.openPrivate({ signal: AbortSignal.timeout(spareMsMax) }).catch((error: unknown) => {
+    machine.spare = browser.openPrivate({ signal: AbortSignal.timeout(browser.patience.ms(spareMsMax)) }).catch((error: unknown) => {
       this.#deps.log.debug({ error }, 'no page could be made ahead');
       return null;
     });

@@ -17,9 +17,10 @@ export async function takePicture(
   { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
 ): Promise<void> {
   const { full_page: fullPage, format, quality, selector, scroll_first: scrollFirst } = request.screenshot ?? usual;
-  const limitMs = selector === undefined ? timeoutMs : Math.min(timeoutMs, elementMsMax);
-  const order = { selector, format, quality, fullPage, scrollFirst, timeoutMs: limitMs, bytesMax: limits.pictureBytes };
   try {
+    const { patience } = world.page(world.mainTabId);
+    const limitMs = selector === undefined ? timeoutMs : Math.min(timeoutMs, patience.ms(elementMsMax, timeoutMs / 2));
+    const order = { selector, format, quality, fullPage, scrollFirst, timeoutMs: limitMs, bytesMax: limits.pictureBytes };
     found.screenshot = await pictureIn(world, order, signal);
     found.warnings.push(...found.screenshot.warnings.map((warning) => `screenshot:${warning}`));
   } catch (error) {

@@ -29,7 +29,8 @@ export async function readSeen(page: Page, request: FetchRequest, { signal, left
   const mainContent = request.only_main_content && request.include_selectors.length === 0;
   const options = { mainContent, readability: mainContent, maxBytes: limits.htmlBytes, text: request.formats.includes('text') };
   const source = mainContent ? readAll(snapshotSource()) : plainly;
-  const within = { signal, timeoutMs: Math.max(1, Math.min(snapshotMsMax, leftMs)), maxBytes: 6 * limits.htmlBytes };
+  const timeoutMs = Math.max(1, Math.min(page.patience.ms(snapshotMsMax, leftMs / 2), leftMs));
+  const within = { signal, timeoutMs, maxBytes: 6 * limits.htmlBytes };
   try {
     return await page.call<Seen>(page.mainFrame(), source, [options, wantsVisible(request)], within);
   } catch (error) {

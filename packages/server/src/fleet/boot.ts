@@ -6,6 +6,7 @@ import type { Log } from '../lib/log.ts';
 import type { Runtime, VmKind } from '../runtime/runtime.ts';
 import type { Store } from '../store/store.ts';
 import type { Machine } from './machine.ts';
+import { orAbort } from './or-abort.ts';
 import { deleteMachine, insertMachine } from './store.ts';
 
 export interface BootDeps {
@@ -21,30 +22,32 @@ export interface BootDeps {
 export interface BootOrder {
   id: string;
   kind: VmKind;
+  createdAt: Date;
   /** null for a machine of the pool. */
   sessionId: string | null;
 }
 
 /** Starts a machine with its browser attached: anchored in the store first, and with nothing left behind when it fails. */
 export async function bootMachine(deps: BootDeps, order: BootOrder, signal: AbortSignal): Promise<Machine> {
-  const { store, runtime, gate, clock, log } = deps;
+  const { store, runtime, gate, clock, log, workerId, region } = deps;
+  const { id, kind, createdAt, sessionId } = order;
   const cleanup = new Cleanup();
   try {
-    const createdAt = clock.now();
-    await insertMachine(store, { vmId: order.id, workerId: deps.workerId, region: deps.region, kind: order.kind, sessionId: order.sessionId, createdAt });
-    cleanup.push('anchor', () => deleteMachine(store, order.id));
-    const way = gate.open(order.id);
+    await insertMachine(store, { vmId: id, workerId, region, kind, sessionId, createdAt, runtime: runtime.name });
+    cleanup.push('anchor', () => deleteMachine(store, id));
+    const way = gate.open(id);
     cleanup.push('egress', () => way.close());
-    const priority = order.sessionId === null ? 'background' : 'normal';
-    const vm = await runtime.boot({ id: order.id, kind: order.kind, acceptEgress: (connection) => way.accept(connection), priority }, { signal });
+    const priority = sessionId === null ? 'background' : 'normal';
+    const vm = await runtime.boot({ id, kind, acceptEgress: (connection) => way.accept(connection), priority }, { signal });
     cleanup.push('machine', () => vm.destroy());
-    const browser = await attachBrowser(vm, { log, clock, egressRefusal: (host) => way.lastRefusal(host) });
+    const attached = attachBrowser(vm, { log, clock, egressRefusal: (host) => way.lastRefusal(host), slowness: runtime.slowness });
+    const browser = await orAbort(attached, signal);
     // A session that waits gets its browser at once, and its first page while the caller connects; a machine of the pool is whole.
-    if (order.sessionId === null) await browser.tabReady();
+    if (sessionId === null) await orAbort(browser.tabReady(), signal);
     signal.throwIfAborted();
-    return { id: order.id, kind: order.kind, vm, way, browser, createdAt, readyMs: clock.monotonicMs() };
+    return { id, kind, vm, way, browser, readyMs: clock.monotonicMs() };
   } catch (error) {
-    for (const failure of await cleanup.run()) log.error({ failure, vm: order.id }, 'undo failed');
+    for (const failure of await cleanup.run()) log.error({ failure, vm: id }, 'undo failed');
     throw error;
   }
 }

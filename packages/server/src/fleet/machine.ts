@@ -18,7 +18,6 @@ export interface Machine {
   readonly vm: Vm;
   readonly way: EgressWay;
   readonly browser: Browser;
-  readonly createdAt: Date;
   /** Monotonic: since when it has been idle and ready. */
   readonly readyMs: number;
 }

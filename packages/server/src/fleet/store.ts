@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import type { PoolKind } from '@berth/contract';
+import { sql, type Generated } from 'kysely';
 import type { Tables } from '../store/store.ts';
 import type { MachineState } from './machine.ts';
 
@@ -8,12 +9,15 @@ interface FleetTables {
     worker_id: string;
     region: string;
     kind: string;
-    state: MachineState | 'failed';
+    state: MachineState;
     session_id: string | null;
     created_at: Date;
     ready_at: Date | null;
+    runtime: string | null;
+    outdated: Generated<boolean>;
   };
   workers: { worker_id: string; region: string; url: string; started_at: Date; heartbeat_at: Date };
+  pool_targets: { region: string; kind: PoolKind; target: number; updated_at: Date; updated_by: string };
 }
 
 export interface MachineRow {
@@ -23,6 +27,30 @@ export interface MachineRow {
   kind: string;
   sessionId: string | null;
   createdAt: Date;
+  runtime: string;
+}
+
+/** A machine as its worker has last written it down. */
+export interface ListedMachine {
+  vmId: string;
+  workerId: string;
+  kind: string;
+  state: MachineState;
+  sessionId: string | null;
+  createdAt: Date;
+  readyAt: Date | null;
+  runtime: string | null;
+  outdated: boolean;
+  /** Its worker's heart beats no more: nobody knows what has become of it. */
+  isLost: boolean;
+}
+
+/** What the operator has set for one kind. */
+export interface TargetRow {
+  kind: PoolKind;
+  target: number;
+  updatedAt: Date;
+  updatedBy: string;
 }
 
 /** The anchor: there before the machine's first process. */
@@ -39,6 +67,7 @@ export async function insertMachine(tables: Tables, row: MachineRow): Promise<vo
       session_id: row.sessionId,
       created_at: row.createdAt,
       ready_at: null,
+      runtime: row.runtime,
     })
     .execute();
 }
@@ -64,6 +93,12 @@ export async function moveMachine(
   return row !== undefined;
 }
 
+/** Writes down whether machines are made of what new ones are made of. */
+export async function markOutdated(tables: Tables, vmIds: readonly string[], outdated: boolean): Promise<void> {
+  if (vmIds.length === 0) return;
+  await tables.tables<FleetTables>().updateTable('machines').set({ outdated }).where('vm_id', 'in', vmIds).execute();
+}
+
 /** The last thing that goes of a machine. */
 export async function deleteMachine(tables: Tables, vmId: string): Promise<void> {
   await tables.tables<FleetTables>().deleteFrom('machines').where('vm_id', '=', vmId).execute();
@@ -72,6 +107,43 @@ export async function deleteMachine(tables: Tables, vmId: string): Promise<void>
 export async function machineIdsOf(tables: Tables, workerId: string): Promise<string[]> {
   const rows = await tables.tables<FleetTables>().selectFrom('machines').select('vm_id').where('worker_id', '=', workerId).execute();
   return rows.map((row) => row.vm_id);
+}
+
+/** The machines of a region in the order in which they were begun. A worker that is silent for `silentSeconds` is taken for dead. */
+export async function listMachines(tables: Tables, region: string, silentSeconds: number): Promise<ListedMachine[]> {
+  const rows = await tables
+    .tables<FleetTables>()
+    .selectFrom('machines as m')
+    .leftJoin('workers as w', 'w.worker_id', 'm.worker_id')
+    .select(['m.vm_id', 'm.worker_id', 'm.kind', 'm.state', 'm.session_id', 'm.created_at', 'm.ready_at', 'm.runtime', 'm.outdated'])
+    .select(sql<boolean>`coalesce(w.heartbeat_at < now() - make_interval(secs => ${silentSeconds}), false)`.as('is_lost'))
+    .where('m.region', '=', region)
+    .orderBy('m.created_at')
+    .orderBy('m.vm_id')
+    .execute();
+  return rows.map((row) => ({
+    vmId: row.vm_id,
+    workerId: row.worker_id,
+    kind: row.kind,
+    state: row.state,
+    sessionId: row.session_id,
+    createdAt: row.created_at,
+    readyAt: row.ready_at,
+    runtime: row.runtime,
+    outdated: row.outdated,
+    isLost: row.is_lost,
+  }));
+}
+
+/**
+ * Rows of machines whose worker was not heard of for so long that it will not
+ * end them any more: they ended with it. One that comes back after all looks
+ * at its host, not at these.
+ */
+export async function deleteMachinesOfLost(tables: Tables, workerId: string, silentSeconds: number): Promise<void> {
+  const limit = sql<Date>`now() - make_interval(secs => ${silentSeconds})`;
+  const lost = tables.tables<FleetTables>().selectFrom('workers').select('worker_id').where('heartbeat_at', '<', limit);
+  await tables.tables<FleetTables>().deleteFrom('machines').where('worker_id', '!=', workerId).where('worker_id', 'in', lost).execute();
 }
 
 export async function beat(tables: Tables, worker: { workerId: string; region: string; url: string; startedAt: Date }): Promise<void> {
@@ -95,6 +167,33 @@ export async function silentWorkers(tables: Tables, seconds: number): Promise<st
   return rows.map((row) => row.worker_id);
 }
 
+/** Workers of a region whose heart has beaten within `seconds`. */
+export async function liveWorkers(tables: Tables, region: string, seconds: number): Promise<string[]> {
+  const rows = await tables
+    .tables<FleetTables>()
+    .selectFrom('workers')
+    .select('worker_id')
+    .where('region', '=', region)
+    .where('heartbeat_at', '>=', sql<Date>`now() - make_interval(secs => ${seconds})`)
+    .execute();
+  return rows.map((row) => row.worker_id);
+}
+
 export async function forgetWorker(tables: Tables, workerId: string): Promise<void> {
   await tables.tables<FleetTables>().deleteFrom('workers').where('worker_id', '=', workerId).execute();
+}
+
+export async function readTargets(tables: Tables, region: string): Promise<TargetRow[]> {
+  const rows = await tables.tables<FleetTables>().selectFrom('pool_targets').selectAll().where('region', '=', region).execute();
+  return rows.map((row) => ({ kind: row.kind, target: row.target, updatedAt: row.updated_at, updatedBy: row.updated_by }));
+}
+
+export async function writeTarget(tables: Tables, region: string, { kind, target, updatedAt, updatedBy }: TargetRow): Promise<void> {
+  const values = { target, updated_at: updatedAt, updated_by: updatedBy };
+  await tables
+    .tables<FleetTables>()
+    .insertInto('pool_targets')
+    .values({ region, kind, ...values })
+    .onConflict((on) => on.columns(['region', 'kind']).doUpdateSet(values))
+    .execute();
 }

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EndedReason } from '@berth/contract';
+import type { FleetFacts } from '../fleet/fleet.ts';
 import { Loop } from '../lib/loop.ts';
 import type { SessionRecord } from '../sessions/sessions.ts';
 import { Metrics, type MetricsDeps } from './metrics.ts';
@@ -12,6 +13,18 @@ import { readMetrics, type Metric } from './testing.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
+const idleFleet: FleetFacts = {
+  runtime: { name: 'fake', isolation: 'process', warnings: [] },
+  machines: [],
+  targets: [],
+  boots: [],
+  bootFailures: [],
+  retired: { surplus: 0, old: 0, outdated: 0, lost: 0 },
+  templates: [],
+  failing: [],
+  waiting: 0,
+  admitting: true,
+};
 const noneRefused = { plan_limit_exceeded: 0, insufficient_credits: 0 };
 
 /** Doors whose facts a test sets. */
@@ -28,7 +41,7 @@ function createMetrics(facts: Partial<MetricsDeps> = {}) {
     },
     billing: { facts: () => ({ events: [], unsigned: 0 }) },
     gate: { facts: () => ({ bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, waysOpen: 0 }) },
-    fleet: { count: () => 0, poolTarget: 0 },
+    fleet: { facts: () => idleFleet },
     sessions: { live: new Map(), onEnded: (listener) => listeners.push(listener) },
     jobs: { load: { pending: 0, places: 0 } },
     loops: [],
@@ -127,17 +140,48 @@ describe('the metrics', () => {
     assert.equal(await value('berth_sessions_ended_total{reason="credits_exhausted"}'), 1);
   });
 
-  it('tell the machines, the jobs and the loops as they are at the moment', async () => {
+  it('tell the machines of each kind, how they came to be and how they were lost', async () => {
+    const kind = 'headless';
+    const ready = { kind, state: 'ready', count: 2 } as const;
+    const facts: FleetFacts = {
+      ...idleFleet,
+      machines: [ready, { kind, state: 'assigned', count: 3 }],
+      targets: [{ kind, target: 4 }],
+      boots: [{ kind, way: 'clone', count: 7 }],
+      bootFailures: [{ kind, count: 1 }],
+      retired: { ...idleFleet.retired, outdated: 5 },
+      templates: [
+        { kind, isCold: true },
+        { kind: 'shell', isCold: false },
+      ],
+      waiting: 6,
+    };
+    const { value } = createMetrics({ fleet: { facts: () => facts } });
+    for (const [series, expected] of Object.entries({
+      'berth_pool_machines{kind="headless",state="assigned"}': 3,
+      'berth_pool_machines{kind="headless",state="ready"}': 2,
+      'berth_pool_target{kind="headless"}': 4,
+      'berth_pool_retired_total{reason="outdated"}': 5,
+      'berth_pool_retired_total{reason="lost"}': 0,
+      'berth_machine_boots_total{kind="headless",way="clone"}': 7,
+      'berth_machine_boot_failures_total{kind="headless"}': 1,
+      'berth_template_cold{kind="headless"}': 1,
+      'berth_template_cold{kind="shell"}': 0,
+      berth_machine_boots_waiting: 6,
+      berth_admitting: 1,
+    }))
+      assert.equal(await value(series), expected, series);
+    facts.machines = [{ ...ready, count: 1 }];
+    assert.equal(await value('berth_pool_machines{kind="headless",state="ready"}'), 1);
+  });
+
+  it('tell the jobs and the loops as they are at the moment', async () => {
     const load = { pending: 5, places: 2 };
-    const machines = { warming: 1, ready: 2, assigned: 3, draining: 0 };
     const loop = new Loop('refill', 1000, () => Promise.reject(new Error('no')));
-    const { value } = createMetrics({ jobs: { load }, fleet: { count: (state) => machines[state], poolTarget: 4 }, loops: [loop] });
+    const { value } = createMetrics({ jobs: { load }, loops: [loop] });
     assert.deepEqual([await value('berth_jobs{state="queued"}'), await value('berth_jobs{state="running"}')], [3, 2]);
-    assert.deepEqual([await value('berth_pool_machines{state="assigned"}'), await value('berth_pool_target')], [3, 4]);
     assert.equal(await value('berth_loop_failures{loop="refill"}'), 0);
-    machines.ready = 0;
     for (let turn = 0; turn < 2; turn += 1) await (loop.nudge(), loop.idle());
-    assert.equal(await value('berth_pool_machines{state="ready"}'), 0);
     assert.deepEqual([await value('berth_loop_failures{loop="refill"}'), await value('berth_loop_turns_total{loop="refill"}')], [2, 2]);
   });
 

@@ -19,7 +19,7 @@ export interface MetricsDeps {
   metering: Pick<Metering, 'facts'>;
   billing: Pick<Billing, 'facts'>;
   gate: Pick<EgressGate, 'facts'>;
-  fleet: Pick<Fleet, 'count' | 'poolTarget'>;
+  fleet: Pick<Fleet, 'facts'>;
   sessions: Pick<Sessions, 'live' | 'onEnded'>;
   jobs: Pick<Jobs, 'load'>;
   loops: readonly Loop[];
@@ -64,6 +64,7 @@ export class Metrics {
     tellMoney(readings, deps);
     tellTraffic(readings, deps);
     tellSessions(readings, deps);
+    tellMachines(readings, deps);
     tellWork(readings, deps);
     this.#process = new ProcessMetrics(this.#registry);
   }
@@ -138,15 +139,29 @@ function countLive(live: Sessions['live']): Record<string, number> {
   return counts;
 }
 
-function tellWork(readings: Readings, { version, fleet, jobs, loops }: MetricsDeps): void {
+function tellMachines(readings: Readings, { fleet }: MetricsDeps): void {
+  readings.gaugeRows('berth_pool_machines', 'Machines of this worker by kind, those in use (assigned) among them.', ['kind', 'state'], () =>
+    fleet.facts().machines.map(({ kind, state, count }) => [{ kind, state }, count]),
+  );
+  readings.gaugeRows('berth_pool_target', 'Machines that this worker is to keep warm: its part of the target of its region.', ['kind'], () =>
+    fleet.facts().targets.map(({ kind, target }) => [{ kind }, target]),
+  );
+  readings.counterBy('reason', 'berth_pool_retired_total', 'Warm machines that were ended unused.', () => fleet.facts().retired);
+  readings.counterRows('berth_machine_boots_total', 'Machines that were started, by the way in which.', ['kind', 'way'], () =>
+    fleet.facts().boots.map(({ kind, way, count }) => [{ kind, way }, count]),
+  );
+  readings.counterRows('berth_machine_boot_failures_total', 'Machines that did not start.', ['kind'], () =>
+    fleet.facts().bootFailures.map(({ kind, count }) => [{ kind }, count]),
+  );
+  readings.gaugeRows('berth_template_cold', 'Whether machines of a kind are booted cold because no template works.', ['kind'], () =>
+    fleet.facts().templates.map(({ kind, isCold }) => [{ kind }, Number(isCold)]),
+  );
+  readings.gauge('berth_machine_boots_waiting', 'Sessions that wait for a machine to be started.', () => fleet.facts().waiting);
+  readings.gauge('berth_admitting', 'Whether this host has room for another machine.', () => Number(fleet.facts().admitting));
+}
+
+function tellWork(readings: Readings, { version, jobs, loops }: MetricsDeps): void {
   const ofLoops = (value: (loop: Loop) => number) => (): Record<string, number> => Object.fromEntries(loops.map((loop) => [loop.name, value(loop)]));
-  readings.gaugeBy('state', 'berth_pool_machines', 'Machines of this worker, those in use (assigned) among them.', () => ({
-    warming: fleet.count('warming'),
-    ready: fleet.count('ready'),
-    assigned: fleet.count('assigned'),
-    draining: fleet.count('draining'),
-  }));
-  readings.gauge('berth_pool_target', 'Machines that are to be warm.', () => fleet.poolTarget);
   readings.gaugeBy('state', 'berth_jobs', 'Jobs of this worker that are not over.', () => {
     const { pending, places } = jobs.load;
     return { queued: Math.max(0, pending - places), running: places };

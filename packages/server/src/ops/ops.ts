@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 
 export interface OpsDeps {
   store: Store;
-  fleet: Fleet;
+  fleet: Pick<Fleet, 'facts'>;
   loops: readonly Loop[];
   isDraining: () => boolean;
 }
@@ -51,10 +51,16 @@ export class Ops {
   }
 
   #machines(): Check {
-    const { fleet } = this.#deps;
-    const { runtime } = fleet.deps;
-    const counts = `${fleet.count('ready')} warm, ${fleet.count('warming')} warming, ${fleet.count('assigned')} in use`;
-    return { status: 'ok', note: [`${runtime.name} runtime (${runtime.isolation})`, counts, ...runtime.warnings].join('; ') };
+    const { runtime, machines, failing, templates } = this.#deps.fleet.facts();
+    const count = (of: string): number => machines.reduce((sum, { state, count: each }) => (state === of ? sum + each : sum), 0);
+    const counts = `${count('ready')} warm, ${count('warming')} warming, ${count('assigned')} in use`;
+    const cold = templates.flatMap(({ kind, isCold }) => (isCold ? [kind] : []));
+    const troubles = [
+      ...failing.map((kind) => `${kind} machines fail to start`),
+      ...cold.map((kind) => `${kind} machines are booted cold, without a template`),
+    ];
+    const note = [`${runtime.name} runtime (${runtime.isolation})`, counts, ...troubles, ...runtime.warnings].join('; ');
+    return { status: troubles.length > 0 ? 'degraded' : 'ok', note };
   }
 
   #drain(): Check {

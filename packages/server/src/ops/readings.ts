@@ -31,14 +31,14 @@ export class Readings {
 
   /** Of what goes up and down. */
   gauge(name: string, help: string, read: () => number): void {
-    this.#gaugeRows(name, help, [], () => [[{}, read()]]);
+    this.gaugeRows(name, help, [], () => [[{}, read()]]);
   }
 
   gaugeBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
-    this.#gaugeRows(name, help, [label], () => rowsBy(label, read()));
+    this.gaugeRows(name, help, [label], () => rowsBy(label, read()));
   }
 
-  #gaugeRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
+  gaugeRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
     const collect = function (this: Gauge): void {
       this.reset();
       for (const [of, value] of read()) this.set(of, value);

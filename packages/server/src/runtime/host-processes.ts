@@ -14,7 +14,7 @@ export interface HostProcess {
 /** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100;
 
-const readIfThere = (path: string): string | undefined => {
+export const readIfThere = (path: string): string | undefined => {
   try {
     return readFileSync(path, 'latin1');
   } catch {
@@ -69,7 +69,19 @@ export function readEnvironment(pid: number): Map<string, string> {
 
 export const readBootId = (): string => readIfThere('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown';
 
-export const childrenOf = (pid: number): number[] => (readIfThere(`/proc/${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number);
+/** Whichever of its threads has started them. */
+export function childrenOf(pid: number): number[] {
+  const lists = threadsOf(pid).map((thread) => readIfThere(`/proc/${pid}/task/${thread}/children`) ?? '');
+  return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+}
+
+const threadsOf = (pid: number): string[] => {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+};
 
 /** Proportional set size: shared pages are divided among those who share them. */
 export async function readMemoryBytes(pid: number): Promise<number> {

@@ -21,7 +21,7 @@ export const jailUploadsPath = '/uploads';
 const jailDisplayPath = '/display';
 
 /** `sendmsg` by processor; the listener calls it by number. A processor that is not here has no jail. */
-const sendmsgNumbers: Partial<Record<NodeJS.Architecture, number>> = { x64: 46, arm64: 211 };
+export const sendmsgNumbers: Partial<Record<NodeJS.Architecture, number>> = { x64: 46, arm64: 211 };
 
 /** Sizes are ceilings of memory, taken only as they fill. Shared memory is what a large page needs most. */
 const sharedMemoryBytes = 1024 ** 3;

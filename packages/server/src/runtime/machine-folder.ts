@@ -2,7 +2,8 @@
  * A machine's folder: the anchor that is there before the first process and
  * gone after the last. Its marker says whose it is and which incarnation.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile, chown } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, realpath, rename, rm, writeFile, chown } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeDisplayRemains } from '@berth/guest';
 import { isRoot } from './users.ts';
@@ -11,7 +12,7 @@ export interface MachineMarker {
   id: string;
   workerId: string;
   bootId: string;
-  /** The user that the browser runs as. */
+  /** The user that the machine's programs run as. */
   uid: number;
   /** The outermost process; null until it has been started. */
   pid: number | null;
@@ -20,7 +21,22 @@ export interface MachineMarker {
   workPath: string | null;
 }
 
-export const machinesPath = (dataDir: string): string => join(dataDir, 'machines');
+/** Where machines have their folders. */
+export interface MachinesPlace {
+  /** Without links. */
+  dataDir: string;
+  /** Tells our machines' processes from those of another service on this host. */
+  dataDigest: string;
+}
+
+/** Makes the folder of machines where there is none yet. */
+export async function openMachinesPlace(path: string): Promise<MachinesPlace> {
+  await mkdir(machinesPath(path), { recursive: true, mode: 0o711 });
+  const dataDir = await realpath(path);
+  return { dataDir, dataDigest: createHash('sha256').update(dataDir).digest('hex').slice(0, 16) };
+}
+
+const machinesPath = (dataDir: string): string => join(dataDir, 'machines');
 export const machinePath = (dataDir: string, id: string): string => join(machinesPath(dataDir), id);
 export const hostDownloadsPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'downloads');
 export const hostUploadsPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'uploads');
@@ -28,10 +44,14 @@ export const hostUploadsPath = (dataDir: string, id: string): string => join(mac
 export const hostDisplayPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'display');
 const markerPath = (dataDir: string, id: string): string => join(machinePath(dataDir, id), 'marker.json');
 
-/** Throws EEXIST when the id was used before. */
+/** The folder and its marker. Throws EEXIST when the id was used before. */
 export async function createMachineFolder(dataDir: string, marker: MachineMarker): Promise<void> {
   await mkdir(machinePath(dataDir, marker.id), { mode: 0o711 });
   await writeMarker(dataDir, marker);
+}
+
+/** For a browser that runs on this host itself: what it and the worker reach of each other's files. */
+export async function createSharedFolders(dataDir: string, marker: MachineMarker): Promise<void> {
   for (const path of [hostDownloadsPath(dataDir, marker.id), hostDisplayPath(dataDir, marker.id)]) {
     await mkdir(path, { mode: 0o700 });
     if (isRoot()) await chown(path, marker.uid, marker.uid);

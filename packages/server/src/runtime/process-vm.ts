@@ -7,7 +7,6 @@ import type { Display } from '@berth/guest';
 import {
   childrenOf,
   cpuSecondsOf,
-  killProcess,
   readMemoryBytes,
   readOutOfMemoryKills,
   readProcesses,
@@ -18,6 +17,7 @@ import {
 import type { HostProcess } from './host-processes.ts';
 import { NoDisplay } from './runtime.ts';
 import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from './runtime.ts';
+import { killAll } from './traces.ts';
 
 /** Enough for the lines around a crash; the browser may print without end. */
 const logTailBytes = 8 * 1024;
@@ -176,7 +176,8 @@ export class ProcessVm implements Vm {
   async #end(): Promise<void> {
     const viaNamespace = this.#kill();
     const inTime = await this.#reap();
-    if (!viaNamespace || !inTime) await this.#killRest();
+    // What a jail's end leaves nothing of, a start that was cut short or a browser without a jail may.
+    if (!viaNamespace || !inTime) await killAll(this.#parts.findProcesses);
     this.#closeSockets();
     this.cdp.destroy();
     this.#parts.child.stderr?.destroy();
@@ -214,14 +215,6 @@ export class ProcessVm implements Vm {
     await this.exited;
     grace.abort();
     return !(await expired);
-  }
-
-  /** What a jail's end leaves nothing of, a start that was cut short or a browser without a jail may. */
-  async #killRest(): Promise<void> {
-    for (let rest = this.#parts.findProcesses(); rest.length > 0; rest = this.#parts.findProcesses()) {
-      for (const seen of rest) killProcess(seen);
-      await sleep(5);
-    }
   }
 
   #closeSockets(): void {

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, chown, realpath, stat, statfs } from 'node:fs/promises';
+import { mkdir, mkdtemp, chown, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Display, MachineFiles, makeSharedFolder } from '@berth/guest';
@@ -12,30 +10,27 @@ import type { FileFolders } from '@berth/guest';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { killProcess, readBootId, readEnvironment, readProcess, readProcesses, withDescendants } from './host-processes.ts';
-import type { HostProcess } from './host-processes.ts';
+import { BootFailed, firstAnswer } from './first-answer.ts';
+import { readProcess } from './host-processes.ts';
 import { jailCommand, jailDownloadsPath, jailUploadsPath, openCommand, spawnCommand } from './jail.ts';
 import type { Command } from './jail.ts';
 import {
   createMachineFolder,
+  createSharedFolders,
   hostDisplayPath,
   hostDownloadsPath,
   hostUploadsPath,
-  listMachineFolders,
-  machinesPath,
-  readMarker,
+  openMachinesPlace,
   removeMachineFolder,
   writeMarker,
 } from './machine-folder.ts';
-import type { MachineMarker } from './machine-folder.ts';
+import type { MachineMarker, MachinesPlace } from './machine-folder.ts';
 import { probeHost } from './probe.ts';
 import type { HostPowers } from './probe.ts';
 import { ProcessVm } from './process-vm.ts';
 import type { Runtime, TemplateState, Vm, VmOrder, VmTrace } from './runtime.ts';
+import { Traces } from './traces.ts';
 import { isRoot, newUid } from './users.ts';
-
-/** The browser could not be started; nothing is left of it. `cause` and message are for our log. */
-export class BootFailed extends Error {}
 
 export interface ProcessRuntimeOptions {
   /** Machines' folders are made in `<dataDir>/machines`. */
@@ -56,10 +51,8 @@ const sharedMemoryMin = 512 * 1024 ** 2;
 
 /** Browsers as processes of this host, each in a jail where the host allows one. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
-  await mkdir(machinesPath(options.dataDir), { recursive: true, mode: 0o711 });
-  const dataDir = await realpath(options.dataDir);
-  const dataDigest = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
-  const powers = await probeHost({ ...options, dataDigest, uid: newUid() });
+  const machinesPlace = await openMachinesPlace(options.dataDir);
+  const powers = await probeHost({ ...options, ...machinesPlace, uid: newUid() });
   const smallSharedMemory = await statfs('/dev/shm').then(
     ({ bsize, blocks }) => bsize * blocks < sharedMemoryMin,
     () => true,
@@ -70,17 +63,15 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     ...options,
     shellPath: options.shellPath ?? options.chromiumPath,
     clock: options.clock ?? systemClock,
-    dataDir,
-    dataDigest,
+    ...machinesPlace,
     powers,
     smallSharedMemory,
     generation: `chromium-${size}-${Math.round(mtimeMs)}`,
   });
 }
 
-interface Place extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath'>> {
+interface Place extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath' | 'dataDir'>>, MachinesPlace {
   shellPath: string;
-  dataDigest: string;
   powers: HostPowers;
   smallSharedMemory: boolean;
   /** The browser's program, by size and date: another one after an upgrade. */
@@ -95,11 +86,12 @@ class ProcessRuntime implements Runtime {
   readonly warnings: readonly string[];
 
   readonly #place: Place;
-  readonly #bootId = readBootId();
+  readonly #traces: Traces;
   readonly #running = new Map<string, ProcessVm>();
 
   constructor(place: Place) {
     this.#place = place;
+    this.#traces = new Traces({ place, log: place.log, running: (id) => this.#running.get(id) });
     this.warnings = place.powers.warnings;
   }
 
@@ -136,37 +128,22 @@ class ProcessRuntime implements Runtime {
     return Promise.resolve();
   }
 
-  async list(): Promise<VmTrace[]> {
-    const found = this.#findAll();
-    const folders = await listMachineFolders(this.#place.dataDir);
-    const ids = new Set([...folders, ...found.keys()]);
-    return Promise.all([...ids].map((id) => this.#trace(id, found.get(id) ?? [])));
+  list(): Promise<VmTrace[]> {
+    return this.#traces.list();
   }
 
-  async destroy(trace: VmTrace): Promise<void> {
-    const seen = (await this.list()).find(({ id }) => id === trace.id);
-    if (!seen) return;
-    if (seen.incarnation !== trace.incarnation) {
-      this.#place.log.warn(
-        { vm: trace.id, expected: trace.incarnation, found: seen.incarnation },
-        'a trace was not acted on: it is not that incarnation any more',
-      );
-      return;
-    }
-    const running = this.#running.get(trace.id);
-    if (running) return running.destroy();
-    for (let rest = this.#findAll().get(trace.id); rest; rest = this.#findAll().get(trace.id)) {
-      for (const process of rest) killProcess(process);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    await removeMachineFolder(this.#place.dataDir, trace.id);
+  destroy(trace: VmTrace): Promise<void> {
+    return this.#traces.destroy(trace);
   }
 
   async #anchor(id: string): Promise<MachineMarker> {
     const { dataDir, workerId, powers } = this.#place;
-    const marker: MachineMarker = { id, workerId, bootId: this.#bootId, uid: newUid(), pid: null, startTime: null, workPath: null };
+    const marker: MachineMarker = { id, workerId, bootId: this.#traces.bootId, uid: newUid(), pid: null, startTime: null, workPath: null };
     await createMachineFolder(dataDir, marker);
-    if (powers.jail) return marker;
+    if (powers.jail) {
+      await createSharedFolders(dataDir, marker);
+      return marker;
+    }
     // Another user cannot walk through the data folder, which is closed to all but us.
     marker.workPath = await mkdtemp(join(tmpdir(), 'berth-vm-'));
     await writeMarker(dataDir, marker);
@@ -190,7 +167,7 @@ class ProcessRuntime implements Runtime {
       downloadsPath: powers.jail ? jailDownloadsPath : folders.downloads,
       files: new MachineFiles(folders),
       display: displayPath === null ? null : new Display(displayPath),
-      findProcesses: () => this.#findAll().get(order.id) ?? [],
+      findProcesses: () => this.#traces.processesOf(order.id),
       forget: async () => {
         await removeMachineFolder(dataDir, order.id);
         this.#running.delete(order.id);
@@ -227,26 +204,6 @@ class ProcessRuntime implements Runtime {
       });
     }
     return openCommand({ id, dataDigest, uid, chromiumPath, workPath, hostDisplayPath: displayPath, proxyPort: address.port, smallSharedMemory });
-  }
-
-  /** Living processes by machine: those that carry our marker, and whatever descends from them. */
-  #findAll(): Map<string, HostProcess[]> {
-    const all = readProcesses();
-    const seeds = new Map<string, Set<number>>();
-    for (const { pid } of all) {
-      const environment = readEnvironment(pid);
-      const id = environment.get('BERTH_DATA') === this.#place.dataDigest ? environment.get('BERTH_VM') : undefined;
-      if (id) seeds.set(id, (seeds.get(id) ?? new Set()).add(pid));
-    }
-    return new Map([...seeds].map(([id, pids]) => [id, withDescendants(pids, all)]));
-  }
-
-  async #trace(id: string, processes: HostProcess[]): Promise<VmTrace> {
-    const pids = new Set(processes.map(({ pid }) => pid));
-    const outermost = processes.find(({ parentPid }) => !pids.has(parentPid));
-    if (outermost) return { id, incarnation: `${outermost.pid}:${outermost.startTime}:${this.#bootId}`, pids: [...pids] };
-    const marker = await readMarker(this.#place.dataDir, id);
-    return { id, incarnation: `${marker?.pid ?? 'none'}:${marker?.startTime ?? 'none'}:${marker?.bootId ?? 'none'}`, pids: [] };
   }
 }
 
@@ -290,23 +247,4 @@ async function ready(vm: ProcessVm, signal: AbortSignal): Promise<void> {
   } finally {
     settled.abort();
   }
-}
-
-/**
- * Asks for the version, and leaves the pipe as it was for whoever reads it next:
- * a stream that was read by `readable` flows again when somebody asks for `data`,
- * one that was paused does not.
- */
-function firstAnswer(cdp: Duplex): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onReadable = (): void => {
-      const bytes = cdp.read() as Buffer | null;
-      if (!bytes?.includes(0)) return;
-      cdp.off('readable', onReadable).off('close', onClose);
-      resolve();
-    };
-    const onClose = (): void => reject(new BootFailed('the DevTools pipe closed'));
-    cdp.on('readable', onReadable).on('close', onClose);
-    cdp.write('{"id":1,"method":"Browser.getVersion"}\0');
-  });
 }

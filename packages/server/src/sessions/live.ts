@@ -1,4 +1,4 @@
-import type { CloseReason, RecordingStatus, SessionEventType, SessionStatus } from '@berth/contract';
+import type { CloseReason, RecordingStatus, ServiceError, SessionEventType, SessionStatus } from '@berth/contract';
 import type { Browser, BrowserEvent } from '../browser/browser.ts';
 import { CaptchaWatch } from '../captcha/captcha.ts';
 import type { EgressWay } from '../egress/egress.ts';
@@ -49,6 +49,8 @@ export class LiveSession {
   readonly abort = new AbortController();
   /** Settles when the start is over, well or not. Never rejects. */
   started: Promise<void> = Promise.resolve();
+  /** Why the start failed, where it was refused with words for a caller. */
+  refusal: ServiceError | null = null;
   /** The end under way, shared by all who ask for it. */
   ending: Promise<void> | null = null;
   /** Settles when nothing of the session is left on this host. */

@@ -108,7 +108,9 @@ export class Sessions {
     const admitted = { ...order, ticket: purpose === 'session' ? await admitStart(this.deps, order) : null };
     const session = await reserve(this.deps, admitted);
     const started = this.#start(session, admitted);
-    session.started = started.catch(() => undefined);
+    session.started = started.catch((error: unknown) => {
+      if (error instanceof ServiceError) session.refusal = error;
+    });
     if (options.wait) await this.#follow(session, started, { signal: options.signal, actor });
     return this.#view(session.record, session);
   }
@@ -162,6 +164,7 @@ export class Sessions {
     const session = this.live.get(sessionId);
     await session?.started;
     if (session?.status === 'ready') return;
+    if (session?.refusal) throw session.refusal;
     if (session?.ending || session?.record.status === 'ended') throw sessionEnded(session.record);
     throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { retryAfterSeconds: 2 });
   }

@@ -45,6 +45,8 @@ export interface Order {
 }
 
 const startNavigationMs = 30_000;
+/** Who waits for the session waits for this too. */
+const startNavigationMsMost = 60_000;
 
 /** Writes the session down as `starting`. Throws ServiceError no_capacity, concurrency_limit or name_taken, and then there is no session. */
 export async function reserve(deps: StartDeps, order: Order): Promise<LiveSession> {
@@ -120,7 +122,8 @@ async function giveUp(deps: StartDeps, session: LiveSession): Promise<void> {
 
 async function lease(deps: StartDeps, session: LiveSession, order: Order, cleanup: Cleanup): Promise<Machine> {
   const { signal } = session.abort;
-  const { machine, warm } = await deps.fleet.lease(session.record.sessionId, kindOf(order), { signal });
+  const { sessionId, owner } = session.record;
+  const { machine, warm } = await deps.fleet.lease(sessionId, kindOf(order), { owner, signal });
   cleanup.push('lease', () => deps.fleet.release(machine.id));
   session.leaveBy(machine.way);
   session.warm = warm;
@@ -190,7 +193,8 @@ const endedMeanwhile = (): ServiceError => new ServiceError('session_ended', 'Th
 export async function openStartUrl(session: LiveSession, url: string): Promise<void> {
   const { machine } = session;
   if (!machine) return;
-  const order = { url, waitUntil: 'load' as const, timeoutMs: startNavigationMs };
+  const timeoutMs = machine.browser.patience.ms(startNavigationMs, startNavigationMsMost);
+  const order = { url, waitUntil: 'load' as const, timeoutMs };
   try {
     await machine.browser.tabReady();
     const outcome = await machine.browser.navigate(machine.browser.activeTab().tabId, order, { signal: session.abort.signal });

@@ -5,7 +5,7 @@ import { PageError } from '../browser/browser.ts';
 import { scripts } from './scripts.ts';
 
 /** A navigation that ends without a page, such as a download or a 204, is known by its tab's being at rest for so long. */
-const restMs = 1000;
+const restLimitMs = 1000;
 
 /** Does it, and waits until a navigation that begins with it has arrived; one that takes too long is told as a warning. */
 export async function followNavigation(attempt: Attempt, from: ElementRef | null, act: () => Promise<void>): Promise<void> {
@@ -18,6 +18,7 @@ export async function followNavigation(attempt: Attempt, from: ElementRef | null
 
 async function arrival(attempt: Attempt, frameId: string): Promise<void> {
   const { page, world } = attempt;
+  const restMs = page.patience.ms(restLimitMs, attempt.remainingMs / 2);
   let restSinceMs: number | null = null;
   for (;;) {
     const state = await leavingState(attempt, frameId);

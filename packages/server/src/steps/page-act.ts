@@ -3,8 +3,8 @@ import { describe, isVisible, natives, oneLine, parentOf, type Natives } from '.
 
 export type Need = 'visible' | 'stable' | 'enabled' | 'editable';
 
-/** What an element still lacks, in the order of asking; null: nothing. */
-export async function lacks(element: Element, needs: readonly Need[]): Promise<Need | 'attached' | null> {
+/** What an element still lacks, in the order of asking; null: nothing. `frameMs`: a page that draws needs no longer for a frame. */
+export async function lacks(element: Element, needs: readonly Need[], frameMs: number): Promise<Need | 'attached' | null> {
   const page = natives();
   if (!page.isConnected(element)) return 'attached';
   if (needs.includes('visible') && !isVisible(page, element)) return 'visible';
@@ -12,15 +12,15 @@ export async function lacks(element: Element, needs: readonly Need[]): Promise<N
   const field = element instanceof HTMLLabelElement ? (page.control(element) ?? element) : element;
   if (needs.includes('enabled') && isDisabled(page, field)) return 'enabled';
   if (needs.includes('editable') && !isEditable(page, field)) return 'editable';
-  if (needs.includes('stable') && !(await isStable(page, element))) return 'stable';
+  if (needs.includes('stable') && !(await isStable(page, element, frameMs))) return 'stable';
   return page.isConnected(element) ? null : 'attached';
 }
 
 /** The same box in two frames of animation. A page that is not shown has none: then some moments apart. */
-export async function isStable(page: Natives, element: Element): Promise<boolean> {
+export async function isStable(page: Natives, element: Element, frameMs: number): Promise<boolean> {
   const frame = () =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, 100);
+      const timer = setTimeout(resolve, frameMs);
       requestAnimationFrame(() => {
         clearTimeout(timer);
         resolve();

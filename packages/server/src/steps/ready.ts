@@ -7,6 +7,9 @@ import type { Need } from './page-act.ts';
 import { scripts } from './scripts.ts';
 import { StepFailed } from './world.ts';
 
+/** The longest that a page which draws leaves between two frames. */
+const frameMs = 100;
+
 const words: Record<Need | 'attached', string> = {
   attached: 'it left the page',
   visible: 'it is not visible',
@@ -68,7 +71,7 @@ export async function bringTarget(attempt: Attempt, element: ElementRef, order: 
 }
 
 export const lacks = (attempt: Attempt, element: ElementRef, needs: readonly Need[]): Promise<Need | 'attached' | null> =>
-  attempt.page.call(element.frameId, scripts.lacks, [element, needs], attempt.call());
+  attempt.page.call(element.frameId, scripts.lacks, [element, needs, attempt.page.patience.ms(frameMs)], attempt.call());
 
 async function tellLack(attempt: Attempt, element: ElementRef, why: string): Promise<string> {
   const name = await attempt.page.call<string>(element.frameId, scripts.tellElement, [element], attempt.call());

@@ -42,8 +42,14 @@ export interface Launched {
   end(): Promise<void>;
 }
 
-export async function launch(options: Partial<AttachOptions> & { flags?: string[] } = {}): Promise<Launched> {
-  const { flags = [], ...attach } = options;
+export interface LaunchOptions extends Partial<AttachOptions> {
+  flags?: string[];
+  /** Puts something between the browser and whoever attaches to it. */
+  over?: (cdp: Duplex) => Duplex;
+}
+
+export async function launch(options: LaunchOptions = {}): Promise<Launched> {
+  const { flags = [], over = (cdp) => cdp, ...attach } = options;
   const folder = await mkdtemp(join(tmpdir(), 'berth-browser-'));
   const downloadsPath = join(folder, 'downloads');
   const args = [
@@ -62,7 +68,7 @@ export async function launch(options: Partial<AttachOptions> & { flags?: string[
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'exit');
-  const cdp = new PipePair(child.stdio[4] as Readable, child.stdio[3] as unknown as Writable);
+  const cdp = over(new PipePair(child.stdio[4] as Readable, child.stdio[3] as unknown as Writable));
   const browser = await attachBrowser(
     { id: 'vm_test', kind: 'headless', cdp, downloadsPath, sizeDisplay: () => Promise.resolve() },
     { log: silentLog, clock: systemClock, ...attach },

@@ -28,7 +28,8 @@ async function dragOnce(attempt: Attempt, step: StepOf<'drag'>): Promise<boolean
   try {
     // A first small move lets the page begin its drag before anything is aimed at: what is dropped on may come into being by it.
     await mouse.move({ x: point.x + 4, y: point.y + 4 }, { signal, steps: 2 });
-    if (isDraggable) await waitForState(attempt, element, { is: ({ started }) => started, withinMs: tellMs });
+    const withinMs = page.patience.ms(tellMs, attempt.remainingMs / 4);
+    if (isDraggable) await waitForState(attempt, element, { is: ({ started }) => started, withinMs });
     const target = step.to ? await waitForPoint(attempt, step.to, { position: step.to_position, force: true }) : { element, point: moved(point, step.by) };
     await mouse.move(target.point, { signal, steps: step.moves });
     let hasArrived = true;
@@ -49,13 +50,13 @@ async function comeTo(
   element: ElementRef,
   { start, end, isDraggable }: { start: Point; end: Point; isDraggable: boolean },
 ): Promise<boolean> {
-  const { clock } = attempt.world;
-  const startMs = clock.monotonicMs();
+  const { page, world } = attempt;
+  const untilMs = world.clock.monotonicMs() + page.patience.ms(tellMs, attempt.remainingMs / 4);
   const is = (state: DragState): boolean => !state.started || hasCome(state, moved(end, { x: -start.x, y: -start.y }));
   do {
-    await attempt.page.mouse.move(end, { signal: attempt.signal });
-    if (!isDraggable || (await waitForState(attempt, element, { is, withinMs: againMs }))) return true;
-  } while (clock.monotonicMs() - startMs < tellMs);
+    await page.mouse.move(end, { signal: attempt.signal });
+    if (!isDraggable || (await waitForState(attempt, element, { is, withinMs: page.patience.ms(againMs) }))) return true;
+  } while (world.clock.monotonicMs() < untilMs);
   return false;
 }
 

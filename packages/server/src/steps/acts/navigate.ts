@@ -7,7 +7,7 @@ import type { Act } from './act.ts';
 /** What the navigation itself says when it is late tells more than that the step is. */
 const marginMs = 50;
 
-const order = <W>(attempt: Attempt, waitUntil: W) => ({ waitUntil, timeoutMs: Math.max(1, attempt.remainingMs - marginMs) });
+const order = <W>(attempt: Attempt, waitUntil: W) => ({ waitUntil, timeoutMs: Math.max(1, Math.round(attempt.remainingMs - marginMs)) });
 
 const outputOf = ({ finalUrl, title, statusCode }: NavigationOutcome) => ({ final_url: finalUrl, title, status_code: statusCode });
 

@@ -28,11 +28,12 @@ interface Progress {
 }
 
 /** Time that is left for telling how far it came: a page without end is no failure. */
-const marginMs = 300;
+const tellMs = 300;
 const lookEveryMs = 50;
 
 async function scrollUntil(attempt: Attempt, step: StepOf<'scroll'>, container: ElementRef | null) {
   const { until, max } = step;
+  const marginMs = marginOf(attempt);
   let progress = await progressOf(attempt, step, container);
   const told = (scrolls: number, stop_reason: string) => ({
     scrolls,
@@ -59,6 +60,7 @@ async function growth(
   step: StepOf<'scroll'>,
   { container, before }: { container: ElementRef | null; before: Progress },
 ): Promise<Progress | null> {
+  const marginMs = marginOf(attempt);
   for (let waitedMs = 0; waitedMs < step.idle_ms; waitedMs += lookEveryMs) {
     const now = await progressOf(attempt, step, container);
     // At the bottom already, only what is added counts; on the way there, each move does.
@@ -68,6 +70,8 @@ async function growth(
   }
   return null;
 }
+
+const marginOf = ({ page, timeoutMs }: Attempt): number => page.patience.ms(tellMs, timeoutMs / 4);
 
 async function progressOf(attempt: Attempt, { until }: StepOf<'scroll'>, container: ElementRef | null): Promise<Progress> {
   const { page } = attempt;

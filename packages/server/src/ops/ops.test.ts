@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { FleetFacts } from '../fleet/fleet.ts';
+import { Ops, type OpsDeps } from './ops.ts';
+
+const well: FleetFacts = {
+  runtime: { name: 'qemu-tcg', isolation: 'microvm', warnings: ['machines are emulated'] },
+  machines: [
+    { kind: 'headless', state: 'ready', count: 2 },
+    { kind: 'full_browser', state: 'ready', count: 1 },
+    { kind: 'shell', state: 'assigned', count: 4 },
+  ],
+  targets: [],
+  boots: [],
+  bootFailures: [],
+  retired: { surplus: 0, old: 0, outdated: 0, lost: 0 },
+  templates: [{ kind: 'headless', isCold: false }],
+  failing: [],
+  waiting: 0,
+  admitting: true,
+};
+
+const machinesOf = async (facts: Partial<FleetFacts>) => {
+  const store = { ping: () => Promise.resolve() } as unknown as OpsDeps['store'];
+  const ops = new Ops({ store, fleet: { facts: () => ({ ...well, ...facts }) }, loops: [], isDraining: () => false });
+  const { status, checks } = await ops.health();
+  assert.equal(checks['machines']?.status, status);
+  return [status, checks['machines']?.note];
+};
+
+describe('the health of machines', () => {
+  it('says which they are, how they are kept apart, how many there are and what is wanting', async () => {
+    assert.deepEqual(await machinesOf({}), ['ok', 'qemu-tcg runtime (microvm); 3 warm, 0 warming, 4 in use; machines are emulated']);
+  });
+
+  it('is degraded while they fail to start, one after another', async () => {
+    const [status, note] = await machinesOf({ failing: ['headless'] });
+    assert.equal(status, 'degraded');
+    assert.match(String(note), /; headless machines fail to start;/);
+  });
+
+  it('is degraded while they are booted cold for want of a template', async () => {
+    const [status, note] = await machinesOf({ templates: [{ kind: 'full_browser', isCold: true }] });
+    assert.equal(status, 'degraded');
+    assert.match(String(note), /; full_browser machines are booted cold, without a template;/);
+  });
+});

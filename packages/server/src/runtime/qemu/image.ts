@@ -1,0 +1,84 @@
+/** What virtual machines start from: a folder of files that `npm run image` has made, each pinned by its size and digest. */
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { guestProtocol } from '@berth/contract/guest';
+import { z } from 'zod';
+
+/** There is no image that machines can be started from. The message tells the operator what to do. */
+export class ImageUnusable extends Error {}
+
+const bytes = z.number().int().positive();
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+
+const Manifest = z.object({
+  id: z.string().regex(/^[\w.-]{1,100}$/),
+  protocol: z.number().int(),
+  architecture: z.string().max(32),
+  created_at: z.string().max(64),
+  kernel_version: z.string().max(200),
+  chromium_version: z.string().max(200),
+  node_version: z.string().max(200),
+  bytes: z.object({ kernel: bytes, initramfs: bytes, root: bytes, agent: bytes }),
+  sha256: z.object({ kernel: digest, initramfs: digest, root: digest, agent: digest }),
+});
+
+export interface Image {
+  id: string;
+  /** Everything that belongs to the image, its templates among it. */
+  folder: string;
+  /** As Debian calls it: a template tells by it whose browser it holds. */
+  chromiumVersion: string;
+  paths: { kernel: string; initramfs: string; root: string; agent: string };
+}
+
+const fileNames = { kernel: 'kernel', initramfs: 'initramfs', root: 'root.erofs', agent: 'agent.erofs' } as const;
+/** By which name Debian goes for the processors that Node has names for. */
+const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** The image that new machines are made of: the one that `<imagesDir>/current` leads to. Throws ImageUnusable. */
+export async function findImage(imagesDir: string): Promise<Image> {
+  const folder = await realpath(join(imagesDir, 'current')).catch((cause: unknown) => {
+    throw new ImageUnusable(`There is no image for virtual machines in ${imagesDir}. Build it: npm run image`, { cause });
+  });
+  const manifest = await readManifest(folder);
+  const expected = architectures[process.arch];
+  if (manifest.protocol !== guestProtocol)
+    throw unusable(folder, `its agent speaks version ${manifest.protocol} of the protocol, and this service version ${guestProtocol}`);
+  if (manifest.architecture !== expected) throw unusable(folder, `it is for ${manifest.architecture}, and this host is ${expected ?? process.arch}`);
+  const paths = { kernel: '', initramfs: '', root: '', agent: '' };
+  for (const name of ['kernel', 'initramfs', 'root', 'agent'] as const) {
+    paths[name] = join(folder, fileNames[name]);
+    await checkFile(folder, paths[name], manifest.bytes[name]);
+  }
+  return { id: manifest.id, folder, chromiumVersion: manifest.chromium_version, paths };
+}
+
+async function readManifest(folder: string): Promise<z.infer<typeof Manifest>> {
+  const text = await readFile(join(folder, 'image.json'), 'utf8').catch((cause: unknown) => {
+    throw unusable(folder, 'its image.json cannot be read', cause);
+  });
+  const parsed = Manifest.safeParse(parse(text));
+  if (!parsed.success) throw unusable(folder, `its image.json is not one: ${z.prettifyError(parsed.error)}`);
+  if (parsed.data.id !== basename(folder)) throw unusable(folder, `it calls itself ${parsed.data.id}`);
+  return parsed.data;
+}
+
+/** Digests are the builder's affair: half a gigabyte is not read again at each start. */
+async function checkFile(folder: string, path: string, size: number): Promise<void> {
+  const found = await stat(path).catch((cause: unknown) => {
+    throw unusable(folder, `${basename(path)} is missing`, cause);
+  });
+  if (found.size !== size) throw unusable(folder, `${basename(path)} has ${found.size} bytes instead of ${size}`);
+  if ((found.mode & 0o004) === 0) throw unusable(folder, `${basename(path)} can be read by its owner only, and machines run as other users`);
+}
+
+const unusable = (folder: string, why: string, cause?: unknown): ImageUnusable =>
+  new ImageUnusable(`The image in ${folder} cannot be used: ${why}. Build it again: npm run image`, { cause });
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

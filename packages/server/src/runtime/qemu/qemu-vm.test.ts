@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { childrenOf, readProcess, sendSignal } from '../host-processes.ts';
+import { machinePath } from '../machine-folder.ts';
+import { createProcessRuntime } from '../process.ts';
+import { NoSuchFile } from '../runtime.ts';
+import type { Vm, VmOrder } from '../runtime.ts';
+import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
+import { chromiumPath, evaluate, optionsFor, processesOf, until } from '../testing/machines.ts';
+import { agent, newLink } from './guest-link.fixture.ts';
+import type { Attend, LinkUnderTest } from './guest-link.fixture.ts';
+import { createHostedRuntime } from './hosted-runtime.fixture.ts';
+import type { HostedRuntime } from './hosted-runtime.fixture.ts';
+import { QemuVm } from './qemu-vm.ts';
+
+const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'qemu-vm-test-'));
+const browserOf = (vm: Vm): number => childrenOf(vm.pid ?? 0)[0] ?? 0;
+
+describeRuntime('machine behind an agent', async () => {
+  const dataDir = newDataDir();
+  return {
+    runtime: await createHostedRuntime(dataDir, chromiumPath),
+    kill: (vm) => void sendSignal(browserOf(vm), 'SIGKILL'),
+    freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
+    failing: () => createHostedRuntime(dataDir, '/usr/lib/chromium/resources.pak'),
+    residue: (id) => [...processesOf(id).map((pid) => `process ${pid}`), ...(existsSync(machinePath(dataDir, id)) ? ['folder'] : [])],
+    close: () => rm(dataDir, { recursive: true }),
+  };
+});
+
+describe('a machine behind an agent', () => {
+  const dataDir = newDataDir();
+  let runtime: HostedRuntime;
+  before(async () => {
+    runtime = await createHostedRuntime(dataDir, chromiumPath);
+  });
+  after(() => rm(dataDir, { recursive: true }));
+
+  const withMachine = async (work: (vm: QemuVm, talk: CdpTalk) => Promise<void>, parts: Partial<VmOrder> = {}): Promise<void> => {
+    const vm = await runtime.boot(newOrder(parts), { signal: bootSignal() });
+    try {
+      await work(vm, new CdpTalk(vm.cdp));
+    } finally {
+      await vm.destroy();
+    }
+  };
+
+  it('carries messages of many megabytes over the DevTools pipe', async () => {
+    await withMachine(async (_vm, talk) => {
+      const page = await talk.openPage();
+      assert.equal(String(await evaluate(talk, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
+    });
+  });
+
+  it('hands over each connection of its browser, and has no other way out', async () => {
+    const asked: string[] = [];
+    const acceptEgress = (connection: Duplex): void => {
+      connection.once('data', (bytes: Buffer) => {
+        asked.push(bytes.toString().split('\r\n')[0] ?? '');
+        connection.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
+      });
+    };
+    await withMachine(
+      async (_vm, talk) => {
+        const page = await talk.openPage();
+        await talk.call('Page.navigate', { url: 'http://site.test/' }, page);
+        await until(async () => (await evaluate(talk, page, 'document.body?.innerText')) === 'hello', 20_000);
+        assert.ok(asked.includes('GET http://site.test/ HTTP/1.1'), asked.join('\n'));
+      },
+      { acceptEgress },
+    );
+  });
+
+  it('takes files in, and gives downloads out until they are removed', async () => {
+    await withMachine(async (vm, talk) => {
+      // The agent's folders lie elsewhere here than in a machine, and a link takes no other path for an answer.
+      await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('what is put in')), /put elsewhere/);
+      await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('again')), /409/);
+      await assert.rejects(vm.files.openDownload('none'), NoSuchFile);
+      const page = await talk.openPage();
+      await talk.call('Browser.setDownloadBehavior', {
+        behavior: 'allowAndName',
+        downloadPath: join(runtime.insideOf(vm.id), 'downloads'),
+        eventsEnabled: true,
+      });
+      await evaluate(
+        talk,
+        page,
+        `Object.assign(document.createElement('a'), { href: 'data:application/octet-stream,' + 'x'.repeat(1_000_000), download: 'a.bin' }).click()`,
+      );
+      const state = (): unknown => talk.events.findLast(({ method }) => method === 'Browser.downloadProgress')?.params?.['state'];
+      await until(() => state() === 'completed', 5000);
+      const guid = String(talk.events.find(({ method }) => method === 'Browser.downloadWillBegin')?.params?.['guid']);
+      const file = await vm.files.openDownload(guid);
+      assert.equal(file.bytes, 1_000_000);
+      assert.equal(await text(file.stream()), 'x'.repeat(1_000_000));
+      await file.close();
+      await vm.files.removeDownload(guid);
+      await assert.rejects(vm.files.openDownload(guid), NoSuchFile);
+    });
+  });
+
+  it('is over within a second when its browser is killed, and says how', async () => {
+    await withMachine(async (vm) => {
+      const killedMs = performance.now();
+      sendSignal(browserOf(vm), 'SIGKILL');
+      const exit = await vm.exited;
+      assert.ok(performance.now() - killedMs < 1000);
+      assert.equal(exit.reason, 'exited');
+      assert.match(exit.detail, /the browser ended: signal SIGKILL/);
+      assert.deepEqual(processesOf(vm.id), []);
+      assert.equal(vm.cdp.destroyed, true);
+      assert.deepEqual(await vm.stats(), { memoryBytes: 0, cpuSeconds: 0, processes: 0 });
+    });
+  });
+
+  it('is found by the runtime of processes, and ended as a stray', async () => {
+    await withMachine(async (vm) => {
+      const other = await createProcessRuntime(optionsFor(dataDir));
+      const trace = (await other.list()).find(({ id }) => id === vm.id);
+      assert.ok(trace && trace.pids.includes(vm.pid ?? 0));
+      await other.destroy(trace);
+      assert.equal((await vm.exited).reason, 'exited');
+      assert.deepEqual(processesOf(vm.id), []);
+      assert.equal(existsSync(machinePath(dataDir, vm.id)), false);
+    });
+  });
+
+  it('is over when it is killed from outside', async () => {
+    await withMachine(async (vm) => {
+      sendSignal(vm.pid ?? 0, 'SIGKILL');
+      assert.deepEqual(await vm.exited, { reason: 'exited', detail: 'the machine ended' });
+    });
+  });
+});
+
+/** A machine that is a process which does nothing, with an agent in this one. */
+async function machineWith(attend: Attend): Promise<{ vm: QemuVm; guest: LinkUnderTest }> {
+  const guest = await newLink();
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  const exited = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null, detail: 'asleep' }));
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  agent(guest.control, (stream, headers) => {
+    if (headers[':path'] === '/devtools') return stream.respond({ ':status': 200 });
+    if (headers[':path'] !== '/browser') return attend(stream, headers);
+    stream.respond({ ':status': 200 });
+    stream.end(JSON.stringify({ product: 'Chrome/1' }));
+  });
+  await guest.link.start('headless', { signal: bootSignal() });
+  const cdp = await guest.link.openDevtools();
+  const machine = { pid: child.pid ?? null, exited, kill };
+  const parts = {
+    order: newOrder(),
+    generation: 'test',
+    runtime: 'qemu-tcg',
+    findProcesses: () => [],
+    forget: () => Promise.resolve(),
+    prioritize: () => {},
+  } as const;
+  return { vm: new QemuVm({ ...parts, machine, link: guest.link, cdp }), guest };
+}
+
+describe('a machine whose agent', () => {
+  const endings: Record<string, { attend?: Attend; act?: (guest: LinkUnderTest, vm: QemuVm) => void; exit: { reason: string; detail: RegExp } }> = {
+    'tells that the browser died for want of memory': {
+      attend: (stream) => {
+        stream.respond({ ':status': 200 });
+        stream.end(JSON.stringify({ code: null, signal: 'SIGKILL', out_of_memory: true, log: 'V8 javascript OOM' }));
+      },
+      exit: { reason: 'out_of_memory', detail: /signal SIGKILL\nV8 javascript OOM/ },
+    },
+    'tells nonsense of how the browser died': {
+      attend: (stream) => {
+        stream.respond({ ':status': 200 });
+        stream.end('{}');
+      },
+      exit: { reason: 'exited', detail: /the link was lost: \/exit: no such answer/ },
+    },
+    'goes away': { act: ({ control }) => void control.destroy(), exit: { reason: 'exited', detail: /the link was lost: the connection closed/ } },
+    'says what is not HTTP/2': {
+      act: ({ control }) => void control.write('HTTP/1.1 200 OK\r\n\r\n'.repeat(10)),
+      exit: { reason: 'exited', detail: /the link was lost: Protocol error/ },
+    },
+    'ends the DevTools pipe without a word': {
+      act: (_guest, vm) => void vm.cdp.destroy(),
+      exit: { reason: 'exited', detail: /the DevTools pipe closed/ },
+    },
+  };
+  for (const [what, { attend, act, exit }] of Object.entries(endings)) {
+    it(`${what} is over, and its process gone`, async () => {
+      const { vm, guest } = await machineWith(attend ?? (() => {}));
+      act?.(guest, vm);
+      const { reason, detail } = await vm.exited;
+      assert.equal(reason, exit.reason);
+      assert.match(detail, exit.detail);
+      assert.equal(readProcess(vm.pid ?? 0), undefined);
+      await vm.destroy();
+      guest.close();
+    });
+  }
+});

@@ -1,0 +1,137 @@
+/**
+ * Memory that many machines are cloned from: a file without a name and without
+ * a place on any disk, filled once and then sealed. From then on the kernel
+ * refuses every write to it, every mapping that could write to it, and every
+ * change of its size or its seals, whoever asks. It is gone with the last
+ * process that has it open.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+
+/** `memfd_create` by processor; the helper calls it by number. */
+const memfdCreateNumbers: Partial<Record<NodeJS.Architecture, number>> = { x64: 319, arm64: 279 };
+/** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. */
+const allSeals = '15';
+
+/** Not sealed yet: whoever has it open may write to it. */
+export class OpenMemory {
+  readonly handle: FileHandle;
+  readonly bytes: number;
+  readonly #helper: Helper;
+
+  constructor(helper: Helper, handle: FileHandle, bytes: number) {
+    this.#helper = helper;
+    this.handle = handle;
+    this.bytes = bytes;
+  }
+
+  /** Throws while there is a mapping that could write to it. */
+  async seal(): Promise<SealedMemory> {
+    const seals = await this.#helper.ask('seal');
+    if (seals !== allSeals) throw new Error(`memory bears the seals ${seals} instead of ${allSeals}`);
+    await this.#helper.end();
+    return new SealedMemory(this.handle, this.bytes);
+  }
+
+  /** Gives the memory up instead of sealing it. */
+  async close(): Promise<void> {
+    await this.#helper.end();
+    await this.handle.close();
+  }
+}
+
+export class SealedMemory {
+  readonly handle: FileHandle;
+  readonly bytes: number;
+
+  constructor(handle: FileHandle, bytes: number) {
+    this.handle = handle;
+    this.bytes = bytes;
+  }
+
+  /** A descriptor with a reading position of its own. */
+  openAgain(): Promise<FileHandle> {
+    return open(`/proc/self/fd/${this.handle.fd}`, 'r');
+  }
+
+  async close(): Promise<void> {
+    await this.handle.close();
+  }
+}
+
+/** Zeros, until it is written to: pages are taken only then. */
+export async function createMemory(bytes: number): Promise<OpenMemory> {
+  const helper = new Helper(bytes);
+  try {
+    const descriptor = Number(await helper.line());
+    return new OpenMemory(helper, await open(`/proc/${helper.pid}/fd/${descriptor}`, 'r+'), bytes);
+  } catch (cause) {
+    await helper.end();
+    throw new Error('no memory that can be sealed', { cause });
+  }
+}
+
+/** Memory that holds just this. */
+export async function sealBytes(content: Buffer): Promise<SealedMemory> {
+  const memory = await createMemory(content.length);
+  try {
+    await writeAll(memory.handle, content, 0);
+    return await memory.seal();
+  } catch (error) {
+    await memory.close();
+    throw error;
+  }
+}
+
+/** One write takes no more than 2 GiB, and may always take less than it was given. */
+export async function writeAll(handle: FileHandle, content: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < content.length;) done += (await handle.write(content, done, content.length - done, position + done)).bytesWritten;
+}
+
+/** The process that made the memory and alone can seal it; the memory is bound to it until then. */
+class Helper {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+  readonly #closed: Promise<unknown>;
+  #problems = '';
+
+  constructor(bytes: number) {
+    const script = readFileSync(new URL('./sealed-memory.pl', import.meta.url), 'utf8');
+    const number = memfdCreateNumbers[process.arch];
+    if (number === undefined) throw new Error(`the number of memfd_create is not known for ${process.arch}`);
+    const child = spawn('perl', ['-e', script, String(number), String(bytes)], { env: { PATH: '/usr/bin:/bin' }, cwd: '/', stdio: 'pipe' });
+    child.on('error', (error) => (this.#problems += error.message));
+    child.stdin.on('error', () => {});
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#problems = (this.#problems + text).slice(-500)));
+    this.#child = child;
+    this.#lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    this.#closed = once(child, 'close').catch(() => {});
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  async line(): Promise<string> {
+    const { value, done } = await this.#lines.next();
+    if (!done) return value;
+    await this.#closed;
+    throw new Error(this.#problems.trim() || 'the helper ended without a word');
+  }
+
+  ask(word: string): Promise<string> {
+    this.#child.stdin?.write(`${word}\n`);
+    return this.line();
+  }
+
+  /** Resolves when the process is gone. */
+  async end(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#closed;
+  }
+}

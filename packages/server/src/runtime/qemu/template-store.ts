@@ -1,0 +1,244 @@
+/**
+ * Templates on disk, so that the next start loads what this one has built.
+ *
+ * Each is a folder named by its key, written aside and moved into place: `memory`
+ * without its zeros, `state`, and `template.json`, which says what it was made
+ * of and the digest of every byte. What does not match to the last byte is not
+ * loaded at all.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { createMemory, sealBytes, writeAll } from './sealed-memory.ts';
+import type { SealedMemory } from './sealed-memory.ts';
+import { templateKey } from './template.ts';
+import type { Template, TemplateFacts } from './template.ts';
+
+/** There is a template on disk, and it is damaged or of another machine. The message says what is wrong. */
+export class TemplateUnusable extends Error {}
+
+/** What is all zeros in such a piece is left out. Much smaller, the list of what is there would grow with it; much larger, the files. */
+const pieceBytes = 64 * 1024;
+const bufferBytes = 4 * 1024 ** 2;
+/** Each takes as much disk as a browser memory. Other sizes, QEMUs and processors leave theirs behind. */
+const templatesKept = 6;
+/** A folder that was written aside and is as old as this was left by a worker that died. */
+const abandonedMs = 3_600_000;
+
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
+const offset = z.number().int().min(0);
+
+const Description = z.object({
+  facts: z.object({
+    kind: z.enum(['headless', 'full_browser']),
+    image: z.string(),
+    chromium: z.string(),
+    qemu: z.string(),
+    machine: z.string(),
+    processor: z.string().nullable(),
+  }),
+  created_at: z.string(),
+  memory: z.object({ bytes: offset, sha256: digest, extents: z.array(z.tuple([offset, offset])) }),
+  state: z.object({ bytes: offset, sha256: digest }),
+});
+type Description = z.infer<typeof Description>;
+/** Where there is something, and how many bytes of it. */
+type Extent = [offset: number, length: number];
+
+export class TemplateStore {
+  readonly #folder: string;
+
+  /** `folder` is made when there is something to be put in. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Undefined where there is none. Throws TemplateUnusable. */
+  async load(facts: TemplateFacts, memoryBytes: number): Promise<Template | undefined> {
+    const folder = this.#path(facts);
+    const text = await readFile(join(folder, 'template.json'), 'utf8').catch(() => undefined);
+    if (text === undefined && !(await isThere(folder))) return undefined;
+    const { facts: found, memory, state } = describe(text ?? '');
+    if (templateKey(found) !== templateKey(facts)) throw new TemplateUnusable(`it is of another machine: ${differences(found, facts)}`);
+    if (memory.bytes !== memoryBytes) throw new TemplateUnusable(`it has ${memory.bytes} bytes of memory instead of ${memoryBytes}`);
+    const loadedState = await loadState(join(folder, 'state'), state);
+    try {
+      return { facts, state: loadedState, memory: await loadMemory(join(folder, 'memory'), memory) };
+    } catch (error) {
+      await loadedState.close();
+      throw error;
+    }
+  }
+
+  /** In place of what may be there under the same key. */
+  async save({ facts, memory, state }: Template, now: Date): Promise<void> {
+    const place = this.#path(facts);
+    const aside = `${place}.${randomUUID()}.new`;
+    try {
+      await mkdir(aside, { recursive: true, mode: 0o700 });
+      const content = await readAll(state);
+      const description: Description = {
+        facts,
+        created_at: now.toISOString(),
+        memory: { bytes: memory.bytes, ...(await saveMemory(memory, join(aside, 'memory'))) },
+        state: { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') },
+      };
+      await writeFile(join(aside, 'state'), content);
+      await writeFile(join(aside, 'template.json'), JSON.stringify(description));
+      await rm(place, { recursive: true, force: true });
+      await rename(aside, place);
+    } finally {
+      await rm(aside, { recursive: true, force: true });
+    }
+    await this.#prune(now);
+  }
+
+  async remove(facts: TemplateFacts): Promise<void> {
+    await rm(this.#path(facts), { recursive: true, force: true });
+  }
+
+  #path(facts: TemplateFacts): string {
+    return join(this.#folder, templateKey(facts));
+  }
+
+  async #prune(now: Date): Promise<void> {
+    const names = await readdir(this.#folder);
+    const found = await Promise.all(
+      names.map(async (name) => ({
+        name,
+        writtenMs: await stat(join(this.#folder, name)).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        ),
+      })),
+    );
+    const aside = found.filter(({ name }) => name.endsWith('.new'));
+    const abandoned = aside.filter(({ writtenMs }) => now.getTime() - writtenMs > abandonedMs);
+    const old = found
+      .filter((each) => !aside.includes(each))
+      .toSorted((a, b) => b.writtenMs - a.writtenMs)
+      .slice(templatesKept);
+    for (const { name } of [...abandoned, ...old]) await rm(join(this.#folder, name), { recursive: true, force: true });
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+function describe(text: string): Description {
+  try {
+    return Description.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new TemplateUnusable('its template.json is not one', { cause });
+  }
+}
+
+const differences = (found: TemplateFacts, wanted: TemplateFacts): string =>
+  (Object.keys(wanted) as (keyof TemplateFacts)[])
+    .filter((name) => found[name] !== wanted[name])
+    .map((name) => `${name} ${found[name]} instead of ${wanted[name]}`)
+    .join(', ')
+    .slice(0, 500);
+
+async function loadState(path: string, { bytes, sha256 }: Description['state']): Promise<SealedMemory> {
+  const content = await withFile(path, bytes, (file) => file.readFile());
+  if (createHash('sha256').update(content).digest('hex') !== sha256) throw new TemplateUnusable('its state is damaged');
+  return sealBytes(content);
+}
+
+async function loadMemory(path: string, { bytes, sha256, extents }: Description['memory']): Promise<SealedMemory> {
+  const memory = await createMemory(bytes);
+  try {
+    const hash = createHash('sha256');
+    await withFile(path, bytes, async (file) => {
+      for (const extent of extents) await copyExtent(file, memory.handle, { extent, hash, bytes });
+    });
+    if (hash.digest('hex') !== sha256) throw new TemplateUnusable('its memory is damaged');
+    return await memory.seal();
+  } catch (error) {
+    await memory.close();
+    throw error;
+  }
+}
+
+async function withFile<T>(path: string, bytes: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path).catch((cause: unknown) => {
+    throw new TemplateUnusable('a file of it is missing', { cause });
+  });
+  try {
+    const { size } = await file.stat();
+    if (size !== bytes) throw new TemplateUnusable(`a file of it has ${size} bytes instead of ${bytes}`);
+    return await work(file);
+  } finally {
+    await file.close();
+  }
+}
+
+async function copyExtent(from: FileHandle, to: FileHandle, { extent, hash, bytes }: { extent: Extent; hash: Hash; bytes: number }): Promise<void> {
+  const [start, length] = extent;
+  if (start + length > bytes) throw new TemplateUnusable('its template.json points beyond its memory');
+  const buffer = Buffer.allocUnsafe(Math.min(bufferBytes, length));
+  for (let done = 0; done < length;) {
+    const { bytesRead } = await from.read(buffer, 0, Math.min(buffer.length, length - done), start + done);
+    if (bytesRead === 0) throw new TemplateUnusable('its memory is cut off');
+    const written = writeAll(to, buffer.subarray(0, bytesRead), start + done);
+    hash.update(buffer.subarray(0, bytesRead));
+    await written;
+    done += bytesRead;
+  }
+}
+
+async function saveMemory(memory: SealedMemory, path: string): Promise<{ sha256: string; extents: Extent[] }> {
+  const hash = createHash('sha256');
+  const extents: Extent[] = [];
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const { position, bytes } of filledRuns(memory)) {
+      hash.update(bytes);
+      await writeAll(file, bytes, position);
+      const last = extents.at(-1);
+      if (last && last[0] + last[1] === position) last[1] += bytes.length;
+      else extents.push([position, bytes.length]);
+    }
+    await file.truncate(memory.bytes);
+  } finally {
+    await file.close();
+  }
+  return { sha256: hash.digest('hex'), extents };
+}
+
+/** What is not zeros, in whole pieces and in order. The bytes are good until the next is asked for. */
+async function* filledRuns({ handle, bytes }: SealedMemory): AsyncGenerator<{ position: number; bytes: Buffer }> {
+  const zeros = Buffer.alloc(pieceBytes);
+  const buffer = Buffer.allocUnsafe(bufferBytes);
+  for (let start = 0; start < bytes; start += bufferBytes) {
+    const { bytesRead } = await handle.read(buffer, 0, Math.min(bufferBytes, bytes - start), start);
+    if (bytesRead !== Math.min(bufferBytes, bytes - start)) throw new Error('memory was read in part');
+    let runStart = -1;
+    for (let at = 0; at < bytesRead; at += pieceBytes) {
+      const piece = buffer.subarray(at, Math.min(at + pieceBytes, bytesRead));
+      const isEmpty = piece.equals(zeros.subarray(0, piece.length));
+      if (!isEmpty && runStart < 0) runStart = at;
+      if (isEmpty && runStart >= 0) {
+        yield { position: start + runStart, bytes: buffer.subarray(runStart, at) };
+        runStart = -1;
+      }
+    }
+    if (runStart >= 0) yield { position: start + runStart, bytes: buffer.subarray(runStart, bytesRead) };
+  }
+}
+
+async function readAll(memory: SealedMemory): Promise<Buffer> {
+  const file = await memory.openAgain();
+  try {
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,82 @@
+/** The warm pool with real machines: what the operator is told of is what is there. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { createSession, endSession, getPool, getSession, resizePool, type PoolResponse } from '@berth/contract';
+import { Service, eventually, stopAll, testRuntime } from './service.ts';
+
+/** Emulated machines take their time. */
+const withinMs = testRuntime === 'qemu' ? 300_000 : 60_000;
+/** Slow enough for the number of requests that an operator may send in a minute. */
+const paceMs = 200;
+const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
+afterEach(() => stopAll());
+after(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const onHost = (): string[] => readdirSync(join(dataDir, 'machines')).toSorted();
+async function pool({ client }: Service): Promise<PoolResponse> {
+  const { status, body, text } = await client.call(getPool);
+  assert.equal(status, 200, text);
+  return body;
+}
+
+async function resize({ client }: Service, target: number): Promise<void> {
+  const { status, text } = await client.call(resizePool, { body: { target } });
+  assert.equal(status, 200, text);
+}
+
+const settled = (service: Service, ready: number, assigned = 0): Promise<PoolResponse> =>
+  eventually(
+    `${ready} machines are warm and nothing else is under way`,
+    async () => {
+      await wait(paceMs);
+      const told = await pool(service);
+      const { counts } = told;
+      const idle = counts.warming + counts.draining + counts.failed === 0;
+      return idle && counts.ready === ready && counts.assigned === assigned && told;
+    },
+    withinMs,
+  );
+
+describe('the pool of real machines', () => {
+  it('follows its target up and down while sessions come and go, and loses none', { timeout: 3 * withinMs }, async () => {
+    const service = await Service.start({ dataDir });
+    const { client } = service;
+    await resize(service, 1);
+    await settled(service, 1);
+    const kept = (await client.call(createSession, { body: {} })).body;
+    assert.equal(kept.warm, true);
+    for (const target of [2, 0, 1, 0, 2]) {
+      await resize(service, target);
+      const { status, body } = await client.call(createSession, { body: {} });
+      assert.equal(status, 201);
+      await client.call(endSession, { params: { session_id: body.session_id } });
+    }
+    const { vms } = await settled(service, 2, 1);
+    assert.deepEqual(vms.map(({ vm_id }) => vm_id).toSorted(), onHost());
+    for (const vm of vms) assert.ok((vm.memory_bytes ?? 0) > 50e6, `${vm.vm_id} tells what it takes: ${vm.memory_bytes}`);
+    assert.equal((await client.call(getSession, { params: { session_id: kept.session_id } })).body.status, 'ready');
+    await client.call(endSession, { params: { session_id: kept.session_id } });
+    await resize(service, 0);
+    await settled(service, 0);
+    assert.deepEqual(onHost(), []);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it('is filled again as the operator left it when the service was killed', { timeout: 3 * withinMs }, async () => {
+    const service = await Service.start({ dataDir });
+    await resize(service, 1);
+    const [before] = (await settled(service, 1)).vms;
+    process.kill(service.pid, 'SIGKILL');
+    const again = await Service.start({ dataDir });
+    const { vms, target } = await settled(again, 1);
+    assert.equal(target, 1);
+    assert.notEqual(vms[0]?.vm_id, before?.vm_id);
+    await eventually('the machine of before is cleared away', () => onHost().length === 1);
+    assert.equal(await again.stop(), 0);
+    assert.deepEqual(onHost(), []);
+  });
+});
