@@ -21,6 +21,7 @@ import { fetches } from './sections/fetch.ts';
 import { gone } from './sections/gone.ts';
 import { http } from './sections/http.ts';
 import { lifecycle } from './sections/lifecycle.ts';
+import { machines } from './sections/machines.ts';
 import { memory } from './sections/memory.ts';
 import { money } from './sections/money.ts';
 import { view } from './sections/view.ts';
@@ -30,7 +31,7 @@ import { Stage } from './stage.ts';
 type Measure = (bench: Bench) => Promise<Section>;
 
 /** Where a section has parts, each fails by itself. */
-const sections: Record<string, Measure | Record<string, Measure>> = { lifecycle, cold, cdp, http, fetch: fetches, memory, gone, view, money };
+const sections: Record<string, Measure | Record<string, Measure>> = { lifecycle, cold, cdp, http, fetch: fetches, memory, gone, view, money, machines };
 
 /** By what each is asked for: `view` for all of its parts, `view/recording` for one. */
 function measuresOf(wish: string): [name: string, measure: Measure][] {

@@ -55,6 +55,17 @@ export function memoryMb(pids: readonly number[]): number {
   return kilobytes.reduce((sum, one) => sum + one, 0) / 1024;
 }
 
+/** What some processes have each for themselves, and what they share with others, in MB of 1024² bytes. */
+export function ownAndSharedMb(pids: readonly number[]): { own: number; shared: number } {
+  const sum = (field: string, rollups: string[]): number =>
+    rollups.reduce((all, text) => all + Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0), 0) / 1024;
+  const rollups = pids.map((pid) => readGone(`/proc/${pid}/smaps_rollup`) ?? '');
+  return {
+    own: sum('Private_Clean', rollups) + sum('Private_Dirty', rollups),
+    shared: sum('Shared_Clean', rollups) + sum('Shared_Dirty', rollups),
+  };
+}
+
 /** The kernel counts in hundredths of a second, whatever its own tick is. */
 const tickMs = 10;
 
