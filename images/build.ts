@@ -7,7 +7,7 @@ import { bootLayer } from './boot-layer.ts';
 import { CommandFailed, run } from './command.ts';
 import { keyOf } from './digest.ts';
 import { ImageFault } from './fault.ts';
-import { layersName, manifestName, share } from './image-folder.ts';
+import { layersName, manifestName, sbomName, share } from './image-folder.ts';
 import type { ImageFolder, StoredImage } from './image-folder.ts';
 import { manifestOf } from './layers.ts';
 import type { ImageManifest, LayerRecipe, Layers } from './layers.ts';
@@ -133,7 +133,7 @@ async function assemble({ folder, recipes, found, architecture, signal, tell }: 
   const [agent, boot] = [await take('agent'), await take('boot')];
   const layers: Layers = { root: await take('root'), boot, agent };
   const manifest = manifestOf(layers, { architecture, createdAt: new Date() });
-  for (const [name, value] of Object.entries({ [manifestName]: manifest, [layersName]: layers, 'sbom.json': sbomOf(manifest, layers) }))
+  for (const [name, value] of Object.entries({ [manifestName]: manifest, [layersName]: layers, [sbomName]: sbomOf(manifest, layers) }))
     writeFileSync(join(into, name), `${JSON.stringify(value, null, 2)}\n`);
   folder.publish(into, manifest.id);
   return { manifest, folder: join(folder.path, manifest.id), isNew: true };

@@ -12,12 +12,13 @@ function folderOf(t: TestContext): ImageFolder {
 }
 
 /** Makes an image aside, as a build does, and publishes it. */
-function publish(folder: ImageFolder, id: string, createdAt = id): void {
+function publish(folder: ImageFolder, id: string, key = id): void {
   const aside = join(folder.asidePath, 'image');
   mkdirSync(aside, { recursive: true });
   writeFileSync(join(aside, 'kernel'), 'kernel', { mode: 0o600 });
-  writeFileSync(join(aside, 'image.json'), JSON.stringify({ id, created_at: createdAt }));
-  writeFileSync(join(aside, 'layers.json'), JSON.stringify({ boot: { key: id, files: { kernel: { bytes: 6, sha256: '' } } } }));
+  writeFileSync(join(aside, 'image.json'), JSON.stringify({ id, created_at: id }));
+  writeFileSync(join(aside, 'layers.json'), JSON.stringify({ boot: { key, files: { kernel: { bytes: 6, sha256: '' } } } }));
+  writeFileSync(join(aside, 'sbom.json'), '{}');
   folder.publish(aside, id);
 }
 
@@ -49,6 +50,15 @@ test('going back to an earlier image keeps the one that was left', (t) => {
     ['c', 'a'],
   );
   assert.equal(folder.current()?.manifest.id, 'a');
+});
+
+test('the same content that was made from something else is known by that the next time', (t) => {
+  const folder = folderOf(t);
+  publish(folder, 'a', 'old');
+  const { ino } = statSync(join(folder.path, 'a/kernel'));
+  publish(folder, 'a', 'new');
+  assert.equal(folder.current()?.layers.boot.key, 'new');
+  assert.equal(statSync(join(folder.path, 'a/kernel')).ino, ino);
 });
 
 test('an image with a file that is cut short is none, and building it again mends it', (t) => {

@@ -14,6 +14,7 @@ const olderKept = 1;
 
 export const manifestName = 'image.json';
 export const layersName = 'layers.json';
+export const sbomName = 'sbom.json';
 
 export interface StoredImage {
   folder: string;
@@ -70,9 +71,11 @@ export class ImageFolder {
   /** Moves a finished image in and turns `current` to it. */
   publish(finished: string, id: string): void {
     const folder = join(this.path, id);
-    // The same was built before, and somebody may be reading it.
-    if (this.#read(id)) rmSync(finished, { recursive: true });
-    else {
+    if (this.#read(id)) {
+      // The same was built before, and machines may be reading it. What it was made from this time is news all the same.
+      for (const name of [layersName, sbomName]) renameSync(join(finished, name), join(folder, name));
+      rmSync(finished, { recursive: true });
+    } else {
       rmSync(folder, { recursive: true, force: true });
       for (const name of readdirSync(finished)) chmodSync(join(finished, name), 0o644);
       chmodSync(finished, 0o755);

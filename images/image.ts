@@ -4,6 +4,7 @@
  *   npm run image                       Debian 12
  *   npm run image -- --suite trixie     another one of Debian's suites
  */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ConfigError, readConfig } from '../packages/server/src/config.ts';
@@ -43,6 +44,7 @@ async function main(signal: AbortSignal): Promise<void> {
   process.umask(0o022);
   const suite = readSuite();
   const config = readConfig();
+  if (config.imagesDir === null) mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
   const folder = new ImageFolder(config.imagesDir ?? join(config.dataDir, 'images'));
   const lock = await holdLock(folder.lockPath, { signal, onWait: () => tell('Waiting for another build of images in this folder ...') });
   await folder.clearAside();

@@ -1,6 +1,5 @@
 import { openSync } from 'node:fs';
-import { run } from './command.ts';
-import { CommandFailed } from './command.ts';
+import { CommandFailed, run } from './command.ts';
 
 /**
  * Holds a file for this process, and for every program that is handed the

@@ -61,7 +61,8 @@ export class Repository {
     this.#archives = join(folder, 'archives');
     this.#signal = signal;
     for (const path of [folder, this.#archives, join(folder, 'lists/partial'), join(folder, 'cache/archives/partial')]) mkdirSync(path, { recursive: true });
-    writeFileSync(join(folder, 'debian.sources'), writeSources(sources));
+    // An address may have the operator's password in it.
+    writeFileSync(join(folder, 'debian.sources'), writeSources(sources), { mode: 0o600 });
     writeFileSync(join(folder, 'preferences'), preferences);
     this.#settings = settings(folder, architecture);
   }

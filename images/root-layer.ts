@@ -1,5 +1,5 @@
 /** The file system of a machine: Debian's packages, installed by Debian's tools, without what no machine needs. */
-import { chmodSync, cpSync, globSync, lstatSync, mkdirSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, copyFileSync, globSync, lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CommandFailed, run } from './command.ts';
 import { factsOf, keyOf } from './digest.ts';
@@ -43,11 +43,12 @@ export function rootLayer({ plan, repository, suite, lock, signal }: RootOrder):
   return {
     key: keyOf([suite, ...packages, ...factsOf([...recipe, ...own], here)]),
     build: async ({ into, work }) => {
-      const [tar, root] = [join(work, 'root.tar'), join(work, 'root')];
+      const tar = join(work, 'root.tar');
+      mkdirSync(join(work, 'root'));
+      const root = realpathSync(join(work, 'root'));
       const mirror = repository.publish(plan.root, suite);
       const [program = '', ...args] = [...(await walls(signal)), 'mmdebstrap', ...installArguments(suite, tar, mirror)];
       await run(program, args, { environment: { TMPDIR: work, SOURCE_DATE_EPOCH: String(fileTimeSeconds) }, held: lock, signal });
-      mkdirSync(root);
       await run('tar', ['--extract', '--file', tar, '--directory', root, '--no-same-owner', '--same-permissions', '--exclude=./dev/*'], { signal });
       rmSync(tar);
       const installed = readInstalled(root);
@@ -108,35 +109,52 @@ function leaveOut(root: string, installed: InstalledPackage[]): void {
   for (const { files } of installed.filter(({ name }) => matches(patterns, name))) {
     const isFolder = (path: string): boolean => lstatSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() ?? false;
     const folders = files.filter(isFolder);
-    for (const path of files.filter((path) => !folders.includes(path))) rmSync(join(root, path), { force: true });
+    for (const path of files.filter((path) => !folders.includes(path))) remove(root, path);
     for (const folder of new Set([...folders, ...files.map((path) => dirname(path))])) removeEmpty(root, folder);
   }
 }
 
+/** A link in this file system that begins with a slash leads into the host's: what lies behind one is not touched. */
+function isInside(root: string, path: string): boolean {
+  try {
+    return `${realpathSync(dirname(join(root, path)))}/`.startsWith(`${root}/`);
+  } catch {
+    return false;
+  }
+}
+
+function remove(root: string, path: string): void {
+  if (isInside(root, path)) rmSync(join(root, path), { recursive: true, force: true });
+}
+
 function removeEmpty(root: string, folder: string): void {
   try {
+    if (!isInside(root, folder)) return;
     rmdirSync(join(root, folder));
   } catch {
     return;
   }
-  if (folder !== '/') removeEmpty(root, dirname(folder));
+  removeEmpty(root, dirname(folder));
 }
 
 /** Puts ours in the place of what one system has of its own, and makes the places for other file systems. */
 function furnish(root: string): void {
-  const fonts = join(root, 'var/cache/fontconfig');
-  cpSync(fonts, join(root, 'fontconfig'), { recursive: true });
-  for (const path of globSync(remains, { cwd: root })) rmSync(join(root, path), { recursive: true, force: true });
-  cpSync(join(root, 'fontconfig'), fonts, { recursive: true });
-  rmSync(join(root, 'fontconfig'), { recursive: true });
-  cpSync(ownFolder, root, { recursive: true });
+  const [fonts, aside] = [join(root, 'var/cache/fontconfig'), join(root, 'fontconfig')];
+  renameSync(fonts, aside);
+  for (const path of globSync(remains, { cwd: root })) remove(root, path);
+  mkdirSync(dirname(fonts), { recursive: true });
+  renameSync(aside, fonts);
+  for (const path of listFiles(ownFolder)) {
+    remove(root, path);
+    copyFileSync(join(ownFolder, path), join(root, path));
+    chmodSync(join(root, path), path === 'etc/shadow' ? 0o600 : 0o644);
+  }
   for (const path of mountPoints) {
-    rmSync(join(root, path), { recursive: true, force: true });
+    remove(root, path);
     mkdirSync(join(root, path), { recursive: true });
   }
   const links = { '/run/machine-id': 'etc/machine-id', '/proc/self/mounts': 'etc/mtab', '/run': 'var/run', '/tmp': 'var/tmp' };
   for (const [target, path] of Object.entries(links)) symlinkSync(target, join(root, path));
-  chmodSync(join(root, 'etc/shadow'), 0o600);
 }
 
 /** Nothing in a machine gives anybody the rights of another. Returns the bytes of all files, each counted once. */

@@ -30,7 +30,7 @@ export interface Trespass {
   comment: string;
 }
 
-const cruised = ['packages', 'tests', 'bench', 'scripts'];
+const cruised = ['packages', 'images', 'tests', 'bench', 'scripts'];
 
 async function trespassesOfImports(root: string): Promise<Trespass[]> {
   const { cruise, getAvailableTranspilers } = await import('dependency-cruiser');

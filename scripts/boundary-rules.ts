@@ -73,7 +73,7 @@ function packageRules({ toolboxes, serverEntries }: Architecture): IRegularForbi
   return [
     error('contract-imports-nothing', 'Everything imports the contract, so it may import nothing of ours.', {
       from: { path: '^packages/contract/' },
-      to: { path: '^(packages/(?!contract/)|tests/|bench/|scripts/)' },
+      to: { path: '^(packages/(?!contract/)|tests/|bench/|scripts/|images/)' },
     }),
     error('server-stands-alone', 'Packages never import the server. Tests, benchmarks and scripts enter by its entries or its toolboxes.', {
       from: { pathNot: '^packages/server/' },
@@ -85,11 +85,11 @@ function packageRules({ toolboxes, serverEntries }: Architecture): IRegularForbi
     }),
     error('guest-imports-the-contract-alone', 'The guest ships in an image of its own: of ours it has the contract and nothing else.', {
       from: { path: '^packages/guest/', pathNot: tests },
-      to: { path: '^(packages/(?!guest/|contract/)|tests/|bench/|scripts/)' },
+      to: { path: '^(packages/(?!guest/|contract/)|tests/|bench/|scripts/|images/)' },
     }),
-    error('packages-stand-on-packages', 'What ships never imports tests, benchmarks or scripts.', {
+    error('packages-stand-on-packages', 'What ships never imports tests, benchmarks, scripts or what builds images.', {
       from: { path: '^packages/', pathNot: tests },
-      to: { path: '^(tests|bench|scripts)/' },
+      to: { path: '^(tests|bench|scripts|images)/' },
     }),
   ];
 }

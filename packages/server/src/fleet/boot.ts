@@ -3,10 +3,10 @@ import type { EgressGate } from '../egress/egress.ts';
 import { Cleanup } from '../lib/cleanup.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import type { Runtime, VmKind } from '../runtime/runtime.ts';
 import type { Store } from '../store/store.ts';
 import type { Machine } from './machine.ts';
-import { orAbort } from './or-abort.ts';
 import { deleteMachine, insertMachine } from './store.ts';
 
 export interface BootDeps {

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ServiceError, type PoolKind } from '@berth/contract';
 import { newId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import { processorsHere, type BootWay, type Runtime, type VmKind } from '../runtime/runtime.ts';
 import { BootQueue } from './boot-queue.ts';
 import { bootMachine, endMachine } from './boot.ts';
@@ -11,7 +12,6 @@ import { readInventory, type Inventory } from './inventory.ts';
 import { lossOf, type Machine, type MachineLoss, type MachineState } from './machine.ts';
 import { MachineBytes } from './machine-bytes.ts';
 import { MemoryReadings } from './memory.ts';
-import { orAbort } from './or-abort.ts';
 import { Pressure } from './pressure.ts';
 import { reapStrays } from './reap.ts';
 import { FleetRecord } from './record.ts';
@@ -47,6 +47,8 @@ export class Fleet implements Roster {
   readonly #machineBytes: MachineBytes;
   readonly #queue: BootQueue;
   readonly #pool: Refill;
+  /** Machines whose browser has been asked whether it lives and has not answered yet. */
+  readonly #asked = new Set<string>();
   #lostListeners: ((sessionId: string, loss: MachineLoss) => void)[] = [];
   #startedAt: Date;
   #url = '';
@@ -66,7 +68,13 @@ export class Fleet implements Roster {
       clock,
       ...(deps.hostReader ? { read: deps.hostReader } : {}),
     });
-    this.#queue = new BootQueue({ width: bootsAtOnce, waitingMax: bootsWaitingMax, waitMsMax: bootWaitMsMax, pressure: this.pressure, clock });
+    this.#queue = new BootQueue({
+      width: bootsAtOnce,
+      waitingMax: bootsWaitingMax,
+      waitMsMax: Math.max(bootWaitMsMax, runtime.bootMsMax),
+      pressure: this.pressure,
+      clock,
+    });
     this.#pool = new Refill(this);
     this.refill = this.#pool.loop;
     this.reaper = new Loop('reaper', 10_000, () => reapStrays(this));
@@ -262,7 +270,7 @@ export class Fleet implements Roster {
     void vm.exited.then((exit) => lost(lossOf(exit, vm.isolation)));
     void browser.gone.then(async (how) => {
       // A pipe that closes is the first sign of an exit, which knows more: want of memory, for one.
-      if (how === 'closed') await Promise.race([vm.exited, wait(exitMsMax, undefined, { ref: false })]);
+      if (how === 'closed') await Promise.race([vm.exited, wait(exitMsMax * this.deps.runtime.slowness, undefined, { ref: false })]);
       lost({ how: how === 'unresponsive' ? 'unresponsive' : 'browser_gone', detail: `DevTools: ${how}` });
     });
   }
@@ -270,7 +278,13 @@ export class Fleet implements Roster {
   /** A browser that is frozen says nothing: it has to be asked. The answer, or its absence, settles `browser.gone`. */
   async #ping(signal: AbortSignal): Promise<void> {
     const machines = [...this.berths.values()].flatMap(({ machine, state }) => (machine && state !== 'draining' ? [machine] : []));
-    await Promise.all(machines.map(({ browser }) => browser.ping({ signal }).catch(() => undefined)));
+    for (const { id, browser } of machines) {
+      // One that is frozen must not keep the others from being asked again.
+      if (this.#asked.has(id)) continue;
+      this.#asked.add(id);
+      const answered = browser.ping({ signal }).catch(() => undefined);
+      void answered.finally(() => this.#asked.delete(id));
+    }
     const learnt = this.#machineBytes.learn(machines.map(({ vm }) => vm));
     await orAbort(learnt, AbortSignal.any([signal, AbortSignal.timeout(learnMsMax)])).catch(() => undefined);
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import type { Machine } from './machine.ts';
-import { orAbort } from './or-abort.ts';
 
 /** What is younger is told again as it is. */
 const freshMs = 5000;
