@@ -43,6 +43,7 @@ const tables = [
   'coverage',
   'credentials',
   'login',
+  'capacity',
   'metered',
   'spending',
   'rates',

@@ -287,7 +287,8 @@ describe('machines that do not start', () => {
 
 describe('a host without room', () => {
   it('gets no machines for the pool, and says why', async () => {
-    const app = await startApp({ environment: { BERTH_POOL_TARGET: '2', BERTH_MEMORY_FREE_MB_MIN: '1000000' } });
+    const hostReader = () => ({ memoryAvailableBytes: 600_000_000, memoryStallPercent: 0, cpuStallPercent: 0 });
+    const app = await startApp({ hostReader, environment: { BERTH_POOL_TARGET: '2' } });
     try {
       for (let turn = 0; turn < 3; turn += 1) await (app.app.fleet.refill.nudge(), app.app.fleet.refill.idle());
       const { body } = await app.call(getPool);
