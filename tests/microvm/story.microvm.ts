@@ -82,10 +82,10 @@ describe('sessions in virtual machines', () => {
       params: params(session),
       body: {
         timeout_ms: pageMs,
-        steps: [
-          { type: 'goto', url: `${site.url}/form` },
-          { type: 'fill', selector: '#name', value: 'Ada' },
-          { type: 'click', selector: '#greet' },
+        actions: [
+          { type: 'navigate', url: `${site.url}/form` },
+          { type: 'fill', selectors: ['#name'], value: 'Ada' },
+          { type: 'click', selectors: ['#greet'] },
         ],
       },
     });

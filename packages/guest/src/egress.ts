@@ -70,7 +70,7 @@ export class Egress {
   close(): void {
     this.#server.close();
     this.#session?.destroy();
-    for (const connection of this.#connections) connection.destroy();
+    for (const connection of this.#connections) connection.resetAndDestroy();
   }
 
   #lose(session: ClientHttp2Session): void {
@@ -81,7 +81,7 @@ export class Egress {
     connection.on('error', () => {});
     const session = this.#session;
     if (!session || session.closed || session.destroyed) {
-      connection.destroy();
+      connection.resetAndDestroy();
       return;
     }
     this.#connections.add(connection);
@@ -93,6 +93,7 @@ export class Egress {
 
 /** What was cut off on one side is cut off on the other, for a page must not take a part for the whole. */
 function carry(connection: Socket, stream: ClientHttp2Stream): void {
+  const isWhole = (): boolean => stream.readableEnded && stream.rstCode === constants.NGHTTP2_NO_ERROR;
   stream.on('error', () => {});
   stream.once('response', ({ [constants.HTTP2_HEADER_STATUS]: status }) => {
     if (Number(status) !== constants.HTTP_STATUS_OK) stream.close(constants.NGHTTP2_CANCEL);
@@ -101,12 +102,13 @@ function carry(connection: Socket, stream: ClientHttp2Stream): void {
   // A stream that is cut off has its end as well, when it is destroyed already.
   stream.pipe(connection, { end: false });
   stream.once('end', () => {
-    if (!stream.destroyed) connection.end();
+    if (!stream.destroyed && isWhole()) connection.end();
   });
   stream.once('close', () => {
-    if (!stream.readableEnded || stream.rstCode !== constants.NGHTTP2_NO_ERROR) connection.destroy();
+    if (isWhole()) connection.destroySoon();
+    else connection.resetAndDestroy();
   });
   connection.once('close', () => {
-    if (!connection.readableEnded || !stream.readableEnded) stream.close(constants.NGHTTP2_CANCEL);
+    if (!connection.readableEnded || !isWhole()) stream.close(constants.NGHTTP2_CANCEL);
   });
 }

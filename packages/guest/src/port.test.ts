@@ -6,7 +6,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from '
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { findPort, Port } from './port.ts';
 import { until } from './testing/agent.ts';
 
@@ -32,6 +32,8 @@ describe('a port', () => {
     port.close();
     rmSync(path);
   });
+
+  after(() => rmSync(folder, { recursive: true }));
 
   const come = (): number => openSync(path, constants.O_WRONLY);
   const say = (host: number, words: string): void => void writeSync(host, words);
@@ -81,7 +83,6 @@ describe('a port', () => {
     say(next, 'heard');
     await hearFrom(1, 'heard');
     closeSync(next);
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('is not found where there is none of that name', () => {

@@ -1,6 +1,6 @@
 /** The agent as its host finds it, without a machine around it: a real browser, and streams in the place of ports. */
 import { once } from 'node:events';
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect, performServerHandshake } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { createConnection, createServer } from 'node:net';
@@ -75,6 +75,22 @@ export class AgentUnderTest {
     return status === 200 ? stream : status;
   }
 
+  /** Pids of the browser's processes, the outermost first; none when there is no browser. */
+  browserProcesses(): number[] {
+    const parents = new Map(
+      readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .map((pid) => [Number(pid), parentOf(Number(pid))]),
+    );
+    const outermost = [...parents.keys()].find((pid) => {
+      const command = readIfThere(`/proc/${pid}/cmdline`);
+      return command.startsWith(this.place.chromiumPath) && command.includes(this.place.home) && !command.includes('--type=');
+    });
+    const found = outermost === undefined ? [] : [outermost];
+    for (const pid of found) for (const [child, parent] of parents) if (parent === pid) found.push(child);
+    return found;
+  }
+
   async close(): Promise<void> {
     this.#leave();
     this.egress.close();
@@ -103,9 +119,21 @@ export class AgentUnderTest {
   }
 }
 
+export const statusOf = (pid: number, field: string): string => new RegExp(`^${field}:[ \\t]*(.*)$`, 'm').exec(readIfThere(`/proc/${pid}/status`))?.[1] ?? '';
+
+const parentOf = (pid: number): number => Number(statusOf(pid, 'PPid'));
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
 /** Both ends of a connection of this host. */
 export async function streamPair(): Promise<[Socket, Socket]> {
-  const folder = mkdtempSync(join(tmpdir(), 'agent-port-'));
+  const folder = mkdtempSync(join(tmpdir(), 'guest-port-'));
   const server = createServer().listen(join(folder, 'socket'));
   await once(server, 'listening');
   const [one, [other]] = await Promise.all([connectTo(join(folder, 'socket')), once(server, 'connection') as Promise<[Socket]>]);
@@ -131,7 +159,7 @@ function headersOf(stream: ClientHttp2Stream): Promise<Record<string, unknown>> 
 /** Folders as the image has them, for a user of this host. */
 function newPlace(): MachinePlace {
   const { uid, chromiumPath } = imagePlace;
-  const folder = mkdtempSync(join(tmpdir(), 'agent-'));
+  const folder = mkdtempSync(join(tmpdir(), 'guest-agent-'));
   const paths = Object.fromEntries((['downloads', 'uploads', 'display', 'home'] as const).map((name) => [name, join(folder, name)])) as Record<
     'downloads' | 'uploads' | 'display' | 'home',
     string

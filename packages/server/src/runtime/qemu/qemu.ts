@@ -53,7 +53,7 @@ export interface QemuRuntimeOptions {
 }
 
 /** A page takes thirty times as long under emulation; what is judged by it has some slack already. */
-const slownessOf: Record<Accelerator, number> = { kvm: 1, tcg: 8 };
+const slownessOf: Record<Accelerator, number> = { kvm: 1, tcg: 16 };
 const bootMsMaxOf: Record<Accelerator, number> = { kvm: 30_000, tcg: 120_000 };
 /** An idle host takes 5 s, and 60 s under emulation. */
 const buildMsMaxOf: Record<Accelerator, number> = { kvm: 40_000, tcg: 300_000 };

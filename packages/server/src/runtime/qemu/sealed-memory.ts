@@ -13,7 +13,7 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
-/** `memfd_create` by processor; the helper calls it by number. */
+/** `memfd_create` by processor; the maker calls it by number. */
 const memfdCreateNumbers: Partial<Record<NodeJS.Architecture, number>> = { x64: 319, arm64: 279 };
 /** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. */
 const allSeals = '15';
@@ -22,25 +22,25 @@ const allSeals = '15';
 export class OpenMemory {
   readonly handle: FileHandle;
   readonly bytes: number;
-  readonly #helper: Helper;
+  readonly #maker: Maker;
 
-  constructor(helper: Helper, handle: FileHandle, bytes: number) {
-    this.#helper = helper;
+  constructor(maker: Maker, handle: FileHandle, bytes: number) {
+    this.#maker = maker;
     this.handle = handle;
     this.bytes = bytes;
   }
 
   /** Throws while there is a mapping that could write to it. */
   async seal(): Promise<SealedMemory> {
-    const seals = await this.#helper.ask('seal');
+    const seals = await this.#maker.ask('seal');
     if (seals !== allSeals) throw new Error(`memory bears the seals ${seals} instead of ${allSeals}`);
-    await this.#helper.end();
+    await this.#maker.end();
     return new SealedMemory(this.handle, this.bytes);
   }
 
   /** Gives the memory up instead of sealing it. */
   async close(): Promise<void> {
-    await this.#helper.end();
+    await this.#maker.end();
     await this.handle.close();
   }
 }
@@ -66,12 +66,12 @@ export class SealedMemory {
 
 /** Zeros, until it is written to: pages are taken only then. */
 export async function createMemory(bytes: number): Promise<OpenMemory> {
-  const helper = new Helper(bytes);
+  const maker = new Maker(bytes);
   try {
-    const descriptor = Number(await helper.line());
-    return new OpenMemory(helper, await open(`/proc/${helper.pid}/fd/${descriptor}`, 'r+'), bytes);
+    const descriptor = Number(await maker.line());
+    return new OpenMemory(maker, await open(`/proc/${maker.pid}/fd/${descriptor}`, 'r+'), bytes);
   } catch (cause) {
-    await helper.end();
+    await maker.end();
     throw new Error('no memory that can be sealed', { cause });
   }
 }
@@ -94,7 +94,7 @@ export async function writeAll(handle: FileHandle, content: Buffer, position: nu
 }
 
 /** The process that made the memory and alone can seal it; the memory is bound to it until then. */
-class Helper {
+class Maker {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   readonly #closed: Promise<unknown>;
@@ -121,7 +121,7 @@ class Helper {
     const { value, done } = await this.#lines.next();
     if (!done) return value;
     await this.#closed;
-    throw new Error(this.#problems.trim() || 'the helper ended without a word');
+    throw new Error(this.#problems.trim() || 'the maker ended without a word');
   }
 
   ask(word: string): Promise<string> {

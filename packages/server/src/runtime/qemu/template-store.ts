@@ -7,7 +7,6 @@
  * loaded at all.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { Hash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -152,14 +151,12 @@ async function loadState(path: string, { bytes, sha256 }: Description['state']):
   return sealBytes(content);
 }
 
-async function loadMemory(path: string, { bytes, sha256, extents }: Description['memory']): Promise<SealedMemory> {
+async function loadMemory(path: string, description: Description['memory']): Promise<SealedMemory> {
+  const { bytes, sha256 } = description;
   const memory = await createMemory(bytes);
   try {
-    const hash = createHash('sha256');
-    await withFile(path, bytes, async (file) => {
-      for (const extent of extents) await copyExtent(file, memory.handle, { extent, hash, bytes });
-    });
-    if (hash.digest('hex') !== sha256) throw new TemplateUnusable('its memory is damaged');
+    const digest = await withFile(path, bytes, (file) => copyMemory(file, memory.handle, description));
+    if (digest !== sha256) throw new TemplateUnusable('its memory is damaged');
     return await memory.seal();
   } catch (error) {
     await memory.close();
@@ -180,18 +177,33 @@ async function withFile<T>(path: string, bytes: number, work: (file: FileHandle)
   }
 }
 
-async function copyExtent(from: FileHandle, to: FileHandle, { extent, hash, bytes }: { extent: Extent; hash: Hash; bytes: number }): Promise<void> {
-  const [start, length] = extent;
+/** The next piece is read while this one is written and digested: half a gigabyte takes a second otherwise. Resolves with the digest. */
+async function copyMemory(from: FileHandle, to: FileHandle, { bytes, extents }: Description['memory']): Promise<string> {
+  const hash = createHash('sha256');
+  const pieces = extents.flatMap((extent) => piecesOf(extent, bytes));
+  const buffers = [Buffer.allocUnsafe(bufferBytes), Buffer.allocUnsafe(bufferBytes)];
+  const read = (number: number): Promise<Buffer> => readPiece(from, pieces[number] ?? [0, 0], buffers[number % 2] ?? Buffer.alloc(0));
+  let content = await read(0);
+  for (const [number, [position]] of pieces.entries()) {
+    const moving = Promise.all([read(number + 1), writeAll(to, content, position)]);
+    hash.update(content);
+    [content] = await moving;
+  }
+  return hash.digest('hex');
+}
+
+function piecesOf([start, length]: Extent, bytes: number): Extent[] {
   if (start + length > bytes) throw new TemplateUnusable('its template.json points beyond its memory');
-  const buffer = Buffer.allocUnsafe(Math.min(bufferBytes, length));
+  return Array.from({ length: Math.ceil(length / bufferBytes) }, (_, i) => [start + i * bufferBytes, Math.min(bufferBytes, length - i * bufferBytes)]);
+}
+
+async function readPiece(from: FileHandle, [position, length]: Extent, buffer: Buffer): Promise<Buffer> {
   for (let done = 0; done < length;) {
-    const { bytesRead } = await from.read(buffer, 0, Math.min(buffer.length, length - done), start + done);
+    const { bytesRead } = await from.read(buffer, done, length - done, position + done);
     if (bytesRead === 0) throw new TemplateUnusable('its memory is cut off');
-    const written = writeAll(to, buffer.subarray(0, bytesRead), start + done);
-    hash.update(buffer.subarray(0, bytesRead));
-    await written;
     done += bytesRead;
   }
+  return buffer.subarray(0, length);
 }
 
 async function saveMemory(memory: SealedMemory, path: string): Promise<{ sha256: string; extents: Extent[] }> {

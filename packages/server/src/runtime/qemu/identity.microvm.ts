@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
+import { after, before, describe, it } from 'node:test';
+import { CdpTalk, bootSignal, newOrder } from '../runtime-suite.ts';
+import type { Runtime } from '../runtime.ts';
+import { evaluate, until } from '../testing/machines.ts';
+import { firstBootMsMax, newDataDir, optionsFor } from './microvm.fixture.ts';
+import { createQemuRuntime } from './qemu.ts';
+
+/** Two that are alike would show it: each takes some ten seconds under emulation. */
+const copies = 3;
+const skewMsMax = 5000;
+
+/** What a page asks of a site: a form, a page over TLS, a WebSocket. Then what it draws by itself. */
+const script = `(async () => {
+  const form = new FormData();
+  form.set('name', 'value');
+  await fetch('/form', { method: 'POST', body: form });
+  await fetch('https://site.test/').catch(() => {});
+  await new Promise((done) => (new WebSocket('ws://site.test/').onerror = done));
+  return JSON.stringify({
+    'Math.random': String(Math.random()),
+    'crypto.getRandomValues': crypto.getRandomValues(new Uint8Array(16)).toHex(),
+    'the address of a blob': URL.createObjectURL(new Blob([])),
+    timeOrigin: performance.timeOrigin,
+    now: Date.now(),
+  });
+})()`;
+
+/** What a site is shown, by name. */
+const shown: [string, RegExp][] = [
+  ['the boundary of a form', /boundary=----WebKitFormBoundary(\w+)/],
+  ['the key of a WebSocket', /Sec-WebSocket-Key: (\S+)/i],
+  // A message of TLS, a greeting in it; its random part and the number of the session follow the version.
+  ['the random part of TLS', /^\x16\x03[^]{3}\x01[^]{3}\x03\x03([^]{32})/],
+  ['the session of TLS', /^\x16\x03[^]{3}\x01[^]{3}\x03\x03[^]{32}\x20([^]{32})/],
+];
+
+describe('copies of one virtual machine', () => {
+  const dataDir = newDataDir();
+  let runtime: Runtime;
+  before(async () => {
+    runtime = await createQemuRuntime(optionsFor(dataDir));
+    const first = await runtime.boot(newOrder(), { signal: bootSignal(firstBootMsMax) });
+    await first.destroy();
+  });
+  after(async () => {
+    await runtime.close();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  it('have nothing random in common, and know the time', async () => {
+    const all: Record<string, string>[] = [];
+    while (all.length < copies) all.push(await lookAtCopy(runtime));
+    for (const name of Object.keys(all[0] ?? {})) {
+      const values = all.map((seen) => seen[name] ?? '');
+      assert.ok(values.every(Boolean), `${name} was not seen`);
+      assert.equal(new Set(values).size, copies, `${name} is the same in two of them: ${values.join(', ')}`);
+    }
+  });
+});
+
+async function lookAtCopy(runtime: Runtime): Promise<Record<string, string>> {
+  const said: string[] = [];
+  const vm = await runtime.boot(newOrder({ acceptEgress: (connection) => answer(connection, said) }), { signal: bootSignal(runtime.bootMsMax) });
+  try {
+    const talk = new CdpTalk(vm.cdp);
+    const { browserContextId } = await talk.call('Target.createBrowserContext');
+    const { targetId } = await talk.call('Target.createTarget', { url: 'http://site.test/' });
+    const { sessionId } = await talk.call('Target.attachToTarget', { targetId, flatten: true });
+    const page = String(sessionId);
+    await until(async () => (await evaluate(talk, page, 'document.title')) === 'site', 120_000);
+    const { timeOrigin, now, ...drawn } = JSON.parse(String(await evaluate(talk, page, script))) as Record<string, string>;
+    for (const time of [timeOrigin, now]) assert.ok(Math.abs(Number(time) - Date.now()) < 120_000, `${time}`);
+    assert.ok(Math.abs(Number(now) - Date.now()) < skewMsMax);
+    const heard = shown.map(([name, pattern]) => [name, said.map((words) => pattern.exec(words)?.[1]).find((found) => found !== undefined) ?? '']);
+    return { 'a context': String(browserContextId), 'a target': String(targetId), 'a session': page, ...drawn, ...Object.fromEntries(heard) };
+  } finally {
+    await vm.destroy();
+  }
+}
+
+/** A proxy and all sites behind it: answers what is not hidden, and hangs up on the rest once it has spoken. */
+function answer(connection: Duplex, said: string[]): void {
+  let isTunnel = false;
+  connection
+    .on('error', () => {})
+    .on('data', (bytes: Buffer) => {
+      const words = bytes.toString('latin1');
+      if (words.startsWith('CONNECT ')) {
+        isTunnel = true;
+        connection.write('HTTP/1.1 200 OK\r\n\r\n');
+        return;
+      }
+      said.push(words);
+      const body = '<title>site</title>';
+      if (isTunnel) connection.end();
+      else connection.end(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+    });
+}
