@@ -33,7 +33,7 @@ async function attend(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, m
     await work(machine, stream, names);
   } catch (error) {
     if (stream.destroyed) return;
-    if (stream.headersSent) return void stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    if (stream.headersSent) return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     answer(stream, { error: messageOf(error) }, statusOf(error));
     // What is still to come of the body is not waited for.
     stream.close(constants.NGHTTP2_NO_ERROR);
