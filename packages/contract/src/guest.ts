@@ -19,13 +19,17 @@ export const guestPorts = { control: 'berth.control', egress: 'berth.egress' } a
 /** Where an image has what, as the agent finds it. */
 export const guestPaths = { downloads: '/downloads', uploads: '/uploads', display: '/run/display', home: '/home/browser' } as const;
 
-/** Requests of the control port. Streams go both ways until either side ends them; all others answer JSON or nothing. */
+/**
+ * Requests of the control port. Streams go both ways until either side ends
+ * them; all others answer JSON or nothing, and `{ error }` with a status of 400,
+ * 404, 409, 413 or 500 where they fail. Names in paths are percent-encoded.
+ */
 export const guestRequests = {
   /** → GuestHello. The first thing that is asked of an agent. */
   hello: { method: 'GET', path: '/hello' },
   /** StartBrowser → BrowserStarted, when its first DevTools answer is there. Once for each machine. */
   start: { method: 'POST', path: '/browser' },
-  /** → Settled, when the browser and all that it started have used next to no processor for a moment; a template is taken then. */
+  /** → Settled, when the browser has had a page, nothing is left of that, and the machine has used next to no processor for a moment; a template is taken then. */
   settle: { method: 'POST', path: '/settle' },
   /** Identity → IdentityTaken. Before an owner touches the machine: fresh randomness, the time, names; opens the egress connection. */
   identify: { method: 'POST', path: '/identity' },
@@ -45,6 +49,7 @@ export const guestRequests = {
   exit: { method: 'GET', path: '/exit' },
 } as const;
 
+/** `browser`: the product that has been started, empty before. */
 export const GuestHello = z.object({ protocol: z.number().int(), browser: z.string().max(200) });
 export type GuestHello = z.infer<typeof GuestHello>;
 

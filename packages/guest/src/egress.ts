@@ -10,7 +10,7 @@ import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guestPorts } from '@berth/contract/guest';
-import { egressWindowBytes, tend } from './sessions.ts';
+import { egressWindowBytes, sessionMemoryMax, tend } from './sessions.ts';
 
 /** A browser has six to each site and some dozens in all. */
 const connectionsMax = 256;
@@ -59,6 +59,7 @@ export class Egress {
     this.#host = undefined;
     const session = connect(`http://${guestPorts.egress}`, {
       createConnection: () => host,
+      maxSessionMemory: sessionMemoryMax,
       peerMaxConcurrentStreams: connectionsMax,
       settings: { initialWindowSize: egressWindowBytes, enablePush: false },
     });

@@ -59,13 +59,23 @@ export class Port {
     this.#stream = stream;
     if (first.length > 0) stream.unshift(first);
     // Why it ended is told by nobody.
-    stream.on('error', () => {}).once('close', () => this.#awaitDeparture(this.#isOver ? undefined : this.#open()));
+    stream.on('error', () => {}).once('close', () => this.#openAgain());
     this.#onHost(stream);
   }
 
+  #openAgain(): void {
+    if (this.#isOver) return;
+    try {
+      this.#awaitDeparture(this.#open());
+    } catch (error) {
+      // A program that is just being started may hold the file for a moment longer.
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+      this.#later(() => this.#openAgain());
+    }
+  }
+
   /** Where we have hung up, the rest of what this host says is passed over. */
-  #awaitDeparture(fd: number | undefined): void {
-    if (fd === undefined) return;
+  #awaitDeparture(fd: number): void {
     if (look(fd) === 'away') this.#awaitHost(fd);
     else this.#later(() => this.#awaitDeparture(fd));
   }

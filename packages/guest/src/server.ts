@@ -10,14 +10,14 @@ import type { Machine } from './machine.ts';
 import { NotNow } from './machine.ts';
 import { answer, works } from './requests.ts';
 import type { Work } from './requests.ts';
-import { controlWindowBytes, tend } from './sessions.ts';
+import { controlWindowBytes, sessionMemoryMax, tend } from './sessions.ts';
 
 /** For the host's log. */
 const messageLengthMax = 1000;
 
 /** Answers whoever is at the other end, until he leaves. `onUnexpected` is told of what is our own fault. */
 export function serve(host: Duplex, machine: Machine, onUnexpected: (error: unknown) => void): ServerHttp2Session {
-  const session = performServerHandshake(host, { settings: { initialWindowSize: controlWindowBytes } });
+  const session = performServerHandshake(host, { maxSessionMemory: sessionMemoryMax, settings: { initialWindowSize: controlWindowBytes } });
   tend(session, host);
   session.on('stream', (stream, headers) => {
     // Whoever leaves before the end is told nothing.

@@ -14,6 +14,9 @@ export const egressWindowBytes = 256 * 1024;
 /** Of all streams together: as much as 256 connections that nobody reads, which therefore hold nobody up. */
 const sessionWindowBytes = 64 * 1024 ** 2;
 
+/** In MB. A session that holds more takes no new streams, and one long message of DevTools is more than what Node allows by itself. */
+export const sessionMemoryMax = 256;
+
 /** The session ends with its stream, and never brings the agent down. */
 export function tend(session: Http2Session, host: Duplex): void {
   session.setLocalWindowSize(sessionWindowBytes);

@@ -8,7 +8,7 @@
  * else comes to it as descriptors that were open before it started.
  *
  * The chain is bubblewrap, its first process inside, QEMU. The kernel ends each
- * link when the one above dies.
+ * link when the one above dies, and the first with the worker.
  */
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -113,18 +113,20 @@ function memoryArguments({ shape, memory }: Pick<QemuOrder, 'shape' | 'memory'>)
   return memory === 'template' ? ['-object', `${file},share=on`] : ['-object', `${file},share=off`, '-incoming', 'defer'];
 }
 
-/** A core of QEMU's would hold what a session did. */
-const withoutCore = 'ulimit -c 0; exec "$@"';
+/**
+ * A worker that dies before the signal of its death was asked for would leave a
+ * machine that nobody ends: it is asked for first, and then looked whether the
+ * worker is still there. A core of QEMU's would hold what a session did.
+ */
+const tied = 'ulimit -c 0; [ "$PPID" = "$1" ] || exit 1; shift; exec "$@"';
 
 function jailed({ shape, uid, marks }: QemuOrder, qemu: string[]): Command {
   return {
-    program: 'bwrap',
+    program: 'setpriv',
     args: [
-      ...namespaces(),
-      ...fileSystem(shape),
-      '--',
-      ...['/bin/sh', '-c', withoutCore, 'machine', 'setpriv', ...user(shape, uid), ...withoutPowers],
-      ...[shape.qemuPath, ...qemu],
+      ...['--pdeathsig=KILL', '/bin/sh', '-c', tied, 'machine', String(process.pid)],
+      ...['bwrap', ...namespaces(), ...fileSystem(shape), '--'],
+      ...['setpriv', ...user(shape, uid), ...withoutPowers, shape.qemuPath, ...qemu],
     ],
     env: { PATH: '/usr/bin:/usr/sbin:/bin:/sbin', LANG: 'C.UTF-8', ...marks },
   };
