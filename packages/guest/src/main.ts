@@ -29,8 +29,8 @@ function complain(error: unknown): void {
   if (complaints <= complaintsMax) console.error((error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, complaintLengthMax));
 }
 
-// Compiled code is translated anew by an emulator in each copy of a machine, and by a third longer than
-// what compiles none takes to answer. On a processor itself the agent waits for others all the same.
+// An emulator translates compiled code anew in each copy of a machine: without, it has a third less to do before the
+// agent's first word. On a processor itself what is interpreted carries as many megabytes a second.
 for (const flag of ['--no-opt', '--no-sparkplug', '--no-maglev', '--no-flush-bytecode']) setFlagsFromString(flag);
 
 process.on('uncaughtException', complain).on('unhandledRejection', complain);

@@ -68,7 +68,7 @@ export function probeCommand({ shape, uid }: Pick<QemuOrder, 'shape' | 'uid'>): 
 }
 
 /** Tells QEMU's version, and with that that this host lets its jail be built. */
-export const versionCommand = (order: Pick<QemuOrder, 'shape' | 'uid'>): Command => jailed({ ...order, memory: 'own', marks: {} }, ['--version']);
+export const versionCommand = (order: Pick<QemuOrder, 'shape' | 'uid'>): Command => jailed({ ...order, memory: 'own', marks: {} }, ['--version'], []);
 
 /** The same for a template and its clones: what is in a template's state are these devices. */
 export function machineArguments(shape: MachineShape): string[] {
@@ -114,20 +114,17 @@ function memoryArguments({ shape, memory }: Pick<QemuOrder, 'shape' | 'memory'>)
 }
 
 /**
- * A worker that dies before the signal of its death was asked for would leave a
- * machine that nobody ends: it is asked for first, and then looked whether the
- * worker is still there. A core of QEMU's would hold what a session did.
+ * Each link of the chain asks the kernel to be ended with the one above, and
+ * would outlive one that is gone by then. So QEMU is started only when all have
+ * asked, and the worker has said after that that it is still there. A core of
+ * QEMU's would hold what a session did.
  */
-const tied = 'ulimit -c 0; [ "$PPID" = "$1" ] || exit 1; shift; exec "$@"';
+const onceTied = ['/bin/sh', '-c', 'ulimit -c 0; echo; read -r word || exit 1; exec "$@" </dev/null >/dev/null', 'machine'];
 
-function jailed({ shape, uid, marks }: QemuOrder, qemu: string[]): Command {
+function jailed({ shape, uid, marks }: QemuOrder, qemu: string[], first: string[] = onceTied): Command {
   return {
-    program: 'setpriv',
-    args: [
-      ...['--pdeathsig=KILL', '/bin/sh', '-c', tied, 'machine', String(process.pid)],
-      ...['bwrap', ...namespaces(), ...fileSystem(shape), '--'],
-      ...['setpriv', ...user(shape, uid), ...withoutPowers, shape.qemuPath, ...qemu],
-    ],
+    program: 'bwrap',
+    args: [...namespaces(), ...fileSystem(shape), '--', ...first, 'setpriv', ...user(shape, uid), ...withoutPowers, shape.qemuPath, ...qemu],
     env: { PATH: '/usr/bin:/usr/sbin:/bin:/sbin', LANG: 'C.UTF-8', ...marks },
   };
 }

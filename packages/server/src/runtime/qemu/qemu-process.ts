@@ -92,17 +92,23 @@ export class QemuProcess {
   }
 }
 
-/** In a group and session of its own. Descriptor 2 is its log; those from 6 on are files. */
+/**
+ * In a group and session of its own. Descriptor 2 is its log; those from 6 on
+ * are files. The first two are for a word at the start: the jail says that it
+ * stands, and is told that we do.
+ */
 export function spawnQemu({ program, args, env }: Command, { memory, state }: QemuFiles): ChildProcess {
   const child = spawn(program, args, {
     env,
     cwd: '/',
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', 'pipe', memory ?? 'ignore', state ?? 'ignore'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', memory ?? 'ignore', state ?? 'ignore'],
   });
   // Where the host has no descriptors left there are no sockets either, and the error comes when nobody else would listen.
   child.on('error', () => {});
   if (!(child.stdio as unknown)) throw new Error('QEMU could not be started: too many open files');
+  child.stdin?.on('error', () => {});
+  child.stdout?.once('data', () => child.stdin?.end('go\n')).resume();
   return child;
 }
 

@@ -141,7 +141,7 @@ async function qemuVersion(shape: MachineShape): Promise<string> {
     return stdout.split('\n')[0]?.trim() ?? '';
   } catch (cause) {
     const { code, stderr, message } = cause as Error & { code?: unknown; stderr?: string };
-    const why = code === 'ENOENT' ? `there is no ${program}` : stderr?.trim() || message;
+    const why = code === 'ENOENT' ? `there is no ${program} (Debian has it in bubblewrap)` : stderr?.trim() || message;
     throw new QemuUnusable(`QEMU cannot be started in a jail: ${why}`, { cause });
   }
 }
