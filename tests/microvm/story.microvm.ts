@@ -130,10 +130,27 @@ describe('sessions in virtual machines', () => {
     await eventually('the pool is empty', async () => (await service.client.call(getPool)).body.counts.ready === 0, pageMs);
   });
 
+  it('have no way to this host, nor to one another', async () => {
+    const [session] = sessions;
+    assert.ok(session);
+    const { port } = new URL(service.url);
+    for (const host of ['127.0.0.1', 'localhost', '10.0.2.2', '10.255.255.1', '169.254.169.254', '[::1]']) {
+      const url = `http://${host}:${port}/livez`;
+      const { details }: { details: Record<string, unknown> } = await service.client.refuse(navigate, 'navigation_failed', {
+        params: params(session),
+        body: { url, timeout_ms: pageMs },
+      });
+      assert.equal(details['reason'], 'blocked_by_policy', url);
+    }
+  });
+
   it('are over, and leave nothing, when the worker is killed', async () => {
     const pids = (await service.client.call(listAllSessions, { query: { status: 'ready' } })).body.map(({ pid }) => pid ?? 0);
     assert.equal(pids.length, sessionsWanted);
-    const starting = (await service.client.call(createSession, { body: {}, query: { wait: 'false' } })).body;
+    await service.client.call(resizePool, { body: { target: 1 } });
+    await eventually('a machine is warm', async () => (await service.client.call(getPool)).body.counts.ready === 1, pageMs);
+    // Of a kind that no machine is kept warm of.
+    const starting = (await service.client.call(createSession, { body: { kind: 'full_browser' }, query: { wait: 'false' } })).body;
     process.kill(service.pid, 'SIGKILL');
     await eventually('no machine runs', () => machinesOf(dataDir).length === 0, 10_000);
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host }, dataDir });

@@ -97,7 +97,7 @@ function carry(connection: Socket, stream: ClientHttp2Stream): void {
   const isWhole = (): boolean => stream.readableEnded && stream.rstCode === constants.NGHTTP2_NO_ERROR;
   stream.on('error', () => {});
   stream.once('response', ({ [constants.HTTP2_HEADER_STATUS]: status }) => {
-    if (Number(status) !== constants.HTTP_STATUS_OK) stream.close(constants.NGHTTP2_CANCEL);
+    if (Number(status) !== constants.HTTP_STATUS_OK) stream.destroy(new Error('not taken'));
   });
   connection.pipe(stream);
   // A stream that is cut off has its end as well, when it is destroyed already.
@@ -110,6 +110,7 @@ function carry(connection: Socket, stream: ClientHttp2Stream): void {
     else connection.resetAndDestroy();
   });
   connection.once('close', () => {
-    if (!connection.readableEnded || !isWhole()) stream.close(constants.NGHTTP2_CANCEL);
+    // To close the stream, with whatever code, is to end it first.
+    if (!connection.readableEnded || !isWhole()) stream.destroy(new Error('cut off'));
   });
 }

@@ -33,7 +33,11 @@ async function attend(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, m
     await work(machine, stream, names);
   } catch (error) {
     if (stream.destroyed) return;
-    if (stream.headersSent) return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    if (stream.headersSent) {
+      // To close it, with whatever code, is to end it first, and a part would pass for the whole.
+      stream.destroy(new Error('cut off', { cause: error }));
+      return;
+    }
     answer(stream, { error: messageOf(error) }, statusOf(error));
     // What is still to come of the body is not waited for.
     stream.close(constants.NGHTTP2_NO_ERROR);

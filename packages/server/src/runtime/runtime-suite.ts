@@ -51,13 +51,15 @@ export class CdpTalk {
 
   constructor(pipe: Duplex) {
     this.#pipe = pipe;
-    let unread: Buffer = Buffer.alloc(0);
+    let unread: Buffer[] = [];
     pipe.on('data', (bytes: Buffer) => {
-      unread = Buffer.concat([unread, bytes]);
-      for (let end = unread.indexOf(0); end >= 0; end = unread.indexOf(0)) {
-        this.#read(JSON.parse(unread.toString('utf8', 0, end)) as CdpMessage);
-        unread = unread.subarray(end + 1);
+      let rest = bytes;
+      for (let end = rest.indexOf(0); end >= 0; end = rest.indexOf(0)) {
+        this.#read(JSON.parse(Buffer.concat([...unread, rest.subarray(0, end)]).toString()) as CdpMessage);
+        unread = [];
+        rest = rest.subarray(end + 1);
       }
+      unread.push(rest);
     });
   }
 

@@ -3,7 +3,7 @@ import { Cleanup } from '../../lib/cleanup.ts';
 import type { Log } from '../../lib/log.ts';
 import type { MachineCgroup, MachineCgroups } from '../cgroup.ts';
 import { BootFailed } from '../first-answer.ts';
-import { readProcess, setSessionNice } from '../host-processes.ts';
+import { readOutOfMemoryKills, readProcess, setSessionNice } from '../host-processes.ts';
 import type { HostProcess } from '../host-processes.ts';
 import { createMachineFolder, removeMachineFolder, writeMarker } from '../machine-folder.ts';
 import type { MachineMarker, MachinesPlace } from '../machine-folder.ts';
@@ -84,6 +84,7 @@ async function start(host: BootPlace, boot: BootOrder, undo: Cleanup): Promise<Q
     machine,
     link,
     cdp,
+    outOfMemoryKills: killCounter(host.cgroups, cgroup),
     findProcesses,
     forget: async () => {
       // What is left of a group holds no process, and is swept away by the next start.
@@ -108,6 +109,13 @@ async function bound({ cgroups, shape }: BootPlace, id: string, undo: Cleanup): 
   const cgroup = (await cgroups?.create(id, limits)) ?? null;
   if (cgroup) undo.push('control group', () => cgroup.remove());
   return cgroup;
+}
+
+/** By the machine's own group, or else by what has happened on this host since, be it to another. */
+function killCounter(cgroups: MachineCgroups | null, cgroup: MachineCgroup | null): () => Promise<number> {
+  if (cgroup && cgroups?.controllers.includes('memory')) return () => cgroup.oomKills();
+  const before = readOutOfMemoryKills();
+  return () => Promise.resolve(readOutOfMemoryKills() - before);
 }
 
 interface Started {

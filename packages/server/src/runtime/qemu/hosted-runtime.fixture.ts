@@ -68,7 +68,8 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
         running.delete(order.id);
       };
       const findProcesses = (): ReturnType<Traces['processesOf']> => traces.processesOf(order.id);
-      const vm = new QemuVm({ order, generation: 'test', runtime: 'qemu-tcg', machine, link, cdp, findProcesses, forget, prioritize: () => {} });
+      const untold = { generation: 'test', runtime: 'qemu-tcg', outOfMemoryKills: () => Promise.resolve(0), prioritize: () => {} } as const;
+      const vm = new QemuVm({ ...untold, order, machine, link, cdp, findProcesses, forget });
       running.set(order.id, vm);
       return vm;
     } catch (error) {

@@ -143,7 +143,7 @@ describe('a machine behind an agent', () => {
 });
 
 /** A machine that is a process which does nothing, with an agent in this one. */
-async function machineWith(attend: Attend): Promise<{ vm: QemuVm; guest: LinkUnderTest }> {
+async function machineWith(attend: Attend, outOfMemoryKills = 0): Promise<{ vm: QemuVm; guest: LinkUnderTest }> {
   const guest = await newLink();
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   const exited = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null, detail: 'asleep' }));
@@ -164,6 +164,7 @@ async function machineWith(attend: Attend): Promise<{ vm: QemuVm; guest: LinkUnd
     order: newOrder(),
     generation: 'test',
     runtime: 'qemu-tcg',
+    outOfMemoryKills: () => Promise.resolve(outOfMemoryKills),
     findProcesses: () => [],
     forget: () => Promise.resolve(),
     prioritize: () => {},
@@ -171,8 +172,15 @@ async function machineWith(attend: Attend): Promise<{ vm: QemuVm; guest: LinkUnd
   return { vm: new QemuVm({ ...parts, machine, link: guest.link, cdp }), guest };
 }
 
+interface Ending {
+  attend?: Attend;
+  act?: (guest: LinkUnderTest, vm: QemuVm) => void;
+  outOfMemoryKills?: number;
+  exit: { reason: string; detail: RegExp };
+}
+
 describe('a machine whose agent', () => {
-  const endings: Record<string, { attend?: Attend; act?: (guest: LinkUnderTest, vm: QemuVm) => void; exit: { reason: string; detail: RegExp } }> = {
+  const endings: Record<string, Ending> = {
     'tells that the browser died for want of memory': {
       attend: (stream) => {
         stream.respond({ ':status': 200 });
@@ -187,6 +195,12 @@ describe('a machine whose agent', () => {
       },
       exit: { reason: 'exited', detail: /the link was lost: \/exit: no such answer/ },
     },
+    'is silenced by the kernel for want of memory': {
+      act: (_guest, vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
+      outOfMemoryKills: 1,
+      exit: { reason: 'out_of_memory', detail: /asleep/ },
+    },
+    'is silenced by somebody else': { act: (_guest, vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'), exit: { reason: 'exited', detail: /asleep/ } },
     'goes away': { act: ({ control }) => void control.destroy(), exit: { reason: 'exited', detail: /the link was lost: the connection closed/ } },
     'says what is not HTTP/2': {
       act: ({ control }) => void control.write('HTTP/1.1 200 OK\r\n\r\n'.repeat(10)),
@@ -197,9 +211,9 @@ describe('a machine whose agent', () => {
       exit: { reason: 'exited', detail: /the DevTools pipe closed/ },
     },
   };
-  for (const [what, { attend, act, exit }] of Object.entries(endings)) {
+  for (const [what, { attend, act, outOfMemoryKills, exit }] of Object.entries(endings)) {
     it(`${what} is over, and its process gone`, async () => {
-      const { vm, guest } = await machineWith(attend ?? (() => {}));
+      const { vm, guest } = await machineWith(attend ?? (() => {}), outOfMemoryKills);
       act?.(guest, vm);
       const { reason, detail } = await vm.exited;
       assert.equal(reason, exit.reason);

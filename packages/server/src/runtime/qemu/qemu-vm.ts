@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guestPaths } from '@berth/contract/guest';
 import type { BrowserExited } from '@berth/contract/guest';
-import { cpuSecondsOf, readMemoryBytes, readOutOfMemoryKills, readProcesses, withDescendants } from '../host-processes.ts';
+import { cpuSecondsOf, readMemoryBytes, readProcesses, withDescendants } from '../host-processes.ts';
 import type { HostProcess } from '../host-processes.ts';
 import { NoDisplay } from '../runtime.ts';
 import type { Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from '../runtime.ts';
@@ -30,6 +30,8 @@ export interface QemuVmParts {
   link: GuestLink;
   /** The browser's DevTools pipe, opened over the link. */
   cdp: Duplex;
+  /** How often the kernel has ended a process of the machine for want of memory. */
+  outOfMemoryKills: () => Promise<number>;
   /** All living processes that carry the machine's marker, and their descendants. */
   findProcesses: () => HostProcess[];
   /** Takes the folder away and forgets the machine: the last act of `destroy`. */
@@ -52,7 +54,6 @@ export class QemuVm implements Vm {
   readonly exited: Promise<VmExit>;
 
   readonly #parts: QemuVmParts;
-  readonly #outOfMemoryKillsAtStart = readOutOfMemoryKills();
   #isOver = false;
   #destroying: Promise<void> | undefined;
 
@@ -100,7 +101,7 @@ export class QemuVm implements Vm {
 
   /** Whatever ends first ends the rest: a browser without its machine is lost, and a machine without its browser of no use. */
   async #watchExit(): Promise<VmExit> {
-    const { machine, link } = this.#parts;
+    const { machine, link, outOfMemoryKills } = this.#parts;
     const browser = link.browserExit.then((exit) => ({ exit, why: toldOf(exit) }));
     const pipe = closeOf(this.cdp).then(() => sleep(wordMsMax, { why: 'the DevTools pipe closed' }, { ref: false }));
     const gone = link.gone.then((why) => sleep(exitMsMax, { why: `the link was lost: ${why}` }, { ref: false }));
@@ -115,7 +116,7 @@ export class QemuVm implements Vm {
     if (first) return { reason: first.exit?.out_of_memory ? 'out_of_memory' : 'exited', detail: `${first.why}\n${detail}`.trim() };
     // bubblewrap tells a child's signal as 128 and its number. Only a kill that the kernel counts as one for want of memory is called so.
     const killed = signal === 'SIGKILL' || code === 137;
-    const outOfMemory = killed && readOutOfMemoryKills() > this.#outOfMemoryKillsAtStart;
+    const outOfMemory = killed && (await outOfMemoryKills()) > 0;
     return { reason: outOfMemory ? 'out_of_memory' : 'exited', detail };
   }
 

@@ -1,6 +1,7 @@
 /** The templates of a service: made ready in the background, lent to boots, thrown away and made anew when their clones fail. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
+import { orAbort } from '../../lib/or-abort.ts';
 import type { TemplateState, VmKind } from '../runtime.ts';
 import { Breaker } from './breaker.ts';
 import { TemplateUnusable } from './template-store.ts';
@@ -103,7 +104,7 @@ class KindTemplate {
   }
 
   async lend(signal: AbortSignal): Promise<Loan | null> {
-    await orAborted(this.ready(), signal);
+    await orAbort(this.ready(), signal);
     const lent = this.#current;
     const onTrial = this.#breaker.isOpen;
     if (!lent || (onTrial && this.#isOnTrial)) return null;
@@ -236,13 +237,4 @@ class Lent {
     this.#users -= 1;
     if (this.#users === 0) void closeTemplate(this.template);
   }
-}
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

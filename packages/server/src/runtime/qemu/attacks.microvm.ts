@@ -1,0 +1,192 @@
+/** What a machine that has been taken over can do to its host, and what is left of one when it is gone. */
+import assert from 'node:assert/strict';
+import { closeSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, readlinkSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { execFileSync } from 'node:child_process';
+import { silentLog } from '../../lib/log.ts';
+import { CdpTalk, bootSignal, newOrder } from '../runtime-suite.ts';
+import type { Runtime, Vm } from '../runtime.ts';
+import { evaluate } from '../testing/machines.ts';
+import { copyImage, firstBootMsMax, newDataDir, optionsFor, qemuOf, residueOf } from './microvm.fixture.ts';
+import { createQemuRuntime } from './qemu.ts';
+
+/** Its whole agent, as root of the machine: in the place of Node, and told of the agent's program as its first argument. */
+const hostileAgents: Record<string, { script: string; told: RegExp }> = {
+  'floods its console and its ports': {
+    script: `
+      my ($control, $egress) = map { my $wanted = $_; grep { my $name = qx(cat /sys/class/virtio-ports/$_/name); $name =~ /^$wanted$/ } map { m{([^/]+)$} } glob '/sys/class/virtio-ports/*' } ('berth.control', 'berth.egress');
+      my $flood = 'A' x 65536;
+      for my $path ('/dev/console', "/dev/$egress") { next if fork; open my $out, '>', $path or exit; while (1) { syswrite $out, $flood } }
+      open my $port, '+<', "/dev/$control" or die "port: $!";
+      while (1) { syswrite $port, $flood }`,
+    told: /bad client magic|Protocol error/,
+  },
+  'starts over and over': { script: `syscall 169, 0xfee1dead, 672274793, 0x01234567, 0; sleep 600;`, told: /the machine ended|reboot: Restarting system/ },
+};
+
+/** Of this process, while machines send gigabytes. */
+const memoryGrowthMax = 200 * 1024 ** 2;
+/** The log of a failure has the last lines of QEMU and of the console, 4 KiB each, in whatever is wrapped around them. */
+const toldBytesMax = 64 * 1024;
+
+describe('a machine that has been taken over', () => {
+  const dataDir = newDataDir();
+  after(() => rmSync(dataDir, { recursive: true }));
+
+  for (const [what, { script, told }] of Object.entries(hostileAgents)) {
+    it(`and ${what} ends alone, with bounded words`, async () => {
+      const said: string[] = [];
+      const keep = (fields: object, message: string): void => void said.push(message + chainOf((fields as { error?: unknown }).error));
+      const log = { ...silentLog, warn: keep, error: keep, child: () => log };
+      const runtime = await createQemuRuntime(optionsFor(dataDir, { imagesDir: imageWith(dataDir, script), log }));
+      const order = newOrder();
+      let highest = 0;
+      const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 50);
+      const before = process.memoryUsage.rss();
+      try {
+        const failure: unknown = await runtime.boot(order, { signal: bootSignal(firstBootMsMax) }).then(
+          () => assert.fail('it was taken for a machine'),
+          (error: unknown) => error,
+        );
+        assert.match(chainOf(failure), told);
+        assert.ok(chainOf(failure).length < toldBytesMax);
+      } finally {
+        clearInterval(watch);
+        await runtime.close();
+      }
+      assert.ok(highest - before < memoryGrowthMax, `${highest - before} bytes were kept`);
+      assert.ok(said.length > 0 && said.every((line) => line.length < toldBytesMax));
+      assert.deepEqual(residueOf(dataDir, order.id), []);
+      assert.deepEqual(await runtime.list(), []);
+    });
+  }
+});
+
+/** What an error says, and what those behind it say. */
+const chainOf = (error: unknown): string => (error instanceof Error ? `${error.message}\n${chainOf(error.cause)}` : '');
+
+/** The image with another agent, which is a program in Perl. */
+function imageWith(parent: string, script: string): string {
+  const { imagesDir, folder } = copyImage(parent);
+  rmSync(join(folder, 'templates'), { recursive: true, force: true });
+  const files = join(folder, 'agent');
+  mkdirSync(join(files, 'bin'), { recursive: true });
+  writeFileSync(join(files, 'bin/node'), `#!/usr/bin/perl\n${script}\n`, { mode: 0o755 });
+  const packed = join(folder, 'agent.erofs');
+  unlinkSync(packed);
+  execFileSync('mkfs.erofs', ['--quiet', packed, files]);
+  rmSync(files, { recursive: true });
+  const description = join(folder, 'image.json');
+  const manifest = JSON.parse(readFileSync(description, 'utf8')) as { bytes: { agent: number } };
+  unlinkSync(description);
+  writeFileSync(description, JSON.stringify({ ...manifest, bytes: { ...manifest.bytes, agent: statSync(packed).size } }));
+  return imagesDir;
+}
+
+describe('what a page has left in a machine', () => {
+  const dataDir = newDataDir();
+  let runtime: Runtime;
+  before(async () => {
+    runtime = await createQemuRuntime(optionsFor(dataDir));
+    await (await runtime.boot(newOrder(), { signal: bootSignal(firstBootMsMax) })).destroy();
+  });
+  after(async () => {
+    await runtime.close();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  const boot = async (): Promise<{ vm: Vm; talk: CdpTalk; page: string }> => {
+    const vm = await runtime.boot(newOrder(), { signal: bootSignal(runtime.bootMsMax) });
+    const talk = new CdpTalk(vm.cdp);
+    return { vm, talk, page: await talk.openPage() };
+  };
+
+  it('is gone with it: from the host, from the template, and from the next machine', async () => {
+    // Put together in the machine.
+    const halves = ['remanence-', String(process.hrtime.bigint())] as const;
+    const first = await boot();
+    await evaluate(
+      first.talk,
+      first.page,
+      `window.kept = Array.from({ length: 2000 }, (_, n) => ${JSON.stringify(halves)}.join('') + '-' + n); kept.join().length`,
+    );
+    assert.ok(memoryHolds(qemuOf(first.vm), halves), 'the marker is not in the memory of the machine that made it');
+    await first.vm.destroy();
+
+    const second = await boot();
+    await evaluate(second.talk, second.page, '1 + 1');
+    assert.ok(!memoryHolds(qemuOf(second.vm), halves), 'the marker is in the next machine');
+    for (const path of [...filesBelow(dataDir), ...templateMemories()]) assert.ok(!fileHolds(path, halves), `the marker is in ${path}`);
+    await second.vm.destroy();
+  });
+});
+
+const chunkBytes = 4 * 1024 ** 2;
+
+/** Whether the two halves stand one behind the other anywhere in what `read` gives. */
+function holds(read: (into: Buffer, position: number) => number, halves: readonly [string, string], end: number): boolean {
+  const whole = Buffer.concat(halves.map((half) => Buffer.from(half)));
+  const buffer = Buffer.alloc(chunkBytes + whole.length);
+  try {
+    for (let position = 0; position < end; position += chunkBytes) {
+      const length = read(buffer.subarray(0, Math.min(buffer.length, end - position)), position);
+      if (buffer.subarray(0, length).includes(whole)) return true;
+    }
+    return false;
+  } finally {
+    whole.fill(0);
+  }
+}
+
+/** What a process can read of its memory, the pages of a guest among it. */
+function memoryHolds(pid: number, halves: readonly [string, string]): boolean {
+  const memory = openSync(`/proc/${pid}/mem`, 'r');
+  try {
+    return readFileSync(`/proc/${pid}/maps`, 'latin1')
+      .split('\n')
+      .map((line) =>
+        /^([0-9a-f]+)-([0-9a-f]+) rw/
+          .exec(line)
+          ?.slice(1)
+          .map((address) => Number.parseInt(address, 16)),
+      )
+      .some((range) => {
+        const [start = 0, end = 0] = range ?? [];
+        return holds((into, position) => readOrNone(memory, into, start + position), halves, end - start);
+      });
+  } finally {
+    closeSync(memory);
+  }
+}
+
+function fileHolds(path: string, halves: readonly [string, string]): boolean {
+  const file = openSync(path, 'r');
+  try {
+    return holds((into, position) => readOrNone(file, into, position), halves, statSync(path).size);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readOrNone(file: number, into: Buffer, position: number): number {
+  try {
+    return readSync(file, into, 0, into.length, position);
+  } catch {
+    // Some mappings of the kernel's cannot be read.
+    return 0;
+  }
+}
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
+
+/** The templates that this process has open. */
+const templateMemories = (): string[] =>
+  readdirSync('/proc/self/fd').flatMap((number) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${number}`).startsWith('/memfd:berth-template') ? [`/proc/self/fd/${number}`] : [];
+    } catch {
+      return [];
+    }
+  });
