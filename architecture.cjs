@@ -64,4 +64,12 @@ module.exports.wordKeepers = [
 ];
 
 // What tests, benchmarks and scripts may import of packages/server/src, beside the toolboxes: the entries, and what is there for tests.
-module.exports.serverEntries = ['(app|config|testing)', '[^/]+/testing', 'browser/testing/png', 'runtime/fake', 'store/(store|test-store)', 'keys/keys'];
+module.exports.serverEntries = [
+  '(app|config|testing)',
+  '[^/]+/testing',
+  'browser/testing/png',
+  'runtime/(fake|runtime)',
+  'runtime/qemu/qemu',
+  'store/(store|test-store)',
+  'keys/keys',
+];

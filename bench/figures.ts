@@ -28,7 +28,7 @@ export interface Check {
   target: number;
   /** Whether the figure must stay under its target or reach it. */
   rule: 'at most' | 'at least';
-  unit: 'ms' | '×' | 'MB' | '%' | '';
+  unit: 'ms' | 's' | '×' | 'MB' | '%' | '';
 }
 
 /** A figure that could not be taken is a miss. */

@@ -67,12 +67,14 @@ async function start(host: BootPlace, boot: BootOrder, undo: Cleanup): Promise<Q
   const marker = await anchor(host, order.id, undo);
   const cgroup = await bound(host, order.id, undo);
   const findProcesses = (): HostProcess[] => host.traces.processesOf(order.id);
+  const startedMs = performance.now();
   const machine = await spawnMachine({ shape: host.shape, uid: marker.uid, marks: machineEnvironment(order.id, host.place) }, template);
   undo.push('machine', () => machine.kill().then(() => killAll(findProcesses)));
   const link = new GuestLink({ control: machine.control, egress: machine.egress, acceptEgress: order.acceptEgress, slowness: host.slowness });
   undo.push('link', () => link.close());
   const start = template ? null : templateKind(order.kind);
-  const beginning = Promise.all([prepare(host, { order, marker, machine, cgroup }), template ? loadState(machine, { signal }) : null]);
+  const runs = template && loadState(machine, { signal }).then(() => host.log.debug({ vm: order.id, ms: performance.now() - startedMs }, 'a clone runs'));
+  const beginning = Promise.all([prepare(host, { order, marker, machine, cgroup }), runs]);
   const answer = beginning.then(() => awaitBrowser(link, { start, signal }));
   const cdp = await unlessOver(answer, machine, signal).catch(async (cause: unknown) => {
     throw new Error(`its last words: ${await machine.lastWords()}`, { cause });

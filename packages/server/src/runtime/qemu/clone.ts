@@ -26,10 +26,12 @@ export async function spawnMachine(order: Omit<QemuOrder, 'memory'>, template: T
   }
 }
 
-/** Makes the waiting machine go on where the template was saved; it runs by itself then. */
+/** Makes the waiting machine go on where the template was saved. Resolves when it runs; a state that cannot be loaded ends the machine. */
 export async function loadState({ qmp }: QemuProcess, { signal }: Signalled): Promise<void> {
+  const running = new Promise<void>((resolve) => qmp.onEvent('RESUME', resolve));
   await qmp.call('migrate-set-capabilities', stateCapabilities, { signal });
   await qmp.call('migrate-incoming', { uri: `fd:${descriptors.state}` }, { signal });
+  await running;
 }
 
 /** Writes the state of the machine's devices to the file; the machine stands still from then on. */

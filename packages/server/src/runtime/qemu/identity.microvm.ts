@@ -5,11 +5,9 @@ import { after, before, describe, it } from 'node:test';
 import { CdpTalk, bootSignal, newOrder } from '../runtime-suite.ts';
 import type { Runtime } from '../runtime.ts';
 import { evaluate, until } from '../testing/machines.ts';
-import { firstBootMsMax, newDataDir, optionsFor } from './microvm.fixture.ts';
+import { copies, firstBootMsMax, newDataDir, optionsFor } from './microvm.fixture.ts';
 import { createQemuRuntime } from './qemu.ts';
 
-/** Two that are alike would show it: each takes some ten seconds under emulation. Fifty are what a person should see once. */
-const copies = Number(process.env['BERTH_TEST_COPIES'] ?? 3);
 const skewMsMax = 1000;
 /** A page's process starts some seconds before its script. */
 const pageMsMax = 120_000;

@@ -20,6 +20,9 @@ if (!given || !existsSync(join(given, 'current')))
 /** Folder of the images to test with. */
 export const imagesDir: string = given;
 
+/** How many are compared. Two that are alike would show it, and each takes some ten seconds under emulation; fifty are what a person should see once. */
+export const copies = Number(process.env['BERTH_TEST_COPIES'] ?? 3);
+
 /** A first template on a busy host that emulates it. */
 export const firstBootMsMax = 500_000;
 
