@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { readBootId } from '../host-processes.ts';
+import { kvmRefusal } from './kvm-device.ts';
 import { probeKvm } from './probe-kvm.ts';
 import type { KvmQuestion } from './probe-kvm.ts';
 
@@ -17,13 +18,19 @@ const keptMsMax = 3_600_000;
 
 const pathOf = (dataDir: string): string => join(dataDir, 'kvm-refusal.json');
 
+/** What is looked at: the device's permissions, and whether a guest starts. */
+export const kvmLooks = { permissions: kvmRefusal, boot: probeKvm };
+
 /** null when KVM works; otherwise why it does not. Throws ImageUnusable. */
-export async function askKvm(question: KvmQuestion & { dataDir: string; clock: Clock }): Promise<string | null> {
+export async function askKvm(question: KvmQuestion & { dataDir: string; clock: Clock }, look: typeof kvmLooks = kvmLooks): Promise<string | null> {
   const { dataDir, clock, qemuPath } = question;
+  // To look costs nothing, and an operator who has just given the device to a group is not told of before.
+  const closed = await look.permissions();
+  if (closed !== null) return closed;
   const kept = await readKept(dataDir);
   const ageMs = clock.now().getTime() - (kept?.at_ms ?? 0);
   if (kept?.boot_id === readBootId() && kept.qemu === qemuPath && ageMs >= 0 && ageMs < keptMsMax) return kept.refusal;
-  const refusal = await probeKvm(question);
+  const refusal = await look.boot(question);
   if (refusal === null) return null;
   const answer: z.infer<typeof Kept> = { boot_id: readBootId(), qemu: qemuPath, at_ms: clock.now().getTime(), refusal };
   // Where it cannot be kept it is asked again.
