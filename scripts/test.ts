@@ -67,12 +67,15 @@ const machineTests: Step[] = [
     // The service and its tools know no variables of tests.
     env: { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: undefined, [testDatabaseVariable]: undefined },
   },
-  {
-    ...tests('virtual machines', '{images,packages/*/src/**,tests/microvm}/*.microvm.ts', 1, machineTimeouts.testMs),
-    env: { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' },
-    timeoutMs: machineTimeouts.stepMs,
-  },
+  onMachines('virtual machines', '{images,packages/*/src/**,tests/microvm}/*.microvm.ts'),
+  // The same tests as of processes. All of them run so; these are what two processors emulate in six minutes.
+  onMachines('sessions in virtual machines', 'tests/e2e/{connect,egress,vnc}.test.ts'),
 ];
+
+function onMachines(name: string, pattern: string): Step {
+  const env = { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' };
+  return { ...tests(name, pattern, 1, machineTimeouts.testMs), env, timeoutMs: machineTimeouts.stepMs };
+}
 
 function tests(name: string, pattern: string, concurrency: number, testMs = testTimeoutMs): Step {
   const files = globSync(pattern, { cwd: resolve(import.meta.dirname, '..') }).sort();

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
   connectSession,
@@ -8,6 +6,7 @@ import {
   endSession,
   getSession,
   listAllSessions,
+  listDownloads,
   revokeKey,
   createKey,
   type ConnectInfo,
@@ -54,8 +53,11 @@ describe('DevTools clients', () => {
 
     const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#file').click()]);
     assert.equal(download.suggestedFilename(), 'data.bin');
-    const file = await eventually('the download is in the folder of the machine', () => findDownload(service.dataDir));
-    assert.equal(file, 100_000);
+    const file = await eventually('the download is whole', async () => {
+      const { body } = await client.call(listDownloads, { params: { session_id: session.session_id } });
+      return body.find(({ status }) => status === 'completed');
+    });
+    assert.deepEqual([file.suggested_filename, file.received_bytes], ['data.bin', 100_000]);
 
     const context = await browser.newContext();
     const other = await context.newPage();
@@ -197,12 +199,3 @@ describe('DevTools clients', () => {
     await end(session);
   });
 });
-
-/** The size of the one finished download in a data folder. */
-function findDownload(dataDir: string): number | undefined {
-  const files = readdirSync(join(dataDir, 'machines'), { recursive: true, withFileTypes: true }).filter(
-    (entry) => entry.isFile() && entry.parentPath.includes('downloads'),
-  );
-  const sizes = files.map((file) => statSync(join(file.parentPath, file.name)).size);
-  return sizes.find((size) => size === 100_000);
-}

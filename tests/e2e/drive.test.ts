@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeTab, createSession, endSession, getSession, listAllSessions, listTabs, navigate, openTab, type SessionResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
-import { Service, eventually } from './service.ts';
+import { Service, eventually, pageMs } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
 describe('driving a real browser over HTTP', () => {
@@ -64,7 +64,7 @@ describe('driving a real browser over HTTP', () => {
   ])
     it(`answers 502 with the reason ${reason} for ${what}, and the tab stays usable`, async () => {
       const target = url === 'self' ? `${service.url}/health` : (url ?? site.url + path);
-      const { details } = await client.refuse(navigate, 'navigation_failed', { params: params(), body: { url: target, timeout_ms: 2000 } });
+      const { details } = await client.refuse(navigate, 'navigation_failed', { params: params(), body: { url: target, timeout_ms: pageMs(2000) } });
       assert.equal(details['reason'], reason);
       if (netError) assert.equal(details['net_error'], netError);
       assert.equal((await go('/')).body.title, 'Home');
@@ -73,7 +73,7 @@ describe('driving a real browser over HTTP', () => {
   it('does not follow a redirect from a public page into the private network', async () => {
     const { details } = await client.refuse(navigate, 'navigation_failed', {
       params: params(),
-      body: { url: `${site.url}/to?url=http://127.0.0.1:1/`, timeout_ms: 5000 },
+      body: { url: `${site.url}/to?url=http://127.0.0.1:1/`, timeout_ms: pageMs(5000) },
     });
     assert.equal(details['reason'], 'blocked_by_policy');
   });

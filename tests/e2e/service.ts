@@ -16,6 +16,9 @@ export const testRuntime = process.env['BERTH_TEST_RUNTIME'] ?? 'process';
 const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? join(import.meta.dirname, '../../data/images');
 const runtime = { BERTH_RUNTIME: testRuntime, ...(testRuntime === 'qemu' ? { BERTH_IMAGES_DIR: imagesDir } : {}) };
 
+/** A time for a page, which takes some ten times as long where machines are emulated. */
+export const pageMs = (ms: number): number => (testRuntime === 'qemu' ? ms * 5 : ms);
+
 /** A template that is not there yet is made first. */
 const startMsMax = testRuntime === 'qemu' ? 180_000 : 60_000;
 const stopMsMax = 30_000;
