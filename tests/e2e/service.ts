@@ -16,7 +16,7 @@ export const testRuntime = process.env['BERTH_TEST_RUNTIME'] ?? 'process';
 const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? join(import.meta.dirname, '../../data/images');
 const runtime = { BERTH_RUNTIME: testRuntime, ...(testRuntime === 'qemu' ? { BERTH_IMAGES_DIR: imagesDir } : {}) };
 
-/** A time for a page, which takes some ten times as long where machines are emulated. */
+/** A time for a page, which may be one of an emulated machine. */
 export const pageMs = (ms: number): number => (testRuntime === 'qemu' ? ms * 5 : ms);
 
 /** A template that is not there yet is made first. */

@@ -11,3 +11,4 @@ export { displayPrograms, displaySize, initialDisplay, withDisplay } from './dis
 export { within } from './folder.ts';
 export { MachineFiles, NoSuchFile } from './machine-files.ts';
 export type { FileFolders, OpenFile } from './machine-files.ts';
+export { readOutOfMemoryKills } from './processes.ts';

@@ -45,8 +45,6 @@ export function readProcesses(): HostProcess[] {
     .filter((process): process is HostProcess => process !== undefined && !process.dead);
 }
 
-export const cpuSecondsOf = (processes: HostProcess[]): number => processes.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) / ticksPerSecond;
-
 /** The processes of `seeds` and all that descend from them. */
 export function withDescendants(seeds: Set<number>, all: HostProcess[]): HostProcess[] {
   const members = new Set(seeds);
@@ -84,13 +82,18 @@ const threadsOf = (pid: number): string[] => {
 };
 
 /** Proportional set size: shared pages are divided among those who share them. */
-export async function readMemoryBytes(pid: number): Promise<number> {
+async function readMemoryBytes(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
 }
 
-/** How often the kernel has killed a process for want of memory since it started. */
-export const readOutOfMemoryKills = (): number => Number(/^oom_kill (\d+)$/m.exec(readIfThere('/proc/vmstat') ?? '')?.[1] ?? 0);
+/** What a process and all that descend from it take: proportional set size, and processor time that the living have used. */
+export async function usageOf(root: number): Promise<{ memoryBytes: number; cpuSeconds: number; processes: number }> {
+  const members = withDescendants(new Set([root]), readProcesses());
+  const sizes = await Promise.all(members.map(({ pid }) => readMemoryBytes(pid)));
+  const cpuTicks = members.reduce((sum, member) => sum + member.cpuTicks, 0);
+  return { memoryBytes: sizes.reduce((sum, size) => sum + size, 0), cpuSeconds: cpuTicks / ticksPerSecond, processes: members.length };
+}
 
 /** Kills exactly the process that was seen: not another one that has got its number since. */
 export function killProcess(seen: { pid: number; startTime: string }): boolean {
@@ -107,6 +110,9 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
     return false;
   }
 }
+
+/** Of a machine that is booted ahead, which is the least the scheduler knows, and of everybody else. */
+export const niceness = { background: 19, normal: 0 } as const;
 
 /**
  * Sets the weight of a whole session of processes, threads and future children

@@ -3,17 +3,9 @@ import { Server } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readOutOfMemoryKills } from '@berth/guest';
 import type { Display } from '@berth/guest';
-import {
-  childrenOf,
-  cpuSecondsOf,
-  readMemoryBytes,
-  readOutOfMemoryKills,
-  readProcesses,
-  sendSignal,
-  setSessionNice,
-  withDescendants,
-} from './host-processes.ts';
+import { childrenOf, niceness, sendSignal, setSessionNice, usageOf } from './host-processes.ts';
 import type { HostProcess } from './host-processes.ts';
 import { NoDisplay } from './runtime.ts';
 import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from './runtime.ts';
@@ -23,9 +15,6 @@ import { killAll } from './traces.ts';
 const logTailBytes = 8 * 1024;
 /** The processes of a namespace are reaped within some 20 ms of its first one's death; then the outer one is asked no longer. */
 const reapGraceMs = 1000;
-/** Weights of a machine that is booted ahead: 19 is the least the scheduler knows, 0 is everybody's. */
-const backgroundNice = 19;
-const normalNice = 0;
 
 export interface ProcessVmParts {
   order: VmOrder;
@@ -118,7 +107,7 @@ export class ProcessVm implements Vm {
   /** To be called right after the start, before the browser has children. */
   yieldProcessor(lowerThreads: (pid: number) => boolean): void {
     if (this.pid === null) return;
-    if (setSessionNice(this.pid, backgroundNice)) this.#weighsLess = 'session';
+    if (setSessionNice(this.pid, niceness.background)) this.#weighsLess = 'session';
     else if (lowerThreads(this.pid)) this.#weighsLess = 'threads';
   }
 
@@ -136,16 +125,14 @@ export class ProcessVm implements Vm {
   }
 
   prioritize(): void {
-    if (this.#weighsLess === 'session' && this.pid !== null) setSessionNice(this.pid, normalNice);
+    if (this.#weighsLess === 'session' && this.pid !== null) setSessionNice(this.pid, niceness.normal);
     else if (this.#weighsLess === 'threads') this.#parts.renice();
     this.#weighsLess = undefined;
   }
 
   async stats(): Promise<VmStats> {
     if (this.pid === null || !this.#isRunning()) return { memoryBytes: 0, cpuSeconds: 0, processes: 0 };
-    const members = withDescendants(new Set([this.pid]), readProcesses());
-    const sizes = await Promise.all(members.map(({ pid }) => readMemoryBytes(pid)));
-    return { memoryBytes: sizes.reduce((sum, size) => sum + size, 0), cpuSeconds: cpuSecondsOf(members), processes: members.length };
+    return usageOf(this.pid);
   }
 
   destroy(): Promise<void> {

@@ -7,14 +7,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { readBootId, readProcess, sendSignal } from './host-processes.ts';
 import { machinePath } from './machine-folder.ts';
 import { createProcessRuntime } from './process.ts';
 import { CdpTalk, bootSignal, describeRuntime, newOrder } from './runtime-suite.ts';
 import type { Runtime, Vm, VmOrder } from './runtime.ts';
-import { bootInAnotherWorker, evaluate, optionsFor, processesOf, until } from './testing/machines.ts';
+import { bootInAnotherWorker, evaluate, helloTo, optionsFor, processesOf, until } from './testing/machines.ts';
 
 const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'runtime-test-'));
 
@@ -70,15 +69,7 @@ describe('a machine of the process runtime', () => {
     await once(host, 'listening');
     const { port } = host.address() as AddressInfo;
     const asked: string[] = [];
-    const acceptEgress = (connection: Duplex): void => {
-      connection.on('error', () => {});
-      connection.once('data', (bytes: Buffer) => {
-        const line = bytes.toString().split('\r\n')[0] ?? '';
-        asked.push(line);
-        if (line.includes('/refused')) connection.destroy();
-        else connection.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
-      });
-    };
+    const acceptEgress = helloTo(asked);
     await withMachine(
       async (_vm, talk) => {
         const page = await talk.openPage();

@@ -1,9 +1,10 @@
 /** One machine for one session: cloned from a template, or booted from the image. Whatever fails on the way leaves nothing behind. */
+import { readOutOfMemoryKills } from '@berth/guest';
 import { Cleanup } from '../../lib/cleanup.ts';
 import type { Log } from '../../lib/log.ts';
 import type { MachineCgroup, MachineCgroups } from '../cgroup.ts';
 import { BootFailed } from '../first-answer.ts';
-import { readOutOfMemoryKills, readProcess, setSessionNice } from '../host-processes.ts';
+import { niceness, readProcess, setSessionNice } from '../host-processes.ts';
 import type { HostProcess } from '../host-processes.ts';
 import { createMachineFolder, removeMachineFolder, writeMarker } from '../machine-folder.ts';
 import type { MachineMarker, MachinesPlace } from '../machine-folder.ts';
@@ -44,9 +45,6 @@ export interface BootOrder {
 const overheadMb = 192;
 /** For the disks QEMU has up to 64 threads of its own; the jail takes some. */
 const processesMax = 128;
-/** Weights of a machine that is booted ahead: 19 is the least the scheduler knows, 0 is everybody's. */
-const backgroundNice = 19;
-const normalNice = 0;
 
 /** Throws the signal's reason, or BootFailed. */
 export async function bootMachine(host: BootPlace, boot: BootOrder): Promise<QemuVm> {
@@ -131,7 +129,7 @@ interface Started {
 async function prepare({ place }: BootPlace, { order, marker, machine, cgroup }: Started): Promise<void> {
   const { pid } = machine;
   if (pid === null) return;
-  if (order.priority === 'background') setSessionNice(pid, backgroundNice);
+  if (order.priority === 'background') setSessionNice(pid, niceness.background);
   await cgroup?.join(pid);
   if (order.priority === 'background') await cgroup?.weigh('background');
   await writeMarker(place.dataDir, { ...marker, pid, startTime: readProcess(pid)?.startTime ?? null });
@@ -139,7 +137,7 @@ async function prepare({ place }: BootPlace, { order, marker, machine, cgroup }:
 
 /** Where the kernel shares out the processor by control groups it asks for nothing else. */
 async function prioritize({ pid }: QemuProcess, cgroup: MachineCgroup | null): Promise<void> {
-  if (pid !== null) setSessionNice(pid, normalNice);
+  if (pid !== null) setSessionNice(pid, niceness.normal);
   // A group that is gone is that of a machine that has ended.
   await cgroup?.weigh('normal').catch(() => false);
 }

@@ -5,7 +5,6 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { childrenOf, readProcess, sendSignal } from '../host-processes.ts';
@@ -14,7 +13,7 @@ import { createProcessRuntime } from '../process.ts';
 import { NoSuchFile } from '../runtime.ts';
 import type { Vm, VmOrder } from '../runtime.ts';
 import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
-import { chromiumPath, evaluate, optionsFor, processesOf, until } from '../testing/machines.ts';
+import { chromiumPath, evaluate, helloTo, optionsFor, processesOf, until } from '../testing/machines.ts';
 import { agent, newLink } from './guest-link.fixture.ts';
 import type { Attend, LinkUnderTest } from './guest-link.fixture.ts';
 import { createHostedRuntime } from './hosted-runtime.fixture.ts';
@@ -62,12 +61,7 @@ describe('a machine behind an agent', () => {
 
   it('hands over each connection of its browser, and has no other way out', async () => {
     const asked: string[] = [];
-    const acceptEgress = (connection: Duplex): void => {
-      connection.once('data', (bytes: Buffer) => {
-        asked.push(bytes.toString().split('\r\n')[0] ?? '');
-        connection.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
-      });
-    };
+    const acceptEgress = helloTo(asked);
     await withMachine(
       async (_vm, talk) => {
         const page = await talk.openPage();

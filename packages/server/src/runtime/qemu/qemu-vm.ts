@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guestPaths } from '@berth/contract/guest';
 import type { BrowserExited } from '@berth/contract/guest';
-import { cpuSecondsOf, readMemoryBytes, readProcesses, withDescendants } from '../host-processes.ts';
+import { usageOf } from '../host-processes.ts';
 import type { HostProcess } from '../host-processes.ts';
 import { NoDisplay } from '../runtime.ts';
 import type { Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from '../runtime.ts';
@@ -84,9 +84,7 @@ export class QemuVm implements Vm {
   /** By the host's own count: what the guest says of itself is no measure. */
   async stats(): Promise<VmStats> {
     if (this.pid === null || this.#isOver) return { memoryBytes: 0, cpuSeconds: 0, processes: 0 };
-    const members = withDescendants(new Set([this.pid]), readProcesses());
-    const sizes = await Promise.all(members.map(({ pid }) => readMemoryBytes(pid)));
-    return { memoryBytes: sizes.reduce((sum, size) => sum + size, 0), cpuSeconds: cpuSecondsOf(members), processes: members.length };
+    return usageOf(this.pid);
   }
 
   destroy(): Promise<void> {

@@ -4,12 +4,11 @@ import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, unlinkSync, 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { killProcess, readProcess, sendSignal } from '../host-processes.ts';
 import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
 import type { Runtime, Vm, VmOrder } from '../runtime.ts';
-import { evaluate, processesOf, until } from '../testing/machines.ts';
+import { evaluate, helloTo, processesOf, until } from '../testing/machines.ts';
 import { copyImage, firstBootMsMax, newDataDir, optionsFor, qemuOf, residueOf, startAnotherWorker, statusOf } from './microvm.fixture.ts';
 import { createQemuRuntime } from './qemu.ts';
 
@@ -130,13 +129,7 @@ describe('a virtual machine', () => {
     await once(host, 'listening');
     const { port } = host.address() as AddressInfo;
     const asked: string[] = [];
-    const acceptEgress = (connection: Duplex): void => {
-      connection.on('error', () => {});
-      connection.once('data', (bytes: Buffer) => {
-        asked.push(bytes.toString().split('\r\n')[0] ?? '');
-        connection.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
-      });
-    };
+    const acceptEgress = helloTo(asked);
     await withMachine(
       async (vm, talk) => {
         assert.doesNotMatch(readFileSync(`/proc/${qemuOf(vm)}/cmdline`, 'latin1'), /netdev|virtio-net|-nic/);

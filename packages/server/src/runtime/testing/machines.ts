@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../lib/log.ts';
 import { readEnvironment, readProcesses, withDescendants } from '../host-processes.ts';
@@ -34,6 +35,19 @@ export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs
     await sleep(5);
   }
 }
+
+/** All sites there are: answers each request with a page of one word, and keeps what was asked; a page called `/refused` is hung up on. */
+export const helloTo =
+  (asked: string[]) =>
+  (connection: Duplex): void => {
+    connection.on('error', () => {});
+    connection.once('data', (bytes: Buffer) => {
+      const line = bytes.toString().split('\r\n')[0] ?? '';
+      asked.push(line);
+      if (line.includes('/refused')) connection.destroy();
+      else connection.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
+    });
+  };
 
 export async function evaluate(talk: CdpTalk, page: string, expression: string): Promise<unknown> {
   const { result } = await talk.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }, page);
