@@ -48,17 +48,30 @@ module.exports.toolboxes = ['lib', 'http'];
 module.exports.keepers = [
   { what: 'the HTTP framework', modules: ['node_modules/(@fastify|fastify)/'], only: '^packages/server/src/http/' },
   { what: 'the database driver', modules: ['node_modules/(pg|kysely)/'], only: '^packages/server/src/(store/|[^/]+/store[.]ts$)' },
-  { what: 'child processes', modules: ['^(node:)?child_process$'], only: '^packages/(guest/src/|server/src/(runtime|store|browser/testing)/)' },
-  { what: 'raw sockets', modules: ['node_modules/ws/', '^(node:)?net$'], only: '^packages/(guest/src/|server/src/(http|egress|browser|runtime|store)/)' },
+  {
+    what: 'child processes',
+    modules: ['^(node:)?child_process$'],
+    only: '^packages/(guest/src/|server/src/(runtime|store|browser/testing)/)',
+  },
+  {
+    what: 'raw sockets',
+    modules: ['node_modules/ws/', '^(node:)?net$'],
+    only: '^packages/(guest/src/|server/src/(http|egress|browser|runtime|store)/)',
+  },
   { what: 'the environment', modules: ['^(node:)?process$'], only: '^packages/server/src/config[.]ts$' },
 ];
 
 // Words in a file's text, for what an import does not show. Comments and tests are free of these.
 module.exports.wordKeepers = [
-  { what: 'process.env', words: /\bprocess\s*[.]\s*env\b/, only: /^packages\/server\/src\/(config|store\/test-store|runtime\/qemu\/microvm[.]fixture)[.]ts$/ },
+  {
+    what: 'process.env',
+    words: /\bprocess\s*[.]\s*env\b/,
+    only: /^packages\/server\/src\/(config|store\/test-store|runtime\/qemu\/microvm[.]fixture)[.]ts$/,
+  },
   {
     what: 'SQL text',
-    words: /\b(SELECT\s[\s\S]{0,80}?\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|DATABASE|INDEX)|ALTER\s+TABLE)\b/i,
+    words:
+      /\b(SELECT\s[\s\S]{0,80}?\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|DATABASE|INDEX)|ALTER\s+TABLE)\b/i,
     only: /^packages\/server\/src\/(store\/|[^/]+\/store[.]ts$)/,
   },
 ];

@@ -31,7 +31,18 @@ import { Stage } from './stage.ts';
 type Measure = (bench: Bench) => Promise<Section>;
 
 /** Where a section has parts, each fails by itself. */
-const sections: Record<string, Measure | Record<string, Measure>> = { lifecycle, cold, cdp, http, fetch: fetches, memory, gone, view, money, machines };
+const sections: Record<string, Measure | Record<string, Measure>> = {
+  lifecycle,
+  cold,
+  cdp,
+  http,
+  fetch: fetches,
+  memory,
+  gone,
+  view,
+  money,
+  machines,
+};
 
 /** By what each is asked for: `view` for all of its parts, `view/recording` for one. */
 function measuresOf(wish: string): [name: string, measure: Measure][] {
@@ -52,7 +63,11 @@ interface Wish {
 function readWish(): Wish {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { runs: { type: 'string' }, chromium: { type: 'string', default: '/usr/lib/chromium/chromium' }, raw: { type: 'boolean', default: false } },
+    options: {
+      runs: { type: 'string' },
+      chromium: { type: 'string', default: '/usr/lib/chromium/chromium' },
+      raw: { type: 'boolean', default: false },
+    },
   });
   const unknown = positionals.filter((name) => measuresOf(name).length === 0);
   if (unknown.length > 0) throw new Error(`no section ${unknown.join(', ')}; there are ${Object.keys(sections).join(', ')}`);
@@ -77,7 +92,11 @@ function keep(results: readonly Section[]): string {
 }
 
 /** A section that fails is a miss and takes nothing with it: the others still run. */
-async function runSection(stage: Stage, [name, measure]: [name: string, measure: Measure], of: Omit<Bench, 'stage' | 'say'>): Promise<Section> {
+async function runSection(
+  stage: Stage,
+  [name, measure]: [name: string, measure: Measure],
+  of: Omit<Bench, 'stage' | 'say'>,
+): Promise<Section> {
   const own = stage.inner();
   try {
     return await measure({ ...of, stage: own, say: (progress) => sayProgress(name, progress) });

@@ -42,7 +42,10 @@ export class Berth {
   readonly poolTarget: number;
   readonly #stage: Stage;
 
-  private constructor(stage: Stage, parts: { url: string; process: ChildProcess; dataFolder: string; tempFolder: string; poolTarget: number }) {
+  private constructor(
+    stage: Stage,
+    parts: { url: string; process: ChildProcess; dataFolder: string; tempFolder: string; poolTarget: number },
+  ) {
     this.#stage = stage;
     this.url = parts.url;
     this.process = parts.process;

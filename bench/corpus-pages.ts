@@ -51,7 +51,10 @@ export const plainPages: readonly PlainPage[] = [
   scripted(apiDriven()),
   one('latin-1', '/latin', 'Crème brûlée à Besançon', {
     type: 'text/html; charset=iso-8859-1',
-    body: Buffer.from('<!doctype html><html lang="fr"><head><title>Dîner</title></head><body><h1>Crème brûlée à Besançon</h1></body></html>', 'latin1'),
+    body: Buffer.from(
+      '<!doctype html><html lang="fr"><head><title>Dîner</title></head><body><h1>Crème brûlée à Besançon</h1></body></html>',
+      'latin1',
+    ),
   }),
 ];
 
@@ -136,7 +139,10 @@ function large(): string {
 }
 
 function ledger(): PlainPage {
-  const body = JSON.stringify({ name: 'A ledger of tides', heights: Array.from({ length: 40 }, (_, n) => ({ bell: n, metres: ((n * 37) % 61) / 10 })) });
+  const body = JSON.stringify({
+    name: 'A ledger of tides',
+    heights: Array.from({ length: 40 }, (_, n) => ({ bell: n, metres: ((n * 37) % 61) / 10 })),
+  });
   return {
     name: 'JSON',
     path: '/ledger',

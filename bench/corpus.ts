@@ -65,7 +65,12 @@ const html = 'text/html; charset=utf-8';
 
 const withText = Object.entries(statusTexts).map(([status, text]): [string, Serving] => [
   `/status/${status}`,
-  { status: Number(status), type: html, body: shown(text), ...(status === '429' || status === '503' ? { headers: { 'retry-after': '1' } } : {}) },
+  {
+    status: Number(status),
+    type: html,
+    body: shown(text),
+    ...(status === '429' || status === '503' ? { headers: { 'retry-after': '1' } } : {}),
+  },
 ]);
 
 const servings: Record<string, Serving> = {
@@ -111,7 +116,8 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   if (path === '/reset') return void request.socket.resetAndDestroy();
   if (!serving) return void response.writeHead(404, { 'content-type': 'text/plain' }).end('nothing here');
   const { status = 200, type, body, headers, delayMs = 0 } = serving;
-  const send = (): void => void response.writeHead(status, { 'cache-control': 'no-store', ...(type && { 'content-type': type }), ...headers }).end(body);
+  const send = (): void =>
+    void response.writeHead(status, { 'cache-control': 'no-store', ...(type && { 'content-type': type }), ...headers }).end(body);
   if (delayMs === 0) return send();
   const timer = setTimeout(send, delayMs);
   response.once('close', () => clearTimeout(timer));
@@ -140,7 +146,12 @@ export async function startCorpus(): Promise<Corpus> {
     await once(server, 'close');
   };
   const pages = plainPages.map((page) => placed(truthOf(page)));
-  const truthPages = [...answeredTruths.map((truth) => placed(truth)), placed(resetTruth), placed(refusedTruth, refused), placed(unsafeTruth, unsafePort)];
+  const truthPages = [
+    ...answeredTruths.map((truth) => placed(truth)),
+    placed(resetTruth),
+    placed(refusedTruth, refused),
+    placed(unsafeTruth, unsafePort),
+  ];
   const staticPage = pages.find(({ path }) => path === staticPath);
   if (!staticPage) throw new Error(`the corpus has no page ${staticPath}`);
   return {

@@ -19,7 +19,15 @@ export interface Line {
   wallMs: number;
 }
 
-export const newLine = (name: string, atOnce: number): Line => ({ name, atOnce, ms: [], msOf: new Map(), timings: [], failures: [], wallMs: 0 });
+export const newLine = (name: string, atOnce: number): Line => ({
+  name,
+  atOnce,
+  ms: [],
+  msOf: new Map(),
+  timings: [],
+  failures: [],
+  wallMs: 0,
+});
 
 async function fetchOne({ fetch }: Fetcher, page: CorpusPage, line: Line): Promise<void> {
   const started = performance.now();

@@ -42,7 +42,9 @@ export const formats = ['html', 'markdown'] as const;
 /** A warm Chromium and a script for it, each in a process of its own. */
 export async function rawFetcher({ stage, chromium }: Bench): Promise<Fetcher> {
   const raw = await launchRaw(stage, chromium);
-  const script = stage.start(process.execPath, [join(import.meta.dirname, 'raw-fetcher.ts'), raw.url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const script = stage.start(process.execPath, [join(import.meta.dirname, 'raw-fetcher.ts'), raw.url], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const waiting = new Map<number, PromiseWithResolvers<Answer>>();
   const ready = Promise.withResolvers<void>();
   script.on('message', (message: RawAnswer | 'ready') => {
@@ -78,5 +80,12 @@ function answerOf(result: FetchResponse): Answer {
   const { status_code: status, final_url: finalUrl, content_type: contentType, html, markdown, raw, json, error, timings } = result;
   const bytes = raw === null ? '' : Buffer.from(raw.data_base64, 'base64').toString();
   const content = [html, markdown, bytes, json === null ? '' : JSON.stringify(json)].join('\n');
-  return { status, finalUrl, contentType, content, error: error && `${error.code}: ${JSON.stringify(error.details ?? error.message)}`, timings };
+  return {
+    status,
+    finalUrl,
+    contentType,
+    content,
+    error: error && `${error.code}: ${JSON.stringify(error.details ?? error.message)}`,
+    timings,
+  };
 }

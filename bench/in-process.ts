@@ -22,7 +22,15 @@ export async function buildInProcess(stage: Stage, environment: Record<string, s
   const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
   const config = readConfig({ BERTH_DATA_DIR: dataDir, BERTH_POOL_TARGET: '0', ...environment });
   const runtime = createFakeRuntime();
-  const app = await buildApp({ config, store, clock: systemClock, log: silentLog, adminKey: 'bench', runtime: () => Promise.resolve(runtime), encoders: null });
+  const app = await buildApp({
+    config,
+    store,
+    clock: systemClock,
+    log: silentLog,
+    adminKey: 'bench',
+    runtime: () => Promise.resolve(runtime),
+    encoders: null,
+  });
   let closing: Promise<void> | null = null;
   const close = (): Promise<void> => (closing ??= app.stop().then(() => store.close()));
   stage.onEnd(close);

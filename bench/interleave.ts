@@ -31,7 +31,11 @@ async function runBatch(subject: Subject, outcome: Outcome, atOnce: number): Pro
  * Runs every subject in turn, `runs` times each and `atOnce` together, so that
  * a drift of the host's speed falls on all alike.
  */
-export async function interleave(bench: Bench, subjects: readonly Subject[], options: { runs: number; atOnce: number }): Promise<Outcome[]> {
+export async function interleave(
+  bench: Bench,
+  subjects: readonly Subject[],
+  options: { runs: number; atOnce: number },
+): Promise<Outcome[]> {
   const outcomes = subjects.map(({ name }): Outcome => ({ name, timings: [], failures: [], warm: 0, batches: [] }));
   const rounds = Math.ceil(options.runs / options.atOnce);
   let restless = 0;
@@ -45,11 +49,24 @@ export async function interleave(bench: Bench, subjects: readonly Subject[], opt
     }
   }
   if (restless > 0) bench.say(`${restless} runs began on a machine that would not calm down`);
-  for (const { name, failures } of outcomes) if (failures.length > 0) bench.say(`${name} failed ${failures.length} times, first: ${failures[0] ?? ''}`);
+  for (const { name, failures } of outcomes)
+    if (failures.length > 0) bench.say(`${name} failed ${failures.length} times, first: ${failures[0] ?? ''}`);
   return outcomes;
 }
 
-export const outcomeColumns = ['p50 / p95 / p99 ms', 'at once', 'n', 'ok %', 'warm %', 'create', 'connect', 'goto', 'release', 'total', '× raw'];
+export const outcomeColumns = [
+  'p50 / p95 / p99 ms',
+  'at once',
+  'n',
+  'ok %',
+  'warm %',
+  'create',
+  'connect',
+  'goto',
+  'release',
+  'total',
+  '× raw',
+];
 
 export const times = (outcome: Outcome, step: keyof Timings): number[] => outcome.timings.map((timing) => timing[step]);
 

@@ -41,4 +41,5 @@ function faultOf(page: CorpusPage, answer: Answer, { runsScripts }: { runsScript
 }
 
 /** By Chromium's word for it, or by the service's own for what its way out saw: `connection_reset`. */
-const tells = (error: string, fault: NetworkFault): boolean => error.includes(fault) || error.includes(fault.replace(/^ERR_/, '').toLowerCase());
+const tells = (error: string, fault: NetworkFault): boolean =>
+  error.includes(fault) || error.includes(fault.replace(/^ERR_/, '').toLowerCase());

@@ -50,14 +50,19 @@ test('a stanza that names several suites is a source for each, and a key in it s
 test('sources of another suite, of another part, switched off and of sources alone are none', (t) => {
   const other = 'Types: deb\nURIs: http://other.example\nComponents: main\n';
   const root = hostWith(t, {
-    'sources.list': 'deb http://other.example trixie main\ndeb http://other.example bookworm contrib\ndeb-src http://other.example bookworm main\n',
+    'sources.list':
+      'deb http://other.example trixie main\ndeb http://other.example bookworm contrib\ndeb-src http://other.example bookworm main\n',
     'sources.list.d/off.sources': `${other}Suites: bookworm\nEnabled: no\n`,
     'sources.list.d/backports.sources': `${other}Suites: bookworm-backports\n`,
     'sources.list.d/note.txt': 'deb http://other.example bookworm main\n',
   });
   assert.deepEqual(
     findSources('bookworm', root).map(({ uris, suite }) => `${uris} ${suite}`),
-    ['http://deb.debian.org/debian bookworm', 'http://deb.debian.org/debian bookworm-updates', 'http://deb.debian.org/debian-security bookworm-security'],
+    [
+      'http://deb.debian.org/debian bookworm',
+      'http://deb.debian.org/debian bookworm-updates',
+      'http://deb.debian.org/debian-security bookworm-security',
+    ],
   );
 });
 

@@ -69,7 +69,8 @@ export function parseSourceLines(text: string): AptSource[] {
 export function parseSourceStanzas(text: string): AptSource[] {
   const words = (value = ''): string[] => value.trim().split(/\s+/);
   return parseStanzas(text.replaceAll(/^#.*\n?/gm, '')).flatMap((stanza) => {
-    if (!words(stanza['Types']).includes('deb') || !words(stanza['Components']).includes(component) || stanza['Enabled']?.trim() === 'no') return [];
+    if (!words(stanza['Types']).includes('deb') || !words(stanza['Components']).includes(component) || stanza['Enabled']?.trim() === 'no')
+      return [];
     const fields = Object.fromEntries(keptFields.flatMap((name) => (stanza[name] === undefined ? [] : [[name, stanza[name]]])));
     return words(stanza['Suites']).map((suite) => ({ uris: words(stanza['URIs']).join(' '), suite, fields }));
   });

@@ -48,7 +48,10 @@ export function bootLayer({ kernel, busybox }: PackagePlan, repository: Reposito
         files,
         unpackedBytes: files.kernel.bytes + files.initramfs.bytes,
         kernelVersion,
-        packages: [packedPackage(fieldsOf(kernel), count(kernelFolder, modules.length + 1)), packedPackage(fieldsOf(busybox), count(busyboxFolder, 1))],
+        packages: [
+          packedPackage(fieldsOf(kernel), count(kernelFolder, modules.length + 1)),
+          packedPackage(fieldsOf(busybox), count(busyboxFolder, 1)),
+        ],
       };
     },
   };

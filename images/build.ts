@@ -146,5 +146,7 @@ function requireSpace(path: string, bytes: number): void {
   const free = bavail * bsize;
   const gigabytes = (value: number): string => (value / 1024 ** 3).toFixed(1);
   if (free < bytes)
-    throw new ImageFault(`${path} has ${gigabytes(free)} GiB free, and the build needs ${gigabytes(bytes)}. BERTH_IMAGES_DIR names another folder.`);
+    throw new ImageFault(
+      `${path} has ${gigabytes(free)} GiB free, and the build needs ${gigabytes(bytes)}. BERTH_IMAGES_DIR names another folder.`,
+    );
 }

@@ -57,4 +57,6 @@ export async function run(program: string, args: string[], { environment, folder
 }
 
 const missing = (program: string): ImageFault =>
-  new ImageFault(`${program} is not installed. It is in Debian's package ${debianPackages[program] ?? program}: run \`sh scripts/setup.sh image\`.`);
+  new ImageFault(
+    `${program} is not installed. It is in Debian's package ${debianPackages[program] ?? program}: run \`sh scripts/setup.sh image\`.`,
+  );

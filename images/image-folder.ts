@@ -4,7 +4,19 @@
  * or none. Files do not change any more once they are here: two images that have
  * a file in common share it.
  */
-import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { run } from './command.ts';
 import type { ImageManifest, Layer, Layers } from './layers.ts';
@@ -65,7 +77,9 @@ export class ImageFolder {
   /** All that are whole, the newest first. */
   images(): StoredImage[] {
     const folders = readdirSync(this.path, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
-    return folders.flatMap(({ name }) => this.#read(name) ?? []).toSorted((a, b) => (a.manifest.created_at < b.manifest.created_at ? 1 : -1));
+    return folders
+      .flatMap(({ name }) => this.#read(name) ?? [])
+      .toSorted((a, b) => (a.manifest.created_at < b.manifest.created_at ? 1 : -1));
   }
 
   /** Moves a finished image in and turns `current` to it. */

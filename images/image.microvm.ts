@@ -2,7 +2,18 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { copyFileSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -36,7 +47,8 @@ describe('the image', () => {
 
   it('holds what its description says', async () => {
     const files = { kernel: 'kernel', initramfs: 'initramfs', root: 'root.erofs', agent: 'agent.erofs' } as const;
-    for (const [name, file] of Object.entries(files)) assert.equal(await digestOf(join(image, file)), manifest.sha256[name as keyof typeof files], file);
+    for (const [name, file] of Object.entries(files))
+      assert.equal(await digestOf(join(image, file)), manifest.sha256[name as keyof typeof files], file);
     // The templates that lie beside them are the service's own, and nobody else's to read.
     const built = listFiles(image).filter((path) => !path.startsWith('templates/'));
     assert.ok(built.every((path) => (lstatSync(join(image, path)).mode & 0o777) === 0o644));
@@ -52,7 +64,9 @@ describe('the image', () => {
         sbom.components.some((each) => each.name === name),
         name,
       );
-    const licences = listed.flatMap(({ properties = [] }) => properties.filter(({ name }) => name === 'berth:licence-file').map(({ value }) => value));
+    const licences = listed.flatMap(({ properties = [] }) =>
+      properties.filter(({ name }) => name === 'berth:licence-file').map(({ value }) => value),
+    );
     assert.ok(licences.length >= listed.length - 2);
     for (const path of licences) assert.ok(existsSync(join(root, path)), path);
   });
@@ -68,7 +82,21 @@ describe('the image', () => {
       '/usr/bin/perl',
       '/usr/bin/setpriv',
     ];
-    const inside = ['--ro-bind', root, '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', '--unshare-all', '--', '/usr/bin/ldd', ...programs];
+    const inside = [
+      '--ro-bind',
+      root,
+      '/',
+      '--proc',
+      '/proc',
+      '--dev',
+      '/dev',
+      '--tmpfs',
+      '/tmp',
+      '--unshare-all',
+      '--',
+      '/usr/bin/ldd',
+      ...programs,
+    ];
     const needed = execFileSync('bwrap', inside, { encoding: 'utf8' });
     assert.deepEqual(needed.match(/.*not found.*/g), null);
     for (const font of ['NotoSansCJK', 'NotoColorEmoji', 'LiberationSans'])
@@ -118,8 +146,21 @@ describe('the image', () => {
   it('makes a machine that is bounded, and closed to its browser', async () => {
     const agent = join(work, 'agent.erofs');
     await packInside(join(work, 'agent'), agent);
-    const ports = ['-device', 'virtio-serial-pci', '-chardev', 'null,id=nobody', '-device', 'virtserialport,chardev=nobody,name=berth.control'];
-    const { console } = await boot(['-append', 'console=ttyS0 quiet panic=-1', ...disk(join(image, 'root.erofs')), ...disk(agent), ...ports]);
+    const ports = [
+      '-device',
+      'virtio-serial-pci',
+      '-chardev',
+      'null,id=nobody',
+      '-device',
+      'virtserialport,chardev=nobody,name=berth.control',
+    ];
+    const { console } = await boot([
+      '-append',
+      'console=ttyS0 quiet panic=-1',
+      ...disk(join(image, 'root.erofs')),
+      ...disk(agent),
+      ...ports,
+    ]);
     const line = /^INSIDE (.*)$/m.exec(console)?.[1];
     assert.ok(line, console);
     const { memoryBytes, boundedBytes, addresses, routes, machineId, bootId, ...told } = JSON.parse(line) as Record<string, unknown>;
@@ -159,7 +200,21 @@ const disk = (path: string): string[] => [
 
 /** Runs a machine under emulation until it ends by itself. */
 async function boot(more: string[]): Promise<{ console: string; code: number | null }> {
-  const shape = ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-M', 'q35,usb=off', '-accel', 'tcg', '-cpu', 'max', '-m', '1024'];
+  const shape = [
+    '-nodefaults',
+    '-no-user-config',
+    '-display',
+    'none',
+    '-no-reboot',
+    '-M',
+    'q35,usb=off',
+    '-accel',
+    'tcg',
+    '-cpu',
+    'max',
+    '-m',
+    '1024',
+  ];
   const files = ['-kernel', join(image, 'kernel'), '-initrd', join(image, 'initramfs'), '-serial', 'stdio'];
   const machine: ChildProcess = spawn('qemu-system-x86_64', [...shape, ...files, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
   let console = '';

@@ -75,7 +75,12 @@ test('an import that leads nowhere is told, with who wants it', (t) => {
 test('the agent of this repository is found whole', () => {
   const { files } = followImports(join(import.meta.dirname, '../packages/guest/src/main.ts'));
   const names = files.map((path) => relative(join(import.meta.dirname, '..'), path));
-  for (const name of ['packages/guest/src/kernel.pl', 'packages/guest/src/openbox.xml', 'packages/contract/src/guest.ts', 'node_modules/zod/index.js'])
+  for (const name of [
+    'packages/guest/src/kernel.pl',
+    'packages/guest/src/openbox.xml',
+    'packages/contract/src/guest.ts',
+    'node_modules/zod/index.js',
+  ])
     assert.ok(names.includes(name), name);
   assert.ok(!names.some((name) => /[.]test[.]ts$|[.]d[.]ts$|[.]map$/.test(name)));
 });

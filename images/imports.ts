@@ -71,4 +71,5 @@ function packageOf(specifier: string, from: string): string | undefined {
   }
 }
 
-const chosen = (target: Exports | undefined): string | undefined => (typeof target === 'object' ? chosen(target.import ?? target.default) : target);
+const chosen = (target: Exports | undefined): string | undefined =>
+  typeof target === 'object' ? chosen(target.import ?? target.default) : target;

@@ -17,14 +17,22 @@ function canWrite(path: string): boolean {
   }
 }
 
-const settings = ['core_pattern', 'dmesg_restrict', 'kexec_load_disabled', 'modules_disabled', 'sysrq', 'unprivileged_userns_clone', 'watchdog'];
+const settings = [
+  'core_pattern',
+  'dmesg_restrict',
+  'kexec_load_disabled',
+  'modules_disabled',
+  'sysrq',
+  'unprivileged_userns_clone',
+  'watchdog',
+];
 
 const told = {
   memoryBytes: totalmem(),
   boundedBytes: ['/dev/shm', '/run', '/mnt'].reduce((sum, path) => sum + bytesOf(path), 0),
   rootWritesTo: ['/', '/etc', '/usr', '/opt/berth'].filter(canWrite),
-  browserWritesTo: ['/', '/etc', '/run', '/uploads', '/home', '/downloads', '/home/browser', '/run/display', '/tmp', '/dev/shm'].filter((path) =>
-    asBrowser(`touch ${path}/of-browser`),
+  browserWritesTo: ['/', '/etc', '/run', '/uploads', '/home', '/downloads', '/home/browser', '/run/display', '/tmp', '/dev/shm'].filter(
+    (path) => asBrowser(`touch ${path}/of-browser`),
   ),
   browserReadsPorts: asBrowser('cat /dev/vport*'),
   browserReadsShadow: asBrowser('cat /etc/shadow'),

@@ -88,7 +88,10 @@ export interface ImageManifest {
   sha256: { kernel: string; initramfs: string; root: string; agent: string };
 }
 
-export function manifestOf({ root, boot, agent }: Layers, { architecture, createdAt }: { architecture: string; createdAt: Date }): ImageManifest {
+export function manifestOf(
+  { root, boot, agent }: Layers,
+  { architecture, createdAt }: { architecture: string; createdAt: Date },
+): ImageManifest {
   const { kernel, initramfs } = files(boot, 'kernel', 'initramfs');
   const { 'root.erofs': rootFile } = files(root, 'root.erofs');
   const { 'agent.erofs': agentFile } = files(agent, 'agent.erofs');

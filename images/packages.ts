@@ -76,18 +76,53 @@ export const leftOutPaths: { why: string; paths: string[]; but?: string[] }[] = 
 export const leftOutPackages: { why: string; packages: string[] }[] = [
   {
     why: 'drivers of graphics cards: pages are drawn by the processor, and the display runs without GLX',
-    packages: ['libgl1-mesa-dri', 'mesa-libgallium', 'libglx-mesa0', 'libllvm*', 'libz3-4', 'libdrm-*[0-9]', 'libpciaccess0', 'libsensors*', 'libedit2'],
+    packages: [
+      'libgl1-mesa-dri',
+      'mesa-libgallium',
+      'libglx-mesa0',
+      'libllvm*',
+      'libz3-4',
+      'libdrm-*[0-9]',
+      'libpciaccess0',
+      'libsensors*',
+      'libedit2',
+    ],
   },
   {
     why: 'PostScript, in which a window could come with its icon',
-    packages: ['libgs[0-9]*', 'libgs-common', 'libspectre1', 'libijs-*', 'libjbig2dec0', 'libpaper1', 'libidn12', 'poppler-data', 'fonts-urw-base35'],
+    packages: [
+      'libgs[0-9]*',
+      'libgs-common',
+      'libspectre1',
+      'libijs-*',
+      'libjbig2dec0',
+      'libpaper1',
+      'libidn12',
+      'poppler-data',
+      'fonts-urw-base35',
+    ],
   },
-  { why: 'further kinds of pictures for icons', packages: ['libheif*', 'libx265-*', 'libde265-0', 'libaom3', 'libjxl*', 'libhwy*', 'libnuma1'] },
-  { why: 'Python, and of Perl all but its base', packages: ['python3*', 'libpython3*', 'perl', 'perl-modules-*', 'libperl5*', 'libgdbm*', 'lib*-perl'] },
+  {
+    why: 'further kinds of pictures for icons',
+    packages: ['libheif*', 'libx265-*', 'libde265-0', 'libaom3', 'libjxl*', 'libhwy*', 'libnuma1'],
+  },
+  {
+    why: 'Python, and of Perl all but its base',
+    packages: ['python3*', 'libpython3*', 'perl', 'perl-modules-*', 'libperl5*', 'libgdbm*', 'lib*-perl'],
+  },
   {
     why: 'services and a message bus: a machine runs the agent and the browser',
     packages: [
-      ...['systemd*', 'libsystemd-shared', 'libpam-systemd', 'init-system-helpers', 'sysvinit-utils', 'dmsetup', 'libdevmapper*', 'libcryptsetup*'],
+      ...[
+        'systemd*',
+        'libsystemd-shared',
+        'libpam-systemd',
+        'init-system-helpers',
+        'sysvinit-utils',
+        'dmsetup',
+        'libdevmapper*',
+        'libcryptsetup*',
+      ],
       ...['libargon2*', 'libip4tc*', 'libjson-c*', 'libkmod2', 'dbus', 'dbus-*', 'dconf-service'],
     ],
   },

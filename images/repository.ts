@@ -60,7 +60,8 @@ export class Repository {
     this.#folder = folder;
     this.#archives = join(folder, 'archives');
     this.#signal = signal;
-    for (const path of [folder, this.#archives, join(folder, 'lists/partial'), join(folder, 'cache/archives/partial')]) mkdirSync(path, { recursive: true });
+    for (const path of [folder, this.#archives, join(folder, 'lists/partial'), join(folder, 'cache/archives/partial')])
+      mkdirSync(path, { recursive: true });
     // An address may have the operator's password in it.
     writeFileSync(join(folder, 'debian.sources'), writeSources(sources), { mode: 0o600 });
     writeFileSync(join(folder, 'preferences'), preferences);
@@ -71,9 +72,13 @@ export class Repository {
   async refresh(): Promise<void> {
     const host = await run('apt-config', ['dump', 'Acquire'], { signal: this.#signal });
     // Credentials of the operator may be among it.
-    writeFileSync(join(this.#folder, 'apt.conf'), `${host.replaceAll(/^(?!Acquire::(?:https?|Check-Valid-Until|ForceIPv)).*\n/gm, '')}${this.#settings}`, {
-      mode: 0o600,
-    });
+    writeFileSync(
+      join(this.#folder, 'apt.conf'),
+      `${host.replaceAll(/^(?!Acquire::(?:https?|Check-Valid-Until|ForceIPv)).*\n/gm, '')}${this.#settings}`,
+      {
+        mode: 0o600,
+      },
+    );
     await this.#apt('apt-get', ['update', '--option', 'APT::Update::Error-Mode=any']);
   }
 
@@ -91,10 +96,15 @@ export class Repository {
   async plan(wanted: WantedPackages): Promise<PackagePlan> {
     const printed = await this.#apt('apt-get', ['install', '--simulate', '--yes', '?essential', ...wanted.root]);
     const chosen = [...printed.matchAll(/^Inst (\S+) \((\S+) /gm)].map(([, name = '', version = '']) => `${name}=${version}`);
-    const [root, [busybox], [kernelOfTheDay]] = [await this.#show(chosen), await this.#show([wanted.busybox]), await this.#show([wanted.kernel])];
+    const [root, [busybox], [kernelOfTheDay]] = [
+      await this.#show(chosen),
+      await this.#show([wanted.busybox]),
+      await this.#show([wanted.kernel]),
+    ];
     const name = /linux-image-\d[^\s,(]*/.exec(kernelOfTheDay ? (fieldsOf(kernelOfTheDay)['Depends'] ?? '') : '')?.[0];
     const [kernel] = name === undefined ? [] : await this.#show([name]);
-    if (!busybox || !kernel || root.length === 0) throw new ImageFault(`the mirror's lists have no ${busybox ? wanted.kernel : wanted.busybox}`);
+    if (!busybox || !kernel || root.length === 0)
+      throw new ImageFault(`the mirror's lists have no ${busybox ? wanted.kernel : wanted.busybox}`);
     return { root: root.toSorted((a, b) => (a.name < b.name ? -1 : 1)), kernel, busybox };
   }
 
@@ -102,9 +112,11 @@ export class Repository {
   async fetch(plan: PackagePlan): Promise<void> {
     const planned = packagesOf(plan);
     const missing = planned.filter((each) => !isWhole(this.archiveOf(each), each.bytes));
-    if (missing.length > 0) await this.#apt('apt-get', ['download', ...missing.map(({ name, version }) => `${name}=${version}`)], this.#archives);
+    if (missing.length > 0)
+      await this.#apt('apt-get', ['download', ...missing.map(({ name, version }) => `${name}=${version}`)], this.#archives);
     for (const each of missing)
-      if ((await digestOf(this.archiveOf(each))) !== each.sha256) throw new ImageFault(`the archive of ${each.name} ${each.version} is not what the list says`);
+      if ((await digestOf(this.archiveOf(each))) !== each.sha256)
+        throw new ImageFault(`the archive of ${each.name} ${each.version} is not what the list says`);
     const kept = new Set(planned.map((each) => basename(this.archiveOf(each))));
     for (const name of readdirSync(this.#archives)) if (!kept.has(name)) rmSync(join(this.#archives, name), { recursive: true });
   }
@@ -126,7 +138,11 @@ export class Repository {
   }
 
   #apt(program: string, args: string[], folder = this.#folder): Promise<string> {
-    return run(program, ['--quiet=2', ...args], { environment: { APT_CONFIG: join(this.#folder, 'apt.conf') }, folder, signal: this.#signal });
+    return run(program, ['--quiet=2', ...args], {
+      environment: { APT_CONFIG: join(this.#folder, 'apt.conf') },
+      folder,
+      signal: this.#signal,
+    });
   }
 
   #releases(): string[] {
@@ -153,7 +169,8 @@ export function readPackages(text: string): DebianPackage[] {
   return texts.map((stanza) => {
     const [fields = {}] = parseStanzas(stanza);
     const { Package: name, Version: version, Architecture: architecture, SHA256: sha256, Size: size } = fields;
-    if (!name || !version || !architecture || !sha256 || !size) throw new ImageFault(`a list has a package that is not whole: ${name ?? stanza.slice(0, 100)}`);
+    if (!name || !version || !architecture || !sha256 || !size)
+      throw new ImageFault(`a list has a package that is not whole: ${name ?? stanza.slice(0, 100)}`);
     return { name, version, architecture, sha256, bytes: Number(size), stanza: stanza.trim() };
   });
 }

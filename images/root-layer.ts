@@ -49,7 +49,9 @@ export function rootLayer({ plan, repository, suite, lock, signal }: RootOrder):
       const mirror = repository.publish(plan.root, suite);
       const [program = '', ...args] = [...(await walls(signal)), 'mmdebstrap', ...installArguments(suite, tar, mirror)];
       await run(program, args, { environment: { TMPDIR: work, SOURCE_DATE_EPOCH: String(fileTimeSeconds) }, held: lock, signal });
-      await run('tar', ['--extract', '--file', tar, '--directory', root, '--no-same-owner', '--same-permissions', '--exclude=./dev/*'], { signal });
+      await run('tar', ['--extract', '--file', tar, '--directory', root, '--no-same-owner', '--same-permissions', '--exclude=./dev/*'], {
+        signal,
+      });
       rmSync(tar);
       const installed = readInstalled(root);
       leaveOut(root, installed);
@@ -93,7 +95,13 @@ function installArguments(suite: string, tar: string, mirror: string): string[] 
     ...but.map((path) => `path-include=${path}`),
   ]);
   return [
-    ...['--mode=auto', '--variant=essential', '--format=tar', '--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr', `--include=${wanted.join(',')}`],
+    ...[
+      '--mode=auto',
+      '--variant=essential',
+      '--format=tar',
+      '--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr',
+      `--include=${wanted.join(',')}`,
+    ],
     ...['APT::Install-Recommends "false"', 'APT::Sandbox::User "root"'].map((option) => `--aptopt=${option}`),
     ...['force-unsafe-io', ...patterns].map((option) => `--dpkgopt=${option}`),
     // Fonts are looked up in a list that holds only for folders of the very time that they had when it was made.

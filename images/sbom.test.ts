@@ -51,7 +51,10 @@ const manifest = manifestOf(layers, { architecture: 'amd64', createdAt });
 test('an image is called by what is in it, and not by when or from what it was made', () => {
   const later = manifestOf({ ...layers, root: { ...layers.root, key: 'another' } }, { architecture: 'amd64', createdAt: new Date(1) });
   assert.equal(later.id, manifest.id);
-  const other = manifestOf({ ...layers, agent: { ...layers.agent, files: { 'agent.erofs': file('e') } } }, { architecture: 'amd64', createdAt });
+  const other = manifestOf(
+    { ...layers, agent: { ...layers.agent, files: { 'agent.erofs': file('e') } } },
+    { architecture: 'amd64', createdAt },
+  );
   assert.notEqual(other.id, manifest.id);
   assert.equal(manifest.bytes.unpacked, 123);
 });

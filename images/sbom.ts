@@ -52,7 +52,10 @@ export function sbomOf(manifest: ImageManifest, { root, boot, agent }: Layers): 
   };
 }
 
-function debianComponent({ name, version, architecture, source, sourceVersion, homepage, licence, files }: PackedPackage, distribution: string): Component {
+function debianComponent(
+  { name, version, architecture, source, sourceVersion, homepage, licence, files }: PackedPackage,
+  distribution: string,
+): Component {
   const qualifiers = [`arch=${architecture}`, `distro=${distribution}`, ...(source === name ? [] : [`upstream=${source}`])];
   const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?${qualifiers.join('&')}`;
   return {
@@ -79,7 +82,14 @@ function nodeComponent(version: string): Component {
 
 function agentComponent({ name, version, licence, isOurs }: AgentPackage): Component {
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
-  return { type: isOurs ? 'application' : 'library', 'bom-ref': purl, name, version, ...(isOurs ? {} : { purl }), licenses: [{ expression: licence }] };
+  return {
+    type: isOurs ? 'application' : 'library',
+    'bom-ref': purl,
+    name,
+    version,
+    ...(isOurs ? {} : { purl }),
+    licenses: [{ expression: licence }],
+  };
 }
 
 /** A version 5 of no name space but ours. */

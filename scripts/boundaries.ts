@@ -67,7 +67,9 @@ async function trespassesOfImports(root: string): Promise<Trespass[]> {
 const comments = /\/\*[\s\S]*?\*\/|(^|\s)\/\/[^\n]*/g;
 
 function trespassesOfWords(root: string): Trespass[] {
-  const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((path) => !path.endsWith('.test.ts') && !path.includes('node_modules'));
+  const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter(
+    (path) => !path.endsWith('.test.ts') && !path.includes('node_modules'),
+  );
   return files.flatMap((from) => {
     const code = readFileSync(join(root, from), 'utf8').replace(comments, ' ');
     return architecture.wordKeepers

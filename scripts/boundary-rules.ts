@@ -101,7 +101,10 @@ function hygieneRules(): IRegularForbiddenRuleType[] {
       from: { orphan: true, path: '^packages/', pathNot: [tests, '[.]d[.]ts$', '/main[.]ts$'] },
       to: {},
     }),
-    error('not-to-unresolvable', 'An import this check cannot follow is an import it cannot judge.', { from: {}, to: { couldNotResolve: true } }),
+    error('not-to-unresolvable', 'An import this check cannot follow is an import it cannot judge.', {
+      from: {},
+      to: { couldNotResolve: true },
+    }),
     error('not-to-test', 'A test is a leaf.', { from: { pathNot: tests }, to: { path: tests } }),
   ];
 }
@@ -111,7 +114,10 @@ export const boundaryRules = (of: Architecture): IRegularForbiddenRuleType[] => 
   ...ladderRules(of),
   ...doorRules(of),
   ...of.keepers.map(({ what, modules, only }) =>
-    error(keeperRule(what), `Only ${only} touches ${what}.`, { from: { path: '^packages/', pathNot: [only, tests] }, to: { path: modules } }),
+    error(keeperRule(what), `Only ${only} touches ${what}.`, {
+      from: { path: '^packages/', pathNot: [only, tests] },
+      to: { path: modules },
+    }),
   ),
   ...packageRules(of),
   ...hygieneRules(),

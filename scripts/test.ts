@@ -55,7 +55,10 @@ const quickTests = [
   tests('unit tests', '{packages/*/src/**,images,tests,tests/corpus}/*.test.ts', 2),
   tests('API tests', 'tests/{api/**/*,shop/api}.test.ts', 2),
 ];
-const browserTests = [tests('money under faults', 'tests/ledger/*.test.ts', 1), tests('end-to-end tests', 'tests/{e2e/**/*,shop/shop}.test.ts', 1)];
+const browserTests = [
+  tests('money under faults', 'tests/ledger/*.test.ts', 1),
+  tests('end-to-end tests', 'tests/{e2e/**/*,shop/shop}.test.ts', 1),
+];
 
 /** Emulated machines are some thirty times slower than real ones: few tests, each with time. */
 const machineTimeouts = { testMs: 600_000, stepMs: 1_500_000 };

@@ -41,7 +41,8 @@ function remarksOnFunctions(path: string, source: ts.SourceFile): Remark[] {
       if ('body' in node && length > linesMax.function && !isSuite) {
         remarks.push({ path, line, text: `function of ${length} lines, at most ${linesMax.function}` });
       }
-      if (node.parameters.length > parametersMax) remarks.push({ path, line, text: `${node.parameters.length} parameters: take one options object` });
+      if (node.parameters.length > parametersMax)
+        remarks.push({ path, line, text: `${node.parameters.length} parameters: take one options object` });
     }
     if ((ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node)) && node.name && vagueType.test(node.name.text)) {
       remarks.push({ path, line, text: `${node.name.text} is a vague name: name the thing, not its shelf` });
@@ -85,8 +86,12 @@ function remarksOnLadder(root: string): Remark[] {
     .map(({ name }) => name);
   const { ladder } = architecture;
   return [
-    ...onDisk.filter((name) => !ladder.includes(name)).map((name) => ({ path: `${src}/${name}`, line: 1, text: 'is not on the ladder in architecture.cjs' })),
-    ...ladder.filter((name) => !onDisk.includes(name)).map((name) => ({ path: 'architecture.cjs', line: 1, text: `${name}/ is on the ladder, not on disk` })),
+    ...onDisk
+      .filter((name) => !ladder.includes(name))
+      .map((name) => ({ path: `${src}/${name}`, line: 1, text: 'is not on the ladder in architecture.cjs' })),
+    ...ladder
+      .filter((name) => !onDisk.includes(name))
+      .map((name) => ({ path: 'architecture.cjs', line: 1, text: `${name}/ is on the ladder, not on disk` })),
     ...ladder
       .filter((name) => onDisk.includes(name) && !architecture.toolboxes.includes(name) && !existsSync(join(root, src, name, `${name}.ts`)))
       .map((name) => ({ path: `${src}/${name}`, line: 1, text: `has no door: ${name}.ts` })),
@@ -95,7 +100,9 @@ function remarksOnLadder(root: string): Remark[] {
 
 /** Every remark on the tree at `root`, in the order of the files. */
 export function findRemarks(root: string): Remark[] {
-  const sources = ['packages/*/src/**/*.ts', 'tests/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'].flatMap((pattern) => listFiles(root, pattern));
+  const sources = ['packages/*/src/**/*.ts', 'tests/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'].flatMap((pattern) =>
+    listFiles(root, pattern),
+  );
   const documents = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((pattern) => listFiles(root, pattern));
   return [
     ...sources.filter((path) => !path.endsWith('.d.ts')).flatMap((path) => remarksOnSource(root, path)),

@@ -26,7 +26,9 @@ const circleB = { [`${src}/drive/circle-b.ts`]: typeOf('./circle-a.ts') };
 /** A small tree of the shape that the rules are about, with every import in it allowed. */
 function rightfulTree(): Record<string, string> {
   const doors = ladder.map((folder, i): [string, string] => {
-    const above = ladder.slice(0, i).map((name, n) => `import * as door${n} from '../${name}/${name}.ts';\nexport const kept${n} = door${n};`);
+    const above = ladder
+      .slice(0, i)
+      .map((name, n) => `import * as door${n} from '../${name}/${name}.ts';\nexport const kept${n} = door${n};`);
     return [`${src}/${folder}/${folder}.ts`, `${above.join('\n')}\n${thing}`];
   });
   const appImports = ladder.map((name, n) => `import * as door${n} from './${name}/${name}.ts';\nexport const kept${n} = door${n};`);
@@ -73,10 +75,18 @@ const seeds: Seed[] = [
   { file: `${src}/lib/reads-config.ts`, text: typeOf('../config.ts'), rules: ['ladder-lib'] },
   { file: `${src}/drive/through-a-window.ts`, text: typeOf('../sessions/session.ts'), rules: ['one-door'] },
   { file: `${src}/drive/into-a-foreign-store.ts`, text: valueOf('../sessions/store.ts'), rules: ['one-door'] },
-  { file: `${src}/ops/by-dynamic-import.ts`, text: `export const session = await import('../sessions/session.ts');\n`, rules: ['one-door'] },
+  {
+    file: `${src}/ops/by-dynamic-import.ts`,
+    text: `export const session = await import('../sessions/session.ts');\n`,
+    rules: ['one-door'],
+  },
   { file: `${src}/ops/by-re-export.ts`, text: `export * from '../sessions/session.ts';\n`, rules: ['one-door'] },
   { file: `${src}/sessions/uses-routes.ts`, text: valueOf('./routes.ts'), rules: ['routes-are-mounted-by-app'] },
-  { file: 'tests/uses-routes.ts', text: typeOf('../packages/server/src/sessions/routes.ts'), rules: ['routes-are-mounted-by-app', 'server-stands-alone'] },
+  {
+    file: 'tests/uses-routes.ts',
+    text: typeOf('../packages/server/src/sessions/routes.ts'),
+    rules: ['routes-are-mounted-by-app', 'server-stands-alone'],
+  },
   { file: `${src}/keys/routes.ts`, text: typeOf('../store/store.ts'), rules: ['routes-never-reach-the-store'] },
   { file: `${src}/sessions/admin-routes.ts`, text: valueOf('./store.ts'), rules: ['routes-never-reach-the-store'] },
   { file: `${src}/sessions/takes-fastify.ts`, text: typeOf('fastify'), rules: [keeperRule('the HTTP framework')] },
@@ -169,7 +179,10 @@ describe('the boundaries', () => {
 
   it('has a seeded breach for every rule there is', () => {
     const seeded = new Set(seeds.flatMap(({ rules }) => rules));
-    const rules = [...boundaryRules(architecture).map(({ name }) => name ?? ''), ...architecture.wordKeepers.map(({ what }) => keeperRule(what))];
+    const rules = [
+      ...boundaryRules(architecture).map(({ name }) => name ?? ''),
+      ...architecture.wordKeepers.map(({ what }) => keeperRule(what)),
+    ];
     assert.deepEqual(
       rules.filter((rule) => !seeded.has(rule)),
       [],

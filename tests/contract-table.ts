@@ -109,7 +109,9 @@ function resolved(schema: JsonSchema & Definitions, named: Record<string, JsonSc
     ...target,
     ...(target.anyOf ? { anyOf: target.anyOf.map(inner) } : {}),
     ...(target.items ? { items: inner(target.items) } : {}),
-    ...(target.properties ? { properties: Object.fromEntries(Object.entries(target.properties).map(([name, part]) => [name, inner(part)])) } : {}),
+    ...(target.properties
+      ? { properties: Object.fromEntries(Object.entries(target.properties).map(([name, part]) => [name, inner(part)])) }
+      : {}),
   };
 }
 
@@ -139,7 +141,14 @@ const typeWords: Record<string, readonly string[]> = {
 
 function wrongByType(schema: JsonSchema): WrongValue[] {
   const words = typeWords[schema.type ?? 'string'] ?? [];
-  const samples: Record<string, unknown> = { string: 'zzz', integer: 3.5, number: 'ten', boolean: 'yes', object: { no_such_key: 1 }, array: [[]] };
+  const samples: Record<string, unknown> = {
+    string: 'zzz',
+    integer: 3.5,
+    number: 'ten',
+    boolean: 'yes',
+    object: { no_such_key: 1 },
+    array: [[]],
+  };
   const wrong: WrongValue[] = ['string', 'boolean', 'object', 'array', 'number']
     .filter((type) => type !== schema.type && !(type === 'number' && schema.type === 'integer'))
     .map((type) => ({ value: samples[type], types: words, why: type === 'number' || type === 'boolean' ? 'a text' : `a ${type}` }))
@@ -150,7 +159,8 @@ function wrongByType(schema: JsonSchema): WrongValue[] {
   if (schema.enum) add('no-such-word', ['literal_error'], 'another word');
   const isNumber = schema.type === 'integer' || schema.type === 'number';
   if (isNumber && schema.minimum !== undefined) add(schema.minimum - 1, ['greater_than_equal'], 'below its bound');
-  if (isNumber && schema.maximum !== undefined && schema.maximum < Number.MAX_SAFE_INTEGER) add(schema.maximum + 1, ['less_than_equal'], 'above its bound');
+  if (isNumber && schema.maximum !== undefined && schema.maximum < Number.MAX_SAFE_INTEGER)
+    add(schema.maximum + 1, ['less_than_equal'], 'above its bound');
   if (schema.minLength) add('', ['string_too_short'], 'empty');
   if (schema.maxLength !== undefined) add('a'.repeat(schema.maxLength + 1), ['string_too_long'], 'too long');
   if (schema.maxItems !== undefined && schema.items)

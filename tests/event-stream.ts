@@ -14,7 +14,11 @@ export interface EventStream {
 const waitMsMax = 10_000;
 
 /** Opens the events of a session. Expects 200. */
-export async function openEvents(url: string, sessionId: string, { key, lastEventId }: { key: string; lastEventId?: number | string }): Promise<EventStream> {
+export async function openEvents(
+  url: string,
+  sessionId: string,
+  { key, lastEventId }: { key: string; lastEventId?: number | string },
+): Promise<EventStream> {
   const controller = new AbortController();
   const headers = { authorization: `Bearer ${key}`, ...(lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }) };
   const response = await fetch(`${url}/v1/session/${sessionId}/events`, { headers, signal: controller.signal });
@@ -47,7 +51,9 @@ export async function openEvents(url: string, sessionId: string, { key, lastEven
 
 /** Null for comments and hints. */
 function parse(block: string): SessionEventResponse | null {
-  const fields = Object.fromEntries(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+  const fields = Object.fromEntries(
+    block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
   if (fields['data'] === undefined) return null;
   const event = SessionEvent.parse(JSON.parse(fields['data']));
   assert.deepEqual([fields['id'], fields['event']], [String(event.id), event.type]);

@@ -58,11 +58,18 @@ export interface TestApp {
   /** Calls an endpoint and checks that the reply is one that the contract declares. */
   call<E extends Endpoint>(endpoint: E, request?: Request<E>): Promise<Reply<ReplyOf<E>>>;
   /** Expects this error, in the one error form. */
-  refuse<E extends Endpoint>(endpoint: E, code: ErrorCode, request?: Request<E>): Promise<{ reply: Reply; details: Record<string, unknown>; message: string }>;
+  refuse<E extends Endpoint>(
+    endpoint: E,
+    code: ErrorCode,
+    request?: Request<E>,
+  ): Promise<{ reply: Reply; details: Record<string, unknown>; message: string }>;
   /** Expects 422 and gives its faults. */
   faults<E extends Endpoint>(endpoint: E, request?: Request<E>): Promise<ValidationBody['detail']>;
   /** Starts a session and gives it, ready. */
-  create(body?: Record<string, unknown>, request?: Pick<Request<Endpoint>, 'key' | 'query' | 'headers'>): Promise<ReplyOf<typeof createSession>>;
+  create(
+    body?: Record<string, unknown>,
+    request?: Pick<Request<Endpoint>, 'key' | 'query' | 'headers'>,
+  ): Promise<ReplyOf<typeof createSession>>;
   /** A key of an owner of its own. */
   ownerKey(owner: string, tier?: string): Promise<string>;
   /** A login token of somebody of an organisation; without one, of the owner `local`. */
@@ -133,7 +140,8 @@ export async function startApp({
       assert.equal(reply.status, 201, reply.text);
       return reply.body;
     },
-    ownerKey: async (owner, tier) => (await app.keys.mint({ owner, name: null, tier, expiresInDays: null, createdBy: 'test', actor: 'operator' })).raw,
+    ownerKey: async (owner, tier) =>
+      (await app.keys.mint({ owner, name: null, tier, expiresInDays: null, createdBy: 'test', actor: 'operator' })).raw,
     login,
     close: async () => {
       await app.stop();
@@ -161,7 +169,12 @@ export class Client {
   readonly #login: () => Promise<string>;
 
   /** `login` gives a token for each call that takes one. */
-  constructor(url: string, key: string, operator = adminKey, login: () => Promise<string> = () => assert.fail('this client has nobody to sign in')) {
+  constructor(
+    url: string,
+    key: string,
+    operator = adminKey,
+    login: () => Promise<string> = () => assert.fail('this client has nobody to sign in'),
+  ) {
     this.#url = url;
     this.#key = key;
     this.#adminKey = operator;
@@ -246,11 +259,14 @@ function assertDeclared(endpoint: Endpoint, reply: Reply): void {
 
 /** Polls a fact that nothing announces. Fails by name when it does not come true in time. */
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>, withinMs = 5000): Promise<void> {
-  for (const start = performance.now(); !(await holds()); await wait(5)) assert.ok(performance.now() - start < withinMs, `not within ${withinMs} ms: ${what}`);
+  for (const start = performance.now(); !(await holds()); await wait(5))
+    assert.ok(performance.now() - start < withinMs, `not within ${withinMs} ms: ${what}`);
 }
 
 /** An answer as bytes that a caller could compare: without what differs for each request. */
 export const comparable = ({ status, headers, text }: Reply): string => {
-  const kept = [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].includes(name));
+  const kept = [...headers].filter(
+    ([name]) => !['date', 'x-request-id', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].includes(name),
+  );
   return JSON.stringify([status, kept, text.replace(/"request_id":"[^"]*"/, '')]);
 };

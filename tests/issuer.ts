@@ -33,7 +33,12 @@ export async function startIssuer(clock: Clock = systemClock): Promise<Issuer> {
   const issuer: Issuer = {
     url,
     isAway: false,
-    environment: { BERTH_OIDC_ISSUER: url, BERTH_OIDC_AUDIENCE: audience, BERTH_OIDC_JWKS_URL: `${url}/jwks`, BERTH_OIDC_ALGORITHMS: algorithm },
+    environment: {
+      BERTH_OIDC_ISSUER: url,
+      BERTH_OIDC_AUDIENCE: audience,
+      BERTH_OIDC_JWKS_URL: `${url}/jwks`,
+      BERTH_OIDC_ALGORITHMS: algorithm,
+    },
     token: (claims = {}, header = {}) => {
       const seconds = Math.floor(clock.now().getTime() / 1000);
       const good = { iss: url, aud: audience, sub: 'ada', org_id: 'local', iat: seconds, exp: seconds + tokenSeconds };

@@ -7,7 +7,14 @@ import { duplexPair } from 'node:stream';
 import { getCredits, getUsage, grantCredits, metrics, type UsageResponse } from '@berth/contract';
 import { startApp, type AppOptions, type TestApp } from './harness.ts';
 
-const open = { concurrency_limit: null, creates_per_minute: null, requests_per_minute: null, max_session_seconds: 900, tab_limit: null, premium_egress: true };
+const open = {
+  concurrency_limit: null,
+  creates_per_minute: null,
+  requests_per_minute: null,
+  max_session_seconds: 900,
+  tab_limit: null,
+  premium_egress: true,
+};
 
 /** `open` has no limits, every other plan has little or nothing of one thing. */
 const tiers = {
@@ -80,7 +87,10 @@ export async function startMeteredApp({ environment, ...options }: AppOptions = 
 }
 
 /** An owner's account but for the time that browsers have run, which goes on by itself. */
-export const withoutTime = <T extends { usage: object }>(account: T): T => ({ ...account, usage: { ...account.usage, browser_seconds: 0 } });
+export const withoutTime = <T extends { usage: object }>(account: T): T => ({
+  ...account,
+  usage: { ...account.usage, browser_seconds: 0 },
+});
 
 /** What the gate has counted, out of the text of `/metrics`. */
 export function bytesIn(text: string): number {

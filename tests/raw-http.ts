@@ -23,7 +23,12 @@ export async function sendAsIs(origin: string, { method, path, headers, body }: 
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString();
   const isJson = incoming.headers['content-type']?.startsWith('application/json');
-  return { status: incoming.statusCode ?? 0, headers: new Headers(toPairs(incoming.rawHeaders)), text, body: isJson ? JSON.parse(text) : undefined };
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: new Headers(toPairs(incoming.rawHeaders)),
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+  };
 }
 
 function toPairs(raw: readonly string[]): [string, string][] {

@@ -42,7 +42,10 @@ export function writePlans(): { file: string; folder: string } {
 }
 
 export async function startSelling(options: AppOptions = {}): Promise<Selling> {
-  const stripe = await startStripe({ prices: Object.keys(prices), ...(options.clock ? { now: () => options.clock?.now() ?? new Date() } : {}) });
+  const stripe = await startStripe({
+    prices: Object.keys(prices),
+    ...(options.clock ? { now: () => options.clock?.now() ?? new Date() } : {}),
+  });
   const { file, folder } = writePlans();
   const environment = {
     BERTH_TIERS_FILE: file,

@@ -59,7 +59,11 @@ export async function muteSession(served: TestApp): Promise<string> {
 export function plantDownload(
   served: TestApp,
   sessionId: string,
-  { data = Buffer.alloc(0), name = 'file.bin', state = 'completed' }: { data?: Buffer; name?: string; state?: 'inProgress' | 'completed' | 'canceled' } = {},
+  {
+    data = Buffer.alloc(0),
+    name = 'file.bin',
+    state = 'completed',
+  }: { data?: Buffer; name?: string; state?: 'inProgress' | 'completed' | 'canceled' } = {},
 ): string {
   const { files, browser } = machineOf(served, sessionId);
   const guid = randomUUID();

@@ -10,7 +10,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { checkoutOf, eventOf, invoiceOf, newStripeId, seconds, signatureOf, subscriptionOf, type StripeEvent } from '../packages/server/src/billing/testing.ts';
+import {
+  checkoutOf,
+  eventOf,
+  invoiceOf,
+  newStripeId,
+  seconds,
+  signatureOf,
+  subscriptionOf,
+  type StripeEvent,
+} from '../packages/server/src/billing/testing.ts';
 import { page, paidPage, payPage, portalPage } from './stripe-pages.ts';
 
 export interface StandInOptions {
@@ -195,7 +204,10 @@ export class StripeStandIn {
   async failPayment(subscriptionId: string, { forGood = false }: { forGood?: boolean } = {}): Promise<Delivery[]> {
     const subscription = this.#subscription(subscriptionId);
     subscription.status = forGood ? 'unpaid' : 'past_due';
-    return [await this.#tellInvoice(subscription, 'invoice.payment_failed'), await this.#tellOf(subscription, 'customer.subscription.updated')];
+    return [
+      await this.#tellInvoice(subscription, 'invoice.payment_failed'),
+      await this.#tellOf(subscription, 'customer.subscription.updated'),
+    ];
   }
 
   async renew(subscriptionId: string): Promise<Delivery[]> {
@@ -216,7 +228,11 @@ export class StripeStandIn {
   ): Promise<Delivery> {
     const payload = JSON.stringify(event, null, 2);
     const signature = secret === null ? {} : { 'stripe-signature': signatureOf(payload, { secret, at: signedAt }) };
-    const headers = { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'Stripe/1.0 (+https://stripe.com/docs/webhooks)', ...signature };
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'user-agent': 'Stripe/1.0 (+https://stripe.com/docs/webhooks)',
+      ...signature,
+    };
     const delivery: Delivery = { event, status: 0, body: null };
     this.deliveries.push(delivery);
     const response = this.webhook === null ? null : await fetch(this.webhook, { method: 'POST', headers, body: payload }).catch(() => null);
@@ -235,7 +251,8 @@ export class StripeStandIn {
     if (breakdown === 'hang_up') return void request.socket.destroy();
     response.setHeader('request-id', requestId);
     if (breakdown === 'nonsense') return void response.writeHead(200).end('<html>');
-    const answered = (): Promise<Reply> => this.#replyTo(`${method} ${path}`, form, headers).catch((error: unknown) => apiError(500, String(error)));
+    const answered = (): Promise<Reply> =>
+      this.#replyTo(`${method} ${path}`, form, headers).catch((error: unknown) => apiError(500, String(error)));
     const reply = breakdown ? apiError(500, 'An unknown error occurred') : await answered();
     if ('location' in reply) return void response.writeHead(303, { location: reply.location }).end();
     const [type, body] = 'html' in reply ? ['text/html; charset=utf-8', reply.html] : ['application/json', JSON.stringify(reply.json)];
@@ -253,11 +270,14 @@ export class StripeStandIn {
   /** What every request to the API goes through: the key, and the answer of the first of several with one idempotency key. */
   async #once(asked: string, headers: IncomingMessage['headers'], work: () => Promise<Reply> | Reply): Promise<Reply> {
     const { authorization = '', 'idempotency-key': key, 'content-type': type = '' } = headers;
-    if (authorization !== `Bearer ${this.#options.secretKey}`) return apiError(401, `Invalid API Key provided: ${authorization.slice(7, 15)}****`);
+    if (authorization !== `Bearer ${this.#options.secretKey}`)
+      return apiError(401, `Invalid API Key provided: ${authorization.slice(7, 15)}****`);
     if (!type.startsWith('application/x-www-form-urlencoded')) return apiError(400, 'Invalid request: the body is no form');
     const before = typeof key === 'string' ? this.#answered.get(key) : undefined;
     if (before && before.asked !== asked)
-      return apiError(400, 'Keys for idempotent requests can only be used with the same parameters they were first used with.', { type: 'idempotency_error' });
+      return apiError(400, 'Keys for idempotent requests can only be used with the same parameters they were first used with.', {
+        type: 'idempotency_error',
+      });
     const reply = before?.reply ?? (await work());
     if (typeof key === 'string') this.#answered.set(key, { asked, reply });
     return reply;
@@ -268,7 +288,8 @@ export class StripeStandIn {
     if (absent) return apiError(400, `Missing required param: ${absent}.`, { code: 'parameter_missing', param: absent });
     const price = form.get('line_items[0][price]') ?? '';
     const { prices, now } = this.#options;
-    if (prices && !prices.includes(price)) return apiError(400, `No such price: '${price}'`, { code: 'resource_missing', param: 'line_items[0][price]' });
+    if (prices && !prices.includes(price))
+      return apiError(400, `No such price: '${price}'`, { code: 'resource_missing', param: 'line_items[0][price]' });
     const id = newStripeId('cs_test');
     const session: CheckoutSession = {
       id,
@@ -289,12 +310,20 @@ export class StripeStandIn {
 
   #openPortal(form: URLSearchParams): Reply {
     const customer = form.get('customer') ?? '';
-    if (this.subscriptionsOf(customer).length === 0) return apiError(400, `No such customer: '${customer}'`, { code: 'resource_missing', param: 'customer' });
+    if (this.subscriptionsOf(customer).length === 0)
+      return apiError(400, `No such customer: '${customer}'`, { code: 'resource_missing', param: 'customer' });
     const id = newStripeId('bps');
     const returnUrl = form.get('return_url') ?? '';
     this.#portals.set(id, { customer, returnUrl });
     return {
-      json: { id, object: 'billing_portal.session', created: seconds(this.#options.now()), customer, return_url: returnUrl, url: `${this.url}/portal/${id}` },
+      json: {
+        id,
+        object: 'billing_portal.session',
+        created: seconds(this.#options.now()),
+        customer,
+        return_url: returnUrl,
+        url: `${this.url}/portal/${id}`,
+      },
     };
   }
 
@@ -332,7 +361,10 @@ export class StripeStandIn {
   }
 
   #tellInvoice({ id, customer, price, metadata }: Subscription, type: 'invoice.paid' | 'invoice.payment_failed'): Promise<Delivery> {
-    return this.tell(type, invoiceOf({ subscription: id, customer, prices: [price], status: type === 'invoice.paid' ? 'paid' : 'open', ...metadata }));
+    return this.tell(
+      type,
+      invoiceOf({ subscription: id, customer, prices: [price], status: type === 'invoice.paid' ? 'paid' : 'open', ...metadata }),
+    );
   }
 }
 
@@ -343,7 +375,9 @@ const apiError = (status: number, message: string, facts: Record<string, string>
 
 /** `metadata[owner]=acme` as `{ owner: 'acme' }`. */
 const fieldsOf = (form: URLSearchParams, name: string): Record<string, string> =>
-  Object.fromEntries([...form].filter(([key]) => key.startsWith(`${name}[`)).map(([key, value]) => [key.slice(name.length + 1, -1), value]));
+  Object.fromEntries(
+    [...form].filter(([key]) => key.startsWith(`${name}[`)).map(([key, value]) => [key.slice(name.length + 1, -1), value]),
+  );
 
 if (import.meta.main) {
   const { values } = parseArgs({

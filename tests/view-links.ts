@@ -12,7 +12,8 @@ export type LinkScope = 'view' | 'control' | 'recording' | 'vnc';
 /** The token of a new link. */
 export async function tokenFor(served: TestApp, session_id: string, scope: LinkScope = 'view', key: string = served.key): Promise<string> {
   const request = { params: { session_id }, key };
-  const reply = scope === 'vnc' ? await served.call(createVncToken, request) : await served.call(createViewToken, { ...request, body: { scope } });
+  const reply =
+    scope === 'vnc' ? await served.call(createVncToken, request) : await served.call(createViewToken, { ...request, body: { scope } });
   assert.equal(reply.status, 200, reply.text);
   return reply.body.token ?? assert.fail('the token is not told');
 }

@@ -22,7 +22,8 @@ export interface Wire {
 export async function createWire(url: string): Promise<Wire> {
   const target = new URL(url);
   const folder = target.searchParams.get('host');
-  const reach = (): Socket => (folder ? connect(`${folder}/.s.PGSQL.${target.port || 5432}`) : connect(Number(target.port || 5432), target.hostname));
+  const reach = (): Socket =>
+    folder ? connect(`${folder}/.s.PGSQL.${target.port || 5432}`) : connect(Number(target.port || 5432), target.hostname);
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = reach();

@@ -50,7 +50,15 @@ export const wrongCredentials = (known: Known): Record<Auth, Wrong[]> => ({
 });
 
 /** Tokens of the identity provider, by what is wrong with them. */
-export async function wrongLogins({ issuer, stranger, clock }: { issuer: Issuer; stranger: Issuer; clock: Clock }): Promise<Record<string, string>> {
+export async function wrongLogins({
+  issuer,
+  stranger,
+  clock,
+}: {
+  issuer: Issuer;
+  stranger: Issuer;
+  clock: Clock;
+}): Promise<Record<string, string>> {
   const seconds = Math.floor(clock.now().getTime() / 1000);
   const good = await issuer.token();
   const [header = '', payload = '', signature = ''] = good.split('.');
@@ -73,7 +81,9 @@ export async function wrongLogins({ issuer, stranger, clock }: { issuer: Issuer;
     'whose claims were changed': `${header}.${encoded({ ...claims, org_id: 'victim' })}.${signature}`,
     'whose signature was changed': `${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`,
     'without a signature': `${encoded({ alg: 'none' })}.${payload}.`,
-    'signed with what everybody knows': await new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256', kid: 'one' }).sign(Buffer.from(issuer.url)),
+    'signed with what everybody knows': await new SignJWT({ ...claims })
+      .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+      .sign(Buffer.from(issuer.url)),
   };
 }
 
@@ -116,7 +126,11 @@ const noLink = ({ apiKey, viewToken, viewCookie }: Known): Wrong[] => [
   { what: 'an empty ?token=', code: 'missing_view_token', headers: [], query: 'token=' },
   { what: 'two tokens', code: 'missing_view_token', headers: [], query: `token=${viewToken}&token=${viewToken}` },
   { what: 'the API key in ?api_key=', code: 'missing_view_token', headers: [], query: `api_key=${apiKey}` },
-  { what: 'a token in a cookie of another name', code: 'missing_view_token', headers: [['cookie', `token=${viewToken}; berth_view=${viewToken}`]] },
+  {
+    what: 'a token in a cookie of another name',
+    code: 'missing_view_token',
+    headers: [['cookie', `token=${viewToken}; berth_view=${viewToken}`]],
+  },
   { what: 'a cookie without a value', code: 'missing_view_token', headers: [['cookie', 'berth-view=']] },
   { what: 'the cookie of an address with TLS', code: 'missing_view_token', headers: [['cookie', `__Secure-${viewCookie}`]] },
   { what: 'Basic', code: 'missing_view_token', headers: [['authorization', `Basic ${Buffer.from(`user:${apiKey}`).toString('base64')}`]] },
@@ -124,7 +138,16 @@ const noLink = ({ apiKey, viewToken, viewCookie }: Known): Wrong[] => [
 ];
 
 /** Of these, each looks like a link and opens nothing. */
-export const wrongLink = ({ apiKey, token, viewToken, otherViewToken, staleViewToken, takenBackToken, viewCookie, otherViewCookie }: Known): Wrong[] => [
+export const wrongLink = ({
+  apiKey,
+  token,
+  viewToken,
+  otherViewToken,
+  staleViewToken,
+  takenBackToken,
+  viewCookie,
+  otherViewCookie,
+}: Known): Wrong[] => [
   { what: 'the API key in ?token=', code: 'invalid_view_token', headers: [], query: `token=${apiKey}` },
   { what: 'the admin key in ?token=', code: 'invalid_view_token', headers: [], query: `token=${adminKey}` },
   { what: 'a connect token', code: 'invalid_view_token', headers: [], query: `token=${token}` },
@@ -199,7 +222,11 @@ const recordingFaults = (known: Known): Wrong[] => {
     { what: 'a key without the word Bearer', code: 'missing_view_token', headers: [['authorization', apiKey]] },
     { what: 'two Authorization headers', code: 'missing_view_token', headers: [...bearer(apiKey), ...bearer(apiKey)] },
     { what: 'a link to the window', code: 'invalid_view_token', headers: [], query: `token=${vncToken}` },
-    { what: 'a wrong key beside a cookie that is dead', code: 'invalid_api_key', headers: [['cookie', 'berth-view=x'], ...bearer('not-a-key')] },
+    {
+      what: 'a wrong key beside a cookie that is dead',
+      code: 'invalid_api_key',
+      headers: [['cookie', 'berth-view=x'], ...bearer('not-a-key')],
+    },
   ];
 };
 
@@ -208,7 +235,11 @@ const loginFaults = (known: Known): Wrong[] => [
   { what: 'a link', code: 'missing_login_token', headers: [], query: `token=${known.viewToken}` },
   ...wrongBearer(known).map((wrong): Wrong => ({ ...wrong, code: 'invalid_login_token' })),
   { what: 'a good API key', code: 'invalid_login_token', headers: bearer(known.apiKey) },
-  ...Object.entries(known.logins).map(([what, login]): Wrong => ({ what: `a login token ${what}`, code: 'invalid_login_token', headers: bearer(login) })),
+  ...Object.entries(known.logins).map(([what, login]): Wrong => ({
+    what: `a login token ${what}`,
+    code: 'invalid_login_token',
+    headers: bearer(login),
+  })),
 ];
 
 const metricsFaults = ({ apiKey, metricsToken }: Known): Wrong[] => [

@@ -49,7 +49,13 @@ function checksOf(direct: Line, through: Line): Check[] {
   const rateRatios = through.rates.map((rate, block) => rate / (direct.rates[block] ?? Number.NaN));
   return [
     { what: 'evaluate p50 of direct', measured: ratio((line) => line.evaluateMs), target: 1.2, rule: 'at most', unit: '×' },
-    { what: `rate with ${callsInFlight} in flight, of direct`, measured: 100 * summarize(rateRatios).p50, target: 75, rule: 'at least', unit: '%' },
+    {
+      what: `rate with ${callsInFlight} in flight, of direct`,
+      measured: 100 * summarize(rateRatios).p50,
+      target: 75,
+      rule: 'at least',
+      unit: '%',
+    },
     { what: '2 MB reply p50 of direct', measured: ratio((line) => line.largeMs), target: 1.1, rule: 'at most', unit: '×' },
   ];
 }
@@ -58,7 +64,9 @@ function checksOf(direct: Line, through: Line): Check[] {
 export async function cdp(bench: Bench): Promise<Section> {
   const raw = await launchRaw(bench.stage, bench.chromium);
   const lines = [lineOf('direct', await DevTools.connect(raw.url))];
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })
+    : null;
   if (berth) {
     const session = await berth.create();
     lines.push(lineOf('through', await DevTools.connect(session.cdp_url, berth.authorization)));
@@ -81,7 +89,13 @@ export async function cdp(bench: Bench): Promise<Section> {
   return {
     name: 'cdp: DevTools calls through the service',
     columns: ['p50 / p95 / p99', 'n', 'evaluate ms', `calls/s, ${callsInFlight} in flight`, '2 MB reply ms'],
-    rows: lines.map(({ name, evaluateMs, rates, largeMs }) => [name, evaluateMs.length, spread(evaluateMs), Math.round(summarize(rates).p50), spread(largeMs)]),
+    rows: lines.map(({ name, evaluateMs, rates, largeMs }) => [
+      name,
+      evaluateMs.length,
+      spread(evaluateMs),
+      Math.round(summarize(rates).p50),
+      spread(largeMs),
+    ]),
     checks: direct && through ? checksOf(direct, through) : [],
     notes: [],
   };

@@ -9,20 +9,43 @@ const runsDefault = 40;
 function checksOf(outcomes: readonly Outcome[], atOnce: number): Check[] {
   const [raw, berth] = outcomes;
   if (!raw || !berth) return [];
-  const success: Check = { what: `${atOnce} at once, cold: success`, measured: successPercent(berth), target: 100, rule: 'at least', unit: '%' };
+  const success: Check = {
+    what: `${atOnce} at once, cold: success`,
+    measured: successPercent(berth),
+    target: 100,
+    rule: 'at least',
+    unit: '%',
+  };
   const ratio = (of: (outcome: Outcome) => number[]): number => summarize(of(berth)).p50 / summarize(of(raw)).p50;
   if (atOnce === 1) {
-    return [{ what: 'create, cold: p50 of a raw launch', measured: ratio((one) => times(one, 'create')), target: 1.3, rule: 'at most', unit: '×' }, success];
+    return [
+      {
+        what: 'create, cold: p50 of a raw launch',
+        measured: ratio((one) => times(one, 'create')),
+        target: 1.3,
+        rule: 'at most',
+        unit: '×',
+      },
+      success,
+    ];
   }
   return [
-    { what: `${atOnce} from an empty pool: all of them, p50 of raw's`, measured: ratio((one) => one.batches), target: 1.05, rule: 'at most', unit: '×' },
+    {
+      what: `${atOnce} from an empty pool: all of them, p50 of raw's`,
+      measured: ratio((one) => one.batches),
+      target: 1.05,
+      rule: 'at most',
+      unit: '×',
+    },
     success,
   ];
 }
 
 /** The same without a warm machine: one at a time, and four at once from an empty pool. */
 export async function cold(bench: Bench): Promise<Section> {
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })
+    : null;
   const subjects = [rawSubject(bench), ...(berth ? [berthSubject(bench, berth)] : [])];
   const rows: Section['rows'][number][] = [];
   const checks: Check[] = [];

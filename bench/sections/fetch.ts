@@ -37,7 +37,9 @@ type Part = Pick<Section, 'rows' | 'checks' | 'notes'>;
 const labelOf = (atOnce: number): string => (atOnce === 1 ? 'one at a time' : `${atOnce} at once`);
 const times = (page: CorpusPage, count: number): CorpusPage[] => Array.from({ length: count }, () => page);
 const failuresOf = (lines: readonly Line[]): string[] =>
-  lines.filter(({ failures }) => failures.length > 0).map(({ name, failures }) => `${name} failed ${failures.length} times, first: ${failures[0]}`);
+  lines
+    .filter(({ failures }) => failures.length > 0)
+    .map(({ name, failures }) => `${name} failed ${failures.length} times, first: ${failures[0]}`);
 
 function checksOf(berth: Line, raw: Line): Check[] {
   const label = labelOf(berth.atOnce);
@@ -52,7 +54,9 @@ function checksOf(berth: Line, raw: Line): Check[] {
 
 /** Where the service says that the time went. */
 function timingsNote({ atOnce, timings }: Line): string {
-  const [session, load, total] = (['session_ms', 'load_ms', 'total_ms'] as const).map((key) => spread(timings.map((each) => each[key] ?? 0)));
+  const [session, load, total] = (['session_ms', 'load_ms', 'total_ms'] as const).map((key) =>
+    spread(timings.map((each) => each[key] ?? 0)),
+  );
   return `by the service's own count, ${labelOf(atOnce)}, ms: session ${session}, load ${load}, total ${total}`;
 }
 
@@ -112,7 +116,9 @@ async function markdownPart({ bench, corpus, counts }: Field, berth: Berth): Pro
   const [without = Number.NaN, converted = Number.NaN] = lines.map(({ ms }) => summarize(ms).p50);
   return {
     rows: lines.map((line) => lineRow(line)),
-    checks: [{ what: 'markdown of 100 KB: p50 with it less p50 without', measured: converted - without, target: 10, rule: 'at most', unit: 'ms' }],
+    checks: [
+      { what: 'markdown of 100 KB: p50 with it less p50 without', measured: converted - without, target: 10, rule: 'at most', unit: 'ms' },
+    ],
     notes: failuresOf(lines),
   };
 }
@@ -130,7 +136,11 @@ async function jobsPart({ bench, corpus, counts }: Field, berth: Berth): Promise
   bench.say('jobs');
   const line = newLine('berth, job from order to done, static page', 1);
   await runPages({ name: line.name, fetch }, times(corpus.staticPage, counts.jobs), line);
-  return { rows: [lineRow(line)], checks: [], notes: [...failuresOf([line]), `a job took ${(polls / counts.jobs).toFixed(2)} polls, each of which waits`] };
+  return {
+    rows: [lineRow(line)],
+    checks: [],
+    notes: [...failuresOf([line]), `a job took ${(polls / counts.jobs).toFixed(2)} polls, each of which waits`],
+  };
 }
 
 async function memoryPart({ bench, corpus, counts }: Field, berth: Berth, idleMb: number): Promise<Part> {
@@ -194,7 +204,9 @@ async function partsOf(field: Field): Promise<Part[]> {
 export async function fetches(bench: Bench): Promise<Section> {
   const corpus = await startCorpus();
   bench.stage.onEnd(() => corpus.close());
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 1, allow: corpus.addresses.join(',') }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 1, allow: corpus.addresses.join(',') })
+    : null;
   const parts = await partsOf({ bench, corpus, berth, raw: await rawFetcher(bench), counts: countsOf(bench.runs ?? runsDefault) });
   await berth?.stop();
   return {

@@ -23,7 +23,10 @@ export interface Line {
 }
 
 export async function startBare(stage: Stage, body: string): Promise<{ url: string; pid: number }> {
-  const child = stage.start(process.execPath, [join(import.meta.dirname, '../bare-server.ts')], { env: { BODY: body }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = stage.start(process.execPath, [join(import.meta.dirname, '../bare-server.ts')], {
+    env: { BODY: body },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (!child.stdout || child.pid === undefined) throw new Error('the bare server was started without a pipe for its output');
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   stage.onEnd(() => stage.stop(child, { graceMs: 2000 }));
@@ -31,7 +34,12 @@ export async function startBare(stage: Stage, body: string): Promise<{ url: stri
 }
 
 export async function shoot(line: Line, seconds: number): Promise<void> {
-  const { requests, latency, errors, timeouts, non2xx } = await autocannon({ url: line.url, headers: line.headers, connections, duration: seconds });
+  const { requests, latency, errors, timeouts, non2xx } = await autocannon({
+    url: line.url,
+    headers: line.headers,
+    connections,
+    duration: seconds,
+  });
   line.rates.push(requests.average);
   line.p99.push(latency.p99);
   line.failed += errors + timeouts + non2xx;
@@ -43,11 +51,20 @@ export const mean = (values: readonly number[]): number => values.reduce((sum, v
 export async function http(bench: Bench): Promise<Section> {
   const lines: Line[] = [];
   let body = sampleBody;
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 1, allow: bench.site.address }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 1, allow: bench.site.address })
+    : null;
   if (berth) {
     const { session_id } = await berth.create();
     body = JSON.stringify(await berth.read(session_id));
-    lines.push({ name: 'berth', url: `${berth.url}/v1/session/${session_id}`, headers: berth.authorization, rates: [], p99: [], failed: 0 });
+    lines.push({
+      name: 'berth',
+      url: `${berth.url}/v1/session/${session_id}`,
+      headers: berth.authorization,
+      rates: [],
+      p99: [],
+      failed: 0,
+    });
   }
   lines.unshift({ name: 'bare', url: (await startBare(bench.stage, body)).url, headers: {}, rates: [], p99: [], failed: 0 });
   for (const line of lines) await shoot({ ...line, rates: [], p99: [] }, 1);
@@ -64,11 +81,23 @@ export async function http(bench: Bench): Promise<Section> {
   return {
     name: `http: GET /v1/session/{id}, ${connections} connections`,
     columns: ['', 'requests/s', 'p99 ms', 'failed', '× bare'],
-    rows: lines.map((line) => [line.name, Math.round(mean(line.rates)), Math.max(...line.p99), line.failed, mean(line.rates) / mean(bare?.rates ?? [])]),
+    rows: lines.map((line) => [
+      line.name,
+      Math.round(mean(line.rates)),
+      Math.max(...line.p99),
+      line.failed,
+      mean(line.rates) / mean(bare?.rates ?? []),
+    ]),
     checks:
       bare && served
         ? [
-            { what: "requests a second, of the bare server's", measured: mean(served.rates) / mean(bare.rates), target: 0.25, rule: 'at least', unit: '×' },
+            {
+              what: "requests a second, of the bare server's",
+              measured: mean(served.rates) / mean(bare.rates),
+              target: 0.25,
+              rule: 'at least',
+              unit: '×',
+            },
             { what: 'p99, the worst round', measured: Math.max(...served.p99), target: 10, rule: 'at most', unit: 'ms' },
             { what: 'failed requests', measured: served.failed, target: 0, rule: 'at most', unit: '' },
           ]

@@ -10,7 +10,8 @@ function checksOf(outcomes: readonly Outcome[], atOnce: number): Check[] {
   const raw = outcomes.find(({ name }) => name === 'raw');
   const berth = outcomes.find(({ name }) => name === 'berth');
   if (!raw || !berth) return [];
-  const ratio = (percentile: 'p50' | 'p99'): number => summarize(times(berth, 'total'))[percentile] / summarize(times(raw, 'total'))[percentile];
+  const ratio = (percentile: 'p50' | 'p99'): number =>
+    summarize(times(berth, 'total'))[percentile] / summarize(times(raw, 'total'))[percentile];
   const label = atOnce === 1 ? 'one at a time' : `${atOnce} at once`;
   const whole: Check[] = [
     { what: `whole, ${label}: p50 of raw's`, measured: ratio('p50'), target: atOnce === 1 ? 0.25 : 0.3, rule: 'at most', unit: '×' },
@@ -27,7 +28,9 @@ function checksOf(outcomes: readonly Outcome[], atOnce: number): Check[] {
 
 /** Create, connect, go to a page and delete, with a warm machine: one at a time and four at once. */
 export async function lifecycle(bench: Bench): Promise<Section> {
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 4, allow: bench.site.address }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 4, allow: bench.site.address })
+    : null;
   const subjects = [rawSubject(bench), rawWarmSubject(bench), ...(berth ? [berthSubject(bench, berth)] : [])];
   const rows: Section['rows'][number][] = [];
   const checks: Check[] = [];

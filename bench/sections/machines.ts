@@ -71,7 +71,10 @@ async function bootEach(bench: Bench, name: RuntimeName, runs: number): Promise<
   let booted = 0;
   const boot = (): Promise<Vm> => {
     const id = `vm_bench${(booted += 1)}`;
-    return runtime.boot({ id, kind: 'headless', priority: 'normal', acceptEgress: (way) => void way.destroy() }, { signal: AbortSignal.timeout(fillMsMax) });
+    return runtime.boot(
+      { id, kind: 'headless', priority: 'normal', acceptEgress: (way) => void way.destroy() },
+      { signal: AbortSignal.timeout(fillMsMax) },
+    );
   };
   await (await boot()).destroy();
   found.runningMs.length = 0;
@@ -97,7 +100,8 @@ async function buildTemplates(bench: Bench, name: RuntimeName): Promise<{ kind: 
   const source = realpathSync(join(imagesFolder, 'current'));
   const copy = join(folder, basename(source));
   mkdirSync(copy);
-  for (const entry of readdirSync(source, { withFileTypes: true })) if (entry.isFile()) symlinkSync(join(source, entry.name), join(copy, entry.name));
+  for (const entry of readdirSync(source, { withFileTypes: true }))
+    if (entry.isFile()) symlinkSync(join(source, entry.name), join(copy, entry.name));
   symlinkSync(basename(source), join(folder, 'current'));
   const made = await prepareTemplates(optionsFor(folder, name, { imagesDir: folder }));
   bench.stage.removeFolder(folder);
@@ -194,7 +198,13 @@ async function keepIdle(bench: Bench, boot: () => Promise<Vm>): Promise<Company[
 
 export async function machines(bench: Bench): Promise<Section> {
   if (!bench.withBerth || !existsSync(join(imagesFolder, 'current')))
-    return { name: 'machines', columns: ['left out'], rows: [], checks: [], notes: [`There is no image in ${imagesFolder}: npm run image`] };
+    return {
+      name: 'machines',
+      columns: ['left out'],
+      rows: [],
+      checks: [],
+      notes: [`There is no image in ${imagesFolder}: npm run image`],
+    };
   const runs = bench.runs ?? runsDefault;
   const berth = await startWith(bench, 0);
   const cloned = await cloneEach(bench, berth, runs);
@@ -206,7 +216,8 @@ export async function machines(bench: Bench): Promise<Section> {
   return reportOf({ cloned, sessions, warm, booted, templates });
 }
 
-const companyOf = ({ own, shared, idlePercent }: Company): string => [own, shared, idlePercent].map((value) => value.toFixed(1)).join(' / ');
+const companyOf = ({ own, shared, idlePercent }: Company): string =>
+  [own, shared, idlePercent].map((value) => value.toFixed(1)).join(' / ');
 
 interface Measured {
   cloned: Cloned;

@@ -16,7 +16,8 @@ before(async () => {
 after(() => served.close());
 
 const ids = () => ({ session_id: sessionId });
-const faultsOf = (endpoint: Endpoint, body: unknown) => served.faults(endpoint, { params: goodRequest(endpoint, ids()).params, rawBody: JSON.stringify(body) });
+const faultsOf = (endpoint: Endpoint, body: unknown) =>
+  served.faults(endpoint, { params: goodRequest(endpoint, ids()).params, rawBody: JSON.stringify(body) });
 const sendRaw = (endpoint: Endpoint, rawBody: string, headers: Record<string, string> = {}) =>
   served.call(endpoint, { params: goodRequest(endpoint, ids()).params, rawBody, headers });
 
@@ -80,7 +81,18 @@ for (const endpoint of withBody) {
     });
 
     it('must be JSON, and nothing of it is repeated when it is not', async () => {
-      for (const text of ['{', '{"password":"hunter2",}', "{'a':1}", 'url=about:blank', '{"a":1}{"b":2}', '\u0000', '{"a":NaN}', '[[', '{"a":01}', '//x\n{}']) {
+      for (const text of [
+        '{',
+        '{"password":"hunter2",}',
+        "{'a':1}",
+        'url=about:blank',
+        '{"a":1}{"b":2}',
+        '\u0000',
+        '{"a":NaN}',
+        '[[',
+        '{"a":01}',
+        '//x\n{}',
+      ]) {
         const reply = await sendRaw(endpoint, text);
         assert.equal(reply.status, 422, text);
         assert.match(reply.text, /"type":"json_invalid"/);
@@ -279,7 +291,13 @@ describe('a fault', () => {
     const reply = await sendRaw(
       createSession,
       JSON.stringify({
-        proxy: { type: 'external', server: 'http://user:hunter2@proxy.example:1', username: 7, password: ['hunter2'], no_such: { token: 'hunter2' } },
+        proxy: {
+          type: 'external',
+          server: 'http://user:hunter2@proxy.example:1',
+          username: 7,
+          password: ['hunter2'],
+          no_such: { token: 'hunter2' },
+        },
       }),
     );
     assert.equal(reply.status, 422);

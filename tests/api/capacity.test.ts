@@ -29,7 +29,8 @@ async function serve(options: AppOptions = {}): Promise<void> {
 }
 afterEach(() => served.close());
 
-const burst = (count: number, key: string): Promise<Reply>[] => Array.from({ length: count }, () => served.call(createSession, { key, body: {} }));
+const burst = (count: number, key: string): Promise<Reply>[] =>
+  Array.from({ length: count }, () => served.call(createSession, { key, body: {} }));
 const reasonOf = (reply: Reply): unknown => (reply.body as { error?: { details?: { reason?: unknown } } }).error?.details?.reason;
 
 /** A refusal that says when to come again: within a minute. */

@@ -10,11 +10,21 @@ import { eventually, startApp, type Reply, type TestApp } from '../harness.ts';
 import { drivingOf, hang, machinesLeft, nothingLeft, waitingMax } from '../session-states.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-tiers-'));
-const open = { concurrency_limit: null, creates_per_minute: null, requests_per_minute: null, max_session_seconds: 900, tab_limit: null, premium_egress: true };
+const open = {
+  concurrency_limit: null,
+  creates_per_minute: null,
+  requests_per_minute: null,
+  max_session_seconds: 900,
+  tab_limit: null,
+  premium_egress: true,
+};
 const sessionsMax = 60;
 let served: TestApp;
 before(async () => {
-  writeFileSync(join(folder, 'tiers.json'), JSON.stringify({ default_tier: 'open', tiers: { open, single: { ...open, concurrency_limit: 1 } } }));
+  writeFileSync(
+    join(folder, 'tiers.json'),
+    JSON.stringify({ default_tier: 'open', tiers: { open, single: { ...open, concurrency_limit: 1 } } }),
+  );
   served = await startApp({ environment: { BERTH_TIERS_FILE: join(folder, 'tiers.json'), BERTH_MAX_SESSIONS: String(sessionsMax) } });
 });
 after(async () => {
@@ -22,7 +32,8 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const many = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, (_, n) => work(n)));
+const many = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 const tally = (replies: Reply[]): Record<string, number> => {
   const counts: Record<string, number> = {};
   for (const { status, body } of replies) {
@@ -36,7 +47,8 @@ async function endAll(key?: string): Promise<void> {
   const { body } = await served.call(listSessions, { ...asOwner, query: { status: 'ready,starting,ending', limit: '500' } });
   await Promise.all(body.map(({ session_id }) => served.call(endSession, { ...asOwner, params: { session_id } })));
 }
-const nothingIsLeft = () => eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
+const nothingIsLeft = () =>
+  eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
 
 describe('fifty creates at once', () => {
   it('at a limit of one are one session and forty-nine refusals, and one machine', async () => {
@@ -182,7 +194,10 @@ describe('sessions of one owner', () => {
     await many(20, async (n) => {
       const { session_id } = await served.create({ metadata: { n: String(n) } });
       const params = { session_id };
-      const [read, moved] = await Promise.all([served.call(getSession, { params }), served.call(navigate, { params, body: { url: `http://site.test/${n}` } })]);
+      const [read, moved] = await Promise.all([
+        served.call(getSession, { params }),
+        served.call(navigate, { params, body: { url: `http://site.test/${n}` } }),
+      ]);
       assert.equal(read.body.metadata['n'], String(n));
       assert.equal(moved.body.final_url, `http://site.test/${n}`);
       await served.call(endSession, { params });

@@ -114,7 +114,14 @@ describe('the contract', () => {
   it('declares no code that no endpoint can answer with', () => {
     const told = new Set(endpoints.flatMap((endpoint) => errorsOf(endpoint)));
     // Refused before any endpoint is found, or a fault of ours.
-    const beforeEndpoints: ErrorCode[] = ['route_not_found', 'method_not_allowed', 'uri_too_long', 'headers_too_large', 'internal_error', 'bad_request'];
+    const beforeEndpoints: ErrorCode[] = [
+      'route_not_found',
+      'method_not_allowed',
+      'uri_too_long',
+      'headers_too_large',
+      'internal_error',
+      'bad_request',
+    ];
     const idle = (Object.keys(errors) as ErrorCode[]).filter((code) => !told.has(code) && !beforeEndpoints.includes(code));
     assert.deepEqual(idle, []);
   });

@@ -12,7 +12,8 @@ before(async () => {
 });
 after(() => served.close());
 
-const nothingIsLeft = () => eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
+const nothingIsLeft = () =>
+  eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
 const read = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body;
 
 describe('a browser that dies', () => {
@@ -46,7 +47,10 @@ describe('a browser that dies', () => {
     });
     machineOf(served, dying.session_id).crash();
     await ask('Browser.getVersion');
-    assert.equal((await served.call(navigate, { params: { session_id: living.session_id }, body: { url: 'http://site.test/' } })).status, 200);
+    assert.equal(
+      (await served.call(navigate, { params: { session_id: living.session_id }, body: { url: 'http://site.test/' } })).status,
+      200,
+    );
     socket.terminate();
     await served.call(endSession, { params: { session_id: living.session_id } });
   });
@@ -78,7 +82,10 @@ describe('a page that crashes', () => {
       (await served.call(listTabs, { params: { session_id } })).body.some(({ status }) => status === 'crashed'),
     );
     const [first] = (await served.call(listTabs, { params: { session_id } })).body;
-    assert.equal((await served.call(navigate, { params: { session_id }, body: { url: 'http://site.test/', tab_id: first?.tab_id ?? '' } })).status, 200);
+    assert.equal(
+      (await served.call(navigate, { params: { session_id }, body: { url: 'http://site.test/', tab_id: first?.tab_id ?? '' } })).status,
+      200,
+    );
     assert.equal((await read(session_id)).status, 'ready');
   });
 });

@@ -37,7 +37,8 @@ before(async () => {
   const environment = { BERTH_TRUSTED_PROXIES: '127.0.0.1', BERTH_AUTH_FAILURES_PER_MINUTE: '120', BERTH_METRICS_TOKEN: metricsToken };
   [issuer, stranger] = await Promise.all([startIssuer(clock), startIssuer(clock)]);
   served = await startApp({ clock, environment, issuer });
-  const mint = (expiresInDays: number | null) => served.app.keys.mint({ owner: 'local', name: null, expiresInDays, createdBy: 'test', actor: 'operator' });
+  const mint = (expiresInDays: number | null) =>
+    served.app.keys.mint({ owner: 'local', name: null, expiresInDays, createdBy: 'test', actor: 'operator' });
   const { raw: expiredKey } = await mint(1);
   clock.advance(86_400_000);
   const lasting = { timeout_seconds: 86_400, idle_timeout_seconds: 86_400 };
@@ -50,7 +51,8 @@ before(async () => {
   await served.call(revokeViewTokens, { params: { session_id: sessionId } });
   clock.advance(300_000);
   const [viewToken, otherViewToken] = [await tokenFor(served, sessionId), await tokenFor(served, otherId, 'control')];
-  const cookieFor = async (id: string, linkToken: string) => cookieOf(await open(`${served.url}/v1/session/${id}/live-view?token=${linkToken}`));
+  const cookieFor = async (id: string, linkToken: string) =>
+    cookieOf(await open(`${served.url}/v1/session/${id}/live-view?token=${linkToken}`));
   const revoked = await mint(null);
   await served.app.keys.revoke({ keyId: revoked.key.keyId, owner: null, actor: 'operator' });
   known = {
@@ -83,7 +85,8 @@ const anotherAddress = (): [string, string] => ['x-forwarded-for', `10.${++calle
 function send(endpoint: Endpoint, { headers, query }: Wrong): Promise<Reply> {
   const { params, body } = goodRequest(endpoint, { session_id: sessionId });
   const path = pathOf(endpoint, { params }) + (query ? `?${query}` : '');
-  if (endpoint.replyKind === 'websocket') return refusedSocket(served.url.replace(/^http/, 'ws') + path, Object.fromEntries([...headers, anotherAddress()]));
+  if (endpoint.replyKind === 'websocket')
+    return refusedSocket(served.url.replace(/^http/, 'ws') + path, Object.fromEntries([...headers, anotherAddress()]));
   const json: [string, string][] = body ? [['content-type', 'application/json']] : [];
   return sendAsIs(served.url, {
     method: endpoint.method,
@@ -104,8 +107,16 @@ describe('a wrong credential', () => {
       for (const wrong of wrongCredentials(known)[endpoint.auth].filter((candidate) => canSend(endpoint, candidate))) {
         const reply = await send(endpoint, wrong);
         const { status } = errors[wrong.code];
-        assert.deepEqual([reply.status, (reply.body as { code?: string } | undefined)?.code], [status, wrong.code], `${wrong.what}: ${reply.text}`);
-        assert.equal(reply.headers.has('www-authenticate'), status === 401, `${wrong.what}: a challenge goes with 401 and with nothing else`);
+        assert.deepEqual(
+          [reply.status, (reply.body as { code?: string } | undefined)?.code],
+          [status, wrong.code],
+          `${wrong.what}: ${reply.text}`,
+        );
+        assert.equal(
+          reply.headers.has('www-authenticate'),
+          status === 401,
+          `${wrong.what}: a challenge goes with 401 and with nothing else`,
+        );
         assert.ok(!secrets.some((secret) => reply.text.includes(secret)), `${wrong.what}: the answer repeats a secret`);
       }
     });
@@ -158,14 +169,26 @@ describe('a wrong credential', () => {
 
 describe('a revoked key', () => {
   it('is refused by the very next request on the same open connection', async () => {
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
+    const { key, raw } = await served.app.keys.mint({
+      owner: 'local',
+      name: null,
+      expiresInDays: null,
+      createdBy: 'test',
+      actor: 'operator',
+    });
     assert.equal((await served.call(getSession, { key: raw, params: { session_id: sessionId } })).status, 200);
     await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     await served.refuse(getSession, 'invalid_api_key', { key: raw, params: { session_id: sessionId } });
   });
 
   it('takes the connect tokens that were made with it along', async () => {
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
+    const { key, raw } = await served.app.keys.mint({
+      owner: 'local',
+      name: null,
+      expiresInDays: null,
+      createdBy: 'test',
+      actor: 'operator',
+    });
     const { body } = await served.call(connectSession, { key: raw, params: { session_id: sessionId } });
     await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     const reply = await refusedSocket(body.cdp_url);

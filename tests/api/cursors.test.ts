@@ -23,7 +23,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 let owners = 0;
 
 /** Lives a list through a history, and reads it page by page meanwhile. */
-async function readWhile(limit: number, atFirst: number, steps: Step[], asOperator: boolean): Promise<{ seen: string[]; atStart: string[] }> {
+async function readWhile(
+  limit: number,
+  atFirst: number,
+  steps: Step[],
+  asOperator: boolean,
+): Promise<{ seen: string[]; atStart: string[] }> {
   const owner = `reader-${++owners}`;
   const key = await served.ownerKey(owner);
   const made: string[] = [];
@@ -65,15 +70,20 @@ describe('pages', () => {
       { timeout: 60_000 },
       async () => {
         await fc.assert(
-          fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 9 }), fc.array(step, { maxLength: 10 }), async (limit, atFirst, steps) => {
-            const { seen, atStart } = await readWhile(limit, atFirst, steps, asOperator);
-            assert.equal(new Set(seen).size, seen.length, 'a session came twice');
-            assert.deepEqual(
-              atStart.filter((id) => !seen.includes(id)),
-              [],
-              'a session was skipped',
-            );
-          }),
+          fc.asyncProperty(
+            fc.integer({ min: 1, max: 4 }),
+            fc.integer({ min: 0, max: 9 }),
+            fc.array(step, { maxLength: 10 }),
+            async (limit, atFirst, steps) => {
+              const { seen, atStart } = await readWhile(limit, atFirst, steps, asOperator);
+              assert.equal(new Set(seen).size, seen.length, 'a session came twice');
+              assert.deepEqual(
+                atStart.filter((id) => !seen.includes(id)),
+                [],
+                'a session was skipped',
+              );
+            },
+          ),
           { numRuns: 20 },
         );
       },

@@ -19,12 +19,19 @@ type Order = Parameters<TestApp['app']['jobs']['submit']>[0];
 type Context = Parameters<Order['run']>[0];
 
 /** A job whose work ends when it is told to. */
-async function startJob(owner = 'local'): Promise<{ job_id: string; context: Promise<Context>; end: (result?: Record<string, unknown>) => void }> {
+async function startJob(
+  owner = 'local',
+): Promise<{ job_id: string; context: Promise<Context>; end: (result?: Record<string, unknown>) => void }> {
   const begun = Promise.withResolvers<Context>();
   const gate = Promise.withResolvers<Record<string, unknown>>();
   const run: Order['run'] = async (context) => {
     begun.resolve(context);
-    return { status: 'ok', result: await gate.promise, error: null, usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 } };
+    return {
+      status: 'ok',
+      result: await gate.promise,
+      error: null,
+      usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 },
+    };
   };
   const order: Order = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
   const { jobId } = await served.app.jobs.submit(order);

@@ -50,7 +50,9 @@ describe('404 key_not_found', () => {
     const { key: raw, key_id: foreign } = (await served.call(createOwnKey, { key: await served.login('victim') })).body;
     const key = await served.login('stranger');
     const ids = [foreign, 'key_000000000000000000000000', 'nothing', '../keys', "x' OR 1=1", 'a'.repeat(200)];
-    const replies = await Promise.all(ids.map(async (key_id) => (await served.refuse(revokeOwnKey, 'key_not_found', { key, params: { key_id } })).reply));
+    const replies = await Promise.all(
+      ids.map(async (key_id) => (await served.refuse(revokeOwnKey, 'key_not_found', { key, params: { key_id } })).reply),
+    );
     assert.equal(new Set(replies.map(comparable)).size, 1);
     assert.equal((await served.call(listSessions, { key: raw ?? '' })).status, 200);
   });

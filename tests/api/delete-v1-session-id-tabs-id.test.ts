@@ -96,6 +96,10 @@ describe('409 session_busy', () => {
 
 describe('502 session_lost', () => {
   it('is the answer when the browser dies before the tab is closed', async () => {
-    assertError(await callWhileBrowserDies(served, (session_id) => served.call(closeTab, { params: { session_id, tab_id: 'A' } })), 502, 'session_lost');
+    assertError(
+      await callWhileBrowserDies(served, (session_id) => served.call(closeTab, { params: { session_id, tab_id: 'A' } })),
+      502,
+      'session_lost',
+    );
   });
 });

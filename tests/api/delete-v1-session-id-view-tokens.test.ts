@@ -19,7 +19,8 @@ const pages = [
   ['control', 'live-view'],
   ['vnc', 'vnc/vnc.html'],
 ] as const;
-const load = (sessionId: string, page: string, token: string): Promise<Reply> => open(`${served.url}/v1/session/${sessionId}/${page}?token=${token}`);
+const load = (sessionId: string, page: string, token: string): Promise<Reply> =>
+  open(`${served.url}/v1/session/${sessionId}/${page}?token=${token}`);
 const revoke = async (session_id: string): Promise<void> => {
   assert.equal((await served.call(revokeViewTokens, { params: { session_id } })).status, 204);
 };

@@ -63,7 +63,10 @@ describe('a worker that is killed', () => {
   });
 
   it('can be asked why, and its names are free again', async () => {
-    const { details } = await second.refuse(navigate, 'session_ended', { params: { session_id: sessions[0] ?? '' }, body: { url: 'about:blank' } });
+    const { details } = await second.refuse(navigate, 'session_ended', {
+      params: { session_id: sessions[0] ?? '' },
+      body: { url: 'about:blank' },
+    });
     assert.equal(details['ended_reason'], 'worker_lost');
     assert.equal((await second.create({ name: 'theirs' })).status, 'ready');
   });
@@ -95,8 +98,13 @@ describe('a worker that is told to stop', () => {
 
   it('is out of service at once, refuses new sessions, lets calls finish, and then ends what is left', { timeout: 30_000 }, async () => {
     const [busy, idle] = await Promise.all([served.create(), served.create()]);
-    const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, { authorization: `Bearer ${served.key}` });
-    const hanging = served.call(navigate, { params: { session_id: busy.session_id }, body: { url: 'http://hang.test/', timeout_ms: 1500 } });
+    const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
+      authorization: `Bearer ${served.key}`,
+    });
+    const hanging = served.call(navigate, {
+      params: { session_id: busy.session_id },
+      body: { url: 'http://hang.test/', timeout_ms: 1500 },
+    });
     await eventually('the navigation is under way', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
     const stopped = served.app.stop();
 

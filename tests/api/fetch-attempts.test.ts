@@ -74,7 +74,11 @@ describe('a site that fails', () => {
 
   it('is not sent twice what may have had an effect', async () => {
     const { fetch } = await someOwner();
-    const reply = await fetch({ url: site.inTurn('/order', html('Oops', { status: 503 }), html('Done twice')), method: 'POST', body: 'one lamp' });
+    const reply = await fetch({
+      url: site.inTurn('/order', html('Oops', { status: 503 }), html('Done twice')),
+      method: 'POST',
+      body: 'one lamp',
+    });
     assert.deepEqual([reply.status_code, reply.html, reply.attempts.length], [503, 'Oops', 1]);
   });
 
@@ -88,7 +92,10 @@ describe('a site that fails', () => {
     const gone = await startSite();
     await gone.close();
     const reply = await fetch({ url: gone.url });
-    assert.deepEqual([reply.status, reply.error?.code, reply.error?.retryable, reply.final_url], ['error', 'navigation_failed', true, gone.url]);
+    assert.deepEqual(
+      [reply.status, reply.error?.code, reply.error?.retryable, reply.final_url],
+      ['error', 'navigation_failed', true, gone.url],
+    );
     assert.deepEqual(reply.error?.details, { reason: 'connection_refused', net_error: 'net::ERR_CONNECTION_REFUSED' });
     assert.deepEqual([reply.status_code, reply.html, reply.resolved_by, reply.attempts.length], [null, null, null, 2]);
   });
@@ -167,7 +174,10 @@ describe('a site that refuses', () => {
     const { fetch } = await someOwner();
     const url = site.inTurn('/much-later', html('Slow down', { status: 429, headers: { 'retry-after': '3600' } }));
     const reply = await fetch({ url });
-    assert.deepEqual([reply.status, reply.block?.type, reply.block?.retry_after_seconds, reply.attempts.length], ['blocked', 'rate_limited', 3600, 1]);
+    assert.deepEqual(
+      [reply.status, reply.block?.type, reply.block?.retry_after_seconds, reply.attempts.length],
+      ['blocked', 'rate_limited', 3600, 1],
+    );
   });
 });
 
@@ -177,7 +187,10 @@ describe('a site that has refused three times in a row', () => {
     for (const _ of [1, 2, 3]) assert.equal((await mine.fetch({ url: challenge(), ...once })).block?.type, 'challenge');
     const path = site.inTurn('/of-the-same-site', html('Hello'));
     const reply = await mine.fetch({ url: path });
-    assert.deepEqual([reply.status, reply.block?.blocked, reply.block?.type, reply.block?.vendor], ['blocked', true, 'cooldown', 'cloudflare']);
+    assert.deepEqual(
+      [reply.status, reply.block?.blocked, reply.block?.type, reply.block?.vendor],
+      ['blocked', true, 'cooldown', 'cloudflare'],
+    );
     assert.deepEqual([reply.attempts, reply.status_code, reply.error, reply.usage.actions], [[], null, null, 0]);
     assert.equal(reply.block?.retry_after_seconds, 120);
     assert.equal(site.count('/of-the-same-site'), 0, 'the site is not asked');
@@ -204,7 +217,11 @@ describe('a site that has refused three times in a row', () => {
 });
 
 describe('a way out that fails', () => {
-  const proxy = new Proxy({ port: 0, host: '127.0.0.1', prepareRequestFunction: ({ password }) => ({ requestAuthentication: password !== 'hunter2' }) });
+  const proxy = new Proxy({
+    port: 0,
+    host: '127.0.0.1',
+    prepareRequestFunction: ({ password }) => ({ requestAuthentication: password !== 'hunter2' }),
+  });
   let good = '';
   let dead = '';
   before(async () => {
@@ -264,7 +281,10 @@ describe('the time of a fetch', () => {
 
   it('leaves what came of a page that does not end', async () => {
     const { fetch } = await someOwner();
-    const url = site.inTurn('/endless', (response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<title>Half</title><p>So far'));
+    const url = site.inTurn(
+      '/endless',
+      (response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<title>Half</title><p>So far'),
+    );
     const reply = await fetch({ url, timeout_ms: 1000, ...once });
     assert.deepEqual([reply.status, reply.title], ['ok', 'Half']);
     assert.ok(reply.warnings.length > 0);

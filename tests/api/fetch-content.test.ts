@@ -17,7 +17,8 @@ after(async () => {
 });
 
 const article = `<p>${'The harbour office keeps a ledger for every quay. '.repeat(12)}</p>`;
-const page = (body: string): string => `<!doctype html><html lang="en"><head><title>Tides &amp; times</title></head><body>${body}</body></html>`;
+const page = (body: string): string =>
+  `<!doctype html><html lang="en"><head><title>Tides &amp; times</title></head><body>${body}</body></html>`;
 
 /** Without a browser. */
 async function plainly(url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> {
@@ -58,7 +59,10 @@ describe('a page', () => {
   });
 
   it('reads a page in its own encoding', async () => {
-    const url = site.inTurn('/latin', bytes(Buffer.from('<title>caf\xe9</title><p>\xfcber</p>', 'latin1'), 'text/html; charset=iso-8859-1'));
+    const url = site.inTurn(
+      '/latin',
+      bytes(Buffer.from('<title>caf\xe9</title><p>\xfcber</p>', 'latin1'), 'text/html; charset=iso-8859-1'),
+    );
     const reply = await plainly(url, { formats: ['html', 'text'] });
     assert.deepEqual([reply.title, reply.html, reply.text], ['café', '<title>café</title><p>über</p>', 'über']);
   });
@@ -125,7 +129,13 @@ describe('what is no page', () => {
     const data = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3]);
     const url = site.inTurn('/chart', bytes(data, 'image/png', { 'content-disposition': 'attachment; filename="../charts/sea.png"' }));
     const reply = await plainly(url);
-    assert.deepEqual(reply.raw, { data_base64: data.toString('base64'), content_type: 'image/png', bytes: 8, filename: 'sea.png', truncated: false });
+    assert.deepEqual(reply.raw, {
+      data_base64: data.toString('base64'),
+      content_type: 'image/png',
+      bytes: 8,
+      filename: 'sea.png',
+      truncated: false,
+    });
     assert.deepEqual([reply.status, reply.html, reply.title], ['ok', null, null]);
   });
 

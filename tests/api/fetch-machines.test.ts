@@ -13,7 +13,14 @@ const folder = mkdtempSync(join(tmpdir(), 'berth-fetch-'));
 const clock = new ManualClock();
 let served: TestApp;
 before(async () => {
-  const tier = { concurrency_limit: null, creates_per_minute: 1, requests_per_minute: null, max_session_seconds: 900, tab_limit: null, premium_egress: true };
+  const tier = {
+    concurrency_limit: null,
+    creates_per_minute: 1,
+    requests_per_minute: null,
+    max_session_seconds: 900,
+    tab_limit: null,
+    premium_egress: true,
+  };
   const tiers = {
     open: { ...tier, creates_per_minute: null },
     once: tier,
@@ -61,14 +68,19 @@ async function hangFetches(
   const asOwner = key === undefined ? {} : { key };
   const before = hangingOf(app);
   const order = { url: hangingUrl, timeout_ms: 100_000, retry: { max_attempts: 1 } };
-  const calls = Array.from({ length: count }, () => app.call(fetchPage, { ...asOwner, body: order, signal: leaving.signal }).catch(() => null));
+  const calls = Array.from({ length: count }, () =>
+    app.call(fetchPage, { ...asOwner, body: order, signal: leaving.signal }).catch(() => null),
+  );
   await eventually('the fetches hang', () => hangingOf(app) === before + count);
   const leave = async (): Promise<void> => {
     leaving.abort();
     await Promise.all(calls);
     await eventually('the fetches are over', () => hangingOf(app) === before);
   };
-  return { leave, machines: () => [...app.app.sessions.live.values()].filter(({ driving }) => driving > 0).map(({ record }) => record.sessionId) };
+  return {
+    leave,
+    machines: () => [...app.app.sessions.live.values()].filter(({ driving }) => driving > 0).map(({ record }) => record.sessionId),
+  };
 }
 const hangingOf = ({ app }: TestApp): number => [...app.sessions.live.values()].reduce((sum, { driving }) => sum + driving, 0);
 
@@ -85,7 +97,8 @@ describe('a machine of fetches', () => {
     const key = await someKey();
     const { booted } = served.runtime.counts;
     const first = await machineFor({}, { key });
-    for (const url of [`${emptyPage}next`, 'http://status-205.test/', 'http://status-304.test/']) assert.equal(await machineFor({ url }, { key }), first);
+    for (const url of [`${emptyPage}next`, 'http://status-205.test/', 'http://status-304.test/'])
+      assert.equal(await machineFor({ url }, { key }), first);
     assert.equal(served.runtime.counts.booted - booted, 1);
   });
 
@@ -206,7 +219,8 @@ describe('the end of a machine of fetches', () => {
   it('comes after two hundred fetches, and the next one gets another', { timeout: 60_000 }, async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
-    for (let n = 0; n < 49; n += 1) assert.deepEqual(new Set(await Promise.all([1, 2, 3, 4].map(() => machineFor({}, { key })))), new Set([first]));
+    for (let n = 0; n < 49; n += 1)
+      assert.deepEqual(new Set(await Promise.all([1, 2, 3, 4].map(() => machineFor({}, { key })))), new Set([first]));
     for (let n = 0; n < 3; n += 1) assert.equal(await machineFor({}, { key }), first);
     await isGone(first);
     assert.notEqual(await machineFor({}, { key }), first);
@@ -294,7 +308,10 @@ describe('a machine of fetches that is lost', () => {
     await eventually('the fetch hangs', () => hangingOf(served) === 1);
     machineOf(served, session_id).crash();
     const { status, error, attempts, session_id: last } = await call;
-    assert.deepEqual([status, error?.code, attempts.map(({ error_code: code }) => code)], ['error', 'timeout', ['session_lost', 'timeout']]);
+    assert.deepEqual(
+      [status, error?.code, attempts.map(({ error_code: code }) => code)],
+      ['error', 'timeout', ['session_lost', 'timeout']],
+    );
     assert.notEqual(last, session_id);
   });
 
@@ -345,12 +362,17 @@ describe('pages', () => {
     const narrow = await startApp({ environment: { BERTH_FETCH_PAGES: '1' } });
     const { leave } = await hangFetches(1, { app: narrow });
     const leaving = new AbortController();
-    const calls = Array.from({ length: 120 }, () => narrow.call(fetchPage, { body: { url: emptyPage }, signal: leaving.signal }).catch((): null => null));
+    const calls = Array.from({ length: 120 }, () =>
+      narrow.call(fetchPage, { body: { url: emptyPage }, signal: leaving.signal }).catch((): null => null),
+    );
     const refused: Reply[] = [];
     for (const call of calls) void call.then((reply) => reply && refused.push(reply));
     await eventually('twenty are refused', () => refused.length === 20);
     for (const reply of refused)
-      assert.deepEqual([reply.status, (reply.body as { code?: string }).code, Number(reply.headers.get('retry-after')) >= 1], [503, 'no_capacity', true]);
+      assert.deepEqual(
+        [reply.status, (reply.body as { code?: string }).code, Number(reply.headers.get('retry-after')) >= 1],
+        [503, 'no_capacity', true],
+      );
     leaving.abort();
     await Promise.all(calls);
     await leave();

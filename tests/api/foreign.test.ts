@@ -72,7 +72,10 @@ describe('a session of somebody else', () => {
 
   it('is untouched by all of that', async () => {
     const { body } = await served.call(getSession, { key: victimKey, params: { session_id: victim } });
-    assert.deepEqual([body.status, body.metadata, body.name, body.tabs.open, body.connections.cdp], ['ready', { secret: 'plans' }, 'mine', 2, 0]);
+    assert.deepEqual(
+      [body.status, body.metadata, body.name, body.tabs.open, body.connections.cdp],
+      ['ready', { secret: 'plans' }, 'mine', 2, 0],
+    );
     assert.equal(body.usage.actions, 1, 'only its owner has driven it');
   });
 
@@ -106,7 +109,8 @@ describe('a job of somebody else', () => {
   let strangersJob = '';
   before(async () => {
     const submit = async (key: string): Promise<string> =>
-      (await served.call(fetchPage, { key, body: { url: 'http://10.0.0.1/', mode: 'http', async: true, metadata: { secret: 'plans' } } })).body.job_id;
+      (await served.call(fetchPage, { key, body: { url: 'http://10.0.0.1/', mode: 'http', async: true, metadata: { secret: 'plans' } } }))
+        .body.job_id;
     [victimJob, strangersJob] = await Promise.all([submit(victimKey), submit(strangerKey)]);
     await served.call(getFetchJob, { key: victimKey, params: { job_id: victimJob }, query: { wait_seconds: '25' } });
   });
@@ -129,7 +133,11 @@ describe('a job of somebody else', () => {
 
 describe('a navigation', () => {
   it('never acts on a session that only its body names', async () => {
-    const faults = await served.faults(navigate, { key: strangerKey, params: { session_id: strangers }, body: { url: 'about:blank', session_id: victim } });
+    const faults = await served.faults(navigate, {
+      key: strangerKey,
+      params: { session_id: strangers },
+      body: { url: 'about:blank', session_id: victim },
+    });
     assert.deepEqual(
       faults.map(({ loc }) => loc),
       [['body', 'session_id']],
@@ -139,7 +147,11 @@ describe('a navigation', () => {
   });
 
   it('takes the session of its path in the body too', async () => {
-    const reply = await served.call(navigate, { key: strangerKey, params: { session_id: strangers }, body: { url: 'about:blank', session_id: strangers } });
+    const reply = await served.call(navigate, {
+      key: strangerKey,
+      params: { session_id: strangers },
+      body: { url: 'about:blank', session_id: strangers },
+    });
     assert.equal(reply.status, 200);
   });
 });
@@ -195,7 +207,8 @@ describe('a key of somebody else', () => {
   for (const endpoint of byKey)
     it(`is answered by ${nameOf(endpoint)} with the very bytes of one that never was`, async () => {
       const key = await served.login('stranger');
-      const asked = async (key_id: string): Promise<string> => comparable(await served.call(endpoint, { ...goodRequest(endpoint, { key_id }), key }));
+      const asked = async (key_id: string): Promise<string> =>
+        comparable(await served.call(endpoint, { ...goodRequest(endpoint, { key_id }), key }));
       const unknown = await asked(newId('key'));
       for (const id of [victimKeyId, ...malformed]) assert.equal(await asked(id), unknown, id);
     });

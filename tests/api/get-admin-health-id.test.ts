@@ -10,7 +10,13 @@ const at = (seconds: number) => ({ startedAt: new Date(startMs + seconds * 1000)
 let served: TestApp;
 before(async () => {
   served = await startApp();
-  const outcomes = [{}, {}, {}, { strategy: 'wait_retry' as const }, { outcome: 'blocked' as const, block: blockOf('captcha'), durationMs: 600 }];
+  const outcomes = [
+    {},
+    {},
+    {},
+    { strategy: 'wait_retry' as const },
+    { outcome: 'blocked' as const, block: blockOf('captcha'), durationMs: 600 },
+  ];
   for (const [n, facts] of outcomes.entries()) served.app.selfHeal.record({ attempts: [attemptOf({ ...at(n), ...facts })] });
 });
 after(() => served.close());

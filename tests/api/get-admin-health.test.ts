@@ -8,7 +8,8 @@ let served: TestApp;
 before(async () => {
   served = await startApp();
   const record = (owner: string, domain: string, outcomes: ('ok' | 'blocked' | 'error')[]) => {
-    for (const outcome of outcomes) served.app.selfHeal.record({ attempts: [attemptOf({ owner, domain, outcome, startedAt: new Date() })] });
+    for (const outcome of outcomes)
+      served.app.selfHeal.record({ attempts: [attemptOf({ owner, domain, outcome, startedAt: new Date() })] });
   };
   record('anna', 'fine.example', ['ok', 'ok', 'ok', 'ok', 'ok']);
   record('anna', 'closed.example', ['blocked', 'blocked', 'blocked']);
@@ -22,7 +23,12 @@ const states = async (query: Record<string, string> = {}) =>
 
 describe('200', () => {
   it('lists every owner’s sites, worst first', async () => {
-    assert.deepEqual(await states(), ['anna closed.example cooldown', 'ben broken.example blocked', 'ben new.example unknown', 'anna fine.example healthy']);
+    assert.deepEqual(await states(), [
+      'anna closed.example cooldown',
+      'ben broken.example blocked',
+      'ben new.example unknown',
+      'anna fine.example healthy',
+    ]);
   });
 
   it('narrows to one owner', async () => {

@@ -34,7 +34,13 @@ describe('200', () => {
     const unset = { updated_at: null, updated_by: null };
     assert.deepEqual(
       { object, region, target, targets, updated_at, updated_by },
-      { object: 'pool', region: 'local', target: 2, targets: { headless: { target: 2, ...unset }, full_browser: { target: 0, ...unset } }, ...unset },
+      {
+        object: 'pool',
+        region: 'local',
+        target: 2,
+        targets: { headless: { target: 2, ...unset }, full_browser: { target: 0, ...unset } },
+        ...unset,
+      },
     );
   });
 

@@ -33,7 +33,8 @@ describe('200', () => {
   it('counts attempts, blocks and what became of them', async () => {
     const { selfHeal } = served.app;
     selfHeal.record({ attempts: [attemptOf(blocked()), attemptOf({ n: 2, strategy: 'fresh_context', startedAt: clock.now() })] });
-    for (let n = 0; n < 3; n += 1) selfHeal.record({ attempts: [attemptOf({ ...blocked(), domain: 'closed.example', block: blockOf('captcha') })] });
+    for (let n = 0; n < 3; n += 1)
+      selfHeal.record({ attempts: [attemptOf({ ...blocked(), domain: 'closed.example', block: blockOf('captcha') })] });
     selfHeal.record({ attempts: [attemptOf({ outcome: 'error', startedAt: clock.now() })] });
     const { body } = await served.call(selfHealOverview);
     assert.deepEqual(body, {

@@ -25,11 +25,14 @@ describe('200', () => {
       body.map(({ session_id, owner }) => [session_id, owner]),
       made,
     );
-    assert.ok(body.every(({ worker_id, key_id, vm_id }) => worker_id.startsWith('wrk_') && key_id?.startsWith('key_') && vm_id?.startsWith('vm_')));
+    assert.ok(
+      body.every(({ worker_id, key_id, vm_id }) => worker_id.startsWith('wrk_') && key_id?.startsWith('key_') && vm_id?.startsWith('vm_')),
+    );
   });
 
   it('narrows by owner and by status', async () => {
-    const ids = async (query: Record<string, string>) => (await served.call(listAllSessions, { query })).body.map(({ session_id }) => session_id);
+    const ids = async (query: Record<string, string>) =>
+      (await served.call(listAllSessions, { query })).body.map(({ session_id }) => session_id);
     assert.deepEqual(await ids({ owner: 'anna' }), [made[0]?.[0], made[2]?.[0]]);
     assert.deepEqual(await ids({ status: 'ended' }), [made[1]?.[0]]);
     assert.deepEqual(await ids({ owner: 'anna', status: 'ended' }), []);

@@ -50,7 +50,8 @@ describe('200', () => {
 
   it('tells when a site that is left alone is tried again', async () => {
     const closed = { owner: 'anna', domain: 'closed.example' };
-    for (let n = 0; n < 3; n += 1) served.app.selfHeal.record({ attempts: [attemptOf({ ...closed, outcome: 'blocked', startedAt: new Date() })] });
+    for (let n = 0; n < 3; n += 1)
+      served.app.selfHeal.record({ attempts: [attemptOf({ ...closed, outcome: 'blocked', startedAt: new Date() })] });
     const { body } = await served.call(getStrategies, { query: closed });
     assert.ok(Date.parse(body.next_probe_at ?? '') > Date.now());
   });

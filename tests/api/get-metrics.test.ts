@@ -41,7 +41,13 @@ describe('200', () => {
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
     const found = readMetrics(await response.text());
-    for (const name of ['berth_build_info', 'berth_sessions', 'berth_loop_turns_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds'])
+    for (const name of [
+      'berth_build_info',
+      'berth_sessions',
+      'berth_loop_turns_total',
+      'process_resident_memory_bytes',
+      'nodejs_eventloop_lag_p99_seconds',
+    ])
       assert.ok(found.has(name), name);
     // Without one the admin key it is.
     await assertRefused(served, {}, 'missing_admin_key');
@@ -78,7 +84,10 @@ describe('200', () => {
     assert.equal(await value('berth_pool_machines{kind="headless",state="assigned"}'), 1);
     await guarded.call(endSession, { key, params: { session_id } });
     // An answer is counted when it was sent, which its caller may know first.
-    await eventually('the last call is counted', async () => (await value('berth_http_requests_total{endpoint="endSession",status="204"}')) === 1);
+    await eventually(
+      'the last call is counted',
+      async () => (await value('berth_http_requests_total{endpoint="endSession",status="204"}')) === 1,
+    );
     for (const [series, expected] of Object.entries({
       'berth_credits_total{axis="action"}': 0.01,
       'berth_credits_total{axis="session"}': 1,
@@ -98,7 +107,20 @@ describe('200', () => {
     }))
       assert.equal(await value(series), expected, series);
     const text = await (await scrape(guarded, bearer(token))).text();
-    const names = [token, adminKey, guarded.key, key, broke, session_id, 'paying-owner', 'broke-owner', 'named-session', 'metadata', 'site.test', 'some-path'];
+    const names = [
+      token,
+      adminKey,
+      guarded.key,
+      key,
+      broke,
+      session_id,
+      'paying-owner',
+      'broke-owner',
+      'named-session',
+      'metadata',
+      'site.test',
+      'some-path',
+    ];
     for (const name of names) assert.ok(!text.includes(name), `it tells ${name}`);
     assert.doesNotMatch(text, /\b(ses|key|vm|wrk|req)_[0-9a-z]{20}/);
   });
@@ -114,6 +136,7 @@ describe('401 missing_metrics_token', () => {
 describe('403 invalid_metrics_token', () => {
   it('answers every other token, the admin key and API keys among them', async () => {
     assert.equal((await scrape(guarded, bearer(token))).status, 200);
-    for (const wrong of [adminKey, guarded.key, `${token}x`, token.slice(1)]) await assertRefused(guarded, bearer(wrong), 'invalid_metrics_token');
+    for (const wrong of [adminKey, guarded.key, `${token}x`, token.slice(1)])
+      await assertRefused(guarded, bearer(wrong), 'invalid_metrics_token');
   });
 });

@@ -46,14 +46,19 @@ describe('200', () => {
     const job_id = await submit({ url, metadata: { job: 'tides' } });
     await eventually('the page is asked for', () => site.count('/slow') === 1);
     const running = await poll(job_id, {});
-    assert.deepEqual([running.status, running.job_id, running.url, running.metadata, running.finished_at], ['pending', job_id, url, { job: 'tides' }, null]);
+    assert.deepEqual(
+      [running.status, running.job_id, running.url, running.metadata, running.finished_at],
+      ['pending', job_id, url, { job: 'tides' }, null],
+    );
     clock.advance(1500);
     end();
     const done = await poll(job_id);
     assert.deepEqual([done.status, done.title, done.html, done.resolved_by], ['ok', 'There', '<title>There</title>', 'http:direct']);
     assert.deepEqual([done.job_id, done.poll_url, done.metadata], [job_id, `/v1/fetch/job/${job_id}`, { job: 'tides' }]);
     assert.deepEqual([done.created_at, done.finished_at], [running.created_at, clock.now().toISOString()]);
-    const { body: atOnce } = await served.call(fetchPage, { body: { url: site.inTurn('/slow', html('<title>There</title>')), mode: 'http' } });
+    const { body: atOnce } = await served.call(fetchPage, {
+      body: { url: site.inTurn('/slow', html('<title>There</title>')), mode: 'http' },
+    });
     assert.deepEqual(Object.keys(done).toSorted(), Object.keys(atOnce).toSorted());
   });
 
@@ -145,10 +150,22 @@ describe('404 job_not_found', () => {
     const foreign = await submit({ url: site.inTurn('/theirs', html('x')) }, { key });
     const mine = await submit({ url: site.inTurn('/mine', html('x')) });
     await poll(mine);
-    const ask = async (job_id: string) => comparable((await served.refuse(getFetchJob, 'job_not_found', { params: { job_id }, query: untilDone })).reply);
+    const ask = async (job_id: string) =>
+      comparable((await served.refuse(getFetchJob, 'job_not_found', { params: { job_id }, query: untilDone })).reply);
     const expected = await ask(`${newId('ses')}.00000000-0000-4000-8000-000000000000`);
     const mixed = `${mine.split('.')[0]}.${foreign.split('.')[1]}`;
-    for (const id of [foreign, mixed, 'nothing', newId('ses'), `${mine}.x`, mine.toUpperCase(), '../x.y', "ses_' OR 1=1 --.x", '💥', 'x'.repeat(3000)])
+    for (const id of [
+      foreign,
+      mixed,
+      'nothing',
+      newId('ses'),
+      `${mine}.x`,
+      mine.toUpperCase(),
+      '../x.y',
+      "ses_' OR 1=1 --.x",
+      '💥',
+      'x'.repeat(3000),
+    ])
       assert.equal(await ask(id), expected, id);
     assert.equal((await served.call(getFetchJob, { key, params: { job_id: foreign }, query: untilDone })).body.status, 'ok');
   });

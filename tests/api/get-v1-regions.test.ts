@@ -41,7 +41,13 @@ describe('200', () => {
     const { body } = await served.call(listRegions);
     assert.deepEqual(body.regions, [
       { code: 'local', name: 'Here', country: null, default: true, egress: { managed: false, rotating: false, countries: [] } },
-      { code: 'eu-north', name: 'Stockholm', country: 'SE', default: false, egress: { managed: true, rotating: true, countries: ['NO', 'SE'] } },
+      {
+        code: 'eu-north',
+        name: 'Stockholm',
+        country: 'SE',
+        default: false,
+        egress: { managed: true, rotating: true, countries: ['NO', 'SE'] },
+      },
     ]);
   });
 

@@ -28,7 +28,9 @@ describe('200', () => {
 
   it('answers a slash at the end too, which some clients send', async () => {
     const { session_id } = await served.create();
-    const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/protocol/`, { headers: { authorization: `Bearer ${served.key}` } });
+    const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/protocol/`, {
+      headers: { authorization: `Bearer ${served.key}` },
+    });
     assert.equal(response.status, 200);
     await response.body?.cancel();
   });

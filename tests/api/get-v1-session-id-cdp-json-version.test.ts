@@ -14,7 +14,10 @@ describe('200', () => {
   it('names the browser and the address of its socket, which holds no secret', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(cdpVersion, { params: { session_id } });
-    assert.deepEqual([body['Protocol-Version'], body.webSocketDebuggerUrl], ['1.3', `${served.url.replace('http', 'ws')}/v1/session/${session_id}/cdp`]);
+    assert.deepEqual(
+      [body['Protocol-Version'], body.webSocketDebuggerUrl],
+      ['1.3', `${served.url.replace('http', 'ws')}/v1/session/${session_id}/cdp`],
+    );
     assert.match(body.Browser, /Chrome\/\d+/);
     assert.ok(!body.webSocketDebuggerUrl.includes('token'));
   });
@@ -28,7 +31,9 @@ describe('200', () => {
 
   it('answers a slash at the end too, which some clients send', async () => {
     const { session_id } = await served.create();
-    const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/version/`, { headers: { authorization: `Bearer ${served.key}` } });
+    const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/version/`, {
+      headers: { authorization: `Bearer ${served.key}` },
+    });
     assert.equal(response.status, 200);
     await response.body?.cancel();
   });

@@ -81,7 +81,13 @@ describe('101', () => {
 
   it('is closed with 4003 unauthorized within a second of its key’s end', async () => {
     const { session_id } = await served.create();
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
+    const { key, raw } = await served.app.keys.mint({
+      owner: 'local',
+      name: null,
+      expiresInDays: null,
+      createdBy: 'test',
+      actor: 'operator',
+    });
     const mine = await openSocket(addressOf(session_id), { authorization: `Bearer ${raw}` });
     const { cdp_url } = (await served.call(connectSession, { key: raw, params: { session_id } })).body;
     const byToken = await openSocket(cdp_url);
@@ -151,7 +157,8 @@ describe('400 bad_request', () => {
 describe('403 origin_not_allowed', () => {
   it('refuses pages of other sites before the handshake, with a good key as well', async () => {
     const { session_id } = await served.create();
-    for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`]) await refuse(session_id, 403, 'origin_not_allowed', { origin });
+    for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`])
+      await refuse(session_id, 403, 'origin_not_allowed', { origin });
     const { socket } = await openSocket(addressOf(session_id), { ...withKey(), origin: served.url });
     socket.terminate();
   });

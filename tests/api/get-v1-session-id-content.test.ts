@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getContent, listTabs, navigate } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, drivingOf, endedSession, jammedSession, machineOf, muteSession, startingSession } from '../session-states.ts';
+import {
+  assertError,
+  callWhileBrowserDies,
+  drivingOf,
+  endedSession,
+  jammedSession,
+  machineOf,
+  muteSession,
+  startingSession,
+} from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';

@@ -33,7 +33,9 @@ describe('200', () => {
     assert.equal(response.status, 200);
     assert.deepEqual(Buffer.from(await response.arrayBuffer()), data);
     assert.deepEqual(
-      ['content-length', 'x-content-sha256', 'content-disposition', 'content-type', 'x-content-type-options'].map((name) => response.headers.get(name)),
+      ['content-length', 'x-content-sha256', 'content-disposition', 'content-type', 'x-content-type-options'].map((name) =>
+        response.headers.get(name),
+      ),
       [String(data.length), sha256, 'attachment; filename=catalogue.bin', 'application/octet-stream', 'nosniff'],
     );
   });
@@ -75,7 +77,10 @@ describe('200', () => {
     const { session_id } = await served.create();
     const hanging = await hang(served, session_id);
     const id = plantDownload(served, session_id, { data });
-    await eventually('the browser has told it', async () => (await served.call(listDownloads, { params: { session_id } })).body.length === 1);
+    await eventually(
+      'the browser has told it',
+      async () => (await served.call(listDownloads, { params: { session_id } })).body.length === 1,
+    );
     const { status } = await served.call(getDownload, { params: { session_id, download_id: id } });
     assert.equal(status, 200);
     await served.call(endSession, { params: { session_id } });
@@ -133,7 +138,9 @@ describe('409 session_not_ready', () => {
 
 describe('409 session_ended', () => {
   it('is the answer when the session is over, with the reason', async () => {
-    const { details } = await served.refuse(getDownload, 'session_ended', { params: { session_id: await endedSession(served), download_id: 'none' } });
+    const { details } = await served.refuse(getDownload, 'session_ended', {
+      params: { session_id: await endedSession(served), download_id: 'none' },
+    });
     assert.equal(details['ended_reason'], 'requested');
   });
 });

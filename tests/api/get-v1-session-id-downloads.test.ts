@@ -23,7 +23,10 @@ describe('200', () => {
     const whole = plantDownload(served, session_id, { data, name: '../../etc/passwd' });
     const coming = plantDownload(served, session_id, { data, state: 'inProgress' });
     const cancelled = plantDownload(served, session_id, { data, state: 'canceled' });
-    await eventually('the browser has told them', async () => (await served.call(listDownloads, { params: { session_id } })).body.length === 3);
+    await eventually(
+      'the browser has told them',
+      async () => (await served.call(listDownloads, { params: { session_id } })).body.length === 3,
+    );
     const { body } = await served.call(listDownloads, { params: { session_id } });
     assert.deepEqual(
       body.map(({ download_id, status, suggested_filename, received_bytes, finished_at }) => [

@@ -92,7 +92,10 @@ describe('200', () => {
 
   it('leaves nothing behind after HEAD', async () => {
     const { session_id } = await served.create();
-    const response = await fetch(`${served.url}/v1/session/${session_id}/events`, { method: 'HEAD', headers: { authorization: `Bearer ${served.key}` } });
+    const response = await fetch(`${served.url}/v1/session/${session_id}/events`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${served.key}` },
+    });
     assert.equal(response.status, 200);
     await eventually('nobody listens', () => listening(session_id) === 0);
   });

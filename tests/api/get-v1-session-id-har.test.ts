@@ -18,7 +18,8 @@ interface Log {
   pages: { id: string; title: string }[];
   entries: { pageref: string; request: { method: string; url: string }; response: { status: number } }[];
 }
-const harOf = async (session_id: string): Promise<Log> => (await served.call(getHar, { params: { session_id } })).body.log as unknown as Log;
+const harOf = async (session_id: string): Promise<Log> =>
+  (await served.call(getHar, { params: { session_id } })).body.log as unknown as Log;
 
 describe('200', () => {
   it('holds all traffic of a session that was started with it', async () => {

@@ -18,11 +18,23 @@ const pathOf = (sessionId: string): string => `/v1/session/${sessionId}/live-vie
 const addressOf = (sessionId: string, from: TestApp = served): string => from.url.replace('http', 'ws') + pathOf(sessionId);
 const create = async (from: TestApp = served): Promise<string> => (await from.create()).session_id;
 const withToken = (sessionId: string, token: string, from?: TestApp): string => `${addressOf(sessionId, from)}?token=${token}`;
-async function watch(sessionId: string, { scope = 'view', from = served, key = from.key }: { scope?: LinkScope; from?: TestApp; key?: string } = {}) {
+async function watch(
+  sessionId: string,
+  { scope = 'view', from = served, key = from.key }: { scope?: LinkScope; from?: TestApp; key?: string } = {},
+) {
   return ViewSocket.open(withToken(sessionId, await tokenFor(from, sessionId, scope, key), from));
 }
 const viewersOf = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body.connections.viewers;
-const click = (action: 'down' | 'up'): LiveViewCommand => ({ type: 'mouse', action, x: 10, y: 20, button: 'left', buttons: 1, clicks: 1, modifiers: 0 });
+const click = (action: 'down' | 'up'): LiveViewCommand => ({
+  type: 'mouse',
+  action,
+  x: 10,
+  y: 20,
+  button: 'left',
+  buttons: 1,
+  clicks: 1,
+  modifiers: 0,
+});
 const cookieFor = async (sessionId: string): Promise<string> =>
   cookieOf(await open(`${served.url}/v1/session/${sessionId}/live-view?token=${await tokenFor(served, sessionId)}`));
 
@@ -75,7 +87,9 @@ describe('101', () => {
     await eventually('none is counted', async () => (await viewersOf(sessionId)) === 0);
     await eventually('nothing is drawn any more', () => browser.screencasts.length === 0, 2000);
     const events = served.app.sessions.live.get(sessionId)?.events.after(0) ?? [];
-    const told = events.filter(({ type }) => type.startsWith('viewer.')).map(({ type, data }) => [type, data['scope'], data['viewers']].join(' '));
+    const told = events
+      .filter(({ type }) => type.startsWith('viewer.'))
+      .map(({ type, data }) => [type, data['scope'], data['viewers']].join(' '));
     assert.deepEqual(told.slice(0, 2), ['viewer.joined view 1', 'viewer.joined control 2']);
     assert.equal(told.length, 4);
   });
@@ -125,7 +139,8 @@ describe('101', () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     const { inputs } = machineOf(served, sessionId).browser;
-    const kinds = (): string[] => inputs.map(({ method, params }) => `${method.replace('Input.', '')} ${String(params['type'] ?? params['text'])}`);
+    const kinds = (): string[] =>
+      inputs.map(({ method, params }) => `${method.replace('Input.', '')} ${String(params['type'] ?? params['text'])}`);
     viewer.say(click('down'));
     viewer.say({ type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 });
     viewer.say({ type: 'text', text: '漢字' });
@@ -169,7 +184,10 @@ describe('101', () => {
     await eventually('it is back', () => url() === 'http://one.test/');
     viewer.say({ type: 'navigate', to: 'forward' });
     await eventually('it is forth', () => url() === 'http://two.test/');
-    assert.equal(await viewer.failure(() => viewer.say({ type: 'navigate', to: 'url', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' })), 'navigation_failed');
+    assert.equal(
+      await viewer.failure(() => viewer.say({ type: 'navigate', to: 'url', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' })),
+      'navigation_failed',
+    );
     for (const forbidden of ['file:///etc/passwd', 'chrome://version', 'javascript:alert(1)', 'site.test', ''])
       assert.equal(await viewer.failure(() => viewer.say({ type: 'navigate', to: 'url', url: forbidden })), 'bad_request', forbidden);
     viewer.socket.terminate();
@@ -253,7 +271,13 @@ describe('101', () => {
 
   it('is closed with 4003 unauthorized within a second of its key’s end, and no other is', async () => {
     const sessionId = await create();
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
+    const { key, raw } = await served.app.keys.mint({
+      owner: 'local',
+      name: null,
+      expiresInDays: null,
+      createdBy: 'test',
+      actor: 'operator',
+    });
     const [mine, other] = [await watch(sessionId, { key: raw }), await watch(sessionId)];
     const startMs = performance.now();
     await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
@@ -364,7 +388,10 @@ describe('409 session_not_ready', () => {
 describe('422', () => {
   it('refuses two tokens at once', async () => {
     const sessionId = await create();
-    const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, { cookie: await cookieFor(sessionId), origin: served.url });
+    const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, {
+      cookie: await cookieFor(sessionId),
+      origin: served.url,
+    });
     assert.equal(reply.status, 422);
     assert.match(reply.text, /"type":"string_type"/);
   });

@@ -17,7 +17,8 @@ let over: RecordedSession;
 before(async () => {
   served = await startApp();
   over = await recordedSession(served);
-  for (const name of ['init.mp4', 'seg00000.m4s', 'seg00001.m4s', 'video.m3u8']) writeFileSync(join(over.folder, 'video', name), `of ${name}`);
+  for (const name of ['init.mp4', 'seg00000.m4s', 'seg00001.m4s', 'video.m3u8'])
+    writeFileSync(join(over.folder, 'video', name), `of ${name}`);
 });
 after(() => served.close());
 
@@ -25,7 +26,8 @@ const pathOf = ({ sessionId, recId }: Pick<RecordedSession, 'sessionId' | 'recId
   `/v1/session/${sessionId}/recordings/${recId}/${name}`;
 const byKey = (name: string, headers: Record<string, string> = {}, session = over): Promise<Reply> =>
   open(served.url + pathOf(session, name), { authorization: `Bearer ${served.key}`, ...headers });
-const byLink = (session: RecordedSession, name: string, token: string): Promise<Reply> => open(`${served.url}${pathOf(session, name)}?token=${token}`);
+const byLink = (session: RecordedSession, name: string, token: string): Promise<Reply> =>
+  open(`${served.url}${pathOf(session, name)}?token=${token}`);
 const params = ({ sessionId, recId }: RecordedSession, asset_path: string) => ({ session_id: sessionId, rec_id: recId, asset_path });
 
 describe('200', () => {
@@ -43,7 +45,14 @@ describe('200', () => {
     it(`is the file ${name} as what it is, which no browser takes for a page`, async () => {
       const { status, headers } = await byKey(name);
       assert.equal(status, 200);
-      const names = ['content-type', 'cache-control', 'content-disposition', 'content-security-policy', 'x-content-type-options', 'accept-ranges'];
+      const names = [
+        'content-type',
+        'cache-control',
+        'content-disposition',
+        'content-security-policy',
+        'x-content-type-options',
+        'accept-ranges',
+      ];
       assert.deepEqual(
         names.map((each) => headers.get(each)),
         [contentType, cacheControl, `inline; filename=${name}`, "default-src 'none'; sandbox", 'nosniff', 'bytes'],
@@ -126,7 +135,10 @@ describe('200', () => {
   });
 
   it('is told of without being sent for HEAD', async () => {
-    const response = await fetch(served.url + pathOf(over, 'seg00000.m4s'), { method: 'HEAD', headers: { authorization: `Bearer ${served.key}` } });
+    const response = await fetch(served.url + pathOf(over, 'seg00000.m4s'), {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${served.key}` },
+    });
     assert.deepEqual([response.status, response.headers.get('content-length'), await response.text()], [200, '15', '']);
   });
 });
@@ -178,7 +190,13 @@ describe('403 invalid_api_key', () => {
 describe('404 recording_not_found', () => {
   it('is the answer where there is none, for the player as for its files', async () => {
     for (const asset of ['index.html', 'poster.jpg', 'nothing'])
-      for (const wrong of [{ recId: newId('rec') }, { recId: '../x' }, { recId: 'rec_💥' }, { sessionId: newId('ses') }, { sessionId: 'nothing' }])
+      for (const wrong of [
+        { recId: newId('rec') },
+        { recId: '../x' },
+        { recId: 'rec_💥' },
+        { sessionId: newId('ses') },
+        { sessionId: 'nothing' },
+      ])
         await served.refuse(readRecordingAsset, 'recording_not_found', { params: params({ ...over, ...wrong }, asset) });
   });
 
@@ -191,7 +209,10 @@ describe('404 recording_not_found', () => {
   it('is the answer about somebody else’s, with the very bytes of one that never was', async () => {
     const key = await served.ownerKey('stranger');
     const foreign = await served.refuse(readRecordingAsset, 'recording_not_found', { params: params(over, 'poster.jpg'), key });
-    const unknown = await served.refuse(readRecordingAsset, 'recording_not_found', { params: params({ ...over, recId: newId('rec') }, 'poster.jpg'), key });
+    const unknown = await served.refuse(readRecordingAsset, 'recording_not_found', {
+      params: params({ ...over, recId: newId('rec') }, 'poster.jpg'),
+      key,
+    });
     assert.equal(comparable(foreign.reply), comparable(unknown.reply));
   });
 });
@@ -224,9 +245,16 @@ const hostilePaths = [
 describe('404 asset_not_found', () => {
   for (const path of hostilePaths)
     it(`or one as harmless is the answer to ${path.slice(0, 40)}`, async () => {
-      const reply = await sendAsIs(served.url, { method: 'GET', path: pathOf(over, path), headers: [['authorization', `Bearer ${served.key}`]] });
+      const reply = await sendAsIs(served.url, {
+        method: 'GET',
+        path: pathOf(over, path),
+        headers: [['authorization', `Bearer ${served.key}`]],
+      });
       const { code } = reply.body as { code: string };
-      assert.ok(['404 asset_not_found', '404 route_not_found', '400 bad_request'].includes(`${reply.status} ${code}`), `${reply.status} ${code}`);
+      assert.ok(
+        ['404 asset_not_found', '404 route_not_found', '400 bad_request'].includes(`${reply.status} ${code}`),
+        `${reply.status} ${code}`,
+      );
       assert.equal(reply.headers.get('location'), null);
       assert.ok(!reply.text.includes(served.dataDir));
     });

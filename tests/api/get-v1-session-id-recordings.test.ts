@@ -39,7 +39,15 @@ describe('200', () => {
     assert.ok(recording.size_bytes > 0);
     const keptMs = Date.parse(recording.expires_at ?? '') - Date.parse(recording.ended_at ?? '');
     assert.equal(keptMs, 30 * dayMs);
-    assert.deepEqual(recording.assets, ['index.html', 'recording.json', 'events.ndjson', 'har.json', 'poster.jpg', 'frames.mjpeg', 'frames.ndjson']);
+    assert.deepEqual(recording.assets, [
+      'index.html',
+      'recording.json',
+      'events.ndjson',
+      'har.json',
+      'poster.jpg',
+      'frames.mjpeg',
+      'frames.ndjson',
+    ]);
     const { body } = await served.call(getSession, { params: { session_id: session.sessionId } });
     assert.deepEqual(body.recording, { enabled: true, rec_id: session.recId, status: 'complete' });
   });

@@ -16,7 +16,8 @@ after(() => served.close());
 
 const pathOf = (sessionId: string): string => `/v1/session/${sessionId}/vnc/websockify`;
 const addressOf = (sessionId: string, from: TestApp = served): string => from.url.replace('http', 'ws') + pathOf(sessionId);
-const create = async (from: TestApp = served, body: object = {}): Promise<string> => (await from.create({ kind: 'full_browser', ...body })).session_id;
+const create = async (from: TestApp = served, body: object = {}): Promise<string> =>
+  (await from.create({ kind: 'full_browser', ...body })).session_id;
 const withToken = (sessionId: string, token: string, from?: TestApp): string => `${addressOf(sessionId, from)}?token=${token}`;
 const show = async (sessionId: string, from = served, key = from.key): Promise<ViewSocket> =>
   ViewSocket.open(withToken(sessionId, await tokenFor(from, sessionId, 'vnc', key), from));
@@ -49,7 +50,11 @@ describe('101', () => {
     const viewer = await show(sessionId);
     const piece = Buffer.alloc(500_000, 7);
     for (let turn = 0; turn < 20; turn += 1) viewer.socket.send(piece);
-    await eventually('all came back', () => viewer.bytes.reduce((sum, { length }) => sum + length, 0) === greeting.length + 20 * piece.length, 10_000);
+    await eventually(
+      'all came back',
+      () => viewer.bytes.reduce((sum, { length }) => sum + length, 0) === greeting.length + 20 * piece.length,
+      10_000,
+    );
     viewer.socket.terminate();
   });
 
@@ -109,7 +114,13 @@ describe('101', () => {
 
   it('is closed with 4003 unauthorized within a second of its links’ or its key’s end', async () => {
     const sessionId = await create();
-    const { key, raw } = await served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
+    const { key, raw } = await served.app.keys.mint({
+      owner: 'local',
+      name: null,
+      expiresInDays: null,
+      createdBy: 'test',
+      actor: 'operator',
+    });
     const byKey = await show(sessionId, served, raw);
     const other = await show(sessionId);
     const startMs = performance.now();
@@ -219,7 +230,10 @@ describe('409 session_not_ready', () => {
 describe('422', () => {
   it('refuses two tokens at once', async () => {
     const sessionId = await create();
-    const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, { cookie: await cookieFor(sessionId), origin: served.url });
+    const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, {
+      cookie: await cookieFor(sessionId),
+      origin: served.url,
+    });
     assert.equal(reply.status, 422);
     assert.match(reply.text, /"type":"string_type"/);
   });

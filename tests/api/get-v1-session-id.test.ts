@@ -34,7 +34,10 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id } });
     await served.app.sessions.live.get(session_id)?.gone;
     const { body } = await served.call(getSession, { params: { session_id } });
-    assert.deepEqual([body.status, body.ended_reason, body.current_url, body.tabs.open], ['ended', 'requested', 'http://site.test/last', 1]);
+    assert.deepEqual(
+      [body.status, body.ended_reason, body.current_url, body.tabs.open],
+      ['ended', 'requested', 'http://site.test/last', 1],
+    );
     assert.ok(body.ended_at !== null && Date.parse(body.ended_at) >= Date.parse(body.created_at));
   });
 

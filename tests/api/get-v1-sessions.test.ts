@@ -7,7 +7,12 @@ let served: TestApp;
 let made: string[] = [];
 before(async () => {
   served = await startApp();
-  const bodies = [{ name: 'oldest' }, { metadata: { job: 'prices', run: '1' } }, { metadata: { job: 'prices', run: '2' } }, { metadata: { 'a.b': 'dot' } }];
+  const bodies = [
+    { name: 'oldest' },
+    { metadata: { job: 'prices', run: '1' } },
+    { metadata: { job: 'prices', run: '2' } },
+    { metadata: { 'a.b': 'dot' } },
+  ];
   for (const body of bodies) made.push((await served.create(body)).session_id);
   await served.call(endSession, { params: { session_id: made[1] ?? '' } });
   await served.app.sessions.live.get(made[1] ?? '')?.gone;
@@ -15,7 +20,8 @@ before(async () => {
 });
 after(() => served.close());
 
-const idsOf = async (query: Record<string, string>): Promise<string[]> => (await served.call(listSessions, { query })).body.map(({ session_id }) => session_id);
+const idsOf = async (query: Record<string, string>): Promise<string[]> =>
+  (await served.call(listSessions, { query })).body.map(({ session_id }) => session_id);
 
 describe('200', () => {
   it('lists live and ended sessions, newest first', async () => {

@@ -45,7 +45,8 @@ describe('200', () => {
   it('is the sum of what the owner’s sessions tell of themselves, while they run and when they are over', async () => {
     const key = await served.ownerKey('summed');
     const sessions = [await served.create({}, { key }), await served.create({}, { key })];
-    for (const { session_id } of [...sessions, ...sessions.slice(1)]) await served.call(navigate, { key, params: { session_id }, body: blank });
+    for (const { session_id } of [...sessions, ...sessions.slice(1)])
+      await served.call(navigate, { key, params: { session_id }, body: blank });
     await served.call(endSession, { key, params: { session_id: sessions[0]?.session_id ?? '' } });
     const told = await Promise.all(sessions.map(({ session_id }) => served.call(getSession, { key, params: { session_id } })));
     const { usage } = (await served.call(getUsage, { key })).body;

@@ -36,7 +36,9 @@ const newKey = (): Record<string, string> => ({ 'idempotency-key': `test-${++key
  * asked of the payment provider under a key of its own, so it is tested where
  * there is one.
  */
-const posts = endpoints.filter(({ method, auth, errors }) => method === 'POST' && auth !== 'none' && !errors.includes('billing_not_configured'));
+const posts = endpoints.filter(
+  ({ method, auth, errors }) => method === 'POST' && auth !== 'none' && !errors.includes('billing_not_configured'),
+);
 
 /** What can be done once and not a second time. */
 async function requestFor(endpoint: Endpoint): Promise<Request<Endpoint>> {
@@ -45,7 +47,8 @@ async function requestFor(endpoint: Endpoint): Promise<Request<Endpoint>> {
     const { key_id } = (await served.call(createOwnKey)).body;
     return { ...request, params: { key_id } };
   }
-  if (endpoint.id === 'redeemCredits') return { ...request, body: { code: (await served.call(makeCreditCodes, { body: { amount: 1 } })).body.codes?.[0] } };
+  if (endpoint.id === 'redeemCredits')
+    return { ...request, body: { code: (await served.call(makeCreditCodes, { body: { amount: 1 } })).body.codes?.[0] } };
   if (endpoint.id !== 'redeemPromo') return request;
   const { codes } = (await served.call(makePromoCodes, { body: { tier: 'developer', trial_days: 1 } })).body;
   return { key: await served.login('trier'), body: { code: codes?.[0] } };
@@ -54,7 +57,11 @@ async function requestFor(endpoint: Endpoint): Promise<Request<Endpoint>> {
 /** What is there that a second doing would add to. */
 async function effects(): Promise<unknown[]> {
   const actions = served.app.sessions.live.get(sessionId)?.meter.totals().actions;
-  const [keys, credits, audit] = await Promise.all([served.call(listKeys), served.call(getCredits), served.call(listAudit, { query: { limit: '500' } })]);
+  const [keys, credits, audit] = await Promise.all([
+    served.call(listKeys),
+    served.call(getCredits),
+    served.call(listAudit, { query: { limit: '500' } }),
+  ]);
   return [served.app.sessions.live.size, actions, keys.body.length, credits.body.balance, audit.body.length];
 }
 
@@ -104,7 +111,8 @@ describe('a repeated POST', () => {
     const key = await served.ownerKey('impatient', 'free');
     await createUntil(served, key, 'create_rate_limit', 6);
     const request = { key, body: {}, headers: newKey() };
-    for (const _ of [1, 2]) assert.equal((await served.refuse(createSession, 'create_rate_limit', request)).reply.headers.get('idempotent-replayed'), null);
+    for (const _ of [1, 2])
+      assert.equal((await served.refuse(createSession, 'create_rate_limit', request)).reply.headers.get('idempotent-replayed'), null);
   });
 });
 
@@ -148,7 +156,9 @@ describe('a key', () => {
   it('sent ten times at once makes one session', async () => {
     const headers = newKey();
     const before = (await machinesLeft(served)).onHost;
-    const replies = await Promise.all(Array.from({ length: 10 }, () => served.call(createSession, { body: { name: 'one of ten' }, headers })));
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => served.call(createSession, { body: { name: 'one of ten' }, headers })),
+    );
     assert.ok(
       replies.every(({ status }) => status === 201 || status === 409),
       replies.map(({ text }) => text).join(),

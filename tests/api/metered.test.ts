@@ -92,7 +92,9 @@ const aTrial = { tier: 'open', trial_days: 1 };
 const prepares: Record<string, Prepare> = {
   endSession: anotherSession,
   endAnySession: anotherSession,
-  closeTab: inParams(async (session_id, { key }) => ({ tab_id: (await served.call(openTab, { key, params: { session_id }, body: {} })).body.tab_id })),
+  closeTab: inParams(async (session_id, { key }) => ({
+    tab_id: (await served.call(openTab, { key, params: { session_id }, body: {} })).body.tab_id,
+  })),
   getDownload: inParams(async (session_id) => ({ download_id: plantDownload(served, session_id, { data: Buffer.from('a file') }) })),
   openLiveView: bySession('view'),
   openVnc: bySession('vnc'),
@@ -133,7 +135,9 @@ describe('a call that is answered with success', () => {
     const good: Prepared = { ...goodRequest(endpoint, { session_id: sessionId }), ...(await keyFor(endpoint)) };
     const request = (await prepares[endpoint.id]?.(good, owner)) ?? good;
     const before = await served.usage(owner.key);
-    const reply = await (endpoint.replyKind === 'events' ? beginningOf(endpoint, request) : new Client(served.url, owner.key).send(endpoint, request));
+    const reply = await (endpoint.replyKind === 'events'
+      ? beginningOf(endpoint, request)
+      : new Client(served.url, owner.key).send(endpoint, request));
     const { actions, sessions } = await served.usage(owner.key);
     return { reply, actions: actions - before.actions, sessions: sessions - before.sessions };
   }
@@ -179,7 +183,9 @@ describe('a call that is answered with success', () => {
     await client.ask('Target.createTarget', { url: 'http://one.test/' });
     client.socket.terminate();
     const token = await tokenFor(served, session.session_id, 'control', key);
-    const viewer = await ViewSocket.open(`${served.url.replace('http', 'ws')}/v1/session/${session.session_id}/live-view/socket?token=${token}`);
+    const viewer = await ViewSocket.open(
+      `${served.url.replace('http', 'ws')}/v1/session/${session.session_id}/live-view/socket?token=${token}`,
+    );
     viewer.say({ type: 'navigate', to: 'url', url: 'http://two.test/' });
     viewer.say({ type: 'tab', action: 'open' });
     await eventually('all of it is done', async () => (await tabs()).toSorted().join() === 'about:blank,http://one.test/,http://two.test/');
@@ -230,7 +236,15 @@ async function traces(app: MeteredApp, { key }: Owner, sessionId: string): Promi
   const { body } = await app.call(getSession, { key, params: { session_id: sessionId } });
   const { current_url, tabs, usage, egress } = body;
   const { counts, machines } = app.runtime;
-  return [current_url, tabs, egress, { ...usage, browser_seconds: 0 }, machineOf(app, sessionId).files.uploads.size, counts.booted, machines.size];
+  return [
+    current_url,
+    tabs,
+    egress,
+    { ...usage, browser_seconds: 0 },
+    machineOf(app, sessionId).files.uploads.size,
+    counts.booted,
+    machines.size,
+  ];
 }
 
 async function refusedBy(app: MeteredApp, endpoint: Endpoint, code: ErrorCode, request: Prepared): Promise<Record<string, unknown>> {
@@ -340,7 +354,10 @@ describe('an owner whose wallet is empty', () => {
 
   it('gets no session, and none is written down', async () => {
     const { booted } = paid.runtime.counts;
-    assert.deepEqual(await refusedBy(paid, createSession, 'insufficient_credits', { key: owner.key, body: {} }), { balance: 0, required: 1 });
+    assert.deepEqual(await refusedBy(paid, createSession, 'insufficient_credits', { key: owner.key, body: {} }), {
+      balance: 0,
+      required: 1,
+    });
     assert.deepEqual([(await paid.call(listSessions, { key: owner.key })).body.length, paid.runtime.counts.booted], [1, booted]);
   });
 
@@ -365,7 +382,10 @@ describe('a call that fails', () => {
   const noTab = { tab_id: 'no-tab' };
   const failing: [what: string, call: () => Promise<Reply>][] = [
     ['a navigation to nowhere', () => paid.call(navigate, { key: owner.key, params: params(), body: { url: unknownHost } })],
-    ['a navigation in a tab that is not there', () => paid.call(navigate, { key: owner.key, params: params(), body: { url: emptyPage, ...noTab } })],
+    [
+      'a navigation in a tab that is not there',
+      () => paid.call(navigate, { key: owner.key, params: params(), body: { url: emptyPage, ...noTab } }),
+    ],
     ['a tab at an address that is nowhere', () => paid.call(openTab, { key: owner.key, params: params(), body: { url: unknownHost } })],
     ['closing a tab that is not there', () => paid.call(closeTab, { key: owner.key, params: { ...params(), ...noTab } })],
     [
@@ -376,7 +396,10 @@ describe('a call that fails', () => {
     ['a document of a tab that is not there', () => paid.call(pdf, { key: owner.key, params: params(), body: noTab })],
     ['the content of a tab that is not there', () => paid.call(getContent, { key: owner.key, params: params(), query: noTab })],
     ['a fetch that is none', () => paid.call(fetchPage, { key: owner.key, body: { url: emptyPage, include_selectors: ['div['] } })],
-    ['a fetch in a session that is not there', () => paid.call(fetchPage, { key: owner.key, body: { url: emptyPage, session_id: 'ses_none' } })],
+    [
+      'a fetch in a session that is not there',
+      () => paid.call(fetchPage, { key: owner.key, body: { url: emptyPage, session_id: 'ses_none' } }),
+    ],
     [
       'a fetch that no machine is started for',
       () => {
@@ -418,7 +441,11 @@ describe('a call that fails', () => {
     const before = await paid.account(owner);
     const gone = new AbortController();
     const calls = [
-      new Client(paid.url, owner.key).send(navigate, { params: params(), body: { url: hangingUrl, timeout_ms: 120_000 }, signal: gone.signal }),
+      new Client(paid.url, owner.key).send(navigate, {
+        params: params(),
+        body: { url: hangingUrl, timeout_ms: 120_000 },
+        signal: gone.signal,
+      }),
       new Client(paid.url, owner.key).send(fetchPage, { body: { url: hangingUrl, timeout_ms: 120_000 }, signal: gone.signal }),
     ];
     await eventually('both are under way', async () => (await paid.held(owner.owner)) === 20_000);

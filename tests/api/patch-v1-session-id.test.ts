@@ -90,6 +90,9 @@ describe('422', () => {
   it('refuses what cannot be changed', async () => {
     const { session_id } = await served.create();
     const faults = await served.faults(updateSession, { params: { session_id }, body: { keep_alive: false, region: 'local' } });
-    assert.deepEqual(faults.map(({ type, loc }) => `${loc[1]} ${type}`).toSorted(), ['keep_alive extra_forbidden', 'region extra_forbidden']);
+    assert.deepEqual(faults.map(({ type, loc }) => `${loc[1]} ${type}`).toSorted(), [
+      'keep_alive extra_forbidden',
+      'region extra_forbidden',
+    ]);
   });
 });

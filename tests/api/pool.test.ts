@@ -20,7 +20,11 @@ before(async () => {
 after(() => served.close());
 
 const poolHas = (app: TestApp, count: number, kind?: PoolKind) =>
-  eventually(`${count} machines are warm`, () => app.app.fleet.count('ready', kind) === count && app.app.fleet.count('warming') === 0, 15_000);
+  eventually(
+    `${count} machines are warm`,
+    () => app.app.fleet.count('ready', kind) === count && app.app.fleet.count('warming') === 0,
+    15_000,
+  );
 const poolIsFull = () => poolHas(served, target);
 const resize = async (app: TestApp, size: number, kind?: PoolKind): Promise<PoolResponse> => {
   const { status, body, text } = await app.call(resizePool, { body: { target: size, ...(kind ? { kind } : {}) } });
@@ -151,7 +155,10 @@ describe('the pool of a region', () => {
     const first = await startApp({ environment: { BERTH_POOL_TARGET: '5' } });
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
     const start = () =>
-      startApp({ remains: { dataDir, databaseUrl: first.databaseUrl, runtime }, environment: { BERTH_REGION: 'other', BERTH_POOL_TARGET: '5' } });
+      startApp({
+        remains: { dataDir, databaseUrl: first.databaseUrl, runtime },
+        environment: { BERTH_REGION: 'other', BERTH_POOL_TARGET: '5' },
+      });
     try {
       const second = await start();
       await resize(second, 1);
@@ -202,7 +209,8 @@ describe('machines that are not what new ones are', () => {
   after(() => app.close());
 
   /** However busy the host of this test is, the time passes after which the pool grows beside a session. */
-  const inTime = (what: string, holds: () => boolean) => eventually(what, () => (clock.advance(500), app.app.fleet.refill.nudge(), holds()), 15_000);
+  const inTime = (what: string, holds: () => boolean) =>
+    eventually(what, () => (clock.advance(500), app.app.fleet.refill.nudge(), holds()), 15_000);
 
   /** Turns of the refill, until the pool is made of others than these; tells the fewest that were warm meanwhile. */
   async function renewed(old: ReadonlySet<string>): Promise<number> {
@@ -238,9 +246,15 @@ describe('machines that are not what new ones are', () => {
     app.runtime.upgrade('fake-3');
     await inTime('one has failed', () => app.app.fleet.record.failures('headless') === 1);
     const { body } = await app.call(getPool);
-    assert.deepEqual(body.vms.map(({ outdated, state }) => `${state} ${outdated}`).toSorted(), ['assigned true', 'ready true', 'ready true', 'ready true']);
+    assert.deepEqual(body.vms.map(({ outdated, state }) => `${state} ${outdated}`).toSorted(), [
+      'assigned true',
+      'ready true',
+      'ready true',
+      'ready true',
+    ]);
     assert.ok(body.vms.some(({ vm_id }) => vm_id === used));
-    const rows = () => app.app.fleet.deps.store.tables<{ machines: { outdated: boolean; runtime: string } }>().selectFrom('machines').selectAll().execute();
+    const rows = () =>
+      app.app.fleet.deps.store.tables<{ machines: { outdated: boolean; runtime: string } }>().selectFrom('machines').selectAll().execute();
     const told = async () => (await rows()).every(({ outdated, runtime }) => outdated && runtime === 'fake');
     // The turn that failed may have begun before the upgrade: the next one tells.
     await eventually('other workers are told', () => (app.app.fleet.refill.nudge(), told()));

@@ -43,7 +43,9 @@ describe('201', () => {
   });
 
   it('gives two keys of one owner the same sessions', async () => {
-    const [first, second] = await Promise.all([1, 2].map(async () => (await served.call(createKey, { body: { owner: 'pair' } })).body.key ?? ''));
+    const [first, second] = await Promise.all(
+      [1, 2].map(async () => (await served.call(createKey, { body: { owner: 'pair' } })).body.key ?? ''),
+    );
     await served.create({ name: 'ours' }, { key: first ?? '' });
     await served.refuse(createSession, 'name_taken', { key: second ?? '', body: { name: 'ours' } });
   });

@@ -25,7 +25,11 @@ const asked = (): Record<string, string> => Object.fromEntries(paid.stripe.asked
 
 describe('200', () => {
   it('answers with a page where the plan is paid, which then is the owner’s', async () => {
-    const { body } = await order('buyer', { tier: 'scale', success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/' });
+    const { body } = await order('buyer', {
+      tier: 'scale',
+      success_url: 'https://shop.example/thanks',
+      cancel_url: 'https://shop.example/',
+    });
     const page = await (await fetch(body.url)).text();
     assert.match(page, /buyer subscribes to <b>price_scale<\/b>/);
     assert.equal(await paid.tierOf('buyer'), 'free');
@@ -140,7 +144,10 @@ describe('502 billing_provider_failed', () => {
 describe('409 plan_active', () => {
   it('is told to who has a plan already, and where to change it', async () => {
     await paid.buy('settled', 'developer');
-    const { message } = await paid.served.refuse(checkout, 'plan_active', { key: await paid.served.login('settled'), body: { tier: 'scale' } });
+    const { message } = await paid.served.refuse(checkout, 'plan_active', {
+      key: await paid.served.login('settled'),
+      body: { tier: 'scale' },
+    });
     assert.match(message, /billing\/portal/);
   });
 });

@@ -13,12 +13,16 @@ after(() => paid.close());
 describe('200', () => {
   it('answers with a page where the plan is changed and ended, which the owner’s plan follows', async () => {
     await paid.buy('tenant', 'developer');
-    const { body } = await paid.served.call(billingPortal, { key: await paid.served.login('tenant'), body: { return_url: 'https://shop.example/back' } });
+    const { body } = await paid.served.call(billingPortal, {
+      key: await paid.served.login('tenant'),
+      body: { return_url: 'https://shop.example/back' },
+    });
     const page = await (await fetch(body.url)).text();
     assert.match(page, /value="price_developer"/);
     assert.match(page, /https:\/\/shop\.example\/back/);
     const [, subscription = ''] = /value="(sub_\w+)"/.exec(page) ?? [];
-    const press = (act: string, price = ''): Promise<unknown> => fetch(body.url, { method: 'POST', body: new URLSearchParams({ subscription, act, price }) });
+    const press = (act: string, price = ''): Promise<unknown> =>
+      fetch(body.url, { method: 'POST', body: new URLSearchParams({ subscription, act, price }) });
     await press('change', 'price_scale');
     assert.equal(await paid.tierOf('tenant'), 'scale');
     await press('fail');

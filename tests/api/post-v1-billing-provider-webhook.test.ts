@@ -22,8 +22,11 @@ const duplicate: Received = { received: true, ignored: false, duplicate: true };
 
 const eventFor = (owner: string, tier: string, { type = 'customer.subscription.updated', seconds = 0 } = {}): StripeEvent =>
   eventOf(type, subscriptionOf({ owner, tier }), { madeAt: new Date(clock.now().getTime() + seconds * 1000) });
-const post = (text: string, headers: Record<string, string> = {}): Promise<Reply<Received>> => paid.served.call(billingWebhook, { rawBody: text, headers });
-const signed = (text: string, by = secret, at = clock.now()): Record<string, string> => ({ 'stripe-signature': signatureOf(text, { secret: by, at }) });
+const post = (text: string, headers: Record<string, string> = {}): Promise<Reply<Received>> =>
+  paid.served.call(billingWebhook, { rawBody: text, headers });
+const signed = (text: string, by = secret, at = clock.now()): Record<string, string> => ({
+  'stripe-signature': signatureOf(text, { secret: by, at }),
+});
 async function send(event: StripeEvent): Promise<Received> {
   const text = JSON.stringify(event);
   const { status, body } = await post(text, signed(text));

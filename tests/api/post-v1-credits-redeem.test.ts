@@ -49,7 +49,9 @@ describe('200', () => {
   it('is the one answer of its kind among fifty callers of two owners', async () => {
     const keys = [await served.ownerKey('quick'), await served.ownerKey('quicker')];
     const code = await newCode();
-    const replies = await Promise.all(Array.from({ length: 50 }, (_, n) => served.call(redeemCredits, { key: keys[n % 2] ?? null, body: { code } })));
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => served.call(redeemCredits, { key: keys[n % 2] ?? null, body: { code } })),
+    );
     assert.deepEqual(
       [200, 409].map((status) => replies.filter((reply) => reply.status === status).length),
       [1, 49],
@@ -98,7 +100,12 @@ describe('410 code_expired', () => {
 });
 
 describe('422', () => {
-  for (const [what, body] of Object.entries({ 'no code': {}, 'an empty one': { code: '' }, 'a long one': { code: 'x'.repeat(129) }, 'a number': { code: 5 } }))
+  for (const [what, body] of Object.entries({
+    'no code': {},
+    'an empty one': { code: '' },
+    'a long one': { code: 'x'.repeat(129) },
+    'a number': { code: 5 },
+  }))
     it(`refuses ${what}`, async () => {
       const [fault] = await served.faults(redeemCredits, { body });
       assert.deepEqual(fault?.loc, ['body', 'code']);

@@ -44,7 +44,10 @@ describe('200', () => {
     );
     assert.equal(reply.html, page('<h1>Tides</h1>'));
     assert.deepEqual([reply.headers['x-served'], reply.headers['set-cookie']], ['yes', undefined]);
-    assert.deepEqual([reply.session_id, reply.poll_url, reply.error, reply.block, reply.resolved_by], [null, null, null, null, 'http:direct']);
+    assert.deepEqual(
+      [reply.session_id, reply.poll_url, reply.error, reply.block, reply.resolved_by],
+      [null, null, null, null, 'http:direct'],
+    );
     assert.deepEqual([reply.page?.title, reply.page?.language], ['Tides & times', 'en']);
     assert.deepEqual(reply.metadata, { job: 'tides' });
     assert.deepEqual(
@@ -119,7 +122,9 @@ describe('200', () => {
   });
 
   it('gives a page of a browser, and the machine that it came from', async () => {
-    const reply = await withBrowser('http://status-404.test/page', { formats: ['html', 'text', 'markdown', 'links', 'metadata', 'screenshot', 'pdf', 'har'] });
+    const reply = await withBrowser('http://status-404.test/page', {
+      formats: ['html', 'text', 'markdown', 'links', 'metadata', 'screenshot', 'pdf', 'har'],
+    });
     assert.deepEqual(
       [reply.status, reply.status_code, reply.final_url, reply.title, reply.resolved_by],
       ['ok', 404, 'http://status-404.test/page', 'status-404.test', 'browser:direct'],
@@ -178,7 +183,11 @@ describe('200', () => {
       const reply = await fetched({ url: site.inTurn(path, html(body)), mode: 'auto', ...order });
       assert.deepEqual([reply.resolved_by, reply.attempts.length], [`browser:direct:${why}`, 1], path);
       assert.ok(reply.session_id);
-      assert.equal(site.count(path), why.startsWith('needs_f') || why.startsWith('needs_a') ? 0 : 1, 'what plain HTTP cannot give is not asked for by it');
+      assert.equal(
+        site.count(path),
+        why.startsWith('needs_f') || why.startsWith('needs_a') ? 0 : 1,
+        'what plain HTTP cannot give is not asked for by it',
+      );
     }
   });
 
@@ -208,7 +217,10 @@ describe('200', () => {
     const url = site.inTurn('/later', html(page('Later')));
     const reply = await served.call(fetchPage, { body: { url, mode: 'http', async: true, metadata: { job: 'x' } } });
     const { job_id, status, poll_url, final_url, finished_at, metadata } = reply.body;
-    assert.deepEqual([status, poll_url, final_url, finished_at, metadata], ['pending', `/v1/fetch/job/${job_id}`, null, null, { job: 'x' }]);
+    assert.deepEqual(
+      [status, poll_url, final_url, finished_at, metadata],
+      ['pending', `/v1/fetch/job/${job_id}`, null, null, { job: 'x' }],
+    );
     assert.deepEqual([reply.headers.get('location'), reply.headers.get('retry-after')], [`${served.url}/v1/fetch/job/${job_id}`, '1']);
   });
 });
@@ -219,7 +231,10 @@ describe('403 premium_egress_required', () => {
     for (const mode of ['browser', 'http', 'auto'])
       for (const type of ['managed', 'rotating'])
         for (const isAsync of [false, true])
-          await served.refuse(fetchPage, 'premium_egress_required', { key, body: { url: site.url, mode, proxy: { type }, async: isAsync } });
+          await served.refuse(fetchPage, 'premium_egress_required', {
+            key,
+            body: { url: site.url, mode, proxy: { type }, async: isAsync },
+          });
   });
 });
 
@@ -248,7 +263,8 @@ describe('409 session_not_ready', () => {
 describe('409 session_ended', () => {
   it('is the answer once the session has ended', async () => {
     const session_id = await endedSession(served);
-    for (const isAsync of [false, true]) await served.refuse(fetchPage, 'session_ended', { body: { url: 'http://site.test/', session_id, async: isAsync } });
+    for (const isAsync of [false, true])
+      await served.refuse(fetchPage, 'session_ended', { body: { url: 'http://site.test/', session_id, async: isAsync } });
   });
 });
 
@@ -319,7 +335,12 @@ describe('422', () => {
     ['a step without what it needs', { actions: [{ type: 'click' }] }, 'body.actions.0.selectors', 'missing'],
     ['a cookie whose name is none', { cookies: [{ name: 'a b', value: '' }] }, 'body.cookies.0.name', 'string_pattern_mismatch'],
     ['a cookie whose value ends it', { cookies: [{ name: 'a', value: 'x;y' }] }, 'body.cookies.0.value', 'string_pattern_mismatch'],
-    ['a cookie path that is none', { cookies: [{ name: 'a', value: 'x', path: 'here' }] }, 'body.cookies.0.path', 'string_pattern_mismatch'],
+    [
+      'a cookie path that is none',
+      { cookies: [{ name: 'a', value: 'x', path: 'here' }] },
+      'body.cookies.0.path',
+      'string_pattern_mismatch',
+    ],
     ['a header of the connection', { headers: { Host: 'x' } }, 'body.headers.Host.[key]', 'header_not_allowed'],
     ['too long a wait', { wait_for: { ms: 30_001 } }, 'body.wait_for.ms', 'less_than_equal'],
     ['too many attempts', { retry: { max_attempts: 6 } }, 'body.retry.max_attempts', 'less_than_equal'],
@@ -331,7 +352,12 @@ describe('422', () => {
     ['a selector to include that is none', { include_selectors: ['b', ':nope('] }, 'body.include_selectors.1', 'value_error'],
     ['a selector to exclude that is none', { exclude_selectors: ['b['] }, 'body.exclude_selectors.0', 'value_error'],
     ['a region that is none', { region: 'nowhere' }, 'body.region', 'literal_error'],
-    ['too much metadata', { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, '1'])) }, 'body.metadata', 'too_long'],
+    [
+      'too much metadata',
+      { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, '1'])) },
+      'body.metadata',
+      'too_long',
+    ],
     ['a proxy without a server', { proxy: { type: 'external' } }, 'body.proxy.server', 'missing'],
     ['a type of proxy that the region has none of', { mode: 'http', proxy: { type: 'managed' } }, 'body.proxy.type', 'value_error'],
   ];
@@ -359,7 +385,11 @@ describe('422', () => {
 
   it('shows no cookie and no password', async () => {
     const reply = await served.call(fetchPage, {
-      body: { url: 'ftp://user:hunter2@site.test/', cookies: [{ name: 'id', value: 'hunter2;' }], proxy: { type: 'none', server: 'http://u:hunter2@p:1' } },
+      body: {
+        url: 'ftp://user:hunter2@site.test/',
+        cookies: [{ name: 'id', value: 'hunter2;' }],
+        proxy: { type: 'none', server: 'http://u:hunter2@p:1' },
+      },
     });
     assert.equal(reply.status, 422);
     assert.ok(!reply.text.includes('hunter2'), reply.text);

@@ -74,7 +74,9 @@ describe('404 key_not_found', () => {
     const { old } = await made('victim');
     const key = await served.login('stranger');
     const ids = [old.key_id, 'key_000000000000000000000000', 'nothing', "x' OR 1=1"];
-    const replies = await Promise.all(ids.map(async (key_id) => (await served.refuse(rotateOwnKey, 'key_not_found', { key, params: { key_id } })).reply));
+    const replies = await Promise.all(
+      ids.map(async (key_id) => (await served.refuse(rotateOwnKey, 'key_not_found', { key, params: { key_id } })).reply),
+    );
     assert.equal(new Set(replies.map(comparable)).size, 1);
     assert.ok(await works(old.key));
   });

@@ -50,7 +50,9 @@ describe('200', () => {
 
   it('is not one answer for two organisations that send the same Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'shared' };
-    const [mine, theirs] = await Promise.all(['one', 'other'].map(async (owner) => served.call(createOwnKey, { key: await served.login(owner), headers })));
+    const [mine, theirs] = await Promise.all(
+      ['one', 'other'].map(async (owner) => served.call(createOwnKey, { key: await served.login(owner), headers })),
+    );
     assert.deepEqual([mine?.body.owner, theirs?.body.owner], ['one', 'other']);
     assert.notEqual(mine?.body.key_id, theirs?.body.key_id);
   });

@@ -180,8 +180,18 @@ describe('422', () => {
     ['more steps than may be', { actions: Array(51).fill(body.actions[0]) }, 'body.actions', 'too_long'],
     ['a step of no known type', { actions: [{ type: 'dance' }] }, 'body.actions.0.type', 'literal_error'],
     ['an address that is no page', { actions: [{ type: 'navigate', url: 'file:///etc/passwd' }] }, 'body.actions.0.url', 'url_scheme'],
-    ['a field that the step does not have', { actions: [{ type: 'wait', ms: 1, timeout: 3 }] }, 'body.actions.0.timeout', 'extra_forbidden'],
-    ['a step that goes to one that is not there', { actions: [{ type: 'wait', ms: 1, on_error: 'goto:nowhere' }] }, 'body.actions.0.on_error', 'value_error'],
+    [
+      'a field that the step does not have',
+      { actions: [{ type: 'wait', ms: 1, timeout: 3 }] },
+      'body.actions.0.timeout',
+      'extra_forbidden',
+    ],
+    [
+      'a step that goes to one that is not there',
+      { actions: [{ type: 'wait', ms: 1, on_error: 'goto:nowhere' }] },
+      'body.actions.0.on_error',
+      'value_error',
+    ],
     ['a recording that is none', { recording: { steps: 'many' } }, 'body.recording.steps', 'list_type'],
   ];
   for (const [what, asked, loc, type] of wrong)

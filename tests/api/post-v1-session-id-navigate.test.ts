@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, listTabs, navigate, openTab } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, hang, hangingUrl, jammedSession, machineOf, muteUrl, startingSession } from '../session-states.ts';
+import {
+  assertError,
+  callWhileBrowserDies,
+  endedSession,
+  hang,
+  hangingUrl,
+  jammedSession,
+  machineOf,
+  muteUrl,
+  startingSession,
+} from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -59,7 +69,10 @@ describe('200', () => {
   });
 
   it('looks for nothing where that is not wanted', async () => {
-    const { body: done } = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://status-429.test/', block_detection: 'off' } });
+    const { body: done } = await served.call(navigate, {
+      params: { session_id: sessionId },
+      body: { url: 'http://status-429.test/', block_detection: 'off' },
+    });
     assert.deepEqual([done.block, done.captcha, done.warnings], [null, { present: false, vendor: null, visible: null }, []]);
   });
 
@@ -88,7 +101,9 @@ describe('200', () => {
     const { session_id } = await served.create();
     const urls = Array.from({ length: 8 }, (_, n) => `http://site.test/${n}`);
     const ended: string[] = [];
-    await Promise.all(urls.map(async (url) => ended.push((await served.call(navigate, { params: { session_id }, body: { url } })).body.final_url)));
+    await Promise.all(
+      urls.map(async (url) => ended.push((await served.call(navigate, { params: { session_id }, body: { url } })).body.final_url)),
+    );
     const read = await served.call(getSession, { params: { session_id } });
     assert.equal(read.body.usage.actions, 8);
     assert.equal(read.body.current_url, ended.at(-1));
@@ -168,7 +183,10 @@ describe('502 navigation_failed', () => {
 
   it('says timeout for a server that never answers, in the time that was given', async () => {
     const startMs = performance.now();
-    const { details } = await served.refuse(navigate, 'navigation_failed', { params: { session_id: sessionId }, body: { url: hangingUrl, timeout_ms: 1000 } });
+    const { details } = await served.refuse(navigate, 'navigation_failed', {
+      params: { session_id: sessionId },
+      body: { url: hangingUrl, timeout_ms: 1000 },
+    });
     const tookMs = performance.now() - startMs;
     assert.equal(details['reason'], 'timeout');
     assert.ok(tookMs >= 950 && tookMs < 3000, `${tookMs} ms`);

@@ -17,13 +17,19 @@ const body = {};
 describe('200', () => {
   it('gives the picture, its size and what kind it is', async () => {
     const { body: picture } = await served.call(screenshot, { params: { session_id: sessionId } });
-    assert.deepEqual([picture.content_type, picture.width, picture.height, picture.tiles, picture.warnings], ['image/png', 1280, 720, null, []]);
+    assert.deepEqual(
+      [picture.content_type, picture.width, picture.height, picture.tiles, picture.warnings],
+      ['image/png', 1280, 720, null, []],
+    );
     assert.deepEqual([...Buffer.from(picture.data_base64 ?? '', 'base64').subarray(1, 4)], [...Buffer.from('PNG')]);
   });
 
   for (const format of ['jpeg', 'webp'])
     it(`may be ${format}`, async () => {
-      const { body: picture } = await served.call(screenshot, { params: { session_id: sessionId }, body: { format, quality: 50, full_page: true } });
+      const { body: picture } = await served.call(screenshot, {
+        params: { session_id: sessionId },
+        body: { format, quality: 50, full_page: true },
+      });
       assert.equal(picture.content_type, `image/${format}`);
     });
 });
@@ -82,7 +88,10 @@ describe('502 page_failed', () => {
   });
 
   it('is the answer where the element is not in the page', async () => {
-    const { details } = await served.refuse(screenshot, 'page_failed', { params: { session_id: sessionId }, body: { selector: '#nowhere', timeout_ms: 1000 } });
+    const { details } = await served.refuse(screenshot, 'page_failed', {
+      params: { session_id: sessionId },
+      body: { selector: '#nowhere', timeout_ms: 1000 },
+    });
     assert.deepEqual(details, { reason: 'not_found' });
   });
 });

@@ -95,6 +95,10 @@ describe('502 navigation_failed', () => {
 
 describe('502 session_lost', () => {
   it('is the answer when the browser dies before the tab is open', async () => {
-    assertError(await callWhileBrowserDies(served, (session_id) => served.call(openTab, { params: { session_id }, body: {} })), 502, 'session_lost');
+    assertError(
+      await callWhileBrowserDies(served, (session_id) => served.call(openTab, { params: { session_id }, body: {} })),
+      502,
+      'session_lost',
+    );
   });
 });

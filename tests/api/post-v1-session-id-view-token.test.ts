@@ -67,7 +67,10 @@ describe('200', () => {
     }
     const { store } = served.app.fleet.deps;
     await store.tables<{ sessions: { session_id: string } }>().deleteFrom('sessions').where('session_id', '=', over.sessionId).execute();
-    assert.equal((await served.call(createViewToken, { params: { session_id: over.sessionId }, body: { scope: 'recording' } })).status, 200);
+    assert.equal(
+      (await served.call(createViewToken, { params: { session_id: over.sessionId }, body: { scope: 'recording' } })).status,
+      200,
+    );
   });
 
   it('can be asked for while the session starts', async () => {
@@ -78,7 +81,8 @@ describe('200', () => {
 
   it('watches a machine of one’s fetches like any other session', async () => {
     await served.call(fetchPage, { body: { url: 'http://site.test/' } });
-    const machine = (await served.call(listSessions)).body.find(({ purpose }) => purpose === 'fetch') ?? assert.fail('there is no machine of fetches');
+    const machine =
+      (await served.call(listSessions)).body.find(({ purpose }) => purpose === 'fetch') ?? assert.fail('there is no machine of fetches');
     assert.equal((await load(machine.session_id, await tokenFor(served, machine.session_id))).status, 200);
   });
 
@@ -143,7 +147,13 @@ describe('the link', () => {
     const session_id = await create();
     const [payload = '', signature = ''] = (await tokenFor(served, session_id)).split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
-    for (const change of [{ scope: 'control' }, { session: await create() }, { expiresAt: 9e9 }, { purpose: 'vnc' }, { owner: 'neighbour' }]) {
+    for (const change of [
+      { scope: 'control' },
+      { session: await create() },
+      { expiresAt: 9e9 },
+      { purpose: 'vnc' },
+      { owner: 'neighbour' },
+    ]) {
       const forged = Buffer.from(JSON.stringify({ ...claims, ...change })).toString('base64url');
       isDead(await load(session_id, `${forged}.${signature}`));
     }
@@ -158,7 +168,12 @@ describe('the cookie', () => {
     await jar.setCookie(cookie, `${pageOf(session_id)}?token=x`);
     const isSent = async (address: string): Promise<boolean> => (await jar.getCookies(address)).length > 0;
     for (const address of [pageOf(session_id), `${pageOf(session_id)}/socket`]) assert.ok(await isSent(address), address);
-    const elsewhere = [pageOf(`${session_id}d`), `${pageOf(session_id)}er`, pageOf(session_id).replace('live-view', 'vnc/vnc.html'), `${served.url}/docs`];
+    const elsewhere = [
+      pageOf(`${session_id}d`),
+      `${pageOf(session_id)}er`,
+      pageOf(session_id).replace('live-view', 'vnc/vnc.html'),
+      `${served.url}/docs`,
+    ];
     for (const address of elsewhere) assert.ok(!(await isSent(address)), address);
   });
 
@@ -186,7 +201,10 @@ describe('the cookie', () => {
       assert.equal(body.url, `${publicUrl}/v1/session/${session_id}/live-view?token=${body.token}`);
       const first = await load(session_id, body.token ?? '', behindTls);
       const [cookie = ''] = first.headers.getSetCookie();
-      assert.match(cookie, new RegExp(`^__Secure-berth-view=[\\w-]{43}; Path=/v1/session/${session_id}/live-view; HttpOnly; SameSite=Lax; Secure$`));
+      assert.match(
+        cookie,
+        new RegExp(`^__Secure-berth-view=[\\w-]{43}; Path=/v1/session/${session_id}/live-view; HttpOnly; SameSite=Lax; Secure$`),
+      );
       const page = pageOf(session_id, behindTls);
       assert.equal((await open(page, { cookie: cookieOf(first) })).status, 200);
       assertError(await open(page, { cookie: cookieOf(first).replace('__Secure-', '') }), 401, 'missing_view_token');
@@ -219,14 +237,21 @@ describe('no line of the log', () => {
         const first = await open(`${address}?token=${token}`);
         const cookie = first.headers.getSetCookie()[0]?.split(';')[0] ?? 'berth-view=planted-by-the-test';
         secrets.push(token, cookie.split('=')[1] ?? '');
-        const replies = [first, await open(address, { cookie }), await open(`${address}?token=${token}x`), await open(`${address}?token=${logged.key}`)];
+        const replies = [
+          first,
+          await open(address, { cookie }),
+          await open(`${address}?token=${token}x`),
+          await open(`${address}?token=${logged.key}`),
+        ];
         replies.push(
           await open(`${address}%3Ftoken=${token}`),
           await open(`${address}/nowhere?token=${token}`),
           await open(`${address}?token=${token}&token=${token}`),
         );
         told.push(...replies.map(({ text, headers }) => text + (headers.get('location') ?? '')));
-        told.push((await refusedSocket(`${logged.url.replace('http', 'ws')}/v1/session/${session_id}/live-view/socket?token=x${token}`)).text);
+        told.push(
+          (await refusedSocket(`${logged.url.replace('http', 'ws')}/v1/session/${session_id}/live-view/socket?token=x${token}`)).text,
+        );
       }
       await logged.call(revokeViewTokens, { params: { session_id } });
     } finally {

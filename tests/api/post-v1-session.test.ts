@@ -10,7 +10,17 @@ before(async () => {
 });
 after(() => served.close());
 
-const sum = ({ status, ended_reason, tabs, warm }: { status: string; ended_reason: string | null; tabs: { open: number }; warm: boolean }) => ({
+const sum = ({
+  status,
+  ended_reason,
+  tabs,
+  warm,
+}: {
+  status: string;
+  ended_reason: string | null;
+  tabs: { open: number };
+  warm: boolean;
+}) => ({
   status,
   ended_reason,
   open: tabs.open,
@@ -23,7 +33,16 @@ describe('201', () => {
     assert.deepEqual(sum(session), { status: 'ready', ended_reason: null, open: 1, warm: false });
     assert.match(session.session_id, /^ses_[0-9a-z]{24}$/);
     assert.deepEqual(
-      [session.kind, session.region, session.timeout_seconds, session.idle_timeout_seconds, session.keep_alive, session.name, session.metadata, session.proxy],
+      [
+        session.kind,
+        session.region,
+        session.timeout_seconds,
+        session.idle_timeout_seconds,
+        session.keep_alive,
+        session.name,
+        session.metadata,
+        session.proxy,
+      ],
       ['headless', 'local', 900, 300, true, null, {}, null],
     );
     assert.deepEqual(session.viewport, { width: 1280, height: 720, device_scale_factor: 1 });
@@ -91,7 +110,13 @@ describe('201', () => {
   it('goes to the start address and tells how that went', async () => {
     const session = await served.create({ start_url: 'http://status-404.test/page' });
     assert.equal(session.current_url, 'http://status-404.test/page');
-    assert.deepEqual(session.start_navigation, { url: 'http://status-404.test/page', status: 'ok', status_code: 404, reason: null, net_error: null });
+    assert.deepEqual(session.start_navigation, {
+      url: 'http://status-404.test/page',
+      status: 'ok',
+      status_code: 404,
+      reason: null,
+      net_error: null,
+    });
   });
 
   it('starts all the same when the start address cannot be reached', async () => {
@@ -104,9 +129,21 @@ describe('201', () => {
   });
 
   it('keeps the credentials of a proxy to itself', async () => {
-    const proxy = { type: 'external', server: 'http://user:hunter2@proxy.example:3128', username: 'user', password: 'hunter2', bypass: ['example.com'] };
+    const proxy = {
+      type: 'external',
+      server: 'http://user:hunter2@proxy.example:3128',
+      username: 'user',
+      password: 'hunter2',
+      bypass: ['example.com'],
+    };
     const reply = await served.call(createSession, { body: { proxy } });
-    assert.deepEqual(reply.body.proxy, { type: 'external', server: 'http://proxy.example:3128', country: null, rotate: 'on_request', bypass: ['example.com'] });
+    assert.deepEqual(reply.body.proxy, {
+      type: 'external',
+      server: 'http://proxy.example:3128',
+      country: null,
+      rotate: 'on_request',
+      bypass: ['example.com'],
+    });
     const { text } = await served.call(getSession, { params: { session_id: reply.body.session_id } });
     assert.ok(!reply.text.includes('hunter2') && !text.includes('hunter2'));
   });
@@ -119,7 +156,10 @@ describe('201', () => {
 
   it('carries a request id and is never cached', async () => {
     const { headers } = await served.call(createSession, { body: {}, headers: { 'x-request-id': 'mine-1' } });
-    assert.deepEqual([headers.get('x-request-id'), headers.get('cache-control'), headers.get('x-content-type-options')], ['mine-1', 'no-store', 'nosniff']);
+    assert.deepEqual(
+      [headers.get('x-request-id'), headers.get('cache-control'), headers.get('x-content-type-options')],
+      ['mine-1', 'no-store', 'nosniff'],
+    );
   });
 });
 
@@ -127,13 +167,17 @@ describe('403 premium_egress_required', () => {
   it('refuses managed and rotating proxies to a plan without them, and makes nothing', async () => {
     const key = await served.ownerKey('frugal', 'free');
     const before = await machinesLeft(served);
-    for (const type of ['managed', 'rotating']) await served.refuse(createSession, 'premium_egress_required', { key, body: { proxy: { type } } });
+    for (const type of ['managed', 'rotating'])
+      await served.refuse(createSession, 'premium_egress_required', { key, body: { proxy: { type } } });
     assert.deepEqual(await machinesLeft(served), before);
   });
 
   it('lets every plan use a proxy of its own', async () => {
     const key = await served.ownerKey('frugal', 'free');
-    const { status } = await served.call(createSession, { key, body: { proxy: { type: 'external', server: 'socks5://proxy.example:1080' } } });
+    const { status } = await served.call(createSession, {
+      key,
+      body: { proxy: { type: 'external', server: 'socks5://proxy.example:1080' } },
+    });
     assert.equal(status, 201);
   });
 });
@@ -157,12 +201,18 @@ describe('422', () => {
   it('names the plan’s longest session where the plan allows less than the schema', async () => {
     const key = await served.ownerKey('small', 'free');
     const [fault, ...more] = await served.faults(createSession, { key, body: { timeout_seconds: 901 } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx, fault?.input, more], [['body', 'timeout_seconds'], 'less_than_equal', { le: 900 }, 901, []]);
+    assert.deepEqual(
+      [fault?.loc, fault?.type, fault?.ctx, fault?.input, more],
+      [['body', 'timeout_seconds'], 'less_than_equal', { le: 900 }, 901, []],
+    );
   });
 
   it('names the regions that there are', async () => {
     const [fault] = await served.faults(createSession, { body: { region: '../../x' } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx, fault?.input], [['body', 'region'], 'literal_error', { expected: "'local'" }, '../../x']);
+    assert.deepEqual(
+      [fault?.loc, fault?.type, fault?.ctx, fault?.input],
+      [['body', 'region'], 'literal_error', { expected: "'local'" }, '../../x'],
+    );
   });
 
   it('refuses an idle time above the session’s own', async () => {
@@ -178,14 +228,29 @@ describe('422', () => {
     ['an offset as time zone', { timezone: '+01:00' }, 'body.timezone', 'timezone'],
     ['a header of the connection', { extra_headers: { Connection: 'close' } }, 'body.extra_headers.Connection.[key]', 'header_not_allowed'],
     ['a header with a line break', { extra_headers: { 'X-A': 'a\r\nHost: evil' } }, 'body.extra_headers.X-A', 'string_pattern_mismatch'],
-    ['too many headers', { extra_headers: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, '1'])) }, 'body.extra_headers', 'too_long'],
-    ['too much metadata', { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, '1'])) }, 'body.metadata', 'too_long'],
+    [
+      'too many headers',
+      { extra_headers: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, '1'])) },
+      'body.extra_headers',
+      'too_long',
+    ],
+    [
+      'too much metadata',
+      { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, '1'])) },
+      'body.metadata',
+      'too_long',
+    ],
     ['a metadata value that is no text', { metadata: { a: 1 } }, 'body.metadata.a', 'string_type'],
     ['a metadata value too long', { metadata: { a: 'x'.repeat(513) } }, 'body.metadata.a', 'string_too_long'],
     ['a user agent with a line break', { user_agent: 'a\nb' }, 'body.user_agent', 'string_pattern_mismatch'],
     ['an external proxy without a server', { proxy: { type: 'external' } }, 'body.proxy.server', 'missing'],
     ['a server for a managed proxy', { proxy: { type: 'managed', server: 'http://proxy.example:1' } }, 'body.proxy.server', 'value_error'],
-    ['a proxy that speaks no proxy protocol', { proxy: { type: 'external', server: 'ftp://proxy.example:1' } }, 'body.proxy.server', 'string_pattern_mismatch'],
+    [
+      'a proxy that speaks no proxy protocol',
+      { proxy: { type: 'external', server: 'ftp://proxy.example:1' } },
+      'body.proxy.server',
+      'string_pattern_mismatch',
+    ],
     ['an allowed domain with a path', { allowed_domains: ['example.com/a'] }, 'body.allowed_domains.0', 'string_pattern_mismatch'],
     ['a resource type that is none', { block_resources: ['image', 'script'] }, 'body.block_resources.1', 'literal_error'],
     ['a kind that is none', { kind: 'tablet' }, 'body.kind', 'literal_error'],

@@ -7,7 +7,14 @@ import { after, before, describe, it } from 'node:test';
 import { createOwnKey, health, listOwnKeys, listRegions, listSessions, metrics } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 
-const open = { concurrency_limit: null, creates_per_minute: null, requests_per_minute: null, max_session_seconds: 900, tab_limit: null, premium_egress: true };
+const open = {
+  concurrency_limit: null,
+  creates_per_minute: null,
+  requests_per_minute: null,
+  max_session_seconds: 900,
+  tab_limit: null,
+  premium_egress: true,
+};
 const folder = mkdtempSync(join(tmpdir(), 'berth-tiers-'));
 let served: TestApp;
 before(async () => {

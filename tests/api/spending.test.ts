@@ -1,7 +1,18 @@
 /** Plans and wallets under many calls at once, over time and over a session's life: spent once, to the end, and not beyond. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ErrorBody, cancelJob, connectSession, createSession, endSession, fetchPage, getFetchJob, getSession, navigate, uploadFile } from '@berth/contract';
+import {
+  ErrorBody,
+  cancelJob,
+  connectSession,
+  createSession,
+  endSession,
+  fetchPage,
+  getFetchJob,
+  getSession,
+  navigate,
+  uploadFile,
+} from '@berth/contract';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { bytes, startSite, type Site } from '../fetch-site.ts';
 import { Client, eventually, type Reply } from '../harness.ts';
@@ -34,7 +45,8 @@ describe('a job', () => {
     assert.equal(reply.status, 200, reply.text);
     return reply.body.job_id;
   };
-  const done = async (job_id: string) => (await app.call(getFetchJob, { key: owner.key, params: { job_id }, query: { wait_seconds: '20' } })).body;
+  const done = async (job_id: string) =>
+    (await app.call(getFetchJob, { key: owner.key, params: { job_id }, query: { wait_seconds: '20' } })).body;
 
   it('is charged with what it came to, once it has run', async () => {
     const { status, usage } = await done(await submit({ url: emptyPage }));
@@ -53,12 +65,14 @@ describe('a job', () => {
     await app.call(cancelJob, { key: owner.key, params: { job_id: running } });
     await eventually('nothing is kept back', async () => (await app.held(owner.owner)) === 0);
     assert.deepEqual(withoutTime(await app.account(owner)), withoutTime(before));
-    for (const job of [running, waiting]) assert.deepEqual((await done(job)).usage, { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 });
+    for (const job of [running, waiting])
+      assert.deepEqual((await done(job)).usage, { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 });
   });
 });
 
 describe('many calls at once', () => {
-  const many = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, (_, n) => work(n)));
+  const many = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: count }, (_, n) => work(n)));
   const tally = (replies: Reply[]): Record<string, number> => {
     const names = replies.map(({ status, body }) => (status < 300 ? String(status) : `${status} ${ErrorBody.parse(body).code}`));
     return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
@@ -152,7 +166,8 @@ describe('traffic', () => {
     const bySession = await Promise.all(
       sessions.map(async ({ key, session_id }) => (await app.call(getSession, { key, params: { session_id } })).body.usage.egress_bytes),
     );
-    for (const [index, bytes] of bySession.entries()) assert.ok(bytes > (1 + (index % 2)) * 50_000 && bytes < (1 + (index % 2)) * 51_000, `${bytes} bytes`);
+    for (const [index, bytes] of bySession.entries())
+      assert.ok(bytes > (1 + (index % 2)) * 50_000 && bytes < (1 + (index % 2)) * 51_000, `${bytes} bytes`);
     await app.close();
   });
 });
@@ -166,15 +181,20 @@ describe('a session', () => {
   after(() => app.close());
 
   /** A running session with a DevTools client that waits for the end. */
-  async function running(tier: TierName, credits: number): Promise<Owner & { session_id: string; closed: Promise<{ code: number; reason: string }> }> {
+  async function running(
+    tier: TierName,
+    credits: number,
+  ): Promise<Owner & { session_id: string; closed: Promise<{ code: number; reason: string }> }> {
     const owner = await app.newOwner(tier, credits);
     const { session_id } = await app.create({ idle_timeout_seconds: 900 }, { key: owner.key });
     const { body } = await app.call(connectSession, { key: owner.key, params: { session_id } });
     const { closed } = await openSocket(body.cdp_url);
     return { ...owner, session_id, closed };
   }
-  const look = async ({ key, session_id }: { key: string; session_id: string }) => (await app.call(getSession, { key, params: { session_id } })).body;
-  const over = (session: { key: string; session_id: string }) => eventually('it has ended', async () => (await look(session)).ended_at !== null);
+  const look = async ({ key, session_id }: { key: string; session_id: string }) =>
+    (await app.call(getSession, { key, params: { session_id } })).body;
+  const over = (session: { key: string; session_id: string }) =>
+    eventually('it has ended', async () => (await look(session)).ended_at !== null);
 
   it('ends with plan_limit when its owner has no browser seconds left', async () => {
     const session = await running('little_time', 5);

@@ -4,7 +4,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { connectSession, endAnySession, endSession, getSession, listSessions, listTabs, navigate, updateSession, type EndedReason } from '@berth/contract';
+import {
+  connectSession,
+  endAnySession,
+  endSession,
+  getSession,
+  listSessions,
+  listTabs,
+  navigate,
+  updateSession,
+  type EndedReason,
+} from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { assertError, hang, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';

@@ -16,7 +16,10 @@ export const akamai: readonly Exchange[] = [
   }),
   block('akamai', 'bot_wall', 'interruption', {
     status: 405,
-    body: page('Pardon Our Interruption', '<h1>Pardon Our Interruption...</h1><p>As you were reading, something about your reader made us stop.</p>'),
+    body: page(
+      'Pardon Our Interruption',
+      '<h1>Pardon Our Interruption...</h1><p>As you were reading, something about your reader made us stop.</p>',
+    ),
   }),
   block('akamai', 'access_denied', 'small refusal with sensor cookies', {
     headers: { 'set-cookie': sensorCookies },
@@ -36,7 +39,10 @@ export const akamai: readonly Exchange[] = [
   lookAlike('short question that quotes an Akamai denial', {
     body: page('Question 881', '<p>What does Access Denied with Reference #18.2d351ab8.1557333295.a4e16ab mean?</p><p>No answers yet.</p>'),
   }),
-  lookAlike('ordinary page with sensor cookies', { headers: { 'set-cookie': sensorCookies }, body: page('Boats', '<p>Three boats for sale.</p>') }),
+  lookAlike('ordinary page with sensor cookies', {
+    headers: { 'set-cookie': sensorCookies },
+    body: page('Boats', '<p>Three boats for sale.</p>'),
+  }),
   lookAlike('data refused by the application behind sensor cookies', {
     ...json({ error: 'forbidden', message: 'This key may not list boats.' }),
     status: 403,

@@ -23,7 +23,10 @@ export const captchas: readonly Exchange[] = [
   block('hcaptcha', 'captcha', 'widget on an overloaded site', {
     status: 503,
     captcha: 'hcaptcha',
-    body: page('Check', '<p>Tick the box to go on.</p><div class="h-captcha" data-sitekey="x"></div><script src="https://js.hcaptcha.com/1/api.js"></script>'),
+    body: page(
+      'Check',
+      '<p>Tick the box to go on.</p><div class="h-captcha" data-sitekey="x"></div><script src="https://js.hcaptcha.com/1/api.js"></script>',
+    ),
   }),
   block('arkose', 'captcha', 'puzzle on a refusal', {
     captcha: 'arkose',
@@ -39,10 +42,20 @@ export const captchas: readonly Exchange[] = [
   }),
   lookAlike('login form with reCAPTCHA', {
     captcha: 'recaptcha',
-    body: page('Sign in', login('<div class="g-recaptcha" data-sitekey="x"></div>'), '<script src="https://www.google.com/recaptcha/api.js" async></script>\n'),
+    body: page(
+      'Sign in',
+      login('<div class="g-recaptcha" data-sitekey="x"></div>'),
+      '<script src="https://www.google.com/recaptcha/api.js" async></script>\n',
+    ),
   }),
-  lookAlike('login form with hCaptcha', { captcha: 'hcaptcha', body: page('Sign in', login('<div class="h-captcha" data-sitekey="x"></div>')) }),
-  lookAlike('login form with Turnstile', { captcha: 'turnstile', body: page('Sign in', login('<div class="signup cf-turnstile" data-sitekey="x"></div>')) }),
+  lookAlike('login form with hCaptcha', {
+    captcha: 'hcaptcha',
+    body: page('Sign in', login('<div class="h-captcha" data-sitekey="x"></div>')),
+  }),
+  lookAlike('login form with Turnstile', {
+    captcha: 'turnstile',
+    body: page('Sign in', login('<div class="signup cf-turnstile" data-sitekey="x"></div>')),
+  }),
   lookAlike('login form with Arkose', {
     captcha: 'arkose',
     body: page('Sign in', login(''), '<script src="https://client-api.arkoselabs.com/v2/key/api.js" data-callback="ready"></script>\n'),
@@ -60,6 +73,9 @@ export const captchas: readonly Exchange[] = [
     body: page('Not found', '<p>Search for it:</p><form><input name="q"><div class="h-captcha"></div></form>'),
   }),
   lookAlike('handbook of captcha widgets', {
-    body: page('Widgets', '<p>Write <code><div class="g-recaptcha"></div></code> or &lt;div class="h-captcha"&gt; where it should stand.</p>'),
+    body: page(
+      'Widgets',
+      '<p>Write <code><div class="g-recaptcha"></div></code> or &lt;div class="h-captcha"&gt; where it should stand.</p>',
+    ),
   }),
 ];

@@ -121,7 +121,10 @@ export const cloudflare: readonly Exchange[] = [
   lookAlike('origin that is down behind Cloudflare', {
     status: 521,
     headers: edge,
-    body: page('Web server is down', '<div id="cf-error-details"><h1>Web server is down</h1><span class="cf-code-label">Error code 521</span></div>'),
+    body: page(
+      'Web server is down',
+      '<div id="cf-error-details"><h1>Web server is down</h1><span class="cf-code-label">Error code 521</span></div>',
+    ),
   }),
   lookAlike('contact form with Turnstile', {
     headers: edge,

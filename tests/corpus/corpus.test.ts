@@ -48,7 +48,10 @@ describe('the corpus', () => {
       assert.equal(reply.status, exchange.status, exchange.name);
       assert.deepEqual(Buffer.from(await reply.arrayBuffer()), Buffer.from(exchange.body), exchange.name);
       for (const [name, value] of Object.entries(exchange.headers)) {
-        assert.deepEqual(name === 'set-cookie' ? reply.headers.getSetCookie() : reply.headers.get(name), name === 'set-cookie' ? [value].flat() : value);
+        assert.deepEqual(
+          name === 'set-cookie' ? reply.headers.getSetCookie() : reply.headers.get(name),
+          name === 'set-cookie' ? [value].flat() : value,
+        );
       }
     }
   });

@@ -13,7 +13,15 @@ import { otherVendors } from './other-vendors.ts';
 
 export type { Exchange, Expected } from './exchange.ts';
 
-export const exchanges: Exchange[] = [...cloudflare, ...akamai, ...datadomeAndHuman, ...impervaAndAws, ...otherVendors, ...captchas, ...generic];
+export const exchanges: Exchange[] = [
+  ...cloudflare,
+  ...akamai,
+  ...datadomeAndHuman,
+  ...impervaAndAws,
+  ...otherVendors,
+  ...captchas,
+  ...generic,
+];
 
 export interface Served {
   /** `http://127.0.0.1:PORT` */

@@ -17,7 +17,10 @@ export const datadomeAndHuman: readonly Exchange[] = [
   block('datadome', 'captcha', 'captcha frame with status 200', {
     status: 200,
     captcha: 'datadome',
-    body: page('harbour.example', '<iframe src="https://geo.captcha-delivery.com/captcha/?initialCid=x&amp;t=fe" width="100%" height="400"></iframe>'),
+    body: page(
+      'harbour.example',
+      '<iframe src="https://geo.captcha-delivery.com/captcha/?initialCid=x&amp;t=fe" width="100%" height="400"></iframe>',
+    ),
   }),
   block('datadome', 'bot_wall', 'refused data', {
     ...json({ url: 'https://geo.captcha-delivery.com/captcha/?t=x' }),
@@ -38,7 +41,9 @@ export const datadomeAndHuman: readonly Exchange[] = [
     captcha: 'human',
     body: page('Hold on', '<p>Hold the button.</p><script src="https://captcha.px-cdn.net/PXharbour1/captcha.js?a=c"></script>'),
   }),
-  block('human', 'bot_wall', 'application id on a refusal', { body: page('No', `<script>window._pxAppId='PXharbour1';window._pxUuid='0';</script>`) }),
+  block('human', 'bot_wall', 'application id on a refusal', {
+    body: page('No', `<script>window._pxAppId='PXharbour1';window._pxUuid='0';</script>`),
+  }),
   block('human', 'bot_wall', 'title only', { body: page('Access to this page has been blocked', '<p>Write to us.</p>') }),
   block('human', 'bot_wall', 'small refusal with its cookie', {
     headers: { 'set-cookie': '_px3=notarealvalue; path=/' },

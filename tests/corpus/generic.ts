@@ -18,7 +18,9 @@ export const generic: readonly Exchange[] = [
     status: 503,
     body: page('Sorry', '<p>We saw automated requests from your network. To go on, write to our desk.</p>'),
   }),
-  block('generic', 'bot_wall', 'network security', { body: page('Blocked', "<p>You've been blocked by network security. Log in or file a ticket.</p>") }),
+  block('generic', 'bot_wall', 'network security', {
+    body: page('Blocked', "<p>You've been blocked by network security. Log in or file a ticket.</p>"),
+  }),
   block('generic', 'challenge', 'challenge of a hosting platform', {
     status: 403,
     headers: { 'x-vercel-mitigated': 'challenge' },
@@ -29,7 +31,10 @@ export const generic: readonly Exchange[] = [
     body: page('Sign in', '<form method="post"><input name="name"><input type="password" name="password"><button>Sign in</button></form>'),
   }),
   lookAlike('missing page of 42 characters', { status: 404, body: '<html><body>Nothing here. Try the front page.</body></html>' }),
-  lookAlike('missing page that speaks of access', { status: 404, body: page('Access denied', '<p>Access denied or no such page: forbidden.</p>') }),
+  lookAlike('missing page that speaks of access', {
+    status: 404,
+    body: page('Access denied', '<p>Access denied or no such page: forbidden.</p>'),
+  }),
   lookAlike('missing page without a body', { status: 404, body: '' }),
   lookAlike('page that is gone', { status: 410, body: page('Gone', '<p>This boat is sold.</p>') }),
   lookAlike('application that renders later', {
@@ -81,7 +86,11 @@ export const generic: readonly Exchange[] = [
     headers: { 'content-type': 'text/plain' },
     body: '<div id="px-captcha"></div>\n<iframe src="/_Incapsula_Resource?x"></iframe>\n',
   }),
-  lookAlike('file that is refused', { status: 403, headers: { 'content-type': 'application/octet-stream' }, body: Buffer.from([0, 1, 2, 3]) }),
+  lookAlike('file that is refused', {
+    status: 403,
+    headers: { 'content-type': 'application/octet-stream' },
+    body: Buffer.from([0, 1, 2, 3]),
+  }),
   lookAlike('permission page that explains itself', {
     status: 403,
     warning: 'access_denied:generic',
@@ -95,7 +104,10 @@ export const generic: readonly Exchange[] = [
     warning: 'access_denied:generic',
     body: page('Project', '<p>This project is private. Ask its owner for an invitation.</p>'),
   }),
-  lookAlike('large permission page', { status: 403, body: page('You need access', `<h1>You need access</h1>${article('access').repeat(9)}`) }),
+  lookAlike('large permission page', {
+    status: 403,
+    body: page('You need access', `<h1>You need access</h1>${article('access').repeat(9)}`),
+  }),
   lookAlike('maintenance that says when it ends', {
     status: 503,
     headers: { 'retry-after': '3600' },
@@ -107,7 +119,10 @@ export const generic: readonly Exchange[] = [
     body: page('Maintenance', '<h1>We are painting the boats</h1>'),
   }),
   lookAlike('long maintenance page', { status: 503, body: page('Maintenance', `<h1>We are painting the boats</h1>${article('paint')}`) }),
-  lookAlike('failure of the application', { status: 500, body: page('Error', '<h1>Something broke</h1><p>Access to the ledger failed. We were told.</p>') }),
+  lookAlike('failure of the application', {
+    status: 500,
+    body: page('Error', '<h1>Something broke</h1><p>Access to the ledger failed. We were told.</p>'),
+  }),
   lookAlike('failure of the application with the title of a wall', {
     status: 500,
     warning: 'challenge:cloudflare',
@@ -124,7 +139,10 @@ export const generic: readonly Exchange[] = [
     ),
   }),
   lookAlike('page behind a paywall', {
-    body: page('The harbour in winter', '<p>The ice came early.</p><div class="paywall"><p>To read on, subscribe.</p><a href="/subscribe">Subscribe</a></div>'),
+    body: page(
+      'The harbour in winter',
+      '<p>The ice came early.</p><div class="paywall"><p>To read on, subscribe.</p><a href="/subscribe">Subscribe</a></div>',
+    ),
   }),
   lookAlike('nothing to say', { status: 204, body: '' }),
   lookAlike('nothing new', { status: 304, body: '' }),
@@ -142,5 +160,9 @@ export const generic: readonly Exchange[] = [
     body: page('Sign in', '<form method="post"><input name="name"><input type="password" name="password"><button>Sign in</button></form>'),
   }),
   lookAlike('answer of a health check', { body: 'ok' }),
-  lookAlike('method that is not allowed', { status: 405, headers: { allow: 'POST' }, body: page('Method not allowed', '<p>Use POST.</p>') }),
+  lookAlike('method that is not allowed', {
+    status: 405,
+    headers: { allow: 'POST' },
+    body: page('Method not allowed', '<p>Use POST.</p>'),
+  }),
 ];

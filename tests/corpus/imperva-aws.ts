@@ -6,7 +6,9 @@ export const impervaAndAws: readonly Exchange[] = [
     headers: { 'x-iinfo': '9-1-0 NNNN', 'set-cookie': ['visid_incap_100=notarealvalue; path=/', 'incap_ses_7_100=notarealvalue; path=/'] },
     body: '<html><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW"></head><body><iframe id="main-iframe" src="/_Incapsula_Resource?SWUDNSAI=9&xinfo=1&incident_id=7" frameborder="0">Request unsuccessful. Incapsula incident ID: 7000100-1</iframe></body></html>',
   }),
-  block('imperva', 'bot_wall', 'incident in words', { body: page('Error', '<p>Request unsuccessful. Incapsula incident ID: 7000100-12345</p>') }),
+  block('imperva', 'bot_wall', 'incident in words', {
+    body: page('Error', '<p>Request unsuccessful. Incapsula incident ID: 7000100-12345</p>'),
+  }),
   block('imperva', 'bot_wall', 'incident in words with status 200', {
     status: 200,
     body: '<html><body>Request unsuccessful. Incapsula incident ID: 7000100-12345</body></html>',
@@ -35,7 +37,11 @@ export const impervaAndAws: readonly Exchange[] = [
     status: 405,
     headers: { 'x-amzn-waf-action': 'captcha' },
     captcha: 'aws_waf',
-    body: page('Human Verification', '<div id="captcha-container"></div>', '<script src="https://a1b2.token.awswaf.com/a1b2/captcha.js"></script>\n'),
+    body: page(
+      'Human Verification',
+      '<div id="captcha-container"></div>',
+      '<script src="https://a1b2.token.awswaf.com/a1b2/captcha.js"></script>\n',
+    ),
   }),
   block('aws_waf', 'challenge', 'challenge script on a refusal', {
     body: page('', '<script src="https://a1b2.eu-west-1.token.awswaf.com/a1b2/challenge.js"></script>'),
@@ -60,7 +66,10 @@ export const impervaAndAws: readonly Exchange[] = [
   }),
   lookAlike('ordinary page with the script of Imperva', {
     headers: { 'x-iinfo': '9-1-0 NNNN', 'set-cookie': 'visid_incap_100=notarealvalue; path=/' },
-    body: page('Boats', `<p>${'Three boats for sale, all of them dry. '.repeat(4)}</p><script src="/_Incapsula_Resource?SWJIYLWA=1" async></script>`),
+    body: page(
+      'Boats',
+      `<p>${'Three boats for sale, all of them dry. '.repeat(4)}</p><script src="/_Incapsula_Resource?SWJIYLWA=1" async></script>`,
+    ),
   }),
   lookAlike('page with nothing but the script of Imperva', {
     warning: 'challenge:imperva',

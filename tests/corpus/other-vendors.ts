@@ -6,21 +6,29 @@ export const otherVendors: readonly Exchange[] = [
     headers: { 'x-kpsdk-ct': 'notarealvalue' },
     body: '<html><head></head><body><script>window.KPSDK={};KPSDK.now=Date.now;KPSDK.scriptStart=KPSDK.now();</script><script src="/149e/ips.js?x-kpsdk-v=1"></script></body></html>',
   }),
-  block('kasada', 'challenge', 'script on a refusal', { body: '<html><body><script>window.KPSDK={};KPSDK.scriptStart = 1;</script></body></html>' }),
+  block('kasada', 'challenge', 'script on a refusal', {
+    body: '<html><body><script>window.KPSDK={};KPSDK.scriptStart = 1;</script></body></html>',
+  }),
   block('sucuri', 'access_denied', 'block told by header', {
     headers: { 'x-sucuri-block': 'XSS', server: 'Sucuri/Cloudproxy' },
     body: page('No', '<p>Stopped.</p>'),
   }),
   block('sucuri', 'access_denied', 'firewall page', {
     headers: { server: 'Sucuri/Cloudproxy' },
-    body: page('Sucuri WebSite Firewall - Access Denied', '<h1>Access Denied - Sucuri Website Firewall</h1><p>Write to the owner of the site.</p>'),
+    body: page(
+      'Sucuri WebSite Firewall - Access Denied',
+      '<h1>Access Denied - Sucuri Website Firewall</h1><p>Write to the owner of the site.</p>',
+    ),
   }),
   block('sucuri', 'challenge', 'script challenge', {
     status: 200,
     headers: { server: 'Sucuri/Cloudproxy' },
     body: page('Wait', '<p>Wait.</p>', `<script>sucuri_cloudproxy_js = '', S = 'x';location.reload;</script>\n`),
   }),
-  block('sucuri', 'access_denied', 'small refusal from its server', { headers: { server: 'Sucuri/Cloudproxy' }, body: page('No', '<p>Not here.</p>') }),
+  block('sucuri', 'access_denied', 'small refusal from its server', {
+    headers: { server: 'Sucuri/Cloudproxy' },
+    body: page('No', '<p>Not here.</p>'),
+  }),
   block('f5', 'access_denied', 'rejected request with status 200', {
     status: 200,
     headers: { 'set-cookie': 'TS01ab23cd=notarealvalue; Path=/' },
@@ -30,7 +38,10 @@ export const otherVendors: readonly Exchange[] = [
     headers: { 'set-cookie': 'TS01ab23cd=notarealvalue; Path=/' },
     body: page('No', '<p>Not here.</p>'),
   }),
-  block('ddos_guard', 'challenge', 'check by title', { headers: { server: 'ddos-guard' }, body: page('DDoS-Guard', '<p>The visitor is looked at.</p>') }),
+  block('ddos_guard', 'challenge', 'check by title', {
+    headers: { server: 'ddos-guard' },
+    body: page('DDoS-Guard', '<p>The visitor is looked at.</p>'),
+  }),
   block('ddos_guard', 'challenge', 'check by script', {
     headers: { server: 'ddos-guard' },
     body: page('Wait', '<p>Wait.</p><script src="/.well-known/ddos-guard/js-challenge/index.js"></script>'),
@@ -51,7 +62,10 @@ export const otherVendors: readonly Exchange[] = [
 DDoS-Guard has a title, Kasada sets KPSDK.scriptStart, Reblaze window.rbzns. Some shops are blocked by network security.</p>`,
     ),
   }),
-  lookAlike('ordinary page behind Sucuri', { headers: { server: 'Sucuri/Cloudproxy' }, body: page('Hours', '<p>Open from nine to five.</p>') }),
+  lookAlike('ordinary page behind Sucuri', {
+    headers: { server: 'Sucuri/Cloudproxy' },
+    body: page('Hours', '<p>Open from nine to five.</p>'),
+  }),
   lookAlike('ordinary page behind DDoS-Guard', {
     headers: { server: 'ddos-guard', 'set-cookie': '__ddg1_=notarealvalue; path=/' },
     body: page('About DDoS-Guard', '<p>We compare three providers.</p>'),

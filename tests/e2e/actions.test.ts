@@ -41,7 +41,8 @@ describe('steps in a real shop', () => {
 
   const create = async () => ({ session_id: (await client.call(createSession, { body: {} })).body.session_id });
   type Params = Awaited<ReturnType<typeof create>>;
-  const run = (params: Params, body: object): Promise<Reply<ActionsResponse>> => client.call(runActions, { params, body: body as Record<string, unknown> });
+  const run = (params: Params, body: object): Promise<Reply<ActionsResponse>> =>
+    client.call(runActions, { params, body: body as Record<string, unknown> });
   /** Expects that every step is done, and gives their outputs. */
   const done = async (params: Params, actions: object[], more: object = {}): Promise<unknown[]> => {
     const { status, body, text } = await run(params, { actions, ...more });
@@ -276,7 +277,11 @@ describe('steps in a real shop', () => {
     ] as [string, string, object[]][])
       it(`that ${what} costs no more than the time that was given, and the session lives on`, async () => {
         const params = await create();
-        await bounded(params, [{ type: 'navigate', url: site.url + path, timeout_ms: 2000 }, ...steps.map((step) => ({ timeout_ms: 1500, ...step }))], 4000);
+        await bounded(
+          params,
+          [{ type: 'navigate', url: site.url + path, timeout_ms: 2000 }, ...steps.map((step) => ({ timeout_ms: 1500, ...step }))],
+          4000,
+        );
         await assertAlive(params);
       });
 

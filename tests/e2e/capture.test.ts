@@ -20,11 +20,15 @@ const pages: Parameters<typeof startSite>[0] = {
        <img loading="lazy" src="/green.svg" style="top: 5000px"><img loading="lazy" src="/green.svg?late" style="top: 8700px"><div id="seen" style="top: 7000px"></div>
        <script>new IntersectionObserver(([{ isIntersecting, target }]) => { if (isIntersecting) target.style.background = 'rgb(0, 0, 255)'; }).observe(document.getElementById('seen'))</script>`,
     ),
-    '/green.svg': (_request, response) => void setTimeout(() => response.setHeader('content-type', 'image/svg+xml').end(square('rgb(0,128,0)')), 150),
+    '/green.svg': (_request, response) =>
+      void setTimeout(() => response.setHeader('content-type', 'image/svg+xml').end(square('rgb(0,128,0)')), 150),
     '/tall': page('Tall', '<body style="margin:0"><div style="height:40000px;background:linear-gradient(red,blue)"></div>'),
     '/box': page('Box', '<body style="margin:0"><div id="box" style="margin:37px;width:120px;height:80px;background:rgb(255,0,0)"></div>'),
     '/paper': page('Paper', '<p>one</p><p style="break-before:page">two</p><p style="break-before:page">three</p>'),
-    '/clobbered': page('Clobbered', '<p>Here</p><form name="documentElement"></form><img name="body"><form><input name="childNodes"></form>'),
+    '/clobbered': page(
+      'Clobbered',
+      '<p>Here</p><form name="documentElement"></form><img name="body"><form><input name="childNodes"></form>',
+    ),
   },
 };
 
@@ -116,7 +120,10 @@ describe('what a page looks like and holds', () => {
       await go(`${site.url}/box`);
       const [jpeg, webp] = [await shoot({ format: 'jpeg' }), await shoot({ format: 'webp' })];
       assert.deepEqual([jpeg.content_type, Buffer.from(jpeg.data_base64 ?? '', 'base64').toString('hex', 0, 3)], ['image/jpeg', 'ffd8ff']);
-      assert.deepEqual([webp.content_type, Buffer.from(webp.data_base64 ?? '', 'base64').toString('latin1', 8, 12)], ['image/webp', 'WEBP']);
+      assert.deepEqual(
+        [webp.content_type, Buffer.from(webp.data_base64 ?? '', 'base64').toString('latin1', 8, 12)],
+        ['image/webp', 'WEBP'],
+      );
     });
 
     it('shows another tab than the active one without making it active', async () => {
@@ -144,7 +151,8 @@ describe('what a page looks like and holds', () => {
 
     it('is of the paper that was asked for', async () => {
       await go(`${site.url}/paper`);
-      const { data_base64 } = (await client.call(pdf, { params, body: { paper_width_inches: 4, paper_height_inches: 5, landscape: true } })).body;
+      const { data_base64 } = (await client.call(pdf, { params, body: { paper_width_inches: 4, paper_height_inches: 5, landscape: true } }))
+        .body;
       assert.match(Buffer.from(data_base64, 'base64').toString('latin1'), /\/MediaBox\s*\[0 0 360 288\]/);
     });
 

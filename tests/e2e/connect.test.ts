@@ -158,7 +158,9 @@ describe('DevTools clients', () => {
     const closed = new Promise<{ code: number; reason: string }>((resolve) =>
       socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })),
     );
-    const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find((each) => each.session_id === session.session_id);
+    const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(
+      (each) => each.session_id === session.session_id,
+    );
     assert.ok(admin?.pid);
     process.kill(admin.pid, 'SIGKILL');
     assert.deepEqual(await closed, { code: 4008, reason: 'browser_crashed' });

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { closeTab, createSession, endSession, getSession, listAllSessions, listTabs, navigate, openTab, type SessionResponse } from '@berth/contract';
+import {
+  closeTab,
+  createSession,
+  endSession,
+  getSession,
+  listAllSessions,
+  listTabs,
+  navigate,
+  openTab,
+  type SessionResponse,
+} from '@berth/contract';
 import type { Client } from '../harness.ts';
 import { Service, eventually, pageMs } from './service.ts';
 import { startSite, type Site } from './site.ts';
@@ -64,7 +74,10 @@ describe('driving a real browser over HTTP', () => {
   ])
     it(`answers 502 with the reason ${reason} for ${what}, and the tab stays usable`, async () => {
       const target = url === 'self' ? `${service.url}/health` : (url ?? site.url + path);
-      const { details } = await client.refuse(navigate, 'navigation_failed', { params: params(), body: { url: target, timeout_ms: pageMs(2000) } });
+      const { details } = await client.refuse(navigate, 'navigation_failed', {
+        params: params(),
+        body: { url: target, timeout_ms: pageMs(2000) },
+      });
       assert.equal(details['reason'], reason);
       if (netError) assert.equal(details['net_error'], netError);
       assert.equal((await go('/')).body.title, 'Home');
@@ -134,7 +147,9 @@ describe('driving a real browser over HTTP', () => {
 
   it('ends a session and its machine within two seconds', async () => {
     const extra = (await client.call(createSession, { body: {} })).body;
-    const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find((each) => each.session_id === extra.session_id);
+    const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(
+      (each) => each.session_id === extra.session_id,
+    );
     assert.ok(admin?.pid);
     const { pid } = admin;
     assert.equal((await client.call(endSession, { params: { session_id: extra.session_id } })).status, 204);

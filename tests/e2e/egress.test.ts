@@ -102,7 +102,10 @@ describe('the way out of a session', () => {
     const hits = site.hits.length;
     for (const body of [external(`http://${proxies[0].host}`, 'wrong'), external('http://127.0.0.1:9', 'secret')]) {
       const session_id = await create(body);
-      const { details } = await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: `${site.url}/direct` } });
+      const { details } = await client.refuse(navigate, 'navigation_failed', {
+        params: { session_id },
+        body: { url: `${site.url}/direct` },
+      });
       assert.ok(['proxy_error', 'blocked_by_policy'].includes(String(details['reason'])), JSON.stringify(details));
       await end(session_id);
     }

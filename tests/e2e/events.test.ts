@@ -38,7 +38,9 @@ describe('what happens in a session', () => {
     await service.close();
     await site.close();
   });
-  const create = async (body: object = {}) => ({ session_id: (await client.call(createSession, { body: body as Record<string, unknown> })).body.session_id });
+  const create = async (body: object = {}) => ({
+    session_id: (await client.call(createSession, { body: body as Record<string, unknown> })).body.session_id,
+  });
   type Params = Awaited<ReturnType<typeof create>>;
   const go = (params: Params, path: string) => client.call(navigate, { params, body: { url: site.url + path } });
   const listen = ({ session_id }: Params, lastEventId?: number): Promise<EventStream> =>
@@ -128,7 +130,10 @@ describe('what happens in a session', () => {
     const told = entries.map(({ request }) => new URL(request.url).pathname).filter((path) => !path.startsWith('/favicon'));
     assert.deepEqual(told.toSorted(), asked.toSorted());
     const of = (path: string) => entries.find(({ request }) => request.url === site.url + path) ?? assert.fail(`no ${path}`);
-    assert.deepEqual([of('/many').response.status, of('/missing.css').response.status, of('/pixel.png').response.content.mimeType], [200, 404, 'image/png']);
+    assert.deepEqual(
+      [of('/many').response.status, of('/missing.css').response.status, of('/pixel.png').response.content.mimeType],
+      [200, 404, 'image/png'],
+    );
     for (const { time, timings, startedDateTime, pageref, request } of entries) {
       const sum = [timings.blocked, timings.dns, timings.connect, timings.send, timings.wait, timings.receive].reduce<number>(
         (all, ms) => all + Math.max(0, ms ?? 0),
@@ -168,6 +173,10 @@ describe('what happens in a session', () => {
     const { request } = entries.findLast((entry) => entry.request.url.endsWith('/secret')) ?? assert.fail();
     const header = (wanted: string): string | undefined => request.headers.find(({ name }) => name.toLowerCase() === wanted)?.value;
     assert.deepEqual([header('authorization'), header('x-api-key'), header('cookie')], ['[redacted]', '[redacted]', '[redacted]']);
-    assert.deepEqual(request.cookies.map(({ name, value }) => `${name}=${value}`).toSorted(), ['sid=[redacted]', 'theme=[redacted]', 'token=[redacted]']);
+    assert.deepEqual(request.cookies.map(({ name, value }) => `${name}=${value}`).toSorted(), [
+      'sid=[redacted]',
+      'theme=[redacted]',
+      'token=[redacted]',
+    ]);
   });
 });

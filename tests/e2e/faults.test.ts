@@ -30,7 +30,11 @@ describe('the service under faults', () => {
     for (const name of ['api-key', 'admin-key', 'token-key']) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600);
     const raw = service.key;
     const [, header] = /-H ("Authorization: [^"]+")/.exec(service.output) ?? [];
-    assert.equal(execFileSync('sh', ['-c', `printf %s ${header}`]).toString(), `Authorization: Bearer ${raw}`, 'the printed curl does not carry the key');
+    assert.equal(
+      execFileSync('sh', ['-c', `printf %s ${header}`]).toString(),
+      `Authorization: Bearer ${raw}`,
+      'the printed curl does not carry the key',
+    );
     assert.equal(await service.stop(), 0);
     assert.ok(!service.errors.includes(raw), 'a key is in the log');
 
@@ -98,7 +102,9 @@ describe('the service under faults', () => {
     const [admin] = (await client.call(listAllSessions, { query: { status: 'ready' } })).body;
     const pid = admin?.pid ?? 0;
     for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGSTOP');
-    await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url, timeout_ms: 1000 } }).catch(() => undefined);
+    await client
+      .refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url, timeout_ms: 1000 } })
+      .catch(() => undefined);
     assert.equal((await client.call(endSession, { params: { session_id } })).status, 204);
     await eventually('the machine is gone', () => !isAlive(pid), 2000);
     await service.stop();
@@ -126,7 +132,14 @@ describe('the service under faults', () => {
   it('is started by the command of the README', async () => {
     const child = spawn('npm', ['start'], {
       cwd: join(import.meta.dirname, '../..'),
-      env: { ...process.env, BERTH_PORT: '0', BERTH_DATA_DIR: dataDir, BERTH_POOL_TARGET: '0', BERTH_TEST_DATABASE_URL: '', BERTH_TEST_SCREENSHOTS: '' },
+      env: {
+        ...process.env,
+        BERTH_PORT: '0',
+        BERTH_DATA_DIR: dataDir,
+        BERTH_POOL_TARGET: '0',
+        BERTH_TEST_DATABASE_URL: '',
+        BERTH_TEST_SCREENSHOTS: '',
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';

@@ -43,7 +43,9 @@ const gzipBomb = (type: string): Answer => {
 };
 
 /** Two hundred mebibytes in some hundred bytes. */
-const brotli = brotliCompressSync(Buffer.alloc(200 * mebibyte, 0x20), { params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 24 } });
+const brotli = brotliCompressSync(Buffer.alloc(200 * mebibyte, 0x20), {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 24 },
+});
 
 const deep = 20_000;
 const clobbered = `<!doctype html><html><head><title>Clobbered</title></head><body>
@@ -100,7 +102,10 @@ export const fetchHostilePages: Record<string, string | Answer> = {
   '/charset-unknown': answer({ 'content-type': 'text/html; charset=x-klingon"\\' }, page('Unknown', '<p>plain letters</p>')),
   '/charset-meta': answer(
     { 'content-type': 'text/html' },
-    Buffer.from('<!doctype html><meta charset="windows-1251"><title>\xcf\xf0\xe8\xe2\xe5\xf2</title><p>\xcf\xf0\xe8\xe2\xe5\xf2</p>', 'latin1'),
+    Buffer.from(
+      '<!doctype html><meta charset="windows-1251"><title>\xcf\xf0\xe8\xe2\xe5\xf2</title><p>\xcf\xf0\xe8\xe2\xe5\xf2</p>',
+      'latin1',
+    ),
   ),
   '/charset-bom': answer(
     { 'content-type': 'text/html; charset=iso-8859-1' },
@@ -108,7 +113,11 @@ export const fetchHostilePages: Record<string, string | Answer> = {
   ),
   '/charset-broken': answer(
     html,
-    Buffer.concat([Buffer.from('<!doctype html><title>Broken</title><p>before '), Buffer.from([0xff, 0xfe, 0xc3]), Buffer.from(' after</p>')]),
+    Buffer.concat([
+      Buffer.from('<!doctype html><title>Broken</title><p>before '),
+      Buffer.from([0xff, 0xfe, 0xc3]),
+      Buffer.from(' after</p>'),
+    ]),
   ),
   '/named': (request, response) =>
     void response

@@ -27,7 +27,8 @@ const failedBy =
       JSON.stringify(error),
     );
   };
-const busy: Check = ({ status, warnings }) => assert.ok(status === 'ok' && warnings.includes('page_did_not_answer'), JSON.stringify(warnings));
+const busy: Check = ({ status, warnings }) =>
+  assert.ok(status === 'ok' && warnings.includes('page_did_not_answer'), JSON.stringify(warnings));
 /** Chromium itself lays out no such depth. */
 const crashed = failedBy('page_crashed');
 const isCut: Check = ({ status, warnings, raw }) => {
@@ -85,7 +86,13 @@ describe('a fetch of what means harm', () => {
   const getBounded = async (path: string, body: Record<string, unknown>): Promise<FetchResponse> => {
     const timeoutMs = Number(body['timeout_ms'] ?? 4000);
     const since = performance.now();
-    const answer = await get({ url: site.url + path, timeout_ms: timeoutMs, formats: ['html', 'text', 'metadata'], retry: { max_attempts: 1 }, ...body });
+    const answer = await get({
+      url: site.url + path,
+      timeout_ms: timeoutMs,
+      formats: ['html', 'text', 'metadata'],
+      retry: { max_attempts: 1 },
+      ...body,
+    });
     const took = performance.now() - since;
     assert.ok(took < timeoutMs + graceMs, `it took ${Math.round(took)} ms`);
     assert.equal(answer.url, site.url + path);
@@ -108,7 +115,13 @@ describe('a fetch of what means harm', () => {
     { what: 'a page of ten gigabytes', path: '/ten-gigabytes', browser: any(timedOut, isCut), http: isCut },
     { what: 'a file of ten gigabytes', path: '/ten-gigabytes.bin', browser: isCut, http: isCut },
     { what: 'a text of ten gigabytes', path: '/ten-gigabytes.txt', browser: isCut, http: isCut },
-    { what: 'a page whose bytes are asked for and have no end', path: '/endless', body: { formats: ['raw'] }, browser: any(timedOut, isCut), http: isCut },
+    {
+      what: 'a page whose bytes are asked for and have no end',
+      path: '/endless',
+      body: { formats: ['raw'] },
+      browser: any(timedOut, isCut),
+      http: isCut,
+    },
     { what: 'data without an end', path: '/endless-json', browser: isCut, http: isCut },
     {
       what: 'a page that is cut off',
@@ -124,8 +137,18 @@ describe('a fetch of what means harm', () => {
     { what: 'a page that moves on without end', path: '/reloads', browser: any(shows('Reloads'), timedOut, failedBy('aborted')) },
     { what: 'a page that moves on after its load', path: '/moves-on', browser: shows('Moves on') },
     { what: 'a page that changes its address without end', path: '/moves', browser: shows('Moves') },
-    { what: 'three hundred thousand elements', path: '/crowd', body: { formats: ['html', 'links'] }, browser: any(shows('Crowd'), timedOut, busy) },
-    { what: 'a page that grows without end', path: '/grows', body: { formats: ['text', 'markdown'] }, browser: any(shows('Grows'), timedOut, busy) },
+    {
+      what: 'three hundred thousand elements',
+      path: '/crowd',
+      body: { formats: ['html', 'links'] },
+      browser: any(shows('Crowd'), timedOut, busy),
+    },
+    {
+      what: 'a page that grows without end',
+      path: '/grows',
+      body: { formats: ['text', 'markdown'] },
+      browser: any(shows('Grows'), timedOut, busy),
+    },
     { what: 'a script that never returns', path: '/spin', browser: timedOut, http: shows('Spin') },
     {
       what: 'a script that never returns after the load',
@@ -177,7 +200,12 @@ describe('a fetch of what means harm', () => {
       browser: any(shows('A large header'), failedBy('connection_reset', 'aborted')),
       http: any(shows('A large header'), failedBy('connection_reset', 'aborted')),
     },
-    { what: 'a header of 4 MB', path: '/headers-huge', browser: failedBy('connection_reset', 'aborted'), http: failedBy('connection_reset', 'aborted') },
+    {
+      what: 'a header of 4 MB',
+      path: '/headers-huge',
+      browser: failedBy('connection_reset', 'aborted'),
+      http: failedBy('connection_reset', 'aborted'),
+    },
     {
       what: 'a page that takes the names of the DOM',
       path: '/clobbered',
@@ -185,8 +213,18 @@ describe('a fetch of what means harm', () => {
       browser: shows('The truth of the page', assertNotOwned),
       http: shows('The truth of the page'),
     },
-    { what: 'a page without its globals', path: '/frozen', body: { formats: ['html', 'text', 'markdown', 'links'] }, browser: shows('Frozen') },
-    { what: 'a title of a megabyte', path: '/title-1mb', browser: shows('Under a long title', shortTitle), http: shows('Under a long title', shortTitle) },
+    {
+      what: 'a page without its globals',
+      path: '/frozen',
+      body: { formats: ['html', 'text', 'markdown', 'links'] },
+      browser: shows('Frozen'),
+    },
+    {
+      what: 'a title of a megabyte',
+      path: '/title-1mb',
+      browser: shows('Under a long title', shortTitle),
+      http: shows('Under a long title', shortTitle),
+    },
     {
       what: 'twenty thousand levels',
       path: '/nested',
@@ -194,8 +232,19 @@ describe('a fetch of what means harm', () => {
       browser: nestedOk,
       http: nestedOk,
     },
-    { what: 'twenty thousand lists', path: '/nested-list', body: { formats: ['html', 'text', 'markdown'] }, browser: any(nestedOk, crashed), http: nestedOk },
-    { what: 'twenty thousand levels by script', path: '/nested-script', body: { formats: ['html', 'text', 'markdown'] }, browser: any(nestedOk, crashed) },
+    {
+      what: 'twenty thousand lists',
+      path: '/nested-list',
+      body: { formats: ['html', 'text', 'markdown'] },
+      browser: any(nestedOk, crashed),
+      http: nestedOk,
+    },
+    {
+      what: 'twenty thousand levels by script',
+      path: '/nested-script',
+      body: { formats: ['html', 'text', 'markdown'] },
+      browser: any(nestedOk, crashed),
+    },
     { what: 'a table that spans millions of cells', path: '/wide-table', body: { formats: ['tables', 'markdown'] }, browser: ok, http: ok },
     { what: 'a page that rewrites itself', path: '/leave', browser: shows('Rewritten') },
     { what: 'a body of nothing', path: '/empty', browser: nothing(200), http: nothing(200) },
@@ -240,7 +289,11 @@ describe('a fetch of what means harm', () => {
         answer.warnings.some((warning) => warning.startsWith('screenshot_failed')),
         JSON.stringify(answer.warnings),
       );
-    else assert.ok(answer.screenshot.height <= 16_384 && answer.screenshot.warnings.length > 0, JSON.stringify([answer.screenshot.height, answer.warnings]));
+    else
+      assert.ok(
+        answer.screenshot.height <= 16_384 && answer.screenshot.warnings.length > 0,
+        JSON.stringify([answer.screenshot.height, answer.warnings]),
+      );
     await assertNextWorks();
   });
 
@@ -268,7 +321,10 @@ describe('a fetch of what means harm', () => {
     for (const mode of ['browser', 'http']) {
       const answer = await getBounded('/links', { mode, formats: ['links', 'markdown'], timeout_ms: 15_000 });
       assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
-      assert.ok(answer.links?.length === 200_000 || answer.warnings.length > 0, JSON.stringify([mode, answer.links?.length, answer.warnings]));
+      assert.ok(
+        answer.links?.length === 200_000 || answer.warnings.length > 0,
+        JSON.stringify([mode, answer.links?.length, answer.warnings]),
+      );
     }
     await assertNextWorks();
   });
@@ -283,7 +339,8 @@ describe('a fetch of what means harm', () => {
   });
 
   it('leaves the service as large as it was', { timeout: 120_000 }, async (test) => {
-    const kib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]);
+    const kib = (name: string): number =>
+      Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]);
     const megabytes = (name: string): number => Math.round(kib(name) / 1024);
     // The threads that converted the pages keep theirs for half a minute.
     await eventually('the memory is given back', () => megabytes('VmRSS') < 500, 60_000).catch(() => undefined);

@@ -19,7 +19,9 @@ export function failing(headers: Record<string, string> = {}): Answer {
     const [times, status] = [Number(searchParams.get('times')), Number(searchParams.get('status') ?? 503)];
     const n = (seen.get(url) ?? 0) + 1;
     seen.set(url, n);
-    response.writeHead(n <= times ? status : 200, { ...html, ...(n <= times ? headers : {}) }).end(page(n <= times ? 'Not now' : 'At last', `<p>Try ${n}</p>`));
+    response
+      .writeHead(n <= times ? status : 200, { ...html, ...(n <= times ? headers : {}) })
+      .end(page(n <= times ? 'Not now' : 'At last', `<p>Try ${n}</p>`));
   };
 }
 
@@ -75,7 +77,12 @@ export const fetchPages: Record<string, string | Answer> = {
   '/hops': ({ url = '' }, response) => {
     const n = Number(new URL(url, 'http://site').searchParams.get('n'));
     if (n === 0) return void response.writeHead(200, html).end(page('Arrived', '<p>Arrived</p>'));
-    response.writeHead([301, 302, 303, 307, 308][n % 5] ?? 302, { location: n === 1 ? '/hops?n=0#part' : `/hops?n=${n - 1}`, 'set-cookie': `hop${n}=1` }).end();
+    response
+      .writeHead([301, 302, 303, 307, 308][n % 5] ?? 302, {
+        location: n === 1 ? '/hops?n=0#part' : `/hops?n=${n - 1}`,
+        'set-cookie': `hop${n}=1`,
+      })
+      .end();
   },
   '/parts': page(
     'Parts',
@@ -85,12 +92,16 @@ export const fetchPages: Record<string, string | Answer> = {
   '/part.js': (_, response) =>
     void response
       .writeHead(200, { 'content-type': 'text/javascript' })
-      .end(`document.title = 'Scripted'; fetch('/echo?from=script', { headers: { authorization: 'Bearer page-secret', 'x-api-key': 'key-secret' } })`),
+      .end(
+        `document.title = 'Scripted'; fetch('/echo?from=script', { headers: { authorization: 'Bearer page-secret', 'x-api-key': 'key-secret' } })`,
+      ),
   '/inner': page('Inner', '<p>inner</p>'),
   '/ads': page('Ads', `<script src="http://securepubads.doubleclick.net/tag/js/gpt.js"></script><p>Content</p>`),
   '/slow': (_, response) => void setTimeout(() => response.writeHead(200, html).end(page('Slow', '<p>At its ease</p>')), 1500),
   '/flaky': failing(),
   '/busy': failing({ 'retry-after': '1' }),
   '/robots.txt': (_, response) =>
-    void response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /main\n\nUser-agent: berth\nDisallow: /hidden\n'),
+    void response
+      .writeHead(200, { 'content-type': 'text/plain' })
+      .end('User-agent: *\nDisallow: /main\n\nUser-agent: berth\nDisallow: /hidden\n'),
 };

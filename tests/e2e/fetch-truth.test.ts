@@ -23,7 +23,9 @@ describe('what a fetch says of a page', () => {
   let client: Client;
   before(async () => {
     [corpus, blocks, site] = await Promise.all([startCorpus(), serve(), startSite({ pages: oddPages })]);
-    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: [...corpus.addresses, new URL(blocks.url).host, site.host].join(',') } });
+    service = await Service.start({
+      environment: { BERTH_EGRESS_ALLOW: [...corpus.addresses, new URL(blocks.url).host, site.host].join(',') },
+    });
     client = service.client;
   });
   after(async () => {
@@ -82,8 +84,22 @@ describe('what a fetch says of a page', () => {
       for (const { path, status, expected } of blocked) {
         const event = events.find(({ url }) => new URL(url).pathname === path.split('?')[0]);
         assert.ok(event, path);
-        const told = { type: event.type, vendor: event.vendor, status: event.status_code, task: event.task, domain: event.domain, strategy: event.strategy };
-        assert.deepEqual(told, { type: expected.type, vendor: expected.vendor, status, task: 'fetch', domain: '127.0.0.1', strategy: 'direct' });
+        const told = {
+          type: event.type,
+          vendor: event.vendor,
+          status: event.status_code,
+          task: event.task,
+          domain: event.domain,
+          strategy: event.strategy,
+        };
+        assert.deepEqual(told, {
+          type: expected.type,
+          vendor: expected.vendor,
+          status,
+          task: 'fetch',
+          domain: '127.0.0.1',
+          strategy: 'direct',
+        });
         assert.equal(event.resolved, false);
       }
     });
@@ -120,7 +136,11 @@ describe('what a fetch says of a page', () => {
   it('is nothing of the browser’s own words where the site said nothing', async () => {
     for (const path of ['/empty-404', '/empty-404-later', '/empty-500']) {
       const answer = await get({ url: site.url + path, formats: ['html', 'text', 'markdown'], retry: { max_attempts: 1 } });
-      assert.deepEqual([answer.status_code, answer.title, answer.text, answer.markdown ?? ''], [path === '/empty-500' ? 500 : 404, '', '', ''], path);
+      assert.deepEqual(
+        [answer.status_code, answer.title, answer.text, answer.markdown ?? ''],
+        [path === '/empty-500' ? 500 : 404, '', '', ''],
+        path,
+      );
       assert.ok((answer.html ?? '').length < 100, answer.html?.slice(0, 300));
     }
     const refused = await get({ url: `${site.url}/login`, formats: ['text'] });
@@ -144,7 +164,10 @@ describe('what a fetch says of a page', () => {
     for (const mode of ['browser', 'http']) {
       const { bytes, usage, raw } = await get({ url: `${site.url}/file`, mode });
       assert.equal(raw?.bytes, 100_000);
-      assert.ok(bytes.in >= 100_000 && bytes.in < 101_000 && usage.egress_bytes === bytes.in + bytes.out, JSON.stringify([mode, bytes, usage]));
+      assert.ok(
+        bytes.in >= 100_000 && bytes.in < 101_000 && usage.egress_bytes === bytes.in + bytes.out,
+        JSON.stringify([mode, bytes, usage]),
+      );
     }
   });
 
@@ -153,7 +176,12 @@ describe('what a fetch says of a page', () => {
     assert.deepEqual(json, { truth: 1 });
     assert.ok(screenshot);
     for (const mode of ['browser', 'http']) {
-      const { status_code, content_type, raw, warnings } = await get({ url: `${site.url}/radio`, mode, timeout_ms: 3000, retry: { max_attempts: 1 } });
+      const { status_code, content_type, raw, warnings } = await get({
+        url: `${site.url}/radio`,
+        mode,
+        timeout_ms: 3000,
+        retry: { max_attempts: 1 },
+      });
       assert.deepEqual([status_code, content_type, raw?.truncated], [200, 'audio/mpeg', true]);
       assert.ok(warnings.includes('body_truncated'));
     }

@@ -70,7 +70,12 @@ describe('a fetch on its way', () => {
 
     it('sends a method and a body by http alone', async () => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-        const answer = await get('/echo-body', { mode: 'http', method, body: 'a=1&b=2', headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+        const answer = await get('/echo-body', {
+          mode: 'http',
+          method,
+          body: 'a=1&b=2',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        });
         assert.deepEqual([answer.status_code, answer.json], [201, { method, type: 'application/x-www-form-urlencoded', body: 'a=1&b=2' }]);
       }
       const head = await get('/', { mode: 'http', method: 'HEAD' });
@@ -111,7 +116,10 @@ describe('a fetch on its way', () => {
       for (const mode of ['browser', 'http', 'auto']) {
         const hits = site.hits.length;
         const refused = await ask('/hidden', { mode, respect_robots: true });
-        assert.deepEqual([refused.status, refused.block?.type, refused.status_code, refused.attempts], ['blocked', 'robots_disallowed', null, []]);
+        assert.deepEqual(
+          [refused.status, refused.block?.type, refused.status_code, refused.attempts],
+          ['blocked', 'robots_disallowed', null, []],
+        );
         assert.ok(!site.hits.slice(hits).some((hit) => hit.startsWith('/hidden')));
         assert.equal((await get('/second', { mode, respect_robots: true })).title, 'Second');
         assert.equal((await get('/hidden', { mode })).title, 'Hidden');
@@ -137,14 +145,20 @@ describe('a fetch on its way', () => {
         );
         assert.deepEqual([answer.status_code, answer.final_url, answer.url], [200, `${site.url}/hops?n=0#part`, `${site.url}/hops?n=4`]);
         const product = await get(`${shop.url}/old-product`, { mode });
-        assert.deepEqual([product.redirects.map(({ status_code }) => status_code), product.final_url], [[301, 302], `${shop.url}/products/amber-desk-lamp`]);
+        assert.deepEqual(
+          [product.redirects.map(({ status_code }) => status_code), product.final_url],
+          [[301, 302], `${shop.url}/products/amber-desk-lamp`],
+        );
       }
     });
 
     it('follows pages that send visitors on', async () => {
       for (const path of ['/moved-meta', '/moved-script']) {
         const answer = await get(shop.url + path, { wait_for: { selector: '.headlines' } });
-        assert.deepEqual([new URL(answer.final_url ?? '').pathname, answer.title, answer.status_code], ['/journal', 'Journal – Quayside Goods', 200]);
+        assert.deepEqual(
+          [new URL(answer.final_url ?? '').pathname, answer.title, answer.status_code],
+          ['/journal', 'Journal – Quayside Goods', 200],
+        );
       }
       assert.equal((await get(`${shop.url}/moved-meta`, { mode: 'http' })).title, 'Moved – Quayside Goods');
     });
@@ -152,9 +166,15 @@ describe('a fetch on its way', () => {
     it('tells a host that does not exist, and one that nobody may ask', async () => {
       for (const mode of ['browser', 'http']) {
         const nowhere = await ask('http://nowhere.invalid/', { mode, retry: { max_attempts: 1 } });
-        assert.deepEqual([nowhere.status, nowhere.error?.code, nowhere.error?.details?.['reason']], ['error', 'navigation_failed', 'dns_failed']);
+        assert.deepEqual(
+          [nowhere.status, nowhere.error?.code, nowhere.error?.details?.['reason']],
+          ['error', 'navigation_failed', 'dns_failed'],
+        );
         const inside = await ask('http://127.0.0.1:1/', { mode });
-        assert.deepEqual([inside.error?.details?.['reason'], inside.error?.retryable, inside.attempts.length], ['blocked_by_policy', false, 1]);
+        assert.deepEqual(
+          [inside.error?.details?.['reason'], inside.error?.retryable, inside.attempts.length],
+          ['blocked_by_policy', false, 1],
+        );
         const meta = await ask('http://169.254.169.254/latest/meta-data/', { mode });
         assert.equal(meta.error?.details?.['reason'], 'blocked_by_policy');
         const led = await ask(`/to?url=${encodeURIComponent('http://169.254.169.254/')}`, { mode });
@@ -244,7 +264,10 @@ describe('a fetch on its way', () => {
     it('leaves nothing for the next fetch', async () => {
       for (const mode of ['browser', 'http'])
         for (let n = 0; n < 4; n += 1) {
-          const { json } = await get('/cookies', { mode, extract: { fields: { sent: { selector: '#sent' }, kept: { selector: '#kept' } } } });
+          const { json } = await get('/cookies', {
+            mode,
+            extract: { fields: { sent: { selector: '#sent' }, kept: { selector: '#kept' } } },
+          });
           assert.deepEqual(json, { sent: 'none', kept: mode === 'http' ? '' : 'nothing' }, `${mode} ${n}`);
         }
     });

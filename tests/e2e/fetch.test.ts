@@ -47,7 +47,10 @@ describe('a fetch of the shop', () => {
     it('gives what the page is by default: html and metadata, and nothing else', async () => {
       for (const mode of modes) {
         const answer = await get(productUrl(), { mode, metadata: { order: '12' } });
-        assert.deepEqual([answer.status_code, answer.url, answer.final_url, answer.title], [200, productUrl(), productUrl(), `${lamp.name} – Quayside Goods`]);
+        assert.deepEqual(
+          [answer.status_code, answer.url, answer.final_url, answer.title],
+          [200, productUrl(), productUrl(), `${lamp.name} – Quayside Goods`],
+        );
         assert.ok(answer.html?.includes(`<h1>${lamp.name}</h1>`));
         assert.equal(answer.content_type, 'text/html; charset=utf-8');
         assert.equal(answer.headers['cache-control'], 'no-cache');
@@ -77,7 +80,10 @@ describe('a fetch of the shop', () => {
         assert.ok(html?.includes('</html>'));
         const file = await get(`${shop.url}/export.bin`, { mode });
         assert.ok(Buffer.from(file.raw?.data_base64 ?? '', 'base64').equals(exportBytes), mode);
-        assert.deepEqual([file.raw?.filename, file.content_type, file.html, file.title ?? ''], ['export.bin', 'application/octet-stream', null, '']);
+        assert.deepEqual(
+          [file.raw?.filename, file.content_type, file.html, file.title ?? ''],
+          ['export.bin', 'application/octet-stream', null, ''],
+        );
         const csv = await get(`${shop.url}/export.csv`, { mode, formats: ['text'] });
         assert.equal(csv.raw?.filename, csvName);
         assert.equal(csv.text, await plain('/export.csv'));
@@ -101,9 +107,11 @@ describe('a fetch of the shop', () => {
         const { text, markdown, html } = await get(`${site.url}/hidden`, { mode, formats: ['text', 'markdown', 'html'] });
         for (const made of [text ?? '', markdown ?? '']) {
           assert.match(made, /Seen[\s\S]*Also \**seen/, mode);
-          for (const unseen of ['Hidden by attribute', 'In a template', 'In a script']) assert.ok(!made.includes(unseen), `${mode}: ${unseen} in ${made}`);
+          for (const unseen of ['Hidden by attribute', 'In a template', 'In a script'])
+            assert.ok(!made.includes(unseen), `${mode}: ${unseen} in ${made}`);
           if (mode === 'browser')
-            for (const unseen of ['Hidden by style', 'Hidden by visibility', 'Without scripts']) assert.ok(!made.includes(unseen), `${unseen} in ${made}`);
+            for (const unseen of ['Hidden by style', 'Hidden by visibility', 'Without scripts'])
+              assert.ok(!made.includes(unseen), `${unseen} in ${made}`);
         }
         assert.match(markdown ?? '', /^# Seen$/m);
         assert.ok(html?.includes('Hidden by style'));
@@ -132,7 +140,12 @@ describe('a fetch of the shop', () => {
           assert.ok(!made.includes('Cookies at the quay') && !made.includes('A shop that sells nothing'), `${mode}: ${made.slice(0, 500)}`);
         }
         assert.ok(!links?.some(({ url: address }) => address.endsWith('/downloads')), mode);
-        const some = await get(url, { mode, formats: ['html', 'text', 'markdown'], include_selectors: ['.by', 'aside'], exclude_selectors: ['aside h2'] });
+        const some = await get(url, {
+          mode,
+          formats: ['html', 'text', 'markdown'],
+          include_selectors: ['.by', 'aside'],
+          exclude_selectors: ['aside h2'],
+        });
         for (const made of [some.html ?? '', some.text ?? '', some.markdown ?? '']) {
           assert.ok(
             made.includes(article.author) && !made.includes('Read on') && !made.includes(article.paragraphs[0] ?? '-'),
@@ -179,7 +192,11 @@ describe('a fetch of the shop', () => {
           [`${lamp.name} – Quayside Goods`, lamp.description, 'en', productUrl(), `${shop.url}/favicon.svg`],
         );
         assert.deepEqual([page?.open_graph['og:type'], page?.open_graph['og:title']], ['product', lamp.name]);
-        const [linked] = (page?.json_ld ?? []) as { '@type': string; offers: { price: string }; aggregateRating: { reviewCount: number } }[];
+        const [linked] = (page?.json_ld ?? []) as {
+          '@type': string;
+          offers: { price: string };
+          aggregateRating: { reviewCount: number };
+        }[];
         assert.deepEqual(
           [linked?.['@type'], linked?.offers.price, linked?.aggregateRating.reviewCount],
           ['Product', (lamp.price / 100).toFixed(2), reviewsOf(lamp.id).length],
@@ -204,7 +221,10 @@ describe('a fetch of the shop', () => {
       assert.deepEqual(table?.rows[3], ['Material', 'Material', lamp.material]);
       for (const mode of ['browser', 'http'] as const) {
         const [comparison] = (await get(`${shop.url}/compare`, { mode, formats: ['tables'] })).tables ?? [];
-        assert.deepEqual([comparison?.caption, comparison?.headers], ['Five desk lamps side by side', ['Name', 'Price', 'Material', 'Stock']]);
+        assert.deepEqual(
+          [comparison?.caption, comparison?.headers],
+          ['Five desk lamps side by side', ['Name', 'Price', 'Material', 'Stock']],
+        );
         assert.deepEqual(comparison?.rows[0], [lamp.name, price(lamp.price), lamp.material, String(lamp.stock)]);
       }
     });
@@ -261,7 +281,8 @@ describe('a fetch of the shop', () => {
       for (const wanted of ['200 /parts', '200 /style.css', '200 /part.js', '200 /band', '200 /inner', '200 /echo'])
         assert.ok(told.includes(wanted), `${wanted} is not in ${told.join()}`);
       const words = JSON.stringify(har);
-      for (const secret of ['own-secret', 'cookie-secret', 'page-secret', 'key-secret', 'secret=abc']) assert.ok(!words.includes(secret), secret);
+      for (const secret of ['own-secret', 'cookie-secret', 'page-secret', 'key-secret', 'secret=abc'])
+        assert.ok(!words.includes(secret), secret);
       assert.equal(har?.log['version'], '1.2');
     });
   });
@@ -301,7 +322,10 @@ describe('a fetch of the shop', () => {
     });
 
     it('prints', async () => {
-      const { pdf } = await get(productUrl(), { formats: ['pdf'], pdf: { landscape: true, paper_width_inches: 4, paper_height_inches: 6 } });
+      const { pdf } = await get(productUrl(), {
+        formats: ['pdf'],
+        pdf: { landscape: true, paper_width_inches: 4, paper_height_inches: 6 },
+      });
       const bytes = Buffer.from(pdf?.data_base64 ?? '', 'base64');
       assert.deepEqual([bytes.subarray(0, 5).toString(), pdf?.content_type, pdf?.bytes], ['%PDF-', 'application/pdf', bytes.length]);
       assert.match(bytes.toString('latin1'), /\/MediaBox \[0 0 43[12][.\d]* 28[78]/);
@@ -317,7 +341,10 @@ describe('a fetch of the shop', () => {
       const since = performance.now();
       const never = await get(url, { formats: ['text'], wait_for: { selector: '#never' }, timeout_ms: 3000 });
       assert.ok(performance.now() - since < 5000);
-      assert.ok(never.text?.includes('Now') && never.warnings.some((warning) => warning.startsWith('wait_for_failed')), JSON.stringify(never.warnings));
+      assert.ok(
+        never.text?.includes('Now') && never.warnings.some((warning) => warning.startsWith('wait_for_failed')),
+        JSON.stringify(never.warnings),
+      );
     });
 
     it('runs the scripts of a page, and a browser takes over where auto finds that it must', async () => {
@@ -402,4 +429,5 @@ describe('a fetch of the shop', () => {
   });
 });
 
-const hex = ([red, green, blue]: readonly number[]): string => `#${[red, green, blue].map((value) => (value ?? 0).toString(16).padStart(2, '0')).join('')}`;
+const hex = ([red, green, blue]: readonly number[]): string =>
+  `#${[red, green, blue].map((value) => (value ?? 0).toString(16).padStart(2, '0')).join('')}`;

@@ -42,7 +42,10 @@ describe('files and state of a session', () => {
           '/endless-file': (_, response) => {
             endless = { closed: false };
             const mine = endless;
-            response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment; filename="endless.bin"' });
+            response.writeHead(200, {
+              'content-type': 'application/octet-stream',
+              'content-disposition': 'attachment; filename="endless.bin"',
+            });
             const timer = setInterval(() => response.write(Buffer.alloc(10_000)), 20);
             response.on('close', () => {
               clearInterval(timer);
@@ -64,7 +67,9 @@ describe('files and state of a session', () => {
     await Promise.all([shop.close(), site.close()]);
   });
 
-  const create = async (body: object = {}) => ({ session_id: (await client.call(createSession, { body: body as Record<string, unknown> })).body.session_id });
+  const create = async (body: object = {}) => ({
+    session_id: (await client.call(createSession, { body: body as Record<string, unknown> })).body.session_id,
+  });
   type Params = Awaited<ReturnType<typeof create>>;
   const run = async (params: Params, actions: object[]) => (await client.call(runActions, { params, body: { actions } })).body;
   /** Has a page download it, and gives its id. */

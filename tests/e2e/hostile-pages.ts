@@ -3,10 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { page } from './site.ts';
 
 const script = (title: string, source: string): string => page(title, `<script>${source}</script>`);
-const asScript = (source: string) => (_: IncomingMessage, response: ServerResponse) => void response.setHeader('content-type', 'text/javascript').end(source);
+const asScript = (source: string) => (_: IncomingMessage, response: ServerResponse) =>
+  void response.setHeader('content-type', 'text/javascript').end(source);
 
 export const hostilePages = {
-  '/windows': script('Windows', `const open = () => { for (let n = 0; n < 100; n += 1) window.open('/second?' + n); }; setInterval(open, 0); open();`),
+  '/windows': script(
+    'Windows',
+    `const open = () => { for (let n = 0; n < 100; n += 1) window.open('/second?' + n); }; setInterval(open, 0); open();`,
+  ),
   '/frames': script(
     'Frames',
     `addEventListener('DOMContentLoaded', () => { for (let n = 0; n < 1000; n += 1) document.body.append(Object.assign(document.createElement('iframe'), { src: '/second?' + n })); })`,

@@ -4,7 +4,17 @@ import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { closeTab, createSession, endSession, getSession, listAllSessions, listTabs, navigate, openTab, type NavigateResponse } from '@berth/contract';
+import {
+  closeTab,
+  createSession,
+  endSession,
+  getSession,
+  listAllSessions,
+  listTabs,
+  navigate,
+  openTab,
+  type NavigateResponse,
+} from '@berth/contract';
 import type { Client, Reply } from '../harness.ts';
 import { everyOtherWay, findTraces, hostilePages, leaveTraces } from './hostile-pages.ts';
 import { RawDevtools } from './raw-devtools.ts';
@@ -33,7 +43,8 @@ describe('pages, sites and clients that mean harm', () => {
 
   const create = async (body: object = {}) => ({ session_id: (await client.call(createSession, { body })).body.session_id });
   type Params = Awaited<ReturnType<typeof create>>;
-  const go = (params: Params, path: string, more: object = {}) => client.call(navigate, { params, body: { url: site.url + path, ...more } });
+  const go = (params: Params, path: string, more: object = {}) =>
+    client.call(navigate, { params, body: { url: site.url + path, ...more } });
   const end = (params: Params) => client.call(endSession, { params });
   /** Navigates, and fails when the answer takes longer than it may. */
   const goBounded = async (params: Params, path: string, timeout_ms: number): Promise<Reply<NavigateResponse>> => {
@@ -98,7 +109,11 @@ describe('pages, sites and clients that mean harm', () => {
     it('that holds a thousand frames is answered for in time, and its tab can be driven again when they are cleared away', async () => {
       const params = await create();
       await goBounded(params, '/frames', 2000);
-      const home = await eventually('the tab can be driven', async () => failure(await go(params, '/', { timeout_ms: 10_000 })) === 'ok', 30_000);
+      const home = await eventually(
+        'the tab can be driven',
+        async () => failure(await go(params, '/', { timeout_ms: 10_000 })) === 'ok',
+        30_000,
+      );
       assert.ok(home);
       await assertDrivable(params);
       await end(params);
@@ -125,7 +140,10 @@ describe('pages, sites and clients that mean harm', () => {
       // A page that is gone answers nothing, so only its crash is waited for.
       void devtools.send('Page.crash').catch(() => undefined);
       await page.waitForEvent('crash');
-      await eventually('the tab is told to have crashed', async () => (await client.call(listTabs, { params })).body[0]?.status === 'crashed');
+      await eventually(
+        'the tab is told to have crashed',
+        async () => (await client.call(listTabs, { params })).body[0]?.status === 'crashed',
+      );
       assert.equal(await other.title(), 'Form');
       const back = await go(params, '/', { tab_id: tab?.tab_id, timeout_ms: 5000 });
       assert.equal(back.status, 200, back.text);
@@ -181,7 +199,10 @@ describe('pages, sites and clients that mean harm', () => {
       const params = await create();
       const { port } = new URL(service.url);
       for (const host of ['127.0.0.1', 'localhost', '[::1]', hostname(), '127.1', '0.0.0.0', 'x.localhost', '[::ffff:127.0.0.1]']) {
-        const { details } = await client.refuse(navigate, 'navigation_failed', { params, body: { url: `http://${host}:${port}/health`, timeout_ms: 5000 } });
+        const { details } = await client.refuse(navigate, 'navigation_failed', {
+          params,
+          body: { url: `http://${host}:${port}/health`, timeout_ms: 5000 },
+        });
         assert.equal(details['reason'], 'blocked_by_policy', host);
       }
       await end(params);
@@ -189,7 +210,9 @@ describe('pages, sites and clients that mean harm', () => {
 
     it('has no door of the machine itself: no port of the browser, and its way out leads not back in', async () => {
       const { page, params, end: leave } = await visit(client);
-      const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find((each) => each.session_id === params.session_id);
+      const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(
+        (each) => each.session_id === params.session_id,
+      );
       const inside = descendants(admin?.pid ?? 0).find((pid) => readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net'));
       if (inside !== undefined) assert.deepEqual(listeningPorts(inside), [3128]);
       await page.goto(`${site.url}/second`);
@@ -198,7 +221,10 @@ describe('pages, sites and clients that mean harm', () => {
         assert.equal(word, 'failed', String(port));
       }
       for (const port of [3128, 9222]) {
-        const { details } = await client.refuse(navigate, 'navigation_failed', { params, body: { url: `http://127.0.0.1:${port}/json/version` } });
+        const { details } = await client.refuse(navigate, 'navigation_failed', {
+          params,
+          body: { url: `http://127.0.0.1:${port}/json/version` },
+        });
         assert.equal(details['reason'], 'blocked_by_policy', String(port));
       }
       await leave();
@@ -230,7 +256,12 @@ describe('pages, sites and clients that mean harm', () => {
       { what: 'a stream that nobody opened', method: 'IO.read', more: { handle: '1' }, onPage: true },
       { what: 'a stream named like a file', method: 'IO.read', more: { handle: '/etc/passwd' }, onPage: true },
       { what: 'a crash of the browser', method: 'Browser.crash', more: {} },
-      { what: 'a file of the machine in a page', method: 'DOM.setFileInputFiles', more: { files: ['/etc/passwd'], nodeId: 1 }, onPage: true },
+      {
+        what: 'a file of the machine in a page',
+        method: 'DOM.setFileInputFiles',
+        more: { files: ['/etc/passwd'], nodeId: 1 },
+        onPage: true,
+      },
     ])
       it(`is refused ${what} by ${method}, and the session goes on`, async () => {
         const { error, result } = await raw.ask(method, more, onPage ? pageSession : undefined);

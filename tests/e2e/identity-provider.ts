@@ -129,7 +129,13 @@ function configuration(keys: JWK[], cookieKeys: string[]): Configuration {
       devInteractions: { enabled: false },
       resourceIndicators: {
         enabled: true,
-        getResourceServerInfo: () => ({ scope: 'keys', audience, accessTokenFormat: 'jwt', accessTokenTTL: 3600, jwt: { sign: { alg: 'RS256' } } }),
+        getResourceServerInfo: () => ({
+          scope: 'keys',
+          audience,
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: 3600,
+          jwt: { sign: { alg: 'RS256' } },
+        }),
         useGrantedResource: () => true,
       },
     },

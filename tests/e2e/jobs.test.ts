@@ -82,7 +82,9 @@ describe('fetches as jobs', () => {
         const job = await look(client, asked.job_id);
         assert.deepEqual([job.status, job.stage, job.error], ['ok', 'done', null]);
         assert.deepEqual({ ...(job.result as FetchResponse), poll_url: done.poll_url }, done);
-        assert.ok(job.started_at !== null && job.finished_at !== null && job.created_at <= job.started_at && job.started_at <= job.finished_at);
+        assert.ok(
+          job.started_at !== null && job.finished_at !== null && job.created_at <= job.started_at && job.started_at <= job.finished_at,
+        );
         assert.ok(Date.parse(job.expires_at ?? '') - Date.parse(job.finished_at) === 24 * 3_600_000);
         assert.deepEqual(job.usage, done.usage);
       }
@@ -97,7 +99,9 @@ describe('fetches as jobs', () => {
           const later = await poll(client, job_id, 25);
           assert.deepEqual(Object.keys(later).sort(), Object.keys(now).sort(), path);
           const told = (answer: FetchResponse): object =>
-            Object.fromEntries(Object.entries(answer).filter(([name]) => !ownFields.includes(name) && !(path === '/headers' && name === 'raw')));
+            Object.fromEntries(
+              Object.entries(answer).filter(([name]) => !ownFields.includes(name) && !(path === '/headers' && name === 'raw')),
+            );
           assert.deepEqual(told(later), told(now), `${mode} ${path}`);
         }
     });
@@ -131,7 +135,8 @@ describe('fetches as jobs', () => {
 
     it('wait for their turn, and are cancelled while they wait', async () => {
       const jobs = [];
-      for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode: 'http', timeout_ms: 60_000 })).job_id);
+      for (let n = 0; n < 5; n += 1)
+        jobs.push((await submit(client, { url: `${site.url}/later`, mode: 'http', timeout_ms: 60_000 })).job_id);
       await eventually('three are at work', () => held.length === 3);
       const stages = await Promise.all(jobs.map(async (job_id) => (await look(client, job_id)).stage));
       assert.deepEqual(stages, ['running', 'running', 'running', 'queued', 'queued']);
@@ -200,7 +205,8 @@ describe('fetches as jobs', () => {
 
     it('refuse a poll that asks for too much', async () => {
       const { job_id } = await submit(client, { url: site.url, mode: 'http' });
-      for (const wait_seconds of ['26', '-1', 'x', '1e9']) await client.faults(getFetchJob, { params: { job_id }, query: { wait_seconds } });
+      for (const wait_seconds of ['26', '-1', 'x', '1e9'])
+        await client.faults(getFetchJob, { params: { job_id }, query: { wait_seconds } });
     });
   });
 
@@ -210,42 +216,49 @@ describe('fetches as jobs', () => {
     after(() => rmSync(dataDir, { recursive: true, force: true }));
     const environment = (): Record<string, string> => ({ BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING: '2' });
     for (const mode of ['browser', 'http'])
-      it(`by ${mode} are told to be lost, those that are done keep their result, and nothing is left behind`, { timeout: 120_000 }, async () => {
-        const service = await Service.start({ environment: environment(), dataDir });
-        const { client } = service;
-        const done = await submit(client, { url: `${site.url}/second`, mode });
-        const before = await poll(client, done.job_id, 25);
-        assert.equal(before.status, 'ok');
-        const gone = await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 });
-        await eventually('the page is asked for', () => held.length === 1);
-        await client.call(cancelJob, { params: { job_id: gone.job_id } });
-        const jobs: string[] = [];
-        for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
-        await eventually('two are at work', () => held.length === 3);
-        const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
-        assert.equal(pids.length > 0, mode === 'browser');
-        process.kill(service.pid, 'SIGKILL');
-        await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)), 5000);
-        letGo();
+      it(
+        `by ${mode} are told to be lost, those that are done keep their result, and nothing is left behind`,
+        { timeout: 120_000 },
+        async () => {
+          const service = await Service.start({ environment: environment(), dataDir });
+          const { client } = service;
+          const done = await submit(client, { url: `${site.url}/second`, mode });
+          const before = await poll(client, done.job_id, 25);
+          assert.equal(before.status, 'ok');
+          const gone = await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 });
+          await eventually('the page is asked for', () => held.length === 1);
+          await client.call(cancelJob, { params: { job_id: gone.job_id } });
+          const jobs: string[] = [];
+          for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
+          await eventually('two are at work', () => held.length === 3);
+          const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
+          assert.equal(pids.length > 0, mode === 'browser');
+          process.kill(service.pid, 'SIGKILL');
+          await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)), 5000);
+          letGo();
 
-        const again = await Service.start({ environment: environment(), dataDir });
-        const since = performance.now();
-        const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
-        assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms to tell`);
-        for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
-          assert.deepEqual([status, error?.code, error?.retryable, job_id, url], ['error', 'worker_lost', true, jobs[n], `${site.url}/later`]);
-          assert.ok(finished_at);
-          const job = await look(again.client, job_id);
-          assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
-        }
-        assert.deepEqual(await poll(again.client, done.job_id), before);
-        assert.equal((await poll(again.client, gone.job_id)).error?.code, 'cancelled');
-        const next = await submit(again.client, { url: `${site.url}/second`, mode });
-        assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
-        assert.equal(held.length, 0, 'a lost job was begun again');
-        assert.equal(await again.stop(), 0);
-        assert.deepEqual(leftovers(dataDir), []);
-      });
+          const again = await Service.start({ environment: environment(), dataDir });
+          const since = performance.now();
+          const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
+          assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms to tell`);
+          for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
+            assert.deepEqual(
+              [status, error?.code, error?.retryable, job_id, url],
+              ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
+            );
+            assert.ok(finished_at);
+            const job = await look(again.client, job_id);
+            assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
+          }
+          assert.deepEqual(await poll(again.client, done.job_id), before);
+          assert.equal((await poll(again.client, gone.job_id)).error?.code, 'cancelled');
+          const next = await submit(again.client, { url: `${site.url}/second`, mode });
+          assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
+          assert.equal(held.length, 0, 'a lost job was begun again');
+          assert.equal(await again.stop(), 0);
+          assert.deepEqual(leftovers(dataDir), []);
+        },
+      );
 
     it('are told to be over when it is stopped politely, and can be polled afterwards', { timeout: 120_000 }, async () => {
       const service = await Service.start({ environment: { ...environment(), BERTH_DRAIN_SECONDS: '1' }, dataDir });

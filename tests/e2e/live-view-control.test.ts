@@ -303,7 +303,10 @@ describe('driving by hand', () => {
     const { width, height } = await reports.heard('resized');
     const page = { width: Number(width), height: Number(height) };
     const space = await person.page.locator('#stage').boundingBox();
-    assert.ok(space && Math.abs(space.width - page.width) <= 1 && Math.abs(space.height - page.height) <= 1, JSON.stringify({ space, page }));
+    assert.ok(
+      space && Math.abs(space.width - page.width) <= 1 && Math.abs(space.height - page.height) <= 1,
+      JSON.stringify({ space, page }),
+    );
     await eventually('the picture fills it', async () => {
       const box = await picture().boundingBox();
       return box && Math.abs(box.width - page.width) <= 1 && Math.abs(box.height - page.height) <= 1;

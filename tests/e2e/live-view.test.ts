@@ -41,7 +41,10 @@ describe('the live view', () => {
   let shortLink: string;
   before(async () => {
     site = await startSite({ pages: viewingPages(reports) });
-    [service, audience] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_POOL_TARGET: '1' } }), Audience.gather()]);
+    [service, audience] = await Promise.all([
+      Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_POOL_TARGET: '1' } }),
+      Audience.gather(),
+    ]);
     client = service.client;
     const session = await start('/moving', { idle_timeout_seconds: 10 });
     const watcher = await watch(await linkTo(session));
@@ -99,7 +102,11 @@ describe('the live view', () => {
     );
     assert.ok(cookie && cookie.value.length >= 32 && !token.includes(cookie.value), 'the cookie is not a value of its own');
     // A path that only begins like this one is another's.
-    for (const other of [`${service.url}/v1/session/${session.session_id}x/live-view`, `${bare}er`, `${service.url}/v1/session/${session.session_id}`])
+    for (const other of [
+      `${service.url}/v1/session/${session.session_id}x/live-view`,
+      `${bare}er`,
+      `${service.url}/v1/session/${session.session_id}`,
+    ])
       assert.deepEqual(await context.cookies(other), []);
     await page.reload();
     await status(person, 'Live');
@@ -231,7 +238,10 @@ describe('the live view', () => {
     await first.page.getByText('Its owner ended it.').waitFor();
     await status(first, 'Ended');
     await first.inspect('live-view-ended');
-    const { pid } = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(({ session_id }) => session_id === killed.session_id) ?? {};
+    const { pid } =
+      (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(
+        ({ session_id }) => session_id === killed.session_id,
+      ) ?? {};
     assert.ok(pid);
     process.kill(pid, 'SIGKILL');
     await second.page.getByText('Its browser crashed.').waitFor();

@@ -50,7 +50,8 @@ describe('what owners use', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const start = (): Promise<Service> => Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_CREDITS_ENFORCED: 'true' }, dataDir: folder });
+  const start = (): Promise<Service> =>
+    Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_CREDITS_ENFORCED: 'true' }, dataDir: folder });
   async function newOwner(client: Client, owner: string, amount: number): Promise<string> {
     const { body } = await client.call(createKey, { body: { owner } });
     await client.call(grantCredits, { body: { owner, amount } });
@@ -82,7 +83,8 @@ describe('what owners use', () => {
     });
     await done(client, getContent, { key, params });
     const fetches = [];
-    for (const mode of ['browser', 'http', 'auto']) fetches.push(await done(client, fetchPage, { key, body: { url: `${site.url}/scripts?${mode}`, mode } }));
+    for (const mode of ['browser', 'http', 'auto'])
+      fetches.push(await done(client, fetchPage, { key, body: { url: `${site.url}/scripts?${mode}`, mode } }));
     // Before anything ends: machines of fetches are kept for the next one, and their connections with them.
     const gate = await eventually('all bytes are counted', async () => {
       const counted = await gateBytes(client);
@@ -117,7 +119,8 @@ describe('what owners use', () => {
     const before = site.bytes();
     const sessions = await Promise.all([rich, poor].map(async (key) => (await done(client, createSession, { key, body: {} })).session_id));
     const [streaming = '', hanging = ''] = sessions;
-    const turns = async (): Promise<number> => Number(/^berth_loop_turns_total\{loop="metering"\} (\d+)$/m.exec((await client.call(metrics)).text)?.[1]);
+    const turns = async (): Promise<number> =>
+      Number(/^berth_loop_turns_total\{loop="metering"\} (\d+)$/m.exec((await client.call(metrics)).text)?.[1]);
     const drives = [
       client.call(navigate, { key: rich, params: { session_id: streaming }, body: { url: `${site.url}/dripping` } }),
       client.call(navigate, { key: poor, params: { session_id: hanging }, body: { url: `${site.url}/hang` } }),
@@ -133,7 +136,10 @@ describe('what owners use', () => {
 
     const again = await start();
     const { usage } = await done(again.client, getUsage, { key: rich });
-    assert.ok(usage.egress_bytes > drip.length && usage.egress_bytes <= site.bytes() - before, `${usage.egress_bytes} of ${site.bytes() - before} bytes`);
+    assert.ok(
+      usage.egress_bytes > drip.length && usage.egress_bytes <= site.bytes() - before,
+      `${usage.egress_bytes} of ${site.bytes() - before} bytes`,
+    );
     assert.deepEqual([usage.actions, usage.sessions], [0, 1]);
     for (const [session_id, key] of [
       [streaming, rich],

@@ -15,7 +15,9 @@ export interface Account {
   meters: { meterId: string; actions: number; sessions: number; egressBytes: number }[];
 }
 
-const numbers: CustomTypesConfig = { getTypeParser: (id, format) => (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)) };
+const numbers: CustomTypesConfig = {
+  getTypeParser: (id, format) => (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)),
+};
 
 export class Books {
   readonly #client: Client;

@@ -63,7 +63,11 @@ export class Owner {
 
   /** Makes a key with the token, and uses it from then on. Gives its id. */
   async makeKey(name: string): Promise<string> {
-    const { status, text, body } = await this.client.call(createOwnKey, { key: this.token, body: { name }, headers: { 'idempotency-key': `key-${name}` } });
+    const { status, text, body } = await this.client.call(createOwnKey, {
+      key: this.token,
+      body: { name },
+      headers: { 'idempotency-key': `key-${name}` },
+    });
     assert.equal(status, 200, text);
     this.key = this.#world.kept(body.key);
     return body.key_id;

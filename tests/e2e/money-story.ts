@@ -3,7 +3,9 @@ import type { AuditEntryResponse } from '@berth/contract';
 
 /** Who did what, to whose thing, and how. */
 export function lineOf({ actor, action, owner, details }: AuditEntryResponse): string {
-  const how = ['reason', 'to', 'amount'].map((name) => details[name]).filter((value) => typeof value === 'string' || typeof value === 'number');
+  const how = ['reason', 'to', 'amount']
+    .map((name) => details[name])
+    .filter((value) => typeof value === 'string' || typeof value === 'number');
   return [actor.replace(/^key:key_\w+$/, 'a key'), action, ...(owner === null ? [] : [owner]), ...how].join(' ');
 }
 

@@ -44,7 +44,11 @@ export class World {
   }
 
   static async open(): Promise<World> {
-    const [site, stripe, audience] = await Promise.all([startCountedSite(), startStripe({ prices: Object.keys(plans.prices) }), Audience.gather()]);
+    const [site, stripe, audience] = await Promise.all([
+      startCountedSite(),
+      startStripe({ prices: Object.keys(plans.prices) }),
+      Audience.gather(),
+    ]);
     const world = new World({ site, stripe, audience });
     await world.start();
     for (const name of secretFiles) world.secrets.push(readFileSync(join(world.#dataDir, name), 'utf8').trim());

@@ -66,7 +66,10 @@ describe('somebody new', () => {
     const keyId = await acme.makeKey('mine');
     const { body, text } = await world.operator.call(listOwnKeys, { key: acme.token });
     const [key] = body;
-    assert.deepEqual([body.length, key?.key_id, key?.name, key?.created_by, key?.status], [1, keyId, 'mine', 'login:ada@example.com', 'active']);
+    assert.deepEqual(
+      [body.length, key?.key_id, key?.name, key?.created_by, key?.status],
+      [1, keyId, 'mine', 'login:ada@example.com', 'active'],
+    );
     assert.ok(!text.includes(acme.key));
     ada.assertCalm();
   });
@@ -74,7 +77,10 @@ describe('somebody new', () => {
   it('is refused a session while the wallet is empty, with the numbers, until a code is redeemed that works once', async () => {
     const { details } = await acme.client.refuse(createSession, 'insufficient_credits', { body: {} });
     assert.deepEqual(details, { balance: 0, required: 1 });
-    const { body: made } = await world.operator.call(makeCreditCodes, { body: { amount: 8.123456 }, headers: { 'idempotency-key': 'codes' } });
+    const { body: made } = await world.operator.call(makeCreditCodes, {
+      body: { amount: 8.123456 },
+      headers: { 'idempotency-key': 'codes' },
+    });
     const code = world.kept(made.codes?.[0]);
     assert.deepEqual((await acme.client.call(redeemCredits, { body: { code } })).body, { ok: true, granted: 8.123456, balance: 8.123456 });
     await acme.client.refuse(redeemCredits, 'code_already_redeemed', { body: { code: code.toLowerCase().replaceAll('-', ' ') } });
@@ -120,7 +126,10 @@ describe('somebody new', () => {
   });
 
   it('pays for a larger plan on the page of the payment provider, and the call that was refused passes', async () => {
-    const { body } = await world.operator.call(checkout, { key: acme.token, body: { tier: 'pro', success_url: `${world.service.url}/docs` } });
+    const { body } = await world.operator.call(checkout, {
+      key: acme.token,
+      body: { tier: 'pro', success_url: `${world.service.url}/docs` },
+    });
     await ada.open(body.url);
     await ada.page.getByRole('button', { name: 'Pay' }).click();
     await ada.page.waitForURL('**/docs');
@@ -144,7 +153,10 @@ describe('somebody new', () => {
 
   let promo = '';
   it('cannot try a plan with a code while another one is paid for', async () => {
-    const { body } = await world.operator.call(makePromoCodes, { body: { tier: 'pro', trial_days: 14 }, headers: { 'idempotency-key': 'codes' } });
+    const { body } = await world.operator.call(makePromoCodes, {
+      body: { tier: 'pro', trial_days: 14 },
+      headers: { 'idempotency-key': 'codes' },
+    });
     promo = world.kept(body.codes?.[0]);
     await world.operator.refuse(redeemPromo, 'plan_active', { key: acme.token, body: { code: promo } });
   });
@@ -305,7 +317,8 @@ describe('every number', () => {
   });
 
   it('is the same after a restart, and what the journal sums up to', async () => {
-    const tell = (owner: Owner) => Promise.all([owner.usage(), owner.balance(), owner.sessions().then((all) => all.map(({ usage }) => usage))]);
+    const tell = (owner: Owner) =>
+      Promise.all([owner.usage(), owner.balance(), owner.sessions().then((all) => all.map(({ usage }) => usage))]);
     const before = await ofAll(tell);
     await world.stop();
     await world.start();
@@ -343,10 +356,13 @@ describe('a service that is killed with calls under way', () => {
   before(async () => {
     assert.equal((await world.operator.call(grantCredits, gift)).body.balance, 10);
     sessionIds = await Promise.all([beta.begin(), beta.begin()]);
-    for (const session_id of sessionIds) await beta.client.call(navigate, { params: { session_id }, body: { url: world.site.page(60_000) } });
+    for (const session_id of sessionIds)
+      await beta.client.call(navigate, { params: { session_id }, body: { url: world.site.page(60_000) } });
     written = await eventually('what was done is written', async () => {
       const account = await world.books.account(beta.name);
-      const now = account.meters.filter(({ meterId, actions, egressBytes }) => sessionIds.includes(meterId) && actions === 1 && egressBytes > 60_000);
+      const now = account.meters.filter(
+        ({ meterId, actions, egressBytes }) => sessionIds.includes(meterId) && actions === 1 && egressBytes > 60_000,
+      );
       return now.length === 2 && account;
     });
     told = (await beta.usage()).usage;
@@ -357,7 +373,9 @@ describe('a service that is killed with calls under way', () => {
   });
 
   const tellOthers = () =>
-    Promise.all([acme, gamma].map(async (owner) => [await owner.usage(), await owner.balance(), (await owner.sessions()).map(({ usage }) => usage)]));
+    Promise.all(
+      [acme, gamma].map(async (owner) => [await owner.usage(), await owner.balance(), (await owner.sessions()).map(({ usage }) => usage)]),
+    );
 
   it('leaves no browser, and says what became of its sessions', async () => {
     await eventually('no browser is left', () => world.processes.every((name) => name === 'postgres'));
@@ -375,7 +393,10 @@ describe('a service that is killed with calls under way', () => {
     assertWithin(actions, told.actions, told.actions + death.answered + underWay.actions);
     assertWithin(sessions, told.sessions, told.sessions + underWay.sessions);
     assertWithin(egress_bytes, told.egress_bytes, told.egress_bytes + underWay.bytes);
-    assert.deepEqual([actions, egress_bytes], [sum(meters.map((meter) => meter.actions)), sum(meters.map(({ egressBytes }) => egressBytes))]);
+    assert.deepEqual(
+      [actions, egress_bytes],
+      [sum(meters.map((meter) => meter.actions)), sum(meters.map(({ egressBytes }) => egressBytes))],
+    );
   });
 
   it('has charged once for what it answered, and keeps nothing back for what died with it', async () => {

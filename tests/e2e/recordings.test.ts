@@ -50,7 +50,11 @@ describe('recordings', () => {
   let session: SessionResponse;
   let startedMs: number;
   before(async () => {
-    [site, database, audience] = await Promise.all([startSite({ pages: { ...viewingPages(reports), ...pages } }), testStore(), Audience.gather()]);
+    [site, database, audience] = await Promise.all([
+      startSite({ pages: { ...viewingPages(reports), ...pages } }),
+      testStore(),
+      Audience.gather(),
+    ]);
     await serve({});
     startedMs = Date.now();
     session = await record('/red');
@@ -64,7 +68,10 @@ describe('recordings', () => {
   });
 
   const serve = async (environment: Record<string, string>): Promise<void> => {
-    service = await Service.start({ dataDir, environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_DATABASE_URL: database.url, ...environment } });
+    service = await Service.start({
+      dataDir,
+      environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_DATABASE_URL: database.url, ...environment },
+    });
     client = service.client;
   };
   const record = async (path: string): Promise<SessionResponse> => {
@@ -169,7 +176,10 @@ describe('recordings', () => {
     assert.equal(recording.truncated, false);
     assert.ok(Math.abs(recording.duration_ms - tookMs) < 4000, `${recording.duration_ms} of ${tookMs} ms`);
     assert.ok(recording.expires_at && recording.ended_at && recording.size_bytes > 1000);
-    await eventually('its session says so', async () => (await client.call(getSession, { params: paramsOf(session) })).body.recording.status === 'complete');
+    await eventually(
+      'its session says so',
+      async () => (await client.call(getSession, { params: paramsOf(session) })).body.recording.status === 'complete',
+    );
     for (const name of ['video.m3u8', 'init.mp4', 'seg00000.m4s', 'events.ndjson', 'har.json', 'poster.jpg', 'recording.json'])
       assert.ok(recording.assets.includes(name), name);
     const link = (await client.call(createViewToken, { params: paramsOf(session), body: { scope: 'recording' } })).body.url ?? '';
@@ -245,7 +255,11 @@ describe('recordings', () => {
   it('shows at each event what was seen then, by mouse and by keyboard', async () => {
     const person = await play(session);
     const { page } = person;
-    await eventually('the video is as long as the session', async () => Number(await page.getByRole('slider').getAttribute('max')) > 5000, slowMs);
+    await eventually(
+      'the video is as long as the session',
+      async () => Number(await page.getByRole('slider').getAttribute('max')) > 5000,
+      slowMs,
+    );
     await button(person, 'Play').click();
     await eventually('it plays', async () => (await timeOf(person)) > 0.5, slowMs);
     await person.inspect('player');
@@ -282,7 +296,8 @@ describe('recordings', () => {
     await page.keyboard.press('k');
     await eventually(
       'it plays faster',
-      () => video(person).evaluate((element) => !(element as HTMLVideoElement).paused && (element as HTMLVideoElement).playbackRate === 1.5),
+      () =>
+        video(person).evaluate((element) => !(element as HTMLVideoElement).paused && (element as HTMLVideoElement).playbackRate === 1.5),
       slowMs,
     );
     await page.keyboard.press('k');
@@ -317,8 +332,9 @@ describe('recordings', () => {
     await client.refuse(listRecordings, 'session_not_found', { params: paramsOf(session), key });
     await client.refuse(createViewToken, 'session_not_found', { params: paramsOf(session), key, body: { scope: 'recording' } });
     const answers = await Promise.all(
-      [folderOf(session), `/v1/session/${session.session_id}/recordings/rec_unknown`, '/v1/session/ses_unknown/recordings/rec_unknown'].map((folder) =>
-        sendAsIs(service.url, { method: 'GET', path: `${folder}/recording.json`, headers: [['authorization', `Bearer ${key}`]] }),
+      [folderOf(session), `/v1/session/${session.session_id}/recordings/rec_unknown`, '/v1/session/ses_unknown/recordings/rec_unknown'].map(
+        (folder) =>
+          sendAsIs(service.url, { method: 'GET', path: `${folder}/recording.json`, headers: [['authorization', `Bearer ${key}`]] }),
       ),
     );
     assert.deepEqual(
@@ -344,7 +360,10 @@ describe('recordings', () => {
     await serve({ BERTH_FFMPEG: '/nonexistent/ffmpeg' });
     const recording = await until(cut, 'it is told how it ended', ({ status }) => status !== 'recording');
     assert.equal(recording.status, 'incomplete');
-    await eventually('its session says so', async () => (await client.call(getSession, { params: paramsOf(cut) })).body.recording.status === 'incomplete');
+    await eventually(
+      'its session says so',
+      async () => (await client.call(getSession, { params: paramsOf(cut) })).body.recording.status === 'incomplete',
+    );
     const person = await play(cut);
     await person.page.getByText('Incomplete.').waitFor();
     await button(person, 'Play').click();
@@ -377,7 +396,11 @@ describe('recordings', () => {
   it('leaves nothing behind when the service ends', async () => {
     assert.equal(await service.stop(), 0);
     const children = await eventually('the rows are settled', async () => {
-      const rows = await database.store.tables<{ recordings: { rec_id: string; status: string } }>().selectFrom('recordings').selectAll().execute();
+      const rows = await database.store
+        .tables<{ recordings: { rec_id: string; status: string } }>()
+        .selectFrom('recordings')
+        .selectAll()
+        .execute();
       return rows.every(({ status }) => status !== 'recording') && rows;
     });
     assert.equal(children.length, 2);

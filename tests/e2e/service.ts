@@ -118,7 +118,11 @@ export class Service {
 }
 
 /** Polls until `look` gives something, and fails with `what` when it does not in time. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined | false> | T | undefined | false, withinMs = 10_000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  withinMs = 10_000,
+): Promise<T> {
   for (const since = Date.now(); Date.now() - since < withinMs; await wait(25)) {
     const found = await look();
     if (found !== undefined && found !== false) return found;

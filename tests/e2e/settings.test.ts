@@ -72,7 +72,9 @@ describe('what a session is created with', () => {
     });
     client = service.client;
     // These are left alone while the other tests run; the last test looks what has become of them.
-    idle = await Promise.all([1, 2].map(async () => (await client.call(createSession, { body: { idle_timeout_seconds: 10, timeout_seconds: 60 } })).body));
+    idle = await Promise.all(
+      [1, 2].map(async () => (await client.call(createSession, { body: { idle_timeout_seconds: 10, timeout_seconds: 60 } })).body),
+    );
     const params = { session_id: idle[1]?.session_id ?? '' };
     await client.call(updateSession, { params, body: { idle_timeout_seconds: 120, timeout_seconds: 600 } });
   });
@@ -123,12 +125,16 @@ describe('what a session is created with', () => {
       "a window that a page in a client's context opened",
     ])
       it(`in ${where}: viewport, window, screen, scale, user agent, language and time zone`, () => {
-        const { inner, outer, screen, scale, agent, brands, language, languages, format, zone } = seen[where] ?? assert.fail('no such page');
+        const { inner, outer, screen, scale, agent, brands, language, languages, format, zone } =
+          seen[where] ?? assert.fail('no such page');
         assert.deepEqual({ inner, outer, screen, scale }, { inner: [811, 607], outer: [811, 607], screen: [811, 607], scale: 2 });
         assert.equal(agent, userAgent);
         // Client hints exist in secure contexts alone, which loopback is.
         assert.ok(brands.includes('130'), `brands of ${brands.join()}`);
-        assert.deepEqual({ language, languages, format, zone }, { language: 'de-DE', languages: ['de-DE'], format: 'de-DE', zone: 'Asia/Tokyo' });
+        assert.deepEqual(
+          { language, languages, format, zone },
+          { language: 'de-DE', languages: ['de-DE'], format: 'de-DE', zone: 'Asia/Tokyo' },
+        );
       });
 
     it('goes with requests for documents, frames, images, scripts of workers and fetches', async () => {
@@ -139,7 +145,10 @@ describe('what a session is created with', () => {
       })])`);
       for (const path of ['/facts', '/pixel.png', '/second', '/headers', '/from-worker']) {
         const { 'x-berth': own, 'user-agent': agent, 'accept-language': language } = site.headersOf(path);
-        assert.deepEqual({ path, own, agent, language: language?.split(/[,;]/)[0] }, { path, own: 'yes', agent: userAgent, language: 'de-DE' });
+        assert.deepEqual(
+          { path, own, agent, language: language?.split(/[,;]/)[0] },
+          { path, own: 'yes', agent: userAgent, language: 'de-DE' },
+        );
       }
     });
 
@@ -154,7 +163,10 @@ describe('what a session is created with', () => {
 
   it('is the usual browser where nothing was asked for', () =>
     within({}, async ({ page, session }) => {
-      assert.deepEqual([session.viewport, session.user_agent, session.locale], [{ width: 1280, height: 720, device_scale_factor: 1 }, null, null]);
+      assert.deepEqual(
+        [session.viewport, session.user_agent, session.locale],
+        [{ width: 1280, height: 720, device_scale_factor: 1 }, null, null],
+      );
       const { inner, outer, screen, scale } = await facts(page);
       assert.deepEqual({ inner, outer, screen, scale }, { inner: [1280, 720], outer: [1280, 720], screen: [1280, 720], scale: 1 });
       assert.equal(site.headersOf('/facts')['x-berth'], undefined);
@@ -171,7 +183,11 @@ describe('what a session is created with', () => {
           const others = Object.values(kinds).filter((path) => path !== kinds[kind]);
           const fresh = (): string[] => site.hits.slice(before);
           const wanted = each === page ? [...others, '/script.js'] : ['/rich'];
-          await eventually(`${wanted.join()} were asked for, not only ${fresh().join()}`, () => wanted.every((path) => fresh().includes(path)), 5000);
+          await eventually(
+            `${wanted.join()} were asked for, not only ${fresh().join()}`,
+            () => wanted.every((path) => fresh().includes(path)),
+            5000,
+          );
           assert.ok(!fresh().includes(kinds[kind]), `${kinds[kind]} was asked for`);
         }
       }));
@@ -203,7 +219,15 @@ describe('what a session is created with', () => {
   it('reaches the allowed domains and no others, with documents, images and frames', () =>
     within({ allowed_domains: ['main.localhost', '*.wide.localhost'] }, async ({ page, params }) => {
       await page.goto(`${named('main.localhost')}/second`);
-      const names = ['main.localhost', 'a.wide.localhost', 'b.a.wide.localhost', 'wide.localhost', 'other.localhost', 'sub.main.localhost', '127.0.0.1'];
+      const names = [
+        'main.localhost',
+        'a.wide.localhost',
+        'b.a.wide.localhost',
+        'wide.localhost',
+        'other.localhost',
+        'sub.main.localhost',
+        '127.0.0.1',
+      ];
       await page.evaluate(loadImages(names.map((name) => `${named(name)}/domain?${name}`)));
       await page.evaluate(loadFrames(names.map((name) => `${named(name)}/domain-frame?${name}`)));
       for (const path of ['/domain', '/domain-frame']) {
@@ -280,7 +304,8 @@ describe('what a session is created with', () => {
 
   it('is found by its metadata, and by all of it that is asked for', () =>
     within({ metadata: { job: 'prices', shard: '7' } }, async ({ session, params }) => {
-      const found = async (query: Record<string, string>) => (await client.call(listSessions, { query })).body.map((each) => each.session_id);
+      const found = async (query: Record<string, string>) =>
+        (await client.call(listSessions, { query })).body.map((each) => each.session_id);
       assert.deepEqual(await found({ 'metadata.job': 'prices' }), [session.session_id]);
       assert.deepEqual(await found({ 'metadata.job': 'prices', 'metadata.shard': '7' }), [session.session_id]);
       assert.deepEqual(await found({ 'metadata.job': 'prices', 'metadata.shard': '8' }), []);
@@ -292,7 +317,10 @@ describe('what a session is created with', () => {
   it('lives on without its clients where it is kept alive, and ends with the last of them where it is not', async () => {
     const [kept, brief] = await Promise.all([visit(client, { keep_alive: true }), visit(client, { keep_alive: false })]);
     await Promise.all([kept.browser.close(), brief.browser.close()]);
-    await eventually('the brief one is over', async () => (await client.call(getSession, { params: brief.params })).body.ended_reason === 'cdp_closed');
+    await eventually(
+      'the brief one is over',
+      async () => (await client.call(getSession, { params: brief.params })).body.ended_reason === 'cdp_closed',
+    );
     const { body } = await client.call(getSession, { params: kept.params });
     assert.deepEqual([body.status, body.connections.cdp], ['ready', 0]);
     await kept.end();

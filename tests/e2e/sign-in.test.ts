@@ -206,7 +206,11 @@ async function startProgram(service: string): Promise<Program> {
   const verifier = randomBytes(32).toString('base64url');
   const server: Server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8');
-    response.end(request.url?.startsWith('/callback') ? exchangePage(service, verifier, `${url}/callback`) : startPage(service, verifier, `${url}/callback`));
+    response.end(
+      request.url?.startsWith('/callback')
+        ? exchangePage(service, verifier, `${url}/callback`)
+        : startPage(service, verifier, `${url}/callback`),
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

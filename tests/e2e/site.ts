@@ -63,7 +63,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
       .end(Buffer.alloc(100_000, 1));
   else if (url.pathname === '/pixel.png') response.setHeader('content-type', 'image/png').end(pixel);
   else if (url.pathname === '/cookie')
-    response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'seen=yes; Path=/' }).end(page('Cookie', request.headers.cookie ?? 'none'));
+    response
+      .writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'seen=yes; Path=/' })
+      .end(page('Cookie', request.headers.cookie ?? 'none'));
   else if (url.pathname === '/headers') response.setHeader('content-type', 'application/json').end(JSON.stringify(request.headers));
   else if (url.pathname === '/hang') return;
   else if (url.pathname === '/endless') endless(response);

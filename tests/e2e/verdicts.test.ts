@@ -26,8 +26,10 @@ describe('what a navigation came to', () => {
     site = await startSite({
       pages: {
         '/firewall': firewall,
-        '/never': (_, response) => void response.writeHead(403, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' }).end(challenge('')),
-        '/slow-down': (_, response) => void response.writeHead(429, { 'content-type': 'text/html', 'retry-after': '120' }).end(page('Slow down', 'Too many.')),
+        '/never': (_, response) =>
+          void response.writeHead(403, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' }).end(challenge('')),
+        '/slow-down': (_, response) =>
+          void response.writeHead(429, { 'content-type': 'text/html', 'retry-after': '120' }).end(page('Slow down', 'Too many.')),
         '/login': page(
           'Log in',
           `<form><label>Name <input></label><div class="g-recaptcha" data-sitekey="x"></div><button>Log in</button></form><p>${'Welcome to our site. '.repeat(60)}</p>`,
@@ -67,7 +69,10 @@ describe('what a navigation came to', () => {
   it('is a block where the challenge does not pass, within the time of the navigation', async () => {
     const since = performance.now();
     const done = await go('/never', { timeout_ms: 3000 });
-    assert.deepEqual([done.status_code, done.block?.blocked, done.block?.vendor, done.block?.confidence], [403, true, 'cloudflare', 'high']);
+    assert.deepEqual(
+      [done.status_code, done.block?.blocked, done.block?.vendor, done.block?.confidence],
+      [403, true, 'cloudflare', 'high'],
+    );
     assert.ok((done.block?.challenge_waited_ms ?? 0) >= 1500);
     assert.ok(performance.now() - since < 8000);
   });

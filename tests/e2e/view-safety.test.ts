@@ -39,13 +39,16 @@ describe('links, pages and assets of people who watch', () => {
   let recId: string;
   before(async () => {
     site = await startSite({ pages: viewingPages(reports) });
-    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_LOG_LEVEL: 'debug', BERTH_TRUSTED_PROXIES: '127.0.0.1' } });
+    service = await Service.start({
+      environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_LOG_LEVEL: 'debug', BERTH_TRUSTED_PROXIES: '127.0.0.1' },
+    });
     client = service.client;
     session = (await client.call(createSession, { body: { kind: 'full_browser', record: true, start_url: `${site.url}/moving` } })).body;
     recId = session.recording.rec_id ?? '';
     await eventually(
       'there is something recorded',
-      async () => (await client.call(listRecordings, { params: { session_id: session.session_id } })).body[0]?.assets.includes('poster.jpg'),
+      async () =>
+        (await client.call(listRecordings, { params: { session_id: session.session_id } })).body[0]?.assets.includes('poster.jpg'),
       30_000,
     );
   });
@@ -162,7 +165,10 @@ describe('links, pages and assets of people who watch', () => {
     refusals.add(comparable(await get(`${addresses('ses_none').live}?token=${token}`)));
     const late = await mint('view', { id: other.session_id });
     await client.call(endSession, { params: { session_id: other.session_id } });
-    await eventually('the session is over', async () => (await client.call(getSession, { params: { session_id: other.session_id } })).body.status === 'ended');
+    await eventually(
+      'the session is over',
+      async () => (await client.call(getSession, { params: { session_id: other.session_id } })).body.status === 'ended',
+    );
     refusals.add(comparable(await get(`${addresses(other.session_id).live}?token=${late}`)));
     assert.equal(refusals.size, 1, [...refusals].join('\n'));
     for (const path of Object.values(addresses())) assert.equal((await get(path)).status, 401);
@@ -315,7 +321,10 @@ describe('links, pages and assets of people who watch', () => {
       { type: 'copy' },
     ])
       watcher.socket.send(JSON.stringify(command));
-    await eventually('each was refused', () => watcher.told.filter((message) => message.type === 'failed' && message.code === 'not_allowed').length === 5);
+    await eventually(
+      'each was refused',
+      () => watcher.told.filter((message) => message.type === 'failed' && message.code === 'not_allowed').length === 5,
+    );
     const seen = (await client.call(getSession, { params: params() })).body;
     assert.deepEqual([seen.current_url, seen.tabs.open], [`${site.url}/moving`, 1]);
     for (const nonsense of nonsenses) {

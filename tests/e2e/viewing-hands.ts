@@ -18,7 +18,8 @@ export function assertAt({ x, y }: Report, spot: Spot): void {
 export async function dragFinger({ context, page }: Person, [x, y]: [number, number], dy: number): Promise<void> {
   const devtools = await context.newCDPSession(page);
   await devtools.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
-  for (let part = 1; part <= 6; part += 1) await devtools.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: [{ x, y: y + (dy * part) / 6 }] });
+  for (let part = 1; part <= 6; part += 1)
+    await devtools.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: [{ x, y: y + (dy * part) / 6 }] });
   await devtools.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
   await devtools.detach();
 }

@@ -34,10 +34,13 @@ export class Reports {
 
   /** Waits for a report of that type that has these fields. */
   async heard(type: string, fields: Record<string, unknown> = {}, withinMs = slowMs): Promise<Report> {
-    const fits = (report: Report): boolean => report.type === type && Object.entries(fields).every(([name, value]) => report[name] === value);
-    return eventually(`the page tells of ${type} ${JSON.stringify(fields)}`, () => this.#all.find(fits), withinMs).catch((error: unknown) => {
-      throw new Error(`it told: ${JSON.stringify(this.#all.slice(-20))}`, { cause: error });
-    });
+    const fits = (report: Report): boolean =>
+      report.type === type && Object.entries(fields).every(([name, value]) => report[name] === value);
+    return eventually(`the page tells of ${type} ${JSON.stringify(fields)}`, () => this.#all.find(fits), withinMs).catch(
+      (error: unknown) => {
+        throw new Error(`it told: ${JSON.stringify(this.#all.slice(-20))}`, { cause: error });
+      },
+    );
   }
 
   /** The latest of that type. */
@@ -150,7 +153,9 @@ const sizes = page(
   </script>`,
 );
 
-export const viewingPages = (reports: Reports): Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)> => ({
+export const viewingPages = (
+  reports: Reports,
+): Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)> => ({
   '/said': reports.take,
   '/red': flat('Red', css(red)),
   '/green': flat('Green', css(green)),

@@ -127,7 +127,8 @@ export const coloursAt = (picture: Locator, places: readonly Place[]): Promise<C
     const brush = canvas.getContext('2d', { willReadFrequently: true });
     if (!brush) throw new Error('no canvas');
     const picture = element as HTMLCanvasElement | HTMLVideoElement;
-    const isThere = picture instanceof HTMLVideoElement ? picture.readyState >= picture.HAVE_CURRENT_DATA : picture.width > 0 && picture.height > 0;
+    const isThere =
+      picture instanceof HTMLVideoElement ? picture.readyState >= picture.HAVE_CURRENT_DATA : picture.width > 0 && picture.height > 0;
     if (!isThere) return [];
     brush.drawImage(picture, 0, 0, canvas.width, canvas.height);
     return at.map(([x, y]) => {
@@ -159,7 +160,10 @@ export async function seesColour(
 }
 
 /** Waits until the picture has changed this many times. */
-export async function seesMovement(picture: Locator, { changes = 3, withinMs = slowMs }: { changes?: number; withinMs?: number } = {}): Promise<void> {
+export async function seesMovement(
+  picture: Locator,
+  { changes = 3, withinMs = slowMs }: { changes?: number; withinMs?: number } = {},
+): Promise<void> {
   let last = '';
   let count = -1;
   const moved = async (): Promise<boolean> => {

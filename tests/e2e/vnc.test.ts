@@ -73,7 +73,8 @@ describe('the window of a full browser', () => {
   const focusAddressBar = async (): Promise<void> => {
     const { width, height } = await displayOf(person);
     const spot = { x: 900, y: -addressBarPx };
-    const colour = async () => JSON.stringify(await coloursAt(picture(person), [[spot.x / width, (Number(sizes['barHeight']) + spot.y) / height]]));
+    const colour = async () =>
+      JSON.stringify(await coloursAt(picture(person), [[spot.x / width, (Number(sizes['barHeight']) + spot.y) / height]]));
     const before = await colour();
     await person.page.mouse.click(...(await at(spot, sizes)));
     await eventually('the address bar has the keyboard', async () => (await colour()) !== before);
@@ -107,7 +108,10 @@ describe('the window of a full browser', () => {
     assert.equal(await connected?.title(), 'Pad');
     await connected?.goto(`${site.url}/second`);
     await browser.close();
-    await eventually('the session has seen it', async () => (await client.call(getSession, { params: params() })).body.current_url === `${site.url}/second`);
+    await eventually(
+      'the session has seen it',
+      async () => (await client.call(getSession, { params: params() })).body.current_url === `${site.url}/second`,
+    );
     assert.ok((await client.call(screenshot, { params: params(), body: {} })).text.length > 1000);
   });
 
@@ -120,7 +124,10 @@ describe('the window of a full browser', () => {
     const [outer, screen] = [sizes['outer'], sizes['screen']].map((text) => String(text).split('x').map(Number));
     assert.ok(outer && screen);
     assert.ok((outer[0] ?? 0) >= 1280 && (outer[1] ?? 0) > 720, 'the window has no bars');
-    assert.ok((outer[0] ?? 0) <= (screen[0] ?? 0) && (outer[1] ?? 0) <= (screen[1] ?? 0), `a window of ${outer.join('x')} on a screen of ${screen.join('x')}`);
+    assert.ok(
+      (outer[0] ?? 0) <= (screen[0] ?? 0) && (outer[1] ?? 0) <= (screen[1] ?? 0),
+      `a window of ${outer.join('x')} on a screen of ${screen.join('x')}`,
+    );
     person = await watch();
     const display = await displayOf(person);
     assert.deepEqual([display.width, display.height], screen);
@@ -157,7 +164,11 @@ describe('the window of a full browser', () => {
     // The address bar is the browser's own: a page could not be brought there by hand otherwise.
     await focusAddressBar();
     await person.page.keyboard.type(`${site.url}/blue\n`);
-    await eventually('it is there', async () => (await client.call(getSession, { params: params() })).body.current_url === `${site.url}/blue`, slowMs);
+    await eventually(
+      'it is there',
+      async () => (await client.call(getSession, { params: params() })).body.current_url === `${site.url}/blue`,
+      slowMs,
+    );
     await seesColour(picture(person), blue, { at: [0.5, 0.6] });
     await person.page.keyboard.press('Control+t');
     await eventually('a tab was opened by hand', async () => (await client.call(listTabs, { params: params() })).body.length === 2, slowMs);

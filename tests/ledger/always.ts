@@ -29,10 +29,12 @@ function* wrongSums({ journal, wallets, holds }: Ledger): Generator<string> {
     ({ amount }) => amount,
   );
   for (const { opId, owner, from, to } of journal)
-    if ((from === `wallet:${owner}`) === (to === `wallet:${owner}`)) yield `the entry ${opId} moves nothing in or out of its owner's wallet`;
+    if ((from === `wallet:${owner}`) === (to === `wallet:${owner}`))
+      yield `the entry ${opId} moves nothing in or out of its owner's wallet`;
   for (const owner of new Set([...balances.keys(), ...held.keys(), ...wallets.keys()])) {
     const [wallet, sum, kept] = [wallets.get(owner) ?? { balance: 0, held: 0 }, balances.get(owner) ?? 0, held.get(owner) ?? 0];
-    if (wallet.balance !== sum || wallet.held !== kept) yield `${owner} has ${JSON.stringify(wallet)}, its journal sums up to ${sum}, its holds to ${kept}`;
+    if (wallet.balance !== sum || wallet.held !== kept)
+      yield `${owner} has ${JSON.stringify(wallet)}, its journal sums up to ${sum}, its holds to ${kept}`;
   }
 }
 

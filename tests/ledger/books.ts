@@ -54,7 +54,9 @@ export interface Books extends Ledger {
   audit: { action: string; owner: string; why: string | null }[];
 }
 
-const numbers: CustomTypesConfig = { getTypeParser: (id, format) => (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)) };
+const numbers: CustomTypesConfig = {
+  getTypeParser: (id, format) => (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)),
+};
 
 /** A connection of its own: what the service under test does to its connections is no business of this one. */
 export class Reader {
@@ -77,7 +79,9 @@ export class Reader {
 
   /** Nobody hears any more of workers that are none: as if the last heartbeat were long ago. */
   async silence(workerIds: string[]): Promise<void> {
-    await this.#inTurn(() => this.#client.query(`update workers set heartbeat_at = now() - interval '1 day' where worker_id = any($1)`, [workerIds]));
+    await this.#inTurn(() =>
+      this.#client.query(`update workers set heartbeat_at = now() - interval '1 day' where worker_id = any($1)`, [workerIds]),
+    );
   }
 
   /** Of the owners whose names begin so. */
@@ -110,13 +114,16 @@ export class Reader {
   async #ledger(pattern: string): Promise<Ledger> {
     const rows = <R>(text: string) => this.#rows<R>(text, pattern);
     return {
-      journal: await rows<Entry>(`select entry_id as "entryId", op_id as "opId", owner_id as owner, from_account as "from", to_account as "to", amount,
+      journal:
+        await rows<Entry>(`select entry_id as "entryId", op_id as "opId", owner_id as owner, from_account as "from", to_account as "to", amount,
         details ->> 'meter_id' as "meterId" from credit_journal where owner_id like $1 order by entry_id`),
       wallets: byKey(await rows<Keyed<WalletRow>>('select owner_id as key, balance, held from wallets where owner_id like $1')),
       holds: await rows('select op_id as "opId", owner_id as owner, amount from credit_holds where owner_id like $1'),
       meters: await rows(`select meter_id as "meterId", owner_id as owner, month, actions, browser_ms as "browserMs", sessions
         from usage_meters where owner_id like $1`),
-      months: await rows('select owner_id as owner, month, actions, browser_ms as "browserMs", sessions from usage_months where owner_id like $1'),
+      months: await rows(
+        'select owner_id as owner, month, actions, browser_ms as "browserMs", sessions from usage_months where owner_id like $1',
+      ),
     };
   }
 
@@ -132,12 +139,21 @@ export class Reader {
     return {
       creditCodes: await codes('credit_codes'),
       promoCodes: await codes('promo_codes'),
-      sessions: byKey(await rows(`select session_id as key, owner_id as owner, started_at is not null as "isStarted" from sessions where owner_id like $1`)),
+      sessions: byKey(
+        await rows(
+          `select session_id as key, owner_id as owner, started_at is not null as "isStarted" from sessions where owner_id like $1`,
+        ),
+      ),
       owners: byKey(await rows('select owner_id as key, tier, trial_tier as "trialTier" from owners where owner_id like $1')),
-      events: await rows(`select event_id as "eventId", owner_id as owner, extract(epoch from created_at)::bigint as created, applied as "isApplied"
+      events:
+        await rows(`select event_id as "eventId", owner_id as owner, extract(epoch from created_at)::bigint as created, applied as "isApplied"
         from billing_events where owner_id like $1`),
-      keys: byKey(await rows('select key_id as key, owner_id as owner, revoked_at is not null as "isRevoked" from api_keys where owner_id like $1')),
-      audit: await rows(`select action, owner_id as owner, details ->> 'why' as why from audit_log where owner_id like $1 order by entry_id`),
+      keys: byKey(
+        await rows('select key_id as key, owner_id as owner, revoked_at is not null as "isRevoked" from api_keys where owner_id like $1'),
+      ),
+      audit: await rows(
+        `select action, owner_id as owner, details ->> 'why' as why from audit_log where owner_id like $1 order by entry_id`,
+      ),
     };
   }
 

@@ -14,7 +14,10 @@ const leakMsMax = 10_000;
 const loops = ['session-recovery', 'metering', 'credit-holds', 'credit-check'];
 
 /** Nobody waits for anything any more: what is still kept back for a call was forgotten, but for what a client has left on purpose. */
-export async function findLeaks({ lives, reader }: World, { prefix, histories }: { prefix: string; histories: History[] }): Promise<string[]> {
+export async function findLeaks(
+  { lives, reader }: World,
+  { prefix, histories }: { prefix: string; histories: History[] },
+): Promise<string[]> {
   const kept = histories.flatMap((history) => history.of('hold').filter(({ freedAt }) => freedAt === Number.POSITIVE_INFINITY));
   const expected = new Set(kept.map(({ id }) => id));
   for (const startedMs = performance.now(); ; await wait(pauseMs)) {
@@ -25,7 +28,8 @@ export async function findLeaks({ lives, reader }: World, { prefix, histories }:
     const { holds } = await reader.readLedger(prefix);
     const leaks = holds.filter(({ opId }) => !expected.has(opId));
     if (leaks.length === 0 && turns.every(({ status }) => status === 'fulfilled')) return [];
-    if (performance.now() - startedMs > leakMsMax) return leaks.map(({ owner, opId, amount }) => `${amount} of ${owner} are held for ${opId}, which is over`);
+    if (performance.now() - startedMs > leakMsMax)
+      return leaks.map(({ owner, opId, amount }) => `${amount} of ${owner} are held for ${opId}, which is over`);
   }
 }
 
@@ -44,7 +48,9 @@ export async function closeBooks({ lives, reader }: World, closingMs: number): P
   const answers = await Promise.all(workers.map((worker) => worker.turn(loops)));
   return {
     lastLife,
-    failures: answers.filter(({ status }) => status !== 200).map((answer) => `what the dead have left was not put away: ${JSON.stringify(answer)}`),
+    failures: answers
+      .filter(({ status }) => status !== 200)
+      .map((answer) => `what the dead have left was not put away: ${JSON.stringify(answer)}`),
   };
 }
 
@@ -53,6 +59,7 @@ export async function tryKeys(history: History, { lives, adminKey }: World): Pro
   const { workers } = await lives.current();
   for (const { keyId, raw, isRevoked } of history.of('key')) {
     const { status } = await new Client(workers[0]?.url ?? '', raw, adminKey).call(getCredits);
-    if (status !== (isRevoked ? 403 : 200)) history.complain(`in the end the key ${keyId}, ${isRevoked ? 'revoked' : 'made'}, was answered ${status}`);
+    if (status !== (isRevoked ? 403 : 200))
+      history.complain(`in the end the key ${keyId}, ${isRevoked ? 'revoked' : 'made'}, was answered ${status}`);
   }
 }

@@ -89,7 +89,10 @@ export function makeLives(dice: Dice, requests: number): LifePlan[] {
   const each = Math.ceil((1.2 * requests) / (kills + 1));
   return Array.from({ length: kills + 1 }, (_, life) => {
     const isLast = life === kills;
-    const disturbances = Array.from({ length: dice.whole(0, 3) }, (): Fault => ({ ...makePoint(dice, each), what: dice.chance(0.6) ? 'cut' : 'slow' }));
+    const disturbances = Array.from({ length: dice.whole(0, 3) }, (): Fault => ({
+      ...makePoint(dice, each),
+      what: dice.chance(0.6) ? 'cut' : 'slow',
+    }));
     const kill: Fault[] = isLast ? [] : [{ ...makePoint(dice, each), what: 'kill' }];
     const jump = life === monthAt ? 'month' : dice.weighted({ usual: 12, hour: 2, back: isLast ? 0 : 1 });
     return {
@@ -105,4 +108,5 @@ export function makeLives(dice: Dice, requests: number): LifePlan[] {
 }
 
 /** As a plan tells it. */
-export const faultText = ({ what, at, table, moment, nth }: Fault): string => `${what} ${moment === 'sent' ? 'with' : moment} ${at} ${nth} on ${table}`;
+export const faultText = ({ what, at, table, moment, nth }: Fault): string =>
+  `${what} ${moment === 'sent' ? 'with' : moment} ${at} ${nth} on ${table}`;

@@ -110,7 +110,14 @@ export class History {
 
   /** Writes an operation down before it begins: until it is settled nobody knows what came of it. */
   begin<K extends Kind>(kind: K, facts: Omit<DeedOf<K>, keyof Omit<Common, 'id' | 'owner'> | 'kind'>): DeedOf<K> {
-    const deed = { ...facts, kind, startedAt: this.#tick(), settledAt: Number.POSITIVE_INFINITY, outcome: 'unknown', life: 0 } as unknown as DeedOf<K>;
+    const deed = {
+      ...facts,
+      kind,
+      startedAt: this.#tick(),
+      settledAt: Number.POSITIVE_INFINITY,
+      outcome: 'unknown',
+      life: 0,
+    } as unknown as DeedOf<K>;
     this.deeds.push(deed);
     return deed;
   }

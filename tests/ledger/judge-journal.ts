@@ -75,7 +75,9 @@ export function* wrongWinner(tried: (Redemption | Trial)[], row: CodeRow | undef
   const winners = tried.filter(({ outcome }) => outcome === 'done');
   if (winners.length > 1) yield `${what} was redeemed by ${winners.map(({ id }) => id).join(' and ')}`;
   for (const { owner } of winners) if (redeemedBy !== owner) yield `${what}: ${owner} won, and ${redeemedBy} is written down`;
-  const lost = tried.filter(({ outcome, owner, lost }) => outcome !== 'done' && owner === redeemedBy && (lost > 0 || outcome === 'unknown'));
+  const lost = tried.filter(
+    ({ outcome, owner, lost }) => outcome !== 'done' && owner === redeemedBy && (lost > 0 || outcome === 'unknown'),
+  );
   if (redeemedBy !== null && winners.length === 0 && lost.length === 0) yield `${what} is redeemed by ${redeemedBy}, and nobody did it`;
   const isMissed = redeemedBy === null && tried.some(({ kind, outcome }) => kind === 'redemption' && outcome === 'refused');
   if (isMissed) yield `${what} was refused as redeemed, and is not`;
@@ -86,7 +88,9 @@ function* unasked({ books, history }: Case): Generator<string> {
   const amounts = new Set([...history.of('grant'), ...history.of('redemption')].map(({ amount }) => amount));
   const asked = new Set(history.of('charge').map(({ id }) => id));
   for (const entry of books.journal) {
-    const isAsked = entry.from.startsWith('source:') ? amounts.has(entry.amount) : asked.has(entry.opId) || books.sessions.has(entry.meterId ?? '');
+    const isAsked = entry.from.startsWith('source:')
+      ? amounts.has(entry.amount)
+      : asked.has(entry.opId) || books.sessions.has(entry.meterId ?? '');
     if (!isAsked) yield `nobody asked for ${JSON.stringify(entry)}`;
   }
 }

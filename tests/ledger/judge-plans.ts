@@ -43,10 +43,12 @@ function* changes({ schedule, books }: Case): Generator<string> {
 
 function* trials({ schedule, history, books }: Case): Generator<string> {
   const deeds = history.of('trial');
-  for (const [code, tried] of Map.groupBy(deeds, (deed) => deed.code)) yield* wrongWinner(tried, books.promoCodes.get(codeDigest(code).toString('hex')));
+  for (const [code, tried] of Map.groupBy(deeds, (deed) => deed.code))
+    yield* wrongWinner(tried, books.promoCodes.get(codeDigest(code).toString('hex')));
   const trial = books.owners.get(ownerOf(schedule, 'trial'))?.trialTier ?? null;
   const isTold = deeds.some(({ outcome }) => outcome !== 'unknown');
-  if (isTold && trial !== tierOf.trial) yield `a trial of ${tierOf.trial} was granted, or another one refused for it, and there is ${trial}`;
+  if (isTold && trial !== tierOf.trial)
+    yield `a trial of ${tierOf.trial} was granted, or another one refused for it, and there is ${trial}`;
 }
 
 /** What was told to be made and revoked is, and each of it is told once in the audit log. */

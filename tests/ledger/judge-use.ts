@@ -14,7 +14,8 @@ export function* useFaults(of: Case, origins: Origins): Generator<string> {
   for (const deed of of.history.of('usage')) yield* wrongUsage(deed, of);
 }
 
-const chargesTo = (account: string, { books }: Case): Entry[] => books.journal.filter(({ owner, to }) => to === account && isEnforced(owner));
+const chargesTo = (account: string, { books }: Case): Entry[] =>
+  books.journal.filter(({ owner, to }) => to === account && isEnforced(owner));
 
 /** Charged once, or never; never if it did not become ready, and always if its caller was told that it is. */
 function* sessions(of: Case, origins: Origins): Generator<string> {
@@ -35,7 +36,8 @@ function* sessions(of: Case, origins: Origins): Generator<string> {
 function* wrongCharge(meterId: string, entries: Entry[], { books }: Case): Generator<string> {
   const session = books.sessions.get(meterId);
   if (entries.length > 1) yield `the session ${meterId} was charged ${entries.length} times`;
-  if (!session?.isStarted || session.owner !== entries[0]?.owner) yield `the session ${meterId} was charged and never ready: ${JSON.stringify(session)}`;
+  if (!session?.isStarted || session.owner !== entries[0]?.owner)
+    yield `the session ${meterId} was charged and never ready: ${JSON.stringify(session)}`;
   for (const { amount } of entries) if (amount !== prices.session) yield `the session ${meterId} was charged ${amount}`;
 }
 
@@ -103,12 +105,15 @@ function* counts(of: Case): Generator<string> {
 function* wrongUsage(told: UsageRead, { history }: Case): Generator<string> {
   if (told.outcome !== 'done') return;
   const own = ({ owner }: Deed): boolean => owner === told.owner;
-  const isKnown = (deed: Deed): boolean => told.isAlone && deed.outcome === 'done' && deed.life === told.life && deed.settledAt < told.startedAt;
+  const isKnown = (deed: Deed): boolean =>
+    told.isAlone && deed.outcome === 'done' && deed.life === told.life && deed.settledAt < told.startedAt;
   const actions = history.of('action').filter((deed) => own(deed) && deed.outcome !== 'refused' && deed.startedAt < told.settledAt);
   const sessions = history.of('session').filter((deed) => own(deed) && deed.startedAt < told.settledAt);
   const starts = sessions.reduce((sum, deed) => sum + deed.lost + (deed.outcome === 'refused' ? 0 : 1), 0);
   const what = `${told.id} was told`;
   const [leastActions, leastSessions] = [actions.filter(isKnown).length, sessions.filter(isKnown).length];
-  if (told.actions < leastActions || told.actions > actions.length) yield `${what} ${told.actions} actions, and ${leastActions} to ${actions.length} were done`;
-  if (told.sessions < leastSessions || told.sessions > starts) yield `${what} ${told.sessions} sessions, and ${leastSessions} to ${starts} were made`;
+  if (told.actions < leastActions || told.actions > actions.length)
+    yield `${what} ${told.actions} actions, and ${leastActions} to ${actions.length} were done`;
+  if (told.sessions < leastSessions || told.sessions > starts)
+    yield `${what} ${told.sessions} sessions, and ${leastSessions} to ${starts} were made`;
 }

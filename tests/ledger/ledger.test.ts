@@ -68,5 +68,7 @@ describe('money is what a model says it is, whatever dies in between', () => {
   });
 
   for (const seed of seeds())
-    it(`in ${schedulesInRound} schedules of seed ${seed}`, { timeout: roundMsMax }, () => playRound(seed, schedulesInRound, world ?? assert.fail()));
+    it(`in ${schedulesInRound} schedules of seed ${seed}`, { timeout: roundMsMax }, () =>
+      playRound(seed, schedulesInRound, world ?? assert.fail()),
+    );
 });

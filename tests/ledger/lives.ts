@@ -147,7 +147,17 @@ export class Life {
   #replies = 0;
   #repliesMax: number | null = null;
 
-  constructor({ number, skewMs, processes, tell }: { number: number; skewMs: number; processes: WorkerProcess[]; tell: (text: string) => void }) {
+  constructor({
+    number,
+    skewMs,
+    processes,
+    tell,
+  }: {
+    number: number;
+    skewMs: number;
+    processes: WorkerProcess[];
+    tell: (text: string) => void;
+  }) {
     this.number = number;
     this.workers = processes;
     this.#skewMs = skewMs;

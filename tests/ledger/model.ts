@@ -21,7 +21,8 @@ function* wrongOrder(entries: Entry[], origins: Origins): Generator<string> {
   let latest: Deed | undefined;
   for (const entry of entries) {
     const deed = origins.get(entry);
-    if (deed && latest && deed.settledAt < latest.startedAt) yield `${deed.id} was told before ${latest.id} was asked for, and is entered after it`;
+    if (deed && latest && deed.settledAt < latest.startedAt)
+      yield `${deed.id} was told before ${latest.id} was asked for, and is entered after it`;
     if (deed && (!latest || deed.startedAt > latest.startedAt)) latest = deed;
   }
 }
@@ -65,7 +66,8 @@ function* wrongBalance(deed: Grant | Redemption, wallet: Wallet): Generator<stri
   if (deed.outcome !== 'done' || after === undefined) return;
   const seen = wallet.during(deed);
   const possible = seen.slice(Math.max(0, seen.indexOf(after)));
-  if (!possible.includes(deed.balance ?? 0)) yield `${deed.kind} ${deed.id} was told a balance of ${deed.balance}, and it was ${possible.join(' or ')}`;
+  if (!possible.includes(deed.balance ?? 0))
+    yield `${deed.kind} ${deed.id} was told a balance of ${deed.balance}, and it was ${possible.join(' or ')}`;
 }
 
 /** Less is charged only where no more is left. */

@@ -70,6 +70,13 @@ export class Outside {
 /** In the payment provider's form: all of an owner's events are about one subscription. */
 function bodyOf({ id, type, created, tier }: BillingEvent, owner: string): object {
   const status = type === 'customer.subscription.deleted' ? 'canceled' : 'active';
-  const subscription = { id: `sub_${owner}`, object: 'subscription', created: 1_700_000_000, customer: `cus_${owner}`, status, metadata: { owner, tier } };
+  const subscription = {
+    id: `sub_${owner}`,
+    object: 'subscription',
+    created: 1_700_000_000,
+    customer: `cus_${owner}`,
+    status,
+    metadata: { owner, tier },
+  };
   return { id, object: 'event', type, created, data: { object: subscription } };
 }

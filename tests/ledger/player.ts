@@ -140,7 +140,11 @@ export class Player {
     const { code, amount } = await this.#codes.wait(slot);
     const deed = this.#history.begin('redemption', { id: this.#newId(), owner: this.#owner(part), code, amount, balance: null, lost: 0 });
     const request = { body: { code }, key: this.#keyOf(part), headers: hasKey ? keyed(deed.id) : {} };
-    const heard = await this.#talk.request(redeemCredits, { ...asking, what: `${asking.what} code ${slot}`, lost: () => (deed.lost += 1) }, () => request);
+    const heard = await this.#talk.request(
+      redeemCredits,
+      { ...asking, what: `${asking.what} code ${slot}`, lost: () => (deed.lost += 1) },
+      () => request,
+    );
     if (heard?.status === 200) {
       const { granted, balance } = heard.body as { granted: number; balance: number };
       if (toMicro(granted) !== amount) this.#history.complain(`${asking.what} granted ${granted}`);
@@ -170,7 +174,13 @@ export class Player {
 
   /** null where there was too little for it. */
   async #reserve(part: Wallet, amount: number, asking: Asking): Promise<Hold | null> {
-    const deed = this.#history.begin('hold', { id: this.#newId(), owner: this.#owner(part), amount, available: null, freedAt: Number.POSITIVE_INFINITY });
+    const deed = this.#history.begin('hold', {
+      id: this.#newId(),
+      owner: this.#owner(part),
+      amount,
+      available: null,
+      freedAt: Number.POSITIVE_INFINITY,
+    });
     const heard = await this.#talk.open('reserve', asking, { opId: deed.id, owner: deed.owner, amount, ttlMs: holdMs });
     if (heard?.code === 'insufficient_credits') {
       const { details } = heard.body as { details: { balance: number; required: number } };
@@ -199,7 +209,11 @@ export class Player {
     const key = this.#keyOf(part);
     const deed = this.#history.begin('session', { id: this.#newId(), owner: this.#owner(part), sessionId: null, lost: 0 });
     const lost = () => (deed.lost += 1);
-    const heard = await this.#talk.request(createSession, { ...asking, lost }, () => ({ body: {}, key, headers: hasKey ? keyed(deed.id) : {} }));
+    const heard = await this.#talk.request(createSession, { ...asking, lost }, () => ({
+      body: {},
+      key,
+      headers: hasKey ? keyed(deed.id) : {},
+    }));
     if (heard?.status !== 201) return this.#settleRefused(deed, heard, { code: 'insufficient_credits', asking });
     const { session_id: sessionId } = heard.body as { session_id: string };
     this.#history.settle(deed, { outcome: 'done', life: heard.life, facts: { sessionId } });
@@ -220,10 +234,14 @@ export class Player {
     const event = this.#schedule.events[index]!;
     const owner = this.#owner('buyer');
     const deed = this.#history.begin('delivery', { id: this.#newId(), owner, eventId: event.id, isDuplicate: false, isIgnored: false });
-    const heard = await this.#talk.request(billingWebhook, { ...asking, what: `${asking.what} ${event.id} ${event.type} of ${event.created}` }, (life) => {
-      const { body, signature } = this.#outside.signed(event, owner, life.now());
-      return { rawBody: body, headers: { 'content-type': 'application/json', 'stripe-signature': signature } };
-    });
+    const heard = await this.#talk.request(
+      billingWebhook,
+      { ...asking, what: `${asking.what} ${event.id} ${event.type} of ${event.created}` },
+      (life) => {
+        const { body, signature } = this.#outside.signed(event, owner, life.now());
+        return { rawBody: body, headers: { 'content-type': 'application/json', 'stripe-signature': signature } };
+      },
+    );
     const { duplicate: isDuplicate, ignored: isIgnored } = this.#success(heard, asking) as { duplicate: boolean; ignored: boolean };
     this.#history.settle(deed, { outcome: 'done', life: heard?.life ?? 0, facts: { isDuplicate, isIgnored } });
   }
@@ -239,7 +257,10 @@ export class Player {
     const owner = this.#owner('trial');
     const deed = this.#history.begin('trial', { id: this.#newId(), owner, code, lost: 0 });
     const counted = { ...asking, lost: () => (deed.lost += 1) };
-    const heard = await this.#talk.request(redeemPromo, counted, async (life) => ({ body: { code }, key: await this.#outside.token(owner, life.now()) }));
+    const heard = await this.#talk.request(redeemPromo, counted, async (life) => ({
+      body: { code },
+      key: await this.#outside.token(owner, life.now()),
+    }));
     if (heard?.status === 200) return this.#history.settle(deed, { outcome: 'done', life: heard.life });
     this.#settleRefused(deed, heard, { code: ['code_already_redeemed', 'plan_active'], asking });
   }
@@ -269,7 +290,8 @@ export class Player {
   async #tryKey(key: string, { asking, isGood }: { asking: Asking; isGood: boolean }): Promise<void> {
     const heard = await this.#talk.request(getCredits, asking, () => ({ key }));
     const expected = isGood ? 200 : 403;
-    if (heard?.status !== expected) this.#history.complain(`${asking.what}: a key that is ${isGood ? 'made' : 'revoked'} was answered ${heard?.status}`);
+    if (heard?.status !== expected)
+      this.#history.complain(`${asking.what}: a key that is ${isGood ? 'made' : 'revoked'} was answered ${heard?.status}`);
   }
 
   async #read({ part }: Do<'read'>, asking: Asking): Promise<void> {
@@ -320,7 +342,8 @@ export class Player {
 
   #refused(heard: Heard | null, code: string | string[], { what }: Asking): void {
     const isExpected = heard && [code].flat().includes(heard.code ?? '');
-    if (!isExpected) this.#history.complain(`${what} should be refused with ${String(code)}, and was answered ${heard?.status} ${heard?.code}`);
+    if (!isExpected)
+      this.#history.complain(`${what} should be refused with ${String(code)}, and was answered ${heard?.status} ${heard?.code}`);
   }
 
   #settleRefused(deed: Deed, heard: Answered | null, { code, asking }: { code: string | string[]; asking: Asking }): void {

@@ -36,4 +36,6 @@ export type Report =
   | { told: 'fault'; text: string }
   | { told: 'log'; level: 'warn' | 'error'; text: string };
 
-export type DoorAnswer = { status: 200; value: unknown } | { status: number; code: string; details: Record<string, unknown>; message: string };
+export type DoorAnswer =
+  | { status: 200; value: unknown }
+  | { status: number; code: string; details: Record<string, unknown>; message: string };

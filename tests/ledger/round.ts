@@ -44,22 +44,33 @@ export async function playRound(seed: number, schedules: number, world: World): 
   const leaks = await findLeaks(world, { prefix: `${round.name}-`, histories });
   const { lastLife, failures } = await closeBooks(world, round.closingMs);
   const books = await world.reader.read(`${round.name}-`, histories.flatMap(digestsIn));
-  complaints.push(...leaks, ...failures, ...world.lives.accidents.splice(0), ...world.told.lines.filter((line) => line.includes(wrongWallet)));
+  complaints.push(
+    ...leaks,
+    ...failures,
+    ...world.lives.accidents.splice(0),
+    ...world.told.lines.filter((line) => line.includes(wrongWallet)),
+  );
   for (const [index, schedule] of round.schedules.entries()) {
     const history = histories[index] ?? assert.fail();
     await tryKeys(history, world);
     const found = [...history.complaints, ...judge({ schedule, history, books: booksOf(books, schedule.name), lastLife })];
-    if (found.length > 0) complaints.push(`${schedule.name}:\n  ${found.join('\n  ')}\n  What its clients did:\n    ${history.trace.join('\n    ')}`);
+    if (found.length > 0)
+      complaints.push(`${schedule.name}:\n  ${found.join('\n  ')}\n  What its clients did:\n    ${history.trace.join('\n    ')}`);
   }
   assert.ok(complaints.length === 0, report(seed, round.lives, { complaints, told: world.told.lines }));
 }
 
 /** All clients of all schedules at once, and somebody who looks at the books meanwhile. */
-async function play(round: Round, { lives, outside, reader, adminKey, told }: World): Promise<{ histories: History[]; complaints: string[] }> {
+async function play(
+  round: Round,
+  { lives, outside, reader, adminKey, told }: World,
+): Promise<{ histories: History[]; complaints: string[] }> {
   let ticks = 0;
   const clock = { tick: () => (ticks += 1), now: () => told.now() };
   const histories = round.schedules.map(() => new History(clock));
-  const players = histories.map((history, index) => new Player(round.schedules[index] ?? assert.fail(), { lives, outside, history, adminKey }));
+  const players = histories.map(
+    (history, index) => new Player(round.schedules[index] ?? assert.fail(), { lives, outside, history, adminKey }),
+  );
   await Promise.all(players.map((player) => player.open()));
   await lives.follow(round.lives);
   const probe = new Probe(reader, `${round.name}-`);
@@ -69,7 +80,8 @@ async function play(round: Round, { lives, outside, reader, adminKey, told }: Wo
   return { histories, complaints: [...probe.complaints] };
 }
 
-const digestsIn = (history: History): string[] => [...history.of('redemption'), ...history.of('trial')].map(({ code }) => codeDigest(code).toString('hex'));
+const digestsIn = (history: History): string[] =>
+  [...history.of('redemption'), ...history.of('trial')].map(({ code }) => codeDigest(code).toString('hex'));
 
 function report(seed: number, lives: LifePlan[], { complaints, told }: { complaints: string[]; told: string[] }): string {
   const plans = lives.map(({ faults, repliesMax, jumpMs, isOther, workers }, index) => {

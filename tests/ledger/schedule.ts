@@ -84,7 +84,9 @@ class Maker {
   make(): Schedule {
     const dice = this.#dice;
     const events = this.#events();
-    const deliveries = dice.shuffled(events.flatMap((_, index): Task[] => Array.from({ length: dice.whole(1, 3) }, () => ({ do: 'event', index }))));
+    const deliveries = dice.shuffled(
+      events.flatMap((_, index): Task[] => Array.from({ length: dice.whole(1, 3) }, () => ({ do: 'event', index }))),
+    );
     // What others wait for is made before anybody waits for anything.
     const openings = [this.#opening(), this.#opening(), [], []];
     const clients = openings.map((opening): Client => {
@@ -102,7 +104,12 @@ class Maker {
     let created = firstEvent;
     return Array.from({ length: this.#dice.whole(3, 7) }, (_, index) => {
       created += this.#dice.whole(1, 5000);
-      return { id: `evt_${this.#name.replaceAll('-', '')}x${index}`, type: this.#dice.weighted(eventTypes), created, tier: this.#dice.pick(['pro', 'team']) };
+      return {
+        id: `evt_${this.#name.replaceAll('-', '')}x${index}`,
+        type: this.#dice.weighted(eventTypes),
+        created,
+        tier: this.#dice.pick(['pro', 'team']),
+      };
     });
   }
 

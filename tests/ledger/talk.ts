@@ -62,7 +62,11 @@ export class Talk {
   }
 
   /** Asks over HTTP. null: there was no answer, and it is not asked again. */
-  request<E extends Endpoint>(endpoint: E, asking: Asking, request: (life: Life) => Request<E> | Promise<Request<E>>): Promise<Answered | null> {
+  request<E extends Endpoint>(
+    endpoint: E,
+    asking: Asking,
+    request: (life: Life) => Request<E> | Promise<Request<E>>,
+  ): Promise<Answered | null> {
     return this.#until(asking, async ({ life, worker, patienceMs }) => {
       const made = await request(life);
       const signal = patienceMs === null ? {} : { signal: AbortSignal.timeout(patienceMs) };
@@ -83,7 +87,9 @@ export class Talk {
       const answers = await Promise.all(life.workers.map((worker) => worker.turn(['metering'])));
       // A loop tells no one what it failed with: the database was away.
       const failed = answers.find(({ status }) => status === 500);
-      return failed ? { status: 503, code: 'store_unavailable', body: failed, isReplay: false } : { status: 200, code: null, body: {}, isReplay: false };
+      return failed
+        ? { status: 503, code: 'store_unavailable', body: failed, isReplay: false }
+        : { status: 200, code: null, body: {}, isReplay: false };
     });
   }
 
@@ -96,7 +102,8 @@ export class Talk {
       const heard = await this.#once(life, asking.what, () => ask({ life, worker, patienceMs }));
       // A machine that others share may never be as fast as it takes: then it is the one who asks that must wait.
       if (!heard && patienceMs !== null) patienceMs *= 2;
-      if (heard && isFinal(heard)) return { ...heard, life: heard.isReplay ? 0 : life.number, worker: number, workers: life.workers.length };
+      if (heard && isFinal(heard))
+        return { ...heard, life: heard.isReplay ? 0 : life.number, worker: number, workers: life.workers.length };
       const isUnknown = !heard || heard.code === 'store_unavailable' || heard.code === 'deadline_exceeded';
       if (isUnknown) asking.lost?.();
       if (isUnknown && asking.isAbandoned) return null;

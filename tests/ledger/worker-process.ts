@@ -46,7 +46,10 @@ export class WorkerProcess {
   /** Resolves when it serves. Throws what it said last where it never does. */
   async start(order: StartOrder, tell: (text: string) => void): Promise<void> {
     this.#tell = tell;
-    const timer = setTimeout(() => this.#serving.reject(new Error(`the service did not start in ${startMsMax} ms: ${this.lastWords}`)), startMsMax);
+    const timer = setTimeout(
+      () => this.#serving.reject(new Error(`the service did not start in ${startMsMax} ms: ${this.lastWords}`)),
+      startMsMax,
+    );
     this.#send({ ask: 'start', order });
     await this.#serving.promise.finally(() => clearTimeout(timer));
   }

@@ -114,7 +114,8 @@ async function answerOf(work: Promise<unknown>): Promise<DoorAnswer> {
   try {
     return { status: 200, value: await work };
   } catch (error) {
-    if (error instanceof ServiceError) return { status: error.status, code: error.code, details: error.details, message: error.publicMessage };
+    if (error instanceof ServiceError)
+      return { status: error.status, code: error.code, details: error.details, message: error.publicMessage };
     return { status: 500, code: 'internal_error', details: {}, message: inspect(error) };
   }
 }

@@ -64,7 +64,10 @@ describe('sessions in virtual machines', () => {
 
   it('browse, each its own page', async () => {
     for (const [n, session] of sessions.entries()) {
-      const reply = await service.client.call(navigate, { params: params(session), body: { url: `${site.url}/second?${n}`, timeout_ms: pageMs } });
+      const reply = await service.client.call(navigate, {
+        params: params(session),
+        body: { url: `${site.url}/second?${n}`, timeout_ms: pageMs },
+      });
       assert.equal(reply.status, 200, reply.text);
       assert.equal(reply.body.status_code, 200);
       assert.equal(reply.body.title, 'Second');
@@ -90,7 +93,10 @@ describe('sessions in virtual machines', () => {
       },
     });
     assert.equal(form.status, 200, form.text);
-    const browser = await chromium.connectOverCDP(session.cdp_url, { headers: { authorization: `Bearer ${service.key}` }, timeout: pageMs });
+    const browser = await chromium.connectOverCDP(session.cdp_url, {
+      headers: { authorization: `Bearer ${service.key}` },
+      timeout: pageMs,
+    });
     const tab = browser.contexts()[0]?.pages()[0];
     assert.equal(await tab?.title(), 'Hello Ada');
     await tab?.goto(`${site.url}/blue`, { timeout: pageMs });

@@ -15,7 +15,12 @@ export interface Customer {
 }
 
 export const ada: Customer = { name: 'Ada Vermeer', email: 'ada@example.com', password: 'correct horse battery' };
-export const grace: Customer = { name: 'Grace Olsen', email: 'grace@example.com', password: 'staple staple staple', otpSecret: 'JBSWY3DPEHPK3PXP' };
+export const grace: Customer = {
+  name: 'Grace Olsen',
+  email: 'grace@example.com',
+  password: 'staple staple staple',
+  otpSecret: 'JBSWY3DPEHPK3PXP',
+};
 const customers = [ada, grace];
 
 const rememberSeconds = 30 * 86_400;
@@ -32,7 +37,8 @@ export const accountRoutes: Routes = {
   'GET /account': forCustomers(accountPage),
   'GET /account/report.csv': forCustomers(report),
   'GET /orders/:id': forCustomers(orderPage),
-  'GET /admin': (call) => page(call, { status: 403, title: 'Forbidden', body: markup`<h1>Forbidden</h1><p>This part of the shop is for its staff.</p>` }),
+  'GET /admin': (call) =>
+    page(call, { status: 403, title: 'Forbidden', body: markup`<h1>Forbidden</h1><p>This part of the shop is for its staff.</p>` }),
 };
 
 /** Only paths of this shop: an open redirect would send customers away. */
@@ -45,13 +51,18 @@ export function forCustomers(route: Route): Route {
 export function withCsrf(route: Route): Route {
   return (call) => {
     if (call.visitor && formOf(call).get('csrf') === call.visitor.csrf) return route(call);
-    return page(call, { status: 403, title: 'Expired', body: markup`<h1>This form has expired</h1><p><a href="${call.url.pathname}">Try again</a></p>` });
+    return page(call, {
+      status: 403,
+      title: 'Expired',
+      body: markup`<h1>This form has expired</h1><p><a href="${call.url.pathname}">Try again</a></p>`,
+    });
   };
 }
 
 export const csrfField = (visitor: Visitor): Markup => markup`<input type="hidden" name="csrf" value="${visitor.csrf}">`;
 
-const alert = (message: string | undefined): Markup | undefined => (message ? markup`<p role="alert" class="error">${message}</p>` : undefined);
+const alert = (message: string | undefined): Markup | undefined =>
+  message ? markup`<p role="alert" class="error">${message}</p>` : undefined;
 const wrong = 'The e-mail address or the password is wrong.';
 
 function loginPage(call: Call, error?: string): Reply {
@@ -137,7 +148,8 @@ function oneTimeCode(call: Call): Reply {
   const half = call.visitor?.half;
   const customer = customers.find(({ email }) => email === half?.email);
   if (!half?.passwordDone || !customer?.otpSecret) return redirect('/login');
-  if (!fits(formOf(call).get('otp') ?? '', customer.otpSecret, call.world.now())) return otpPage(call, 'This code is not right, or has expired.');
+  if (!fits(formOf(call).get('otp') ?? '', customer.otpSecret, call.world.now()))
+    return otpPage(call, 'This code is not right, or has expired.');
   return enter(call, { customer, remember: half.remember, next: '/account' });
 }
 

@@ -131,8 +131,10 @@ function addToCart(call: Call): Reply {
   const product = typeof id === 'number' ? productOf(id) : undefined;
   const fields: Record<string, string> = {};
   if (!product) fields.product_id = 'must be the id of a product';
-  if (typeof quantity !== 'number' || !Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) fields.quantity = `must be 1 to ${quantityMax}`;
-  if (!product || typeof quantity !== 'number' || Object.keys(fields).length > 0) return fault(422, 'invalid', 'The item cannot be added.', fields);
+  if (typeof quantity !== 'number' || !Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax)
+    fields.quantity = `must be 1 to ${quantityMax}`;
+  if (!product || typeof quantity !== 'number' || Object.keys(fields).length > 0)
+    return fault(422, 'invalid', 'The item cannot be added.', fields);
   if (product.stock === 0) return fault(409, 'sold_out', `${product.name} is sold out.`);
   const visitor = call.meet();
   visitor.cart.set(product.id, Math.min(quantityMax, (visitor.cart.get(product.id) ?? 0) + quantity));
@@ -169,7 +171,10 @@ function availability({ world }: Call): Reply {
   world.availabilityCalls += 1;
   const refused = world.availabilityCalls % (callsPerWindow + 1) === 0;
   if (!refused) return json({ shops: [{ name: 'Wharf 4', open: true }] });
-  return { ...fault(429, 'rate_limited', 'Too many calls.'), headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' } };
+  return {
+    ...fault(429, 'rate_limited', 'Too many calls.'),
+    headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' },
+  };
 }
 
 function graphql(call: Call): Reply {
@@ -182,5 +187,8 @@ function graphql(call: Call): Reply {
   if (operationName === 'LatestArticles') {
     return json({ data: { articles: articles.map(({ slug, title, date }) => ({ __typename: 'Article', slug, title, date })) } });
   }
-  return json({ errors: [{ message: `Unknown operation ${JSON.stringify(operationName ?? null)}`, extensions: { code: 'BAD_USER_INPUT' } }] }, 400);
+  return json(
+    { errors: [{ message: `Unknown operation ${JSON.stringify(operationName ?? null)}`, extensions: { code: 'BAD_USER_INPUT' } }] },
+    400,
+  );
 }

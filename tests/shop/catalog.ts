@@ -30,7 +30,12 @@ function home(call: Call): Reply {
 
 function product(call: Call): Reply {
   const found = productNamed(call.params.slug ?? '');
-  if (!found) return page(call, { status: 404, title: 'Not found', body: markup`<h1>This product is gone</h1><p><a href="/products">All products</a></p>` });
+  if (!found)
+    return page(call, {
+      status: 404,
+      title: 'Not found',
+      body: markup`<h1>This product is gone</h1><p><a href="/products">All products</a></p>`,
+    });
   const { category, name, slug } = found;
   const body = markup`${crumbs([
     { name: 'Home', href: '/' },
@@ -62,7 +67,10 @@ function productHead(call: Call, { id, name, description, sku, slug, price: cent
 ${dataScript('application/ld+json', 'product-data', linked)}`;
 }
 
-const gallery = ({ id, name }: Product): Markup => markup`<div class="gallery"><img src="/img/p${id}.svg" alt="${name}" width="480" height="480">
+const gallery = ({
+  id,
+  name,
+}: Product): Markup => markup`<div class="gallery"><img src="/img/p${id}.svg" alt="${name}" width="480" height="480">
 <div class="thumbs">${[1, 2, 3].map((n) => markup`<img data-src="/img/p${viewOf(id, n)}.svg" alt="${name}, view ${n}" width="90" height="90">`)}</div></div>`;
 
 /** Another thing of the same department stands in for another side of this one. */
@@ -97,7 +105,13 @@ function details(found: Product): Markup {
   )}</div>${Object.values(tabs).map((panel, n) => markup`<div role="tabpanel" id="panel-${n}" aria-labelledby="tab-${n}" ${n > 0 && 'hidden'}>${panel}</div>`)}</section>`;
 }
 
-const specification = ({ name, material, weightGrams, size, sku }: Product): Markup => markup`<table class="spec"><caption>Specification of ${name}</caption>
+const specification = ({
+  name,
+  material,
+  weightGrams,
+  size,
+  sku,
+}: Product): Markup => markup`<table class="spec"><caption>Specification of ${name}</caption>
 <thead><tr><th scope="col" colspan="2">Property</th><th scope="col">Value</th></tr></thead>
 <tbody><tr><th scope="row" rowspan="3">Size</th><td>Width</td><td>${size.width} cm</td></tr>
 <tr><td>Depth</td><td>${size.depth} cm</td></tr><tr><td>Height</td><td>${size.height} cm</td></tr>
@@ -153,7 +167,13 @@ function article(call: Call): Reply {
   const found = articles.find(({ slug }) => slug === call.params.slug);
   if (!found) return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such article</h1>` });
   const { title, author, date, paragraphs } = found;
-  const linked = { '@context': 'https://schema.org', '@type': 'Article', headline: title, datePublished: date, author: { '@type': 'Person', name: author } };
+  const linked = {
+    '@context': 'https://schema.org',
+    '@type': 'Article',
+    headline: title,
+    datePublished: date,
+    author: { '@type': 'Person', name: author },
+  };
   const body = markup`${crumbs([
     { name: 'Home', href: '/' },
     { name: 'Journal', href: '/journal' },

@@ -20,7 +20,10 @@ export const quantityMax = 99;
 function cart(call: Call): Reply {
   const lines = linesOf(call.visitor);
   if (lines.length === 0)
-    return page(call, { title: 'Cart', body: markup`<h1>Cart</h1><p class="empty">Your cart is empty. <a href="/products">See all products</a></p>` });
+    return page(call, {
+      title: 'Cart',
+      body: markup`<h1>Cart</h1><p class="empty">Your cart is empty. <a href="/products">See all products</a></p>`,
+    });
   const body = markup`<h1>Cart</h1><table class="cart" data-testid="cart"><thead><tr><th>Product</th><th>Quantity</th><th>Price</th><th><span class="quiet">Remove</span></th></tr></thead>
 <tbody>${lines.map(
     ({

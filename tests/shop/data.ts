@@ -101,7 +101,9 @@ function makeProduct(category: Category, id: number): Product {
   };
 }
 
-export const products: readonly Product[] = categories.flatMap((category, c) => Array.from({ length: 50 }, (_, n) => makeProduct(category, c * 50 + n + 1)));
+export const products: readonly Product[] = categories.flatMap((category, c) =>
+  Array.from({ length: 50 }, (_, n) => makeProduct(category, c * 50 + n + 1)),
+);
 
 const byId = new Map(products.map((product) => [product.id, product]));
 const bySlug = new Map(products.map((product) => [product.slug, product]));

@@ -5,8 +5,12 @@ import { text, type Call, type Reply, type Routes } from './wire.ts';
 
 export const imageRoutes: Routes = {
   'GET /img/:file': image,
-  'GET /favicon.ico': () => ({ ...text(png(16, 200), 'image/png'), headers: { 'content-type': 'image/png', 'cache-control': 'public, max-age=86400' } }),
-  'GET /favicon.svg': () => drawing(`<rect width="32" height="32" rx="7" fill="#0f4c5c"/><path d="M6 21h20l-4 6H10zM15 5v13H8z" fill="#fff"/>`, 32),
+  'GET /favicon.ico': () => ({
+    ...text(png(16, 200), 'image/png'),
+    headers: { 'content-type': 'image/png', 'cache-control': 'public, max-age=86400' },
+  }),
+  'GET /favicon.svg': () =>
+    drawing(`<rect width="32" height="32" rx="7" fill="#0f4c5c"/><path d="M6 21h20l-4 6H10zM15 5v13H8z" fill="#fff"/>`, 32),
 };
 
 /** Neighbours in a list lie far apart on the wheel. */
@@ -16,7 +20,8 @@ const shapes: Record<string, string> = {
   lighting: '<path d="M120 70h80l40 80H80z"/><path d="M155 150h10v80h-10z"/><rect x="115" y="230" width="90" height="14" rx="7"/>',
   seating:
     '<rect x="105" y="70" width="110" height="90" rx="18"/><rect x="90" y="160" width="140" height="36" rx="12"/><path d="M100 196h14l-8 54h-12zM206 196h14l6 54h-12z"/>',
-  kitchen: '<path d="M95 110h110v90a40 40 0 0 1-40 40h-30a40 40 0 0 1-40-40z"/><path d="M205 130h20a28 28 0 0 1 0 64h-20v-18h18a11 11 0 0 0 0-28h-18z"/>',
+  kitchen:
+    '<path d="M95 110h110v90a40 40 0 0 1-40 40h-30a40 40 0 0 1-40-40z"/><path d="M205 130h20a28 28 0 0 1 0 64h-20v-18h18a11 11 0 0 0 0-28h-18z"/>',
   garden:
     '<path d="M100 180h120l-16 70h-88z"/><path d="M155 180V110h10v70z"/><path d="M160 130c-60 0-64-50-64-50s60-6 64 50zM160 120c50 0 60-56 60-56s-62 0-60 56z"/>',
   audio:
@@ -39,9 +44,13 @@ function picture({ id, category }: Product): Reply {
 }
 
 const drawing = (inside: string, side: number): Reply =>
-  text(`<svg xmlns="http://www.w3.org/2000/svg" width="${side}" height="${side}" viewBox="0 0 ${side} ${side}">${inside}</svg>`, 'image/svg+xml', {
-    'cache-control': 'public, max-age=86400',
-  });
+  text(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${side}" height="${side}" viewBox="0 0 ${side} ${side}">${inside}</svg>`,
+    'image/svg+xml',
+    {
+      'cache-control': 'public, max-age=86400',
+    },
+  );
 
 /** A square PNG that fades from the hue to white. */
 export function png(side: number, hue: number): Buffer {

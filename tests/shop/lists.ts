@@ -125,5 +125,6 @@ const currentPage = markup`aria-current="page"`;
 
 export const departmentCards = (): Markup =>
   markup`<ul class="departments">${categories.map(
-    ({ slug, name }, n) => markup`<li><a href="/c/${slug}"><img src="/img/p${n * 50 + 7}.svg" alt="" width="120" height="120">${name}</a></li>`,
+    ({ slug, name }, n) =>
+      markup`<li><a href="/c/${slug}"><img src="/img/p${n * 50 + 7}.svg" alt="" width="120" height="120">${name}</a></li>`,
   )}</ul>`;

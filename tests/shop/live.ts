@@ -22,7 +22,9 @@ export const liveRoutes: Routes = {
       response.write('retry: 1000\n\n');
       const timer = setInterval(() => {
         sent += 1;
-        response.write(`id: ${sent}\nevent: stock\ndata: ${JSON.stringify({ product_id: productId, stock: Math.max(0, stock - (sent % 3)) })}\n\n`);
+        response.write(
+          `id: ${sent}\nevent: stock\ndata: ${JSON.stringify({ product_id: productId, stock: Math.max(0, stock - (sent % 3)) })}\n\n`,
+        );
         if (sent >= count) response.end();
       }, tickMs);
       response.once('close', () => clearInterval(timer));

@@ -37,8 +37,11 @@ function supportPage(call: Call, received?: Markup): Reply {
 }
 
 async function support(call: Call): Promise<Reply> {
-  const form = await new Response(new Uint8Array(call.body), { headers: { 'content-type': call.headers['content-type'] ?? '' } }).formData();
-  if (form.get('csrf') !== call.visitor?.csrf) return page(call, { status: 403, title: 'Expired', body: markup`<h1>This form has expired</h1>` });
+  const form = await new Response(new Uint8Array(call.body), {
+    headers: { 'content-type': call.headers['content-type'] ?? '' },
+  }).formData();
+  if (form.get('csrf') !== call.visitor?.csrf)
+    return page(call, { status: 403, title: 'Expired', body: markup`<h1>This form has expired</h1>` });
   const files = form.getAll('files').filter((file) => typeof file !== 'string' && file.name !== '') as File[];
   const rows = await Promise.all(
     files.map(async (file) => {
@@ -71,10 +74,14 @@ function invoice(call: Call): Reply {
 function manual(call: Call): Reply {
   const category = categories.find(({ slug }) => call.params.file === `${slug}.pdf`);
   if (!category) return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such manual</h1>` });
-  return attachedPdf(`manual-${category.slug}.pdf`, [`Manual: ${category.name}`, 'Keep dry. Clean with a soft cloth. Repair, do not replace.']);
+  return attachedPdf(`manual-${category.slug}.pdf`, [
+    `Manual: ${category.name}`,
+    'Keep dry. Clean with a soft cloth. Repair, do not replace.',
+  ]);
 }
 
-const attachedPdf = (name: string, lines: string[]): Reply => text(pdf(lines), 'application/pdf', { 'content-disposition': `attachment; filename="${name}"` });
+const attachedPdf = (name: string, lines: string[]): Reply =>
+  text(pdf(lines), 'application/pdf', { 'content-disposition': `attachment; filename="${name}"` });
 
 /** One page of A4 with a line of text for each string; ASCII without parentheses. */
 export function pdf(lines: string[]): Buffer {

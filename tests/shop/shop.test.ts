@@ -317,7 +317,11 @@ describe('the workshop', () => {
   });
 
   it('leads elsewhere by status, by meta and by script', async () => {
-    for (const [from, to] of Object.entries({ '/old-product': '/products/amber-desk-lamp', '/moved-meta': '/journal', '/moved-script': '/journal' })) {
+    for (const [from, to] of Object.entries({
+      '/old-product': '/products/amber-desk-lamp',
+      '/moved-meta': '/journal',
+      '/moved-script': '/journal',
+    })) {
       await page.goto(from, { waitUntil: 'commit' });
       await page.waitForURL(`**${to}`);
     }

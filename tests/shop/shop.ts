@@ -107,7 +107,8 @@ export async function startShop({ tls, consent = true, now = Date.now }: ShopOpt
     const cookies: string[] = [];
     const call = callOf(request, { body, world, scheme, cookies });
     const answer = await answerTo(call);
-    if (call.url.pathname.startsWith('/api/') || call.url.pathname === '/graphql') response.setHeaders(new Map(Object.entries(apiHeaders(call))));
+    if (call.url.pathname.startsWith('/api/') || call.url.pathname === '/graphql')
+      response.setHeaders(new Map(Object.entries(apiHeaders(call))));
     send(response, answer, cookies);
   };
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -117,7 +118,9 @@ export async function startShop({ tls, consent = true, now = Date.now }: ShopOpt
     });
   };
   const server = tls ? createTlsServer(tls, listener) : createServer(listener);
-  server.on('upgrade', ({ method = 'GET', url: path = '/', headers }: IncomingMessage) => note({ method, path, headers, body: Buffer.alloc(0) }));
+  server.on('upgrade', ({ method = 'GET', url: path = '/', headers }: IncomingMessage) =>
+    note({ method, path, headers, body: Buffer.alloc(0) }),
+  );
   const ticker = openTicker(server);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {

@@ -19,7 +19,8 @@ export const signpostRoutes: Routes = {
       head: markup`<meta http-equiv="refresh" content="0; url=/journal">`,
       body: markup`<p>We have <a href="/journal">moved</a>.</p>`,
     }),
-  'GET /moved-script': (call) => page(call, { title: 'Moved', body: markup`<p id="moved" data-to="/journal">One moment…</p>`, scripts: ['moved'] }),
+  'GET /moved-script': (call) =>
+    page(call, { title: 'Moved', body: markup`<p id="moved" data-to="/journal">One moment…</p>`, scripts: ['moved'] }),
   'GET /status/:code': status,
 };
 
@@ -30,7 +31,13 @@ function robots(call: Call): Reply {
 }
 
 function sitemap(call: Call): Reply {
-  const paths = ['/', '/products', '/journal', ...categories.map(({ slug }) => `/c/${slug}`), ...products.map(({ slug }) => `/products/${slug}`)];
+  const paths = [
+    '/',
+    '/products',
+    '/journal',
+    ...categories.map(({ slug }) => `/c/${slug}`),
+    ...products.map(({ slug }) => `/products/${slug}`),
+  ];
   const dated = [...paths.map((path) => [path, '2026-01-15']), ...articles.map(({ slug, date }) => [`/journal/${slug}`, date])];
   const urls = dated.map(([path, date]) => `<url><loc>${baseOf(call)}${path}</loc><lastmod>${date}</lastmod></url>`).join('\n');
   return text(
@@ -75,6 +82,7 @@ function manifest(): Reply {
 
 function status(call: Call): Reply {
   const code = Number(call.params.code);
-  if (!Number.isInteger(code) || code < 200 || code > 599) return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such status</h1>` });
+  if (!Number.isInteger(code) || code < 200 || code > 599)
+    return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such status</h1>` });
   return page(call, { status: code, title: `Status ${code}`, body: markup`<h1>Status ${code}</h1>` });
 }

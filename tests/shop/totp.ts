@@ -16,4 +16,5 @@ export function totp(secret: string, nowMs: number): string {
 }
 
 /** Whether the code is that of now, or of the step before or after, as clocks differ. */
-export const fits = (code: string, secret: string, nowMs: number): boolean => [-stepMs, 0, stepMs].some((skew) => totp(secret, nowMs + skew) === code);
+export const fits = (code: string, secret: string, nowMs: number): boolean =>
+  [-stepMs, 0, stepMs].some((skew) => totp(secret, nowMs + skew) === code);

@@ -90,9 +90,27 @@ async function shootPaced(line: Line, count: number): Promise<void> {
 function checksOf(flatOut: Line, paced: Line): Check[] {
   const failed = flatOut.failures.length + paced.failures.length;
   return [
-    { what: `durable debits a second, ${clients} clients`, measured: summarize(flatOut.rates).p50, target: 1500, rule: 'at least', unit: '' },
-    { what: `durable debit p99, ${clients} clients, ${ratePaced} a second`, measured: summarize(paced.ms).p99, target: 15, rule: 'at most', unit: 'ms' },
-    { what: `durable debit p99, ${clients} clients, flat out`, measured: summarize(flatOut.ms).p99, target: 15, rule: 'at most', unit: 'ms' },
+    {
+      what: `durable debits a second, ${clients} clients`,
+      measured: summarize(flatOut.rates).p50,
+      target: 1500,
+      rule: 'at least',
+      unit: '',
+    },
+    {
+      what: `durable debit p99, ${clients} clients, ${ratePaced} a second`,
+      measured: summarize(paced.ms).p99,
+      target: 15,
+      rule: 'at most',
+      unit: 'ms',
+    },
+    {
+      what: `durable debit p99, ${clients} clients, flat out`,
+      measured: summarize(flatOut.ms).p99,
+      target: 15,
+      rule: 'at most',
+      unit: 'ms',
+    },
     { what: 'failed debits', measured: failed, target: 0, rule: 'at most', unit: '' },
   ];
 }
@@ -122,7 +140,13 @@ export async function debits(bench: Bench): Promise<Section> {
   return {
     name: `money: durable debits by ${clients} clients`,
     columns: ['p50 / p95 / p99', 'n', 'failed', 'ms', 'a second'],
-    rows: [...lines, paced].map(({ name, ms, failures, rates }) => [name, ms.length, failures.length, spread(ms), Math.round(summarize(rates).p50)]),
+    rows: [...lines, paced].map(({ name, ms, failures, rates }) => [
+      name,
+      ms.length,
+      failures.length,
+      spread(ms),
+      Math.round(summarize(rates).p50),
+    ]),
     checks: checksOf(flatOut, paced),
     notes: ['the clients run in the process of the service; a debit is a hold and its charge, the charge on disk when it is told'],
   };

@@ -58,7 +58,13 @@ export async function revocation(bench: Bench): Promise<Section> {
     rows: [['revoked by its owner', outcomes.length, (100 * (outcomes.length - letIn)) / outcomes.length, spread(ms)]],
     checks: [
       { what: 'requests that were not refused', measured: letIn, target: 0, rule: 'at most', unit: '' },
-      { what: 'requests over another connection', measured: outcomes.filter(({ isWarm }) => !isWarm).length, target: 0, rule: 'at most', unit: '' },
+      {
+        what: 'requests over another connection',
+        measured: outcomes.filter(({ isWarm }) => !isWarm).length,
+        target: 0,
+        rule: 'at most',
+        unit: '',
+      },
     ],
     notes: [],
   };

@@ -15,7 +15,9 @@ export async function usage(bench: Bench): Promise<Section> {
   const lines: Line[] = [];
   const pids: number[] = [];
   let body = sampleBody;
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })
+    : null;
   if (berth) {
     body = await (await berth.get('/v1/usage')).text();
     pids.push(berth.pid);
@@ -40,7 +42,13 @@ export async function usage(bench: Bench): Promise<Section> {
   return {
     name: 'money: GET /v1/usage with a key, 32 connections, the server on one processor',
     columns: ['', 'requests/s', 'p99 ms', 'failed', '× bare'],
-    rows: lines.map((line) => [line.name, Math.round(mean(line.rates)), Math.max(...line.p99), line.failed, mean(line.rates) / mean(bare?.rates ?? [])]),
+    rows: lines.map((line) => [
+      line.name,
+      Math.round(mean(line.rates)),
+      Math.max(...line.p99),
+      line.failed,
+      mean(line.rates) / mean(bare?.rates ?? []),
+    ]),
     checks: served
       ? [
           { what: 'requests a second', measured: mean(served.rates), target: 4000, rule: 'at least', unit: '' },

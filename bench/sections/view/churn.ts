@@ -43,7 +43,10 @@ async function runWave(berth: Berth, sessionId: string): Promise<Wave> {
   return wave;
 }
 
-const heldBy = async (berth: Berth, sessionId: string): Promise<Held> => ({ ...descriptorsOf(berth.pid), viewers: await viewersOf(berth, sessionId) });
+const heldBy = async (berth: Berth, sessionId: string): Promise<Held> => ({
+  ...descriptorsOf(berth.pid),
+  viewers: await viewersOf(berth, sessionId),
+});
 
 async function settle(berth: Berth, sessionId: string, before: Held): Promise<Held> {
   const deadline = performance.now() + settleMsMax;
@@ -108,7 +111,13 @@ function checksOf({ waves, memory, before, after, silenceMs }: Found): Check[] {
       unit: '',
     })),
     { what: 'viewers that the session tells', measured: after.viewers, target: 0, rule: 'at most', unit: '' },
-    { what: 'worker, at the end more than before', measured: (memory.at(-1) ?? 0) - (memory[0] ?? 0), target: 8, rule: 'at most', unit: 'MB' },
+    {
+      what: 'worker, at the end more than before',
+      measured: (memory.at(-1) ?? 0) - (memory[0] ?? 0),
+      target: 8,
+      rule: 'at most',
+      unit: 'MB',
+    },
     { what: 'the browser draws no more after the last viewer', measured: silenceMs, target: 5000, rule: 'at most', unit: 'ms' },
   ];
 }
@@ -129,7 +138,16 @@ export async function churn(bench: Bench): Promise<Section> {
     name,
     columns,
     rows: [
-      [`${viewersInWave} at once`, n, (100 * (n - failures.length)) / n, spread(firstFrames), memory[0] ?? 0, Math.max(...memory), memory.at(-1) ?? 0, slopeKb],
+      [
+        `${viewersInWave} at once`,
+        n,
+        (100 * (n - failures.length)) / n,
+        spread(firstFrames),
+        memory[0] ?? 0,
+        Math.max(...memory),
+        memory.at(-1) ?? 0,
+        slopeKb,
+      ],
     ],
     checks: checksOf(found),
     notes: failures.length > 0 ? [`first failure: ${failures[0]}`] : [],

@@ -105,7 +105,13 @@ async function runBlock(line: Line, runs: number): Promise<void> {
 
 function checksOf({ name, frames, failures }: Line): Check[] {
   return [
-    { what: `${name}: first frame p95`, measured: summarize(frames.map(({ sinceOpen }) => sinceOpen)).p95, target: targetMs, rule: 'at most', unit: 'ms' },
+    {
+      what: `${name}: first frame p95`,
+      measured: summarize(frames.map(({ sinceOpen }) => sinceOpen)).p95,
+      target: targetMs,
+      rule: 'at most',
+      unit: 'ms',
+    },
     { what: `${name}: failed`, measured: failures.length, target: 0, rule: 'at most', unit: '' },
   ];
 }
@@ -118,12 +124,17 @@ async function subjectsOf(bench: Bench, berth: Berth | null): Promise<Subject[]>
   ];
   const cast = await RawCast.launch(bench);
   const sessionId = berth ? (await berth.create()).session_id : '';
-  return pages.flatMap((page) => [rawSubject(cast, page), ...(berth ? [firstSubject(berth, sessionId, page), newcomerSubject(berth, sessionId, page)] : [])]);
+  return pages.flatMap((page) => [
+    rawSubject(cast, page),
+    ...(berth ? [firstSubject(berth, sessionId, page), newcomerSubject(berth, sessionId, page)] : []),
+  ]);
 }
 
 /** From the opening of the live view's socket to its first frame; of the raw browser from the call that starts its screencast. */
 export async function firstFrame(bench: Bench): Promise<Section> {
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })
+    : null;
   const lines = (await subjectsOf(bench, berth)).map((subject): Line => ({ ...subject, frames: [], failures: [] }));
   const { firstFrames } = countsOf(bench.runs);
   for (let done = 0; done < firstFrames; done += blockRuns) {
@@ -142,6 +153,8 @@ export async function firstFrame(bench: Bench): Promise<Section> {
       spread(frames.map(({ sinceCall }) => sinceCall)),
     ]),
     checks: lines.filter(({ name }) => !name.startsWith('raw')).flatMap(checksOf),
-    notes: lines.flatMap(({ name, failures }) => (failures.length > 0 ? [`${name} failed ${failures.length} times, first: ${failures[0]}`] : [])),
+    notes: lines.flatMap(({ name, failures }) =>
+      failures.length > 0 ? [`${name} failed ${failures.length} times, first: ${failures[0]}`] : [],
+    ),
   };
 }

@@ -38,7 +38,14 @@ export async function kinds(bench: Bench): Promise<Section> {
   const columns = ['p50 / p95 / p99', 'n', 'ok %', 'create ms', 'to a first page ms', 'PSS MB p50', 'processes'];
   if (!bench.withBerth) return { name, columns, rows: [], checks: [], notes: ['needs the service'] };
   const berth = await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address });
-  const lines = (['headless', 'full_browser'] as const).map((kind): Line => ({ kind, createMs: [], pageMs: [], megabytes: [], processes: [], failures: [] }));
+  const lines = (['headless', 'full_browser'] as const).map((kind): Line => ({
+    kind,
+    createMs: [],
+    pageMs: [],
+    megabytes: [],
+    processes: [],
+    failures: [],
+  }));
   for (const { kind } of lines) await berth.navigate((await berth.create({ kind })).session_id, bench.site.url);
   const { creates } = countsOf(bench.runs);
   for (let round = 0; round < creates; round += 1) {
@@ -61,7 +68,13 @@ export async function kinds(bench: Bench): Promise<Section> {
       summarize(megabytes).p50,
       summarize(processes).p50,
     ]),
-    checks: lines.map(({ kind, failures }) => ({ what: `${kind}: failed`, measured: failures.length, target: 0, rule: 'at most', unit: '' })),
+    checks: lines.map(({ kind, failures }) => ({
+      what: `${kind}: failed`,
+      measured: failures.length,
+      target: 0,
+      rule: 'at most',
+      unit: '',
+    })),
     notes: lines.flatMap(({ kind, failures }) => failures.map((failure) => `${kind}: ${failure}`)),
   };
 }

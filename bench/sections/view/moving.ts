@@ -113,15 +113,29 @@ function checksOf(lines: readonly Line[]): Check[] {
     { what: 'one viewer: frames a second', measured: least(one.rates), target: 10, rule: 'at least', unit: '' },
     { what: 'one viewer: age of a frame p95', measured: summarize(one.ages).p95, target: 200, rule: 'at most', unit: 'ms' },
     { what: 'one viewer: worker, of a core', measured: load(one, 'worker'), target: 35, rule: 'at most', unit: '%' },
-    { what: `${manyViewers} viewers: worker, of one viewer's`, measured: load(many, 'worker') / load(one, 'worker'), target: 2, rule: 'at most', unit: '×' },
-    { what: `${manyViewers} viewers: frames a second, the one with fewest`, measured: least(many.rates), target: 10, rule: 'at least', unit: '' },
+    {
+      what: `${manyViewers} viewers: worker, of one viewer's`,
+      measured: load(many, 'worker') / load(one, 'worker'),
+      target: 2,
+      rule: 'at most',
+      unit: '×',
+    },
+    {
+      what: `${manyViewers} viewers: frames a second, the one with fewest`,
+      measured: least(many.rates),
+      target: 10,
+      rule: 'at least',
+      unit: '',
+    },
     { what: 'viewers that were lost', measured: one.failures.length + many.failures.length, target: 0, rule: 'at most', unit: '' },
   ];
 }
 
 /** A page that moves, watched by nobody, by one and by ten, beside a raw screencast of it. */
 export async function moving(bench: Bench): Promise<Section> {
-  const berth = bench.withBerth ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address }) : null;
+  const berth = bench.withBerth
+    ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })
+    : null;
   const cast = await RawCast.launch(bench);
   const sessionId = berth ? (await berth.create()).session_id : '';
   const ofBerth = berth ? [0, 1, manyViewers].map((viewers) => berthSubject(berth, sessionId, { site: bench.site, viewers })) : [];

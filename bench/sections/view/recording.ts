@@ -70,17 +70,25 @@ async function measureCase(berth: Berth, one: Case, seconds: number): Promise<Fo
   return { ...one, load, segmentMs, finishMs, recording: last };
 }
 
-const megabytesInMinute = ({ recording }: Found): number => (recording ? recording.size_bytes / 1024 ** 2 / (recording.duration_ms / 60_000) : Number.NaN);
+const megabytesInMinute = ({ recording }: Found): number =>
+  recording ? recording.size_bytes / 1024 ** 2 / (recording.duration_ms / 60_000) : Number.NaN;
 
 /** What the recording adds to the service, and its encoder. */
-const costOf = (recorded: Found, plain: Found | undefined): number => recorded.load.worker + recorded.load.encoder - (plain?.load.worker ?? Number.NaN);
+const costOf = (recorded: Found, plain: Found | undefined): number =>
+  recorded.load.worker + recorded.load.encoder - (plain?.load.worker ?? Number.NaN);
 
 function checksOf(found: readonly Found[]): Check[] {
   return found.flatMap((each): Check[] => {
     if (!each.record) return [];
     const plain = found.find(({ url, record }) => url === each.url && !record);
     return [
-      { what: `${each.name}: worker, more than without, and encoder`, measured: costOf(each, plain), target: 10, rule: 'at most', unit: '%' },
+      {
+        what: `${each.name}: worker, more than without, and encoder`,
+        measured: costOf(each, plain),
+        target: 10,
+        rule: 'at most',
+        unit: '%',
+      },
       { what: `${each.name}: the first segment after the creation`, measured: each.segmentMs, target: 8000, rule: 'at most', unit: 'ms' },
       { what: `${each.name}: complete`, measured: Number(each.recording?.status === 'complete'), target: 1, rule: 'at least', unit: '' },
     ];

@@ -40,7 +40,15 @@ async function phase(name: string, { berth, good, seconds }: { berth: Berth; goo
   const [load, memory] = await Promise.all([loadOver(seconds, groupsOfBerth(berth)), sampleMemory(berth, seconds)]);
   good.check();
   const frames = good.frames.take();
-  return { name, seconds, rate: frames.length / seconds, ages: frames.map(({ ageMs }) => ageMs), gaps: gapsOf(frames), memory, worker: load.worker };
+  return {
+    name,
+    seconds,
+    rate: frames.length / seconds,
+    ages: frames.map(({ ageMs }) => ageMs),
+    gaps: gapsOf(frames),
+    memory,
+    worker: load.worker,
+  };
 }
 
 /** How many frames lay between the service and one who did not read: they come first when it reads on, and are old. */
@@ -98,7 +106,13 @@ export async function stalled(bench: Bench): Promise<Section> {
     checks:
       alone && beside
         ? [
-            { what: "the good one's frames a second, of those alone", measured: beside.rate / alone.rate, target: 0.9, rule: 'at least', unit: '×' },
+            {
+              what: "the good one's frames a second, of those alone",
+              measured: beside.rate / alone.rate,
+              target: 0.9,
+              rule: 'at least',
+              unit: '×',
+            },
             { what: "the good one's age of a frame p95", measured: summarize(beside.ages).p95, target: 200, rule: 'at most', unit: 'ms' },
             {
               what: 'worker, median over the time, more than alone',
@@ -107,7 +121,13 @@ export async function stalled(bench: Bench): Promise<Section> {
               rule: 'at most',
               unit: 'MB',
             },
-            { what: 'frames that lay between it and one that read nothing', measured: Math.max(...held), target: framesInFlight, rule: 'at most', unit: '' },
+            {
+              what: 'frames that lay between it and one that read nothing',
+              measured: Math.max(...held),
+              target: framesInFlight,
+              rule: 'at most',
+              unit: '',
+            },
           ]
         : [],
     notes: [],

@@ -110,8 +110,15 @@ export async function window(bench: Bench): Promise<Section> {
   return {
     name,
     columns,
-    rows: lines.map(({ name: line, ms, failures }) => [line, ms.length + failures.length, (100 * ms.length) / (ms.length + failures.length), spread(ms)]),
+    rows: lines.map(({ name: line, ms, failures }) => [
+      line,
+      ms.length + failures.length,
+      (100 * ms.length) / (ms.length + failures.length),
+      spread(ms),
+    ]),
     checks: lines.flatMap(checksOf),
-    notes: lines.flatMap(({ name: line, failures }) => (failures.length > 0 ? [`${line} failed ${failures.length} times, first: ${failures[0]}`] : [])),
+    notes: lines.flatMap(({ name: line, failures }) =>
+      failures.length > 0 ? [`${line} failed ${failures.length} times, first: ${failures[0]}`] : [],
+    ),
   };
 }

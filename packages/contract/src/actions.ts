@@ -15,7 +15,10 @@ export const actionsTimeoutMs = { least: 1000, most: 180_000, usual: 60_000 } as
 export const RunActionsRequest = z
   .strictObject({
     actions: Steps.min(1).optional(),
-    recording: z.record(z.string(), z.unknown()).optional().meta({ description: 'Instead of `actions`: a recording that Chrome’s Recorder exported as JSON.' }),
+    recording: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'Instead of `actions`: a recording that Chrome’s Recorder exported as JSON.' }),
     tab_id: TabId,
     inputs: z.record(z.string().max(64), z.unknown()).default({}).meta({ description: 'What `{{inputs.name}}` in the steps means.' }),
     stop_on_error: z.boolean().default(true),
@@ -41,7 +44,13 @@ export const RunActionsRequest = z
 export type RunActionsRequest = z.infer<typeof RunActionsRequest>;
 
 export const ActionsResult = z
-  .object({ results: z.array(StepResult), final_url: z.string(), tab_id: z.string(), vars: z.record(z.string(), z.unknown()), duration_ms: z.int() })
+  .object({
+    results: z.array(StepResult),
+    final_url: z.string(),
+    tab_id: z.string(),
+    vars: z.record(z.string(), z.unknown()),
+    duration_ms: z.int(),
+  })
   .meta({ id: 'ActionsResult' });
 export type ActionsResponse = z.infer<typeof ActionsResult>;
 
@@ -82,10 +91,16 @@ export const ScreenshotRequest = z
       .string()
       .min(1)
       .max(2000)
-      .refine((text) => parseSelector(text) !== null, { error: 'Input should be a locator of the step language', params: { type: 'selector' } })
+      .refine((text) => parseSelector(text) !== null, {
+        error: 'Input should be a locator of the step language',
+        params: { type: 'selector' },
+      })
       .optional()
       .meta({ description: 'Of one element only: css, or any locator of the step language.' }),
-    scroll_first: z.boolean().default(true).meta({ description: 'Scrolls through a full page first, so that what loads on sight is there.' }),
+    scroll_first: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'Scrolls through a full page first, so that what loads on sight is there.' }),
     timeout_ms: z.int().min(1000).max(120_000).default(30_000),
   })
   .meta({ id: 'ScreenshotRequest' });
@@ -143,10 +158,14 @@ export const PdfOptions = z
   .meta({ id: 'PdfOptions' });
 export type PdfOptions = z.infer<typeof PdfOptions>;
 
-export const PdfRequest = PdfOptions.extend({ tab_id: TabId, timeout_ms: z.int().min(1000).max(120_000).default(30_000) }).meta({ id: 'PdfRequest' });
+export const PdfRequest = PdfOptions.extend({ tab_id: TabId, timeout_ms: z.int().min(1000).max(120_000).default(30_000) }).meta({
+  id: 'PdfRequest',
+});
 export type PdfRequest = z.infer<typeof PdfRequest>;
 
-export const PdfDocument = z.object({ content_type: z.literal('application/pdf'), data_base64: z.string(), bytes: z.int() }).meta({ id: 'PdfDocument' });
+export const PdfDocument = z
+  .object({ content_type: z.literal('application/pdf'), data_base64: z.string(), bytes: z.int() })
+  .meta({ id: 'PdfDocument' });
 export type PdfDocumentResponse = z.infer<typeof PdfDocument>;
 
 export const pdf = endpoint({
@@ -168,7 +187,12 @@ export const pdf = endpoint({
 });
 
 export const Link = z
-  .object({ url: z.string(), text: z.string(), rel: z.string().nullable(), internal: z.boolean().meta({ description: 'Of the same registrable domain.' }) })
+  .object({
+    url: z.string(),
+    text: z.string(),
+    rel: z.string().nullable(),
+    internal: z.boolean().meta({ description: 'Of the same registrable domain.' }),
+  })
   .meta({ id: 'Link' });
 
 export const PageContent = z
@@ -265,7 +289,15 @@ export const getDownload = endpoint({
   },
   status: 200,
   owner: 'session',
-  errors: ['session_not_found', 'session_not_ready', 'session_ended', 'download_not_found', 'download_not_ready', 'store_unavailable', 'deadline_exceeded'],
+  errors: [
+    'session_not_found',
+    'session_not_ready',
+    'session_ended',
+    'download_not_found',
+    'download_not_ready',
+    'store_unavailable',
+    'deadline_exceeded',
+  ],
   deadlineMs: 300_000,
 });
 

@@ -25,7 +25,9 @@ export const AuditEntry = z
   .object({
     entry_id: z.int(),
     at: Timestamp,
-    actor: z.string().meta({ description: '`operator`, `key:KEY_ID`, `login:SUBJECT`, `payment_provider`, or `service`.', examples: ['operator'] }),
+    actor: z
+      .string()
+      .meta({ description: '`operator`, `key:KEY_ID`, `login:SUBJECT`, `payment_provider`, or `service`.', examples: ['operator'] }),
     action: z.enum(auditActions),
     owner: z.string().nullable().meta({ description: 'Whose thing it was done to.' }),
     subject: z.string().nullable().meta({ description: 'The id of that thing.' }),

@@ -71,7 +71,10 @@ export const Captcha = z
   .object({
     present: z.boolean(),
     vendor: z.enum(blockVendors).nullable(),
-    visible: z.boolean().nullable().meta({ description: 'Whether a challenge is shown to a visitor; null where there was no browser to ask.' }),
+    visible: z
+      .boolean()
+      .nullable()
+      .meta({ description: 'Whether a challenge is shown to a visitor; null where there was no browser to ask.' }),
   })
   .meta({ id: 'Captcha', description: 'A captcha on the page, apart from the verdict: a login form with one is no block.' });
 export type Captcha = z.infer<typeof Captcha>;

@@ -8,7 +8,16 @@ import { PathId, Timestamp } from './fields.ts';
 export const captchaProviders = ['http', 'human'] as const;
 export type CaptchaProviderName = (typeof captchaProviders)[number];
 
-export const captchaStates = ['undetected', 'detected', 'validating', 'validation_failed', 'solving', 'solved', 'failed_to_detect', 'failed_to_solve'] as const;
+export const captchaStates = [
+  'undetected',
+  'detected',
+  'validating',
+  'validation_failed',
+  'solving',
+  'solved',
+  'failed_to_detect',
+  'failed_to_solve',
+] as const;
 export type CaptchaState = (typeof captchaStates)[number];
 
 export const captchaTypes = ['turnstile', 'cloudflare_challenge', 'recaptcha', 'hcaptcha', 'arkose', 'other'] as const;
@@ -18,7 +27,10 @@ export const CaptchaStatus = z
   .object({
     present: z.boolean(),
     vendor: z.enum(blockVendors).nullable(),
-    type: z.enum(captchaTypes).nullable().meta({ description: '`cloudflare_challenge` and `other` are walls: only a person at the session passes them.' }),
+    type: z
+      .enum(captchaTypes)
+      .nullable()
+      .meta({ description: '`cloudflare_challenge` and `other` are walls: only a person at the session passes them.' }),
     state: z.enum(captchaStates).meta({
       description:
         '`undetected` and `failed_to_detect`: there is none, or the page does not answer. `detected`: nobody was asked yet. `solving`: the provider or a person is waited for. `validating`: the page has the answer. `solved`, `validation_failed` and `failed_to_solve`: how it ended; what failed can be tried again.',

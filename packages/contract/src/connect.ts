@@ -50,7 +50,9 @@ export const closeCodes = {
 } as const;
 export type CloseReason = keyof typeof closeCodes;
 
-const connectQuery = z.object({ token: z.string().max(2048).optional().meta({ description: 'A connect token. An API key is never taken from an address.' }) });
+const connectQuery = z.object({
+  token: z.string().max(2048).optional().meta({ description: 'A connect token. An API key is never taken from an address.' }),
+});
 
 export const openCdp = endpoint({
   id: 'openCdp',
@@ -107,7 +109,14 @@ export const cdpList = endpoint({
   query: connectQuery,
   reply: z.array(
     z
-      .object({ id: z.string(), type: z.string(), title: z.string(), url: z.string(), description: z.string(), webSocketDebuggerUrl: z.string() })
+      .object({
+        id: z.string(),
+        type: z.string(),
+        title: z.string(),
+        url: z.string(),
+        description: z.string(),
+        webSocketDebuggerUrl: z.string(),
+      })
       .meta({ id: 'CdpTarget' }),
   ),
   status: 200,

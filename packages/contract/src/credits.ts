@@ -8,7 +8,8 @@ export const microPerCredit = 1_000_000;
 
 const creditsMax = 1_000_000_000;
 /** More decimals than the ledger keeps are refused, and not rounded. */
-const isExact = (credits: number): boolean => Math.abs(credits * microPerCredit - Math.round(credits * microPerCredit)) < 1e-6 * Math.max(1, Math.abs(credits));
+const isExact = (credits: number): boolean =>
+  Math.abs(credits * microPerCredit - Math.round(credits * microPerCredit)) < 1e-6 * Math.max(1, Math.abs(credits));
 
 export const CreditAmount = z
   .number()
@@ -93,7 +94,9 @@ export const makeCreditCodes = endpoint({
   summary: 'Make codes that are worth credits, told in this reply only',
   auth: 'admin',
   body: z.strictObject({ amount: CreditAmount, count: codeCount, expires_in_days: codeDays }).meta({ id: 'CreditCodesRequest' }),
-  reply: z.object({ codes: z.array(z.string()).nullable().meta({ description: 'null when the reply is replayed.' }) }).meta({ id: 'Codes' }),
+  reply: z
+    .object({ codes: z.array(z.string()).nullable().meta({ description: 'null when the reply is replayed.' }) })
+    .meta({ id: 'Codes' }),
   secretReplyFields: ['codes'],
   status: 200,
   errors: ['store_unavailable'],

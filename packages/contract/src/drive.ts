@@ -29,7 +29,10 @@ export const Navigation = z
     final_url: z.string(),
     title: z.string(),
     status: z.literal('ok'),
-    status_code: z.int().nullable().meta({ description: 'The page’s real HTTP status; null where there was no HTTP, such as about:blank.' }),
+    status_code: z
+      .int()
+      .nullable()
+      .meta({ description: 'The page’s real HTTP status; null where there was no HTTP, such as about:blank.' }),
     tab_id: z.string(),
     duration_ms: z.int(),
     block: Block.nullable().meta({ description: 'What stood in the way of the page, where there is evidence.' }),
@@ -82,7 +85,8 @@ export const navigate = endpoint({
   path: '/v1/session/{session_id}/navigate',
   tag: 'Driving',
   summary: 'Send a tab to an address',
-  description: 'A page that answers 404 or 500 is a success of navigation: see `status_code`. A failed navigation is 502 with the reason in `details`.',
+  description:
+    'A page that answers 404 or 500 is a success of navigation: see `status_code`. A failed navigation is 502 with the reason in `details`.',
   auth: 'bearer',
   params: sessionParams,
   body: NavigateRequest,

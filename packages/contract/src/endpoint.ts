@@ -22,7 +22,20 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   id: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: `/${string}`;
-  tag: 'Sessions' | 'Driving' | 'Connect' | 'Viewing' | 'Fetch' | 'Jobs' | 'Regions' | 'Usage' | 'Keys' | 'Billing' | 'Operators' | 'Self-heal' | 'Health';
+  tag:
+    | 'Sessions'
+    | 'Driving'
+    | 'Connect'
+    | 'Viewing'
+    | 'Fetch'
+    | 'Jobs'
+    | 'Regions'
+    | 'Usage'
+    | 'Keys'
+    | 'Billing'
+    | 'Operators'
+    | 'Self-heal'
+    | 'Health';
   summary: string;
   description?: string;
   auth: Auth;
@@ -57,7 +70,12 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
 }
 
 /** Keeps the schemas' types, so that a route's handler knows what it gets and must give. */
-export const endpoint = <P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined, R extends Shape = undefined>(
+export const endpoint = <
+  P extends Shape = undefined,
+  Q extends Shape = undefined,
+  B extends Shape = undefined,
+  R extends Shape = undefined,
+>(
   value: Endpoint<P, Q, B, R>,
 ): Endpoint<P, Q, B, R> => value;
 

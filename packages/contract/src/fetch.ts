@@ -21,7 +21,12 @@ const Selector = z.string().min(1).max(2000);
 export const ExtractField = z
   .strictObject({
     selector: Selector,
-    attr: z.string().min(1).max(100).optional().meta({ description: 'An attribute instead of the text; `href` and `src` come as whole addresses.' }),
+    attr: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: 'An attribute instead of the text; `href` and `src` come as whole addresses.' }),
     type: z.enum(['text', 'html', 'number', 'url', 'date', 'boolean']).default('text'),
     list: z.boolean().default(false).meta({ description: 'All matches instead of the first.' }),
   })
@@ -33,9 +38,13 @@ export const FetchRequest = z
     url: WebUrl,
     formats: z.array(z.enum(fetchFormats)).min(1).max(fetchFormats.length).default(['html', 'metadata']),
     mode: z.enum(fetchModes).default('browser').meta({
-      description: '`browser`: a page in a browser. `http`: one plain request, no scripts run. `auto`: http first, a browser where the page needs one.',
+      description:
+        '`browser`: a page in a browser. `http`: one plain request, no scripts run. `auto`: http first, a browser where the page needs one.',
     }),
-    method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET').meta({ description: 'Other than GET only with `mode: http`.' }),
+    method: z
+      .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+      .default('GET')
+      .meta({ description: 'Other than GET only with `mode: http`.' }),
     body: z.string().max(2_000_000).nullable().default(null).meta({ description: 'Only with `mode: http`.' }),
     headers: HeaderMap.default({}),
     cookies: z
@@ -56,7 +65,12 @@ export const FetchRequest = z
       )
       .max(100)
       .default([]),
-    session_id: z.string().max(200).nullable().default(null).meta({ description: 'Fetch in this session’s active tab, with its cookies and its way out.' }),
+    session_id: z
+      .string()
+      .max(200)
+      .nullable()
+      .default(null)
+      .meta({ description: 'Fetch in this session’s active tab, with its cookies and its way out.' }),
     region: z.string().max(64).optional(),
     proxy: ProxyRequest.nullable().default(null),
     kind: z.enum(['headless']).default('headless'),
@@ -183,14 +197,17 @@ export const FetchResult = z
     screenshot: Picture.nullable(),
     pdf: Bytes.nullable(),
     json: z.unknown().meta({ description: 'The extracted fields, or a JSON document itself.' }),
-    tables: z.array(z.object({ caption: z.string().nullable(), headers: z.array(z.string()), rows: z.array(z.array(z.string())) })).nullable(),
+    tables: z
+      .array(z.object({ caption: z.string().nullable(), headers: z.array(z.string()), rows: z.array(z.array(z.string())) }))
+      .nullable(),
     har: z.object({ log: z.record(z.string(), z.unknown()) }).nullable(),
     actions: z.array(StepResult),
     block: Block.nullable(),
     captcha: Captcha.nullable(),
     attempts: z.array(FetchAttempt),
     resolved_by: z.string().nullable().meta({
-      description: 'What brought the answer: mode and strategy, such as `browser:direct`; for `auto` also why, such as `browser:direct:needs_script`.',
+      description:
+        'What brought the answer: mode and strategy, such as `browser:direct`; for `auto` also why, such as `browser:direct:needs_script`.',
     }),
     timings: z.object({
       queue_ms: z.int(),

@@ -73,7 +73,10 @@ function isTimezone(name: string): boolean {
 export const queryInt = (least: number, most: number) =>
   z.preprocess((value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value), z.int().min(least).max(most));
 
-export const queryBool = z.preprocess((value) => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value), z.boolean());
+export const queryBool = z.preprocess(
+  (value) => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value),
+  z.boolean(),
+);
 
 /** Pages of a long list: the bounds, and the opaque place where the next page starts. */
 export const pageQuery = {

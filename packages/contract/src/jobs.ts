@@ -15,7 +15,9 @@ export type WorkError = z.infer<typeof WorkError>;
 export const WorkUsage = z
   .object({
     actions: z.int(),
-    egress_bytes: z.int().meta({ description: 'As the page’s own requests count. What is charged is the gate’s count, which may differ by some bytes.' }),
+    egress_bytes: z
+      .int()
+      .meta({ description: 'As the page’s own requests count. What is charged is the gate’s count, which may differ by some bytes.' }),
     captcha_solves: z.int(),
     credits: z.number().meta({ description: 'What all of it costs.' }),
   })
@@ -72,7 +74,8 @@ export const cancelJob = endpoint({
   path: '/v1/job/{job_id}',
   tag: 'Jobs',
   summary: 'Give a job up',
-  description: 'A job that still runs ends as `error` with the code `cancelled`. One that is done stays as it is, so calling twice does no harm.',
+  description:
+    'A job that still runs ends as `error` with the code `cancelled`. One that is done stays as it is, so calling twice does no harm.',
   auth: 'bearer',
   params: jobParams,
   reply: Job,

@@ -34,7 +34,12 @@ export const CreateKeyRequest = z
   .strictObject({
     owner: OwnerId.meta({ description: 'Made with the key when there is no such owner yet.' }),
     name: z.string().min(1).max(64).nullable().default(null),
-    tier: z.string().min(1).max(64).optional().meta({ description: 'The owner’s plan from now on; one of the tiers file. Left as it is when absent.' }),
+    tier: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .meta({ description: 'The owner’s plan from now on; one of the tiers file. Left as it is when absent.' }),
     expires_in_days: z.int().min(1).max(3650).nullable().default(null),
   })
   .meta({ id: 'CreateKeyRequest' });
@@ -91,7 +96,8 @@ export const rotateOwnKey = endpoint({
   path: '/v1/keys/{key_id}/rotate',
   tag: 'Keys',
   summary: 'Replace a key by a new one of the same name',
-  description: 'The old key is good for the grace that is asked for, so that it can be exchanged everywhere first; without one it is revoked at once.',
+  description:
+    'The old key is good for the grace that is asked for, so that it can be exchanged everywhere first; without one it is revoked at once.',
   auth: 'login',
   params: z.object({ key_id: PathId }),
   body: z.strictObject({ grace_seconds: z.int().min(0).max(604_800).default(0) }).meta({ id: 'RotateKeyRequest' }),

@@ -12,7 +12,9 @@ interface Operation {
 }
 const document = openApiDocument({ endpoints, version: apiVersion, serverUrl: 'http://localhost:8080' });
 const paths = document['paths'] as Record<string, Record<string, Operation>>;
-const operations = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, operation })));
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
 
 test('holds every endpoint once, under a name of its own', () => {
   assert.deepEqual(
@@ -39,7 +41,8 @@ test('points only at what is there, and keeps nothing that nobody points at', ()
       .map((name) => `#/components/schemas/${name}`)
       .sort(),
   );
-  for (const { operation } of operations) for (const scheme of operation.security) assert.ok(Object.keys(scheme).every((name) => name in securitySchemes));
+  for (const { operation } of operations)
+    for (const scheme of operation.security) assert.ok(Object.keys(scheme).every((name) => name in securitySchemes));
   for (const [name, schema] of Object.entries(schemas)) assert.notEqual((schema as Json)['$ref'], `#/components/schemas/${name}`);
 });
 

@@ -50,16 +50,32 @@ const tagOrder: readonly Endpoint['tag'][] = [
   'Health',
 ];
 
-const inOrder = (endpoints: readonly Endpoint[]): Endpoint[] => endpoints.toSorted((one, other) => tagOrder.indexOf(one.tag) - tagOrder.indexOf(other.tag));
+const inOrder = (endpoints: readonly Endpoint[]): Endpoint[] =>
+  endpoints.toSorted((one, other) => tagOrder.indexOf(one.tag) - tagOrder.indexOf(other.tag));
 
 const securitySchemes = {
   apiKey: { type: 'http', scheme: 'bearer', description: 'An owner’s API key.' },
   adminKey: { type: 'apiKey', in: 'header', name: 'x-admin-key', description: 'The operator’s key.' },
-  connectToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A short-lived token of one session, from its `connect` endpoint.' },
-  viewToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A short-lived token for watching, from `view-token` or `vnc-token`.' },
+  connectToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'A short-lived token of one session, from its `connect` endpoint.',
+  },
+  viewToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'A short-lived token for watching, from `view-token` or `vnc-token`.',
+  },
   loginToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A login token of the identity provider.' },
   metricsToken: { type: 'http', scheme: 'bearer', description: 'The token for metrics.' },
-  viewCookie: { type: 'apiKey', in: 'cookie', name: 'berth-view', description: 'Set by the first load with a token; named `__Secure-berth-view` behind TLS.' },
+  viewCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'berth-view',
+    description: 'Set by the first load with a token; named `__Secure-berth-view` behind TLS.',
+  },
 };
 
 const security: Record<Endpoint['auth'], Json[]> = {
@@ -75,7 +91,11 @@ const security: Record<Endpoint['auth'], Json[]> = {
 };
 
 function operation(endpoint: Endpoint, components: Components): Json {
-  const parameters = [...parametersOf('path', endpoint, components), ...parametersOf('query', endpoint, components), ...headerParameters(endpoint)];
+  const parameters = [
+    ...parametersOf('path', endpoint, components),
+    ...parametersOf('query', endpoint, components),
+    ...headerParameters(endpoint),
+  ];
   return {
     operationId: endpoint.id,
     tags: [endpoint.tag],
@@ -84,7 +104,9 @@ function operation(endpoint: Endpoint, components: Components): Json {
     security: security[endpoint.auth],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(endpoint.rawBody ? { requestBody: { required: true, content: rawContent[endpoint.rawBody] } } : {}),
-    ...(endpoint.body ? { requestBody: { required: endpoint.bodyOptional !== true, content: json(components.reference(endpoint.body, 'input')) } } : {}),
+    ...(endpoint.body
+      ? { requestBody: { required: endpoint.bodyOptional !== true, content: json(components.reference(endpoint.body, 'input')) } }
+      : {}),
     responses: responses(endpoint, components),
   };
 }
@@ -98,7 +120,10 @@ const rawContent = {
 function parametersOf(place: 'path' | 'query', endpoint: Endpoint, components: Components): Json[] {
   const schema = place === 'path' ? endpoint.params : endpoint.query;
   if (!schema) return [];
-  const { properties = {}, required = [] } = components.inline(schema, 'input') as { properties?: Record<string, Json>; required?: string[] };
+  const { properties = {}, required = [] } = components.inline(schema, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
   return Object.entries(properties)
     .filter(([name]) => !(name === 'token' && endpoint.auth === 'connect'))
     .map(([name, { description, ...shape }]) => ({
@@ -125,8 +150,10 @@ const headerParameters = (endpoint: Endpoint): Json[] =>
 
 function responses(endpoint: Endpoint, components: Components): Json {
   const answers: Json = { [endpoint.status]: success(endpoint, components) };
-  for (const status of endpoint.alsoStatus ?? []) answers[status] = { ...success(endpoint, components), description: 'The same body, told as a failure.' };
-  for (const [status, codes] of Object.entries(byStatus(errorsOf(endpoint)))) answers[status] ??= failure(Number(status), codes, components);
+  for (const status of endpoint.alsoStatus ?? [])
+    answers[status] = { ...success(endpoint, components), description: 'The same body, told as a failure.' };
+  for (const [status, codes] of Object.entries(byStatus(errorsOf(endpoint))))
+    answers[status] ??= failure(Number(status), codes, components);
   if (validates(endpoint) || endpoint.method === 'POST')
     answers['422'] = {
       description: 'The request breaks its schema. All faults are told at once.',
@@ -136,7 +163,9 @@ function responses(endpoint: Endpoint, components: Components): Json {
   return answers;
 }
 
-const commonHeaders = { 'X-Request-Id': { description: 'Names this request in the logs. A valid one that was sent comes back.', schema: { type: 'string' } } };
+const commonHeaders = {
+  'X-Request-Id': { description: 'Names this request in the logs. A valid one that was sent comes back.', schema: { type: 'string' } },
+};
 
 function success({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, components: Components): Json {
   const own = Object.entries(replyHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }]);
@@ -231,7 +260,9 @@ class Components {
     for (const { reference, id } of this.#references) if (twoForms.has(id)) reference['$ref'] = `#/components/schemas/${id}Input`;
     const named = [
       ...output,
-      ...[...input].filter(([id]) => !output.has(id) || twoForms.has(id)).map(([id, shape]) => [twoForms.has(id) ? `${id}Input` : id, shape] as const),
+      ...[...input]
+        .filter(([id]) => !output.has(id) || twoForms.has(id))
+        .map(([id, shape]) => [twoForms.has(id) ? `${id}Input` : id, shape] as const),
     ];
     return Object.fromEntries(named.sort(([one], [other]) => (one < other ? -1 : 1)));
   }

@@ -11,7 +11,11 @@ export const poolTargetMax = 1000;
 
 export const PoolTargetRequest = z
   .strictObject({
-    target: z.int().min(0).max(poolTargetMax).meta({ description: 'Machines of this kind to be kept warm in the region, over all its workers.' }),
+    target: z
+      .int()
+      .min(0)
+      .max(poolTargetMax)
+      .meta({ description: 'Machines of this kind to be kept warm in the region, over all its workers.' }),
     kind: z.enum(poolKinds).default('headless'),
   })
   .meta({ id: 'PoolTargetRequest' });
@@ -41,7 +45,9 @@ const PoolVm = z
         'Proportional set size of its processes: what it shares with others is divided among them. null for machines of other workers, and where it cannot be read.',
     }),
     runtime: z.string().nullable(),
-    outdated: z.boolean().meta({ description: 'It was made from another browser, image or template than new ones are, and is replaced while idle.' }),
+    outdated: z
+      .boolean()
+      .meta({ description: 'It was made from another browser, image or template than new ones are, and is replaced while idle.' }),
   })
   .meta({ id: 'PoolVm' });
 
@@ -49,7 +55,10 @@ const PoolTemplate = z.object({
   kind: z.enum(['headless', 'full_browser', 'shell']),
   way: z
     .enum(['process', 'clone', 'cold'])
-    .meta({ description: '`clone`: machines start from a template. `cold`: they are booted, because no template works. `process`: they have none.' }),
+    .meta({
+      description:
+        '`clone`: machines start from a template. `cold`: they are booted, because no template works. `process`: they have none.',
+    }),
   failures: count.meta({ description: 'Boots of this kind that failed since one last went well.' }),
   note: z.string().nullable(),
 });
@@ -59,8 +68,12 @@ export const Pool = z
     object: z.literal('pool'),
     region: z.string(),
     target: count.meta({ description: 'Of `headless` machines; the others are in `targets`.' }),
-    targets: z.object({ headless: PoolTarget, full_browser: PoolTarget }).meta({ description: 'Of the whole region; its live workers divide them evenly.' }),
-    counts: z.object({ warming: count, ready: count, assigned: count, draining: count, failed: count }).meta({ description: 'Of all in `vms`, by state.' }),
+    targets: z
+      .object({ headless: PoolTarget, full_browser: PoolTarget })
+      .meta({ description: 'Of the whole region; its live workers divide them evenly.' }),
+    counts: z
+      .object({ warming: count, ready: count, assigned: count, draining: count, failed: count })
+      .meta({ description: 'Of all in `vms`, by state.' }),
     updated_at: Timestamp.nullable(),
     updated_by: z.string().nullable(),
     vms: z.array(PoolVm),
@@ -75,7 +88,10 @@ export const Pool = z
           admitting: z.boolean().meta({ description: 'Whether a new machine would be started now.' }),
           reason: z.string().nullable().meta({ description: 'What there is too little of.' }),
           memory_available_bytes: z.int().nullable(),
-          memory_stall_percent: z.number().nullable().meta({ description: 'Share of the last ten seconds in which something waited for memory (PSI).' }),
+          memory_stall_percent: z
+            .number()
+            .nullable()
+            .meta({ description: 'Share of the last ten seconds in which something waited for memory (PSI).' }),
           cpu_stall_percent: z.number().nullable().meta({ description: 'The same for the processor.' }),
           waiting: count.meta({ description: 'Sessions that wait for a machine to be started.' }),
         }),
@@ -103,7 +119,8 @@ export const resizePool = endpoint({
   path: '/admin/pool',
   tag: 'Operators',
   summary: 'Changes how many machines are kept warm in this region',
-  description: 'Holds at once and over restarts, in place of `BERTH_POOL_TARGET`. Machines in use are never touched; idle ones above the target are ended.',
+  description:
+    'Holds at once and over restarts, in place of `BERTH_POOL_TARGET`. Machines in use are never touched; idle ones above the target are ended.',
   auth: 'admin',
   body: PoolTargetRequest,
   reply: Pool,

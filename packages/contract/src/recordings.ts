@@ -55,7 +55,9 @@ export const readRecordingAsset = endpoint({
     '`index.html` plays it. `video.m3u8` and its segments (HLS, fragmented MP4) or `frames.mjpeg` and `frames.ndjson`, `events.ndjson`, `har.json`, `poster.jpg`, `recording.json`. Takes `Range`. Playable while the session runs.',
   auth: 'recording',
   params: z.object({ session_id: PathId, rec_id: PathId, asset_path: PathId }),
-  query: z.object({ token: z.string().max(2048).optional().meta({ description: 'Of the first load; then a cookie of this path takes its place.' }) }),
+  query: z.object({
+    token: z.string().max(2048).optional().meta({ description: 'Of the first load; then a cookie of this path takes its place.' }),
+  }),
   replyKind: 'bytes',
   replyHeaders: { 'Accept-Ranges': '`bytes`', 'Content-Range': 'With 206: which part this is.' },
   status: 200,

@@ -6,7 +6,15 @@ import { Timestamp, queryInt } from './fields.ts';
 import { OwnerId } from './keys.ts';
 
 /** The rungs of the ladder, gentlest first. */
-export const strategyNames = ['direct', 'wait_retry', 'slower_pacing', 'other_egress', 'fresh_context', 'captcha_provider', 'human'] as const;
+export const strategyNames = [
+  'direct',
+  'wait_retry',
+  'slower_pacing',
+  'other_egress',
+  'fresh_context',
+  'captcha_provider',
+  'human',
+] as const;
 export type StrategyName = (typeof strategyNames)[number];
 
 export const siteStates = ['healthy', 'degraded', 'blocked', 'cooldown', 'unknown'] as const;
@@ -32,7 +40,10 @@ export const BlockEvent = z
     egress: z.object({
       type: z.string(),
       country: z.string().nullable(),
-      ip_hash: z.string().nullable().meta({ description: 'The same address gives the same hash on this installation; the address itself is not kept.' }),
+      ip_hash: z
+        .string()
+        .nullable()
+        .meta({ description: 'The same address gives the same hash on this installation; the address itself is not kept.' }),
     }),
     kind: z.string(),
     attempt: z.int().meta({ description: 'Which attempt of its work, from 1.' }),

@@ -25,18 +25,27 @@ export const ProxyServer = z
 export const ProxyRequest = z
   .strictObject({
     type: z.enum(['none', 'managed', 'rotating', 'external']).meta({
-      description: '`none`: direct. `managed`: the region’s own proxies. `rotating`: a list that `rotate-ip` moves through. `external`: `server`.',
+      description:
+        '`none`: direct. `managed`: the region’s own proxies. `rotating`: a list that `rotate-ip` moves through. `external`: `server`.',
     }),
     server: ProxyServer.optional().meta({ description: 'For `external`.' }),
     username: z.string().max(256).optional(),
     password: z.string().max(1024).optional(),
-    servers: z.array(ProxyServer).min(1).max(50).optional().meta({ description: 'For `rotating`: a list of your own instead of the region’s.' }),
+    servers: z
+      .array(ProxyServer)
+      .min(1)
+      .max(50)
+      .optional()
+      .meta({ description: 'For `rotating`: a list of your own instead of the region’s.' }),
     country: z
       .string()
       .regex(/^[A-Z]{2}$/)
       .optional()
       .meta({ description: 'ISO 3166-1 alpha-2: only the region’s proxies of that country.' }),
-    rotate: z.enum(['on_request', 'every_connection']).default('on_request').meta({ description: 'For `rotating`: when the next proxy is taken.' }),
+    rotate: z
+      .enum(['on_request', 'every_connection'])
+      .default('on_request')
+      .meta({ description: 'For `rotating`: when the next proxy is taken.' }),
     bypass: z.array(DomainPattern).max(50).default([]).meta({ description: 'Hosts that are reached directly.' }),
   })
   .check((context) => {
@@ -44,7 +53,13 @@ export const ProxyRequest = z
     const fault = (field: string, message: string) =>
       context.issues.push({ code: 'custom', message, path: [field], input: context.value, params: { type: 'value_error' } });
     if (type === 'external' && !server)
-      context.issues.push({ code: 'custom', message: 'Field required', path: ['server'], input: context.value, params: { type: 'missing' } });
+      context.issues.push({
+        code: 'custom',
+        message: 'Field required',
+        path: ['server'],
+        input: context.value,
+        params: { type: 'missing' },
+      });
     if (type !== 'external' && server) fault('server', 'A server belongs to the proxy type `external`');
     if (type !== 'rotating' && servers) fault('servers', 'A list of servers belongs to the proxy type `rotating`');
   })
@@ -70,7 +85,9 @@ const HeaderName = z
     params: { type: 'header_not_allowed' },
   });
 const hopByHop = new Set(
-  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host content-length expect'.split(' '),
+  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host content-length expect'.split(
+    ' ',
+  ),
 );
 const HeaderValue = z
   .string()
@@ -114,11 +131,16 @@ export type SessionKind = z.infer<typeof SessionKind>;
 
 export const CreateSessionRequest = z
   .strictObject({
-    kind: SessionKind.default('headless').meta({ description: '`full_browser`: a browser with windows on a display, which `vnc-token` shows whole.' }),
+    kind: SessionKind.default('headless').meta({
+      description: '`full_browser`: a browser with windows on a display, which `vnc-token` shows whole.',
+    }),
     region: z.string().max(64).optional().meta({ description: 'One of `GET /v1/regions`; the worker’s own when absent.' }),
-    timeout_seconds: TimeoutSeconds.default(900).meta({ description: 'The longest the session lives. The plan may allow less than 86400.' }),
+    timeout_seconds: TimeoutSeconds.default(900).meta({
+      description: 'The longest the session lives. The plan may allow less than 86400.',
+    }),
     idle_timeout_seconds: IdleTimeoutSeconds.optional().meta({
-      description: 'How long without a drive call or DevTools traffic; at most `timeout_seconds`, 300 (or `timeout_seconds`, when that is less) when absent.',
+      description:
+        'How long without a drive call or DevTools traffic; at most `timeout_seconds`, 300 (or `timeout_seconds`, when that is less) when absent.',
     }),
     keep_alive: z.boolean().default(true).meta({ description: 'false: the session ends when its last DevTools client leaves.' }),
     start_url: BrowsableUrl.nullable()

@@ -43,7 +43,9 @@ export const Session = z
     status: z.enum(sessionStatuses),
     ended_reason: z.enum(endedReasons).nullable(),
     kind: SessionKind,
-    purpose: z.enum(['session', 'fetch']).meta({ description: '`fetch`: a machine that the service started for your fetches, and ends by itself.' }),
+    purpose: z
+      .enum(['session', 'fetch'])
+      .meta({ description: '`fetch`: a machine that the service started for your fetches, and ends by itself.' }),
     region: z.string(),
     name: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),

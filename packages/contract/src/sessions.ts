@@ -41,9 +41,12 @@ export const ListSessionsQuery = z
   .catchall(z.string().max(512))
   // Also when a known field is wrong: all faults are told at once.
   .check(
-    z.core._check((context) => onlyMetadata(context as z.core.ParsePayload<Record<string, unknown>>, ['status', 'name', 'limit', 'cursor']), {
-      when: () => true,
-    }),
+    z.core._check(
+      (context) => onlyMetadata(context as z.core.ParsePayload<Record<string, unknown>>, ['status', 'name', 'limit', 'cursor']),
+      {
+        when: () => true,
+      },
+    ),
   );
 export type ListSessionsQuery = z.infer<typeof ListSessionsQuery>;
 

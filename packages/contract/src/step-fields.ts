@@ -39,7 +39,8 @@ export const templated = (least: number, most: number) =>
     .max(most)
     .check((context) => {
       const { problem } = parseTemplate(context.value);
-      if (problem !== undefined) context.issues.push({ code: 'custom', message: problem, input: context.value, params: { type: 'template' } });
+      if (problem !== undefined)
+        context.issues.push({ code: 'custom', message: problem, input: context.value, params: { type: 'template' } });
     });
 
 const selectorForms = 'a CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/ or pierce/';
@@ -64,9 +65,13 @@ export type Selectors = z.infer<typeof Selectors>;
 
 /** How a text or an address is compared. */
 export const Pattern = templated(1, 500)
-  .refine(isPattern, { error: 'Input should be a regular expression that can be read, with the flags i, m, s, u or v', params: { type: 'pattern' } })
+  .refine(isPattern, {
+    error: 'Input should be a regular expression that can be read, with the flags i, m, s, u or v',
+    params: { type: 'pattern' },
+  })
   .meta({
-    description: 'A part of the text; with `*` the whole of it, where each `*` stands for anything; or `/…/` with the flags `imsuv`, a regular expression.',
+    description:
+      'A part of the text; with `*` the whole of it, where each `*` stands for anything; or `/…/` with the flags `imsuv`, a regular expression.',
   });
 
 /** The two parts of `/source/flags`; null for the plainer forms. */
@@ -110,12 +115,18 @@ export const Condition = z
   })
   .check(({ value, issues }) => {
     if (Object.values(value).every((part) => part === undefined))
-      issues.push({ code: 'custom', message: 'One of exists, not_exists, text, url_matches is needed', input: value, params: { type: 'missing' } });
+      issues.push({
+        code: 'custom',
+        message: 'One of exists, not_exists, text, url_matches is needed',
+        input: value,
+        params: { type: 'missing' },
+      });
   })
   .meta({ id: 'StepCondition', description: 'All that is said must hold, at the moment of looking.' });
 export type Condition = z.infer<typeof Condition>;
 
-const timeoutMs = (usual: number) => z.int().min(100).max(120_000).default(usual).meta({ description: 'For each try, within the budget of the whole.' });
+const timeoutMs = (usual: number) =>
+  z.int().min(100).max(120_000).default(usual).meta({ description: 'For each try, within the budget of the whole.' });
 
 /** What every step may say. Steps that load something have a longer timeout of their own. */
 export const commonFields = {
@@ -152,7 +163,8 @@ export const exactlyOne =
   (...names: readonly string[]): Check =>
   ({ value, issues }) => {
     const [first, ...more] = names.filter((name) => value[name] !== undefined);
-    const fault = (path: string[], message: string, type: string) => issues.push({ code: 'custom', message, path, input: value, params: { type } });
+    const fault = (path: string[], message: string, type: string) =>
+      issues.push({ code: 'custom', message, path, input: value, params: { type } });
     if (first === undefined) fault([], `One of ${names.join(', ')} is needed`, 'missing');
     for (const name of more) fault([name], `Only one of ${names.join(', ')} may be given`, 'value_error');
   };
@@ -163,5 +175,11 @@ export const onlyWith =
   ({ value, issues }) => {
     if (value[needed] !== undefined) return;
     for (const name of names.filter((field) => value[field] !== undefined))
-      issues.push({ code: 'custom', message: `This belongs to \`${needed}\``, path: [name], input: value[name], params: { type: 'value_error' } });
+      issues.push({
+        code: 'custom',
+        message: `This belongs to \`${needed}\``,
+        path: [name],
+        input: value[name],
+        params: { type: 'value_error' },
+      });
   };

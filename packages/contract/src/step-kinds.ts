@@ -9,10 +9,14 @@ const Point = z.strictObject({ x: offset, y: offset });
 const pixels = z.int().min(0).max(1_000_000);
 
 /** A step of one type: its own fields and those that all steps have. */
-const step = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) => z.strictObject({ type: z.literal(type), ...commonFields, ...fields });
-const slowStep = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) => z.strictObject({ type: z.literal(type), ...slowFields, ...fields });
+const step = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
+  z.strictObject({ type: z.literal(type), ...commonFields, ...fields });
+const slowStep = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
+  z.strictObject({ type: z.literal(type), ...slowFields, ...fields });
 
-const NavigateStep = slowStep('navigate', { url: StepUrl, wait_until: waitUntil, referer: StepUrl.optional() }).meta({ id: 'NavigateStep' });
+const NavigateStep = slowStep('navigate', { url: StepUrl, wait_until: waitUntil, referer: StepUrl.optional() }).meta({
+  id: 'NavigateStep',
+});
 const BackStep = slowStep('back', { wait_until: waitUntil }).meta({ id: 'BackStep' });
 const ForwardStep = slowStep('forward', { wait_until: waitUntil }).meta({ id: 'ForwardStep' });
 const ReloadStep = slowStep('reload', { wait_until: waitUntil }).meta({ id: 'ReloadStep' });
@@ -112,7 +116,12 @@ const WaitStep = slowStep('wait', {
   text: Pattern.optional(),
   url: Pattern.optional(),
   network_idle: z.literal(true).optional(),
-  function: z.string().min(1).max(10_000).optional().meta({ description: 'An expression, asked in the page until it is true. Where `evaluate` is allowed.' }),
+  function: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .meta({ description: 'An expression, asked in the page until it is true. Where `evaluate` is allowed.' }),
 })
   .check(exactlyOne('ms', 'selectors', 'text', 'url', 'network_idle', 'function'), onlyWith('selectors', 'state'))
   .meta({ id: 'WaitStep' });
@@ -135,7 +144,9 @@ const Fields = z.record(z.string().min(1).max(64), StepExtractField).refine((fie
   params: { type: 'too_long', ctx: { max_length: 100 } },
 });
 const ExtractStep = step('extract', {
-  selectors: Selectors.optional().meta({ description: 'One value of this element; with `list`, of each; with `fields`, the element they are looked for in.' }),
+  selectors: Selectors.optional().meta({
+    description: 'One value of this element; with `list`, of each; with `fields`, the element they are looked for in.',
+  }),
   ...value,
   list: z.boolean().default(false).meta({ description: 'Every match instead of the first.' }),
   fields: Fields.optional().meta({ description: 'A value for each name; with `list`, an object for each match of `selectors`.' }),
@@ -145,7 +156,8 @@ const ExtractStep = step('extract', {
 })
   .check(({ value, issues }) => {
     const fault = (message: string, type: string) => issues.push({ code: 'custom', message, input: value, params: { type } });
-    if (!value.selectors && !value.fields && !value.table && !value.json_ld) fault('One of selectors, fields, table, json_ld is needed', 'missing');
+    if (!value.selectors && !value.fields && !value.table && !value.json_ld)
+      fault('One of selectors, fields, table, json_ld is needed', 'missing');
     if ([value.fields !== undefined, value.table, value.json_ld].filter(Boolean).length > 1)
       fault('Only one of fields, table, json_ld may be given', 'value_error');
     if (value.list && !value.selectors) fault('A list is made of what `selectors` matches', 'value_error');
@@ -157,7 +169,10 @@ const ScreenshotStep = slowStep('screenshot', {
   format: z.enum(['png', 'jpeg', 'webp']).default('png'),
   quality: z.int().min(0).max(100).optional().meta({ description: 'For jpeg and webp.' }),
   full_page: z.boolean().default(false),
-  scroll_first: z.boolean().optional().meta({ description: 'Whether the page is scrolled through before, for lazy images; with `full_page` when absent.' }),
+  scroll_first: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether the page is scrolled through before, for lazy images; with `full_page` when absent.' }),
   omit_background: z.boolean().default(false),
 }).meta({ id: 'ScreenshotStep' });
 const inches = z.number().min(0).max(200);
@@ -181,13 +196,20 @@ const part = { selectors: Selectors.optional().meta({ description: 'Of this elem
 const HtmlStep = step('html', part).meta({ id: 'HtmlStep' });
 const MarkdownStep = step('markdown', { ...part, only_main_content: z.boolean().default(false) }).meta({ id: 'MarkdownStep' });
 const LinksStep = step('links', part).meta({ id: 'LinksStep' });
-const DownloadStep = slowStep('download', { selectors: Selectors.optional().meta({ description: 'What is clicked for it.' }), url: StepUrl.optional() })
+const DownloadStep = slowStep('download', {
+  selectors: Selectors.optional().meta({ description: 'What is clicked for it.' }),
+  url: StepUrl.optional(),
+})
   .check(exactlyOne('selectors', 'url'))
   .meta({ id: 'DownloadStep' });
 
-const DialogStep = step('dialog', { accept: z.boolean().default(true), text: templated(0, 10_000).optional().meta({ description: 'For a prompt.' }) }).meta({
+const DialogStep = step('dialog', {
+  accept: z.boolean().default(true),
+  text: templated(0, 10_000).optional().meta({ description: 'For a prompt.' }),
+}).meta({
   id: 'DialogStep',
-  description: 'How the dialogs that come from now on are answered; without it they are dismissed. Its output tells those that came before.',
+  description:
+    'How the dialogs that come from now on are answered; without it they are dismissed. Its output tells those that came before.',
 });
 const SetCookieStep = step('set_cookie', {
   name: z.string().min(1).max(256),
@@ -219,7 +241,9 @@ const SetHeaderStep = step('set_header', {
   })
   .meta({ id: 'SetHeaderStep', description: 'Sent with every request of the tab from now on.' });
 const connectionHeaders = new Set(
-  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host content-length expect'.split(' '),
+  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host content-length expect'.split(
+    ' ',
+  ),
 );
 const SetViewportStep = step('set_viewport', Viewport.shape).meta({ id: 'SetViewportStep' });
 const EvaluateStep = step('evaluate', { expression: z.string().min(1).max(100_000) }).meta({

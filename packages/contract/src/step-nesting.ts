@@ -72,7 +72,8 @@ export const stepTypes: readonly string[] = anyStep.options.flatMap((option) => 
 const knowsType = (value: unknown, { issues }: z.core.ParsePayload): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const type: unknown = 'type' in value ? value.type : undefined;
-  if (!stepTypes.some((known) => known === type)) issues.push({ code: 'invalid_value', values: [...stepTypes], path: ['type'], input: type });
+  if (!stepTypes.some((known) => known === type))
+    issues.push({ code: 'invalid_value', values: [...stepTypes], path: ['type'], input: type });
   return value;
 };
 export const Step: z.ZodType<Step> = z.preprocess((value, context) => knowsType(value, context), anyStep).meta({ id: 'Step' });

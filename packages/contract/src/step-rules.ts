@@ -14,7 +14,13 @@ interface Place {
   elements: readonly string[];
 }
 
-const fault = (path: Path, input: unknown, message: string, type = 'value_error'): Issue => ({ code: 'custom', message, path, input, params: { type } });
+const fault = (path: Path, input: unknown, message: string, type = 'value_error'): Issue => ({
+  code: 'custom',
+  message,
+  path,
+  input,
+  params: { type },
+});
 
 export function checkSteps(steps: readonly Step[]): Issue[] {
   const issues: Issue[] = [];
@@ -34,7 +40,8 @@ export function checkSteps(steps: readonly Step[]): Issue[] {
         issues.push(fault([...at, 'on_error'], step.on_error, 'Input should name the id of a step in the same list'));
     }
   });
-  if (count > stepsInAllMax) issues.push(fault([], count, `There may be at most ${stepsInAllMax} steps, with all that are nested`, 'too_long'));
+  if (count > stepsInAllMax)
+    issues.push(fault([], count, `There may be at most ${stepsInAllMax} steps, with all that are nested`, 'too_long'));
   return [...issues, ...checkTabs(steps, ids)];
 }
 
@@ -54,7 +61,8 @@ function eachList(list: readonly Step[], place: Place, see: (list: readonly Step
   see(list, place);
   // What is too deep has been told; a body may be nested a thousand deep.
   if (place.depth > depthMax) return;
-  const into = (inner: readonly Step[], path: Path, elements: readonly string[]) => eachList(inner, { path, depth: place.depth + 1, elements }, see);
+  const into = (inner: readonly Step[], path: Path, elements: readonly string[]) =>
+    eachList(inner, { path, depth: place.depth + 1, elements }, see);
   for (const [index, step] of list.entries()) {
     const at = [...place.path, index];
     if (step.type === 'if') {

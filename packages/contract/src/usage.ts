@@ -8,7 +8,12 @@ export const limitedAxes = ['actions', 'egress_bytes', 'browser_seconds', 'captc
 export type LimitedAxis = (typeof limitedAxes)[number];
 
 const Limits = z
-  .object({ actions: z.int().nullable(), egress_bytes: z.int().nullable(), browser_seconds: z.int().nullable(), captcha_solves: z.int().nullable() })
+  .object({
+    actions: z.int().nullable(),
+    egress_bytes: z.int().nullable(),
+    browser_seconds: z.int().nullable(),
+    captcha_solves: z.int().nullable(),
+  })
   .meta({ description: 'null: as much as it likes.' });
 
 export const Usage = z

@@ -14,7 +14,9 @@ export const ViewTokenRequest = z
     scope: z
       .enum(viewScopes)
       .default('view')
-      .meta({ description: '`view` watches, `control` also drives, `recording` opens the session’s recording, also when the session is over.' }),
+      .meta({
+        description: '`view` watches, `control` also drives, `recording` opens the session’s recording, also when the session is over.',
+      }),
     ttl_seconds: TtlSeconds,
   })
   .meta({ id: 'ViewTokenRequest' });
@@ -26,7 +28,10 @@ export type VncTokenRequest = z.infer<typeof VncTokenRequest>;
 const grant = {
   token: z.string().nullable().meta({ description: 'In this reply only; null when the reply is replayed, and so is `url`.' }),
   session_id: z.string(),
-  url: z.string().nullable().meta({ description: 'For a browser: a page that takes the token out of its address and goes on with a cookie.' }),
+  url: z
+    .string()
+    .nullable()
+    .meta({ description: 'For a browser: a page that takes the token out of its address and goes on with a cookie.' }),
   expires_at: Timestamp.meta({ description: 'Until when the link can be opened. What is open by then stays open.' }),
   expires_in: z.int().meta({ description: 'In seconds.' }),
 };
@@ -37,7 +42,9 @@ export const VncToken = z.object({ ...grant, token_type: z.literal('vnc') }).met
 export type VncTokenResponse = z.infer<typeof VncToken>;
 
 const sessionParams = z.object({ session_id: PathId });
-const tokenQuery = z.object({ token: z.string().max(2048).optional().meta({ description: 'Of the first load; then a cookie of this path takes its place.' }) });
+const tokenQuery = z.object({
+  token: z.string().max(2048).optional().meta({ description: 'Of the first load; then a cookie of this path takes its place.' }),
+});
 
 export const createViewToken = endpoint({
   id: 'createViewToken',
@@ -45,7 +52,8 @@ export const createViewToken = endpoint({
   path: '/v1/session/{session_id}/view-token',
   tag: 'Viewing',
   summary: 'A link for watching a session, driving it by hand, or opening its recording',
-  description: 'The link needs no API key. It dies with its time, its session (a `recording` link with the recording), its key, and when links are revoked.',
+  description:
+    'The link needs no API key. It dies with its time, its session (a `recording` link with the recording), its key, and when links are revoked.',
   auth: 'bearer',
   params: sessionParams,
   body: ViewTokenRequest,
@@ -94,7 +102,8 @@ export const watchLiveView = endpoint({
   path: '/v1/session/{session_id}/live-view/socket',
   tag: 'Viewing',
   summary: 'The live view’s socket',
-  description: 'What the page speaks: frames as binary messages, all else as JSON. For the page of this service; its messages may change between versions.',
+  description:
+    'What the page speaks: frames as binary messages, all else as JSON. For the page of this service; its messages may change between versions.',
   auth: 'view',
   params: sessionParams,
   query: tokenQuery,

@@ -87,7 +87,10 @@ export class Egress {
     }
     this.#connections.add(connection);
     connection.once('close', () => this.#connections.delete(connection));
-    const stream = session.request({ [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: guestPorts.egress }, { endStream: false });
+    const stream = session.request(
+      { [constants.HTTP2_HEADER_METHOD]: 'CONNECT', [constants.HTTP2_HEADER_AUTHORITY]: guestPorts.egress },
+      { endStream: false },
+    );
     carry(connection, stream);
   }
 }

@@ -54,9 +54,11 @@ export class MachineFiles {
   openDownload(name: string): Promise<OpenFile> {
     if (!plainName.test(name)) throw new NoSuchFile('no such name');
     return within(this.#folders.downloads, async (folder) => {
-      const handle = await open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((cause: unknown) => {
-        throw new NoSuchFile('no such download', { cause });
-      });
+      const handle = await open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+        (cause: unknown) => {
+          throw new NoSuchFile('no such download', { cause });
+        },
+      );
       return plainFile(handle);
     });
   }

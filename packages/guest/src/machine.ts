@@ -1,6 +1,16 @@
 import type { Duplex } from 'node:stream';
 import { guestPaths, guestProtocol } from '@berth/contract/guest';
-import type { BrowserExited, BrowserStarted, GuestHello, GuestStats, Identity, IdentityTaken, PageSize, Settled, StartBrowser } from '@berth/contract/guest';
+import type {
+  BrowserExited,
+  BrowserStarted,
+  GuestHello,
+  GuestStats,
+  Identity,
+  IdentityTaken,
+  PageSize,
+  Settled,
+  StartBrowser,
+} from '@berth/contract/guest';
 import { Browser } from './browser.ts';
 import type { BrowserPlace } from './browser.ts';
 import { Display, NoDisplay } from './display.ts';
@@ -98,7 +108,12 @@ export class Machine {
 
   stats(): GuestStats {
     const { totalBytes, availableBytes } = readMemory();
-    return { processes: countProcesses(), memory_total_bytes: totalBytes, memory_available_bytes: availableBytes, cpu_seconds: readProcessorSeconds() };
+    return {
+      processes: countProcesses(),
+      memory_total_bytes: totalBytes,
+      memory_available_bytes: availableBytes,
+      cpu_seconds: readProcessorSeconds(),
+    };
   }
 
   /** Resolves when the browser is no more. Throws NotNow where there has been none. */

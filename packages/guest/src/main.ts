@@ -26,7 +26,8 @@ let complaints = 0;
 
 function complain(error: unknown): void {
   complaints += 1;
-  if (complaints <= complaintsMax) console.error((error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, complaintLengthMax));
+  if (complaints <= complaintsMax)
+    console.error((error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, complaintLengthMax));
 }
 
 // An emulator translates compiled code anew in each copy of a machine: without, it has a third less to do before the

@@ -19,7 +19,9 @@ export const readOutOfMemoryKills = (): number => Number(/^oom_kill (\d+)$/m.exe
 
 /** What the processor has done since the kernel started, by all processes and the kernel together. */
 export function readProcessorSeconds(): number {
-  const [user, nice, system, , , interrupts, softInterrupts] = (/^cpu +(.*)$/m.exec(readIfThere('/proc/stat'))?.[1] ?? '').split(' ').map(Number);
+  const [user, nice, system, , , interrupts, softInterrupts] = (/^cpu +(.*)$/m.exec(readIfThere('/proc/stat'))?.[1] ?? '')
+    .split(' ')
+    .map(Number);
   return [user, nice, system, interrupts, softInterrupts].reduce<number>((sum, ticks) => sum + (ticks ?? 0), 0) / ticksPerSecond;
 }
 

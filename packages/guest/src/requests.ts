@@ -46,7 +46,11 @@ export const works: Record<keyof typeof guestRequests | 'removeDownload', Work> 
 };
 
 /** Nothing where there is nothing to say. Whoever has hung up is not told. */
-export function answer(stream: ServerHttp2Stream, body?: object, status: number = body ? constants.HTTP_STATUS_OK : constants.HTTP_STATUS_NO_CONTENT): void {
+export function answer(
+  stream: ServerHttp2Stream,
+  body?: object,
+  status: number = body ? constants.HTTP_STATUS_OK : constants.HTTP_STATUS_NO_CONTENT,
+): void {
   if (stream.destroyed || stream.closed) return;
   stream.respond({ [constants.HTTP2_HEADER_STATUS]: status }, { endStream: !body });
   if (body) stream.end(JSON.stringify(body));

@@ -150,9 +150,13 @@ describe('the agent', () => {
     assert.equal(status, 200);
     assert.equal(json['path'], join(agent.place.uploads, 'file_1', name));
     const asBrowser = (command: string): string =>
-      execFileSync('setpriv', ['--reuid', String(agent.place.uid), '--clear-groups', '/bin/sh', '-c', command, 'test', String(json['path'])], {
-        encoding: 'utf8',
-      });
+      execFileSync(
+        'setpriv',
+        ['--reuid', String(agent.place.uid), '--clear-groups', '/bin/sh', '-c', command, 'test', String(json['path'])],
+        {
+          encoding: 'utf8',
+        },
+      );
     assert.equal(asBrowser('cat "$1"'), 'hello');
     assert.throws(() => asBrowser('exec 2>/dev/null; echo more >>"$1"'));
     assert.equal((await agent.ask(request, Buffer.from('again'))).status, 409);

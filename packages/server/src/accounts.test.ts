@@ -22,12 +22,18 @@ function build(environment: Record<string, string>): Accounts {
   return buildAccounts({ config, store, clock: systemClock, log: silentLog, workerId: 'wrk_1', silentWorkers });
 }
 
-const elsewhere = [{ BERTH_HOST: '0.0.0.0' }, { BERTH_HOST: '10.0.0.1' }, { BERTH_PUBLIC_URL: 'https://berth.example' }, { BERTH_TRUSTED_PROXIES: '10.0.0.2' }];
+const elsewhere = [
+  { BERTH_HOST: '0.0.0.0' },
+  { BERTH_HOST: '10.0.0.1' },
+  { BERTH_PUBLIC_URL: 'https://berth.example' },
+  { BERTH_TRUSTED_PROXIES: '10.0.0.2' },
+];
 
 describe('the development sign-in', () => {
   it('is there for who asks for it at home', () => {
     assert.equal(build({}).devIssuer, null);
-    for (const host of ['127.0.0.1', '::1', 'localhost']) assert.notEqual(build({ BERTH_DEV_IDP: '1', BERTH_HOST: host }).devIssuer, null, host);
+    for (const host of ['127.0.0.1', '::1', 'localhost'])
+      assert.notEqual(build({ BERTH_DEV_IDP: '1', BERTH_HOST: host }).devIssuer, null, host);
   });
 
   for (const environment of elsewhere)

@@ -53,13 +53,15 @@ export function buildAccounts({ config, store, clock, log, workerId, silentWorke
 const isLoopbackUrl = (url: string | null): boolean => url === null || isLoopbackHost(new URL(url).hostname);
 
 /** Whether nobody but this machine reaches the service, as far as the configuration tells. */
-const isAtHome = ({ host, publicUrl, trustedProxies }: Config): boolean => isLoopbackHost(host) && isLoopbackUrl(publicUrl) && trustedProxies.length === 0;
+const isAtHome = ({ host, publicUrl, trustedProxies }: Config): boolean =>
+  isLoopbackHost(host) && isLoopbackUrl(publicUrl) && trustedProxies.length === 0;
 
 const audienceAtHome = 'berth';
 
 function devIssuerOf(config: Config, clock: Clock): DevIssuer | null {
   if (!config.devIdp) return null;
-  if (config.oidcIssuer !== null) throw new ConfigError('BERTH_DEV_IDP and BERTH_OIDC_ISSUER exclude each other: one of them says who signs people in.');
+  if (config.oidcIssuer !== null)
+    throw new ConfigError('BERTH_DEV_IDP and BERTH_OIDC_ISSUER exclude each other: one of them says who signs people in.');
   if (!isAtHome(config))
     throw new ConfigError(
       'BERTH_DEV_IDP lets anybody in who reaches it, so it is served on a loopback address only: BERTH_HOST, BERTH_PUBLIC_URL and BERTH_TRUSTED_PROXIES must name no other.',
@@ -73,6 +75,8 @@ function loginConfig(config: Config, devIssuer: DevIssuer | null): LoginConfig |
   const { oidcIssuer: issuer, oidcAudience: audience, oidcJwksUrl: jwksUrl, oidcOrgClaim: orgClaim, oidcAlgorithms: algorithms } = config;
   if (issuer === null) return null;
   if (audience === null)
-    throw new ConfigError('BERTH_OIDC_ISSUER needs BERTH_OIDC_AUDIENCE: without it, tokens that were made for other services would be taken.');
+    throw new ConfigError(
+      'BERTH_OIDC_ISSUER needs BERTH_OIDC_AUDIENCE: without it, tokens that were made for other services would be taken.',
+    );
   return { issuer, audience, jwksUrl, orgClaim, algorithms };
 }

@@ -120,7 +120,19 @@ async function buildDoors(
   const gate = createEgressGate({ allow: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
   const runtime = await makeRuntime({ workerId });
   const memoryFreeBytesMin = config.memoryFreeMbMin * megabyte;
-  const fleet = new Fleet({ store, audit, runtime, gate, clock, log, workerId, region, poolTarget: config.poolTarget, memoryFreeBytesMin, hostReader });
+  const fleet = new Fleet({
+    store,
+    audit,
+    runtime,
+    gate,
+    clock,
+    log,
+    workerId,
+    region,
+    poolTarget: config.poolTarget,
+    memoryFreeBytesMin,
+    hostReader,
+  });
   const captchas = new Captchas({ config: captchaConfig(config), clock, log });
   const captchaProviders = captchas.configured;
   const tabLimits = { headless: tabLimit, full_browser: config.tabLimitFullBrowser };
@@ -130,7 +142,18 @@ async function buildDoors(
   const { allowEvaluate } = config;
   const drive = new Drive({ sessions, metering, clock, content, captchas, allowEvaluate });
   const recordingLimits = { bytesMax: config.recordingMbMax * megabyte, freeBytesMin: config.recordingFreeMbMin * megabyte };
-  const recordings = new Recordings({ store, sessions, owners, clock, log, dataDir, workerId, encoders, silentWorkers, limits: recordingLimits });
+  const recordings = new Recordings({
+    store,
+    sessions,
+    owners,
+    clock,
+    log,
+    dataDir,
+    workerId,
+    encoders,
+    silentWorkers,
+    limits: recordingLimits,
+  });
   const recordingOf = (owner: string, sessionId: string): Promise<string | null> => recordings.recordingOf(owner, sessionId);
   const view = new View({ keys, sessions, store, clock, secret, recordingOf, drive, pages: new Pages(pagesPath), log });
   const { jobsRunning: runningMax, jobsQueued: queuedMax, fetchPages: pagesMax, fetchMachines: machinesMax } = config;
@@ -157,9 +180,16 @@ async function buildDoors(
 
 /** What can be tried at all: the rest needs somebody who is not here. */
 const strategiesFor = (providers: readonly CaptchaProviderName[]): StrategyName[] =>
-  strategyNames.filter((name) => (name === 'captcha_provider' ? providers.includes('http') : name !== 'human' || providers.includes('human')));
+  strategyNames.filter((name) =>
+    name === 'captcha_provider' ? providers.includes('http') : name !== 'human' || providers.includes('human'),
+  );
 
-function captchaConfig({ captchaHttpUrl: url, captchaHttpSecret: secret, captchaHuman: human, captchaTimeoutSeconds }: Config): CaptchaConfig {
+function captchaConfig({
+  captchaHttpUrl: url,
+  captchaHttpSecret: secret,
+  captchaHuman: human,
+  captchaTimeoutSeconds,
+}: Config): CaptchaConfig {
   if ((url === null) !== (secret === null))
     throw new ConfigError('BERTH_CAPTCHA_HTTP_URL and BERTH_CAPTCHA_HTTP_SECRET belong together: set both, or neither.');
   return { http: url !== null && secret !== null ? { url, secret } : null, human, timeoutMs: captchaTimeoutSeconds * 1000 };

@@ -16,7 +16,12 @@ describe('the configuration', () => {
       () => readConfig({ BERTH_PORT: 'http', BERTH_POOL_TARGET: '-1', BERTH_ADMIN_KEY: 'short', BERTH_PUBLIC_URL: 'ftp://x' }),
       (error) => {
         assert.ok(error instanceof ConfigError);
-        for (const name of ['BERTH_PORT: a whole number from 0 to 65535', 'BERTH_POOL_TARGET', 'BERTH_ADMIN_KEY: at least 32 characters', 'BERTH_PUBLIC_URL'])
+        for (const name of [
+          'BERTH_PORT: a whole number from 0 to 65535',
+          'BERTH_POOL_TARGET',
+          'BERTH_ADMIN_KEY: at least 32 characters',
+          'BERTH_PUBLIC_URL',
+        ])
           assert.ok(error.message.includes(name), `${name} is not in: ${error.message}`);
         return true;
       },
@@ -30,7 +35,9 @@ describe('the configuration', () => {
   });
 
   it('asks nobody to sign in, to pay or to hold a token for metrics unless it is told to', () => {
-    const { oidcIssuer, devIdp, stripeSecretKey, stripeWebhookSecret, metricsToken, creditsEnforced, allowUnsignedWebhooks } = readConfig({});
+    const { oidcIssuer, devIdp, stripeSecretKey, stripeWebhookSecret, metricsToken, creditsEnforced, allowUnsignedWebhooks } = readConfig(
+      {},
+    );
     assert.deepEqual([oidcIssuer, stripeSecretKey, stripeWebhookSecret, metricsToken], [null, null, null, null]);
     assert.deepEqual([devIdp, creditsEnforced, allowUnsignedWebhooks], [false, false, false]);
   });

@@ -35,7 +35,11 @@ interface Variable {
   default: string | null;
   sentence: string;
 }
-const variable = <S extends z.ZodType, D extends string | null>(schema: S, fallback: D, sentence: string) => ({ schema, default: fallback, sentence });
+const variable = <S extends z.ZodType, D extends string | null>(schema: S, fallback: D, sentence: string) => ({
+  schema,
+  default: fallback,
+  sentence,
+});
 
 export const variables = {
   BERTH_HOST: variable(z.string().min(1), '127.0.0.1', 'Address to listen on.'),
@@ -47,9 +51,21 @@ export const variables = {
   ),
   BERTH_TRUSTED_PROXIES: variable(list, '', 'Comma-separated addresses whose `X-Forwarded-*` headers are believed.'),
   BERTH_DATA_DIR: variable(path, './data', 'Folder for everything that is kept: database, keys, machines.'),
-  BERTH_DATABASE_URL: variable(z.url({ protocol: /^postgres(ql)?$/ }), null, 'PostgreSQL to use; unset: an embedded one in the data folder.'),
-  BERTH_ADMIN_KEY: variable(secret, null, 'Key for admin endpoints, at least 32 characters; unset: made on the first start and kept in `admin-key`.'),
-  BERTH_BOOTSTRAP_API_KEY: variable(z.string(), null, 'API key of the owner `local`; unset: made on the first start and kept in `api-key`.'),
+  BERTH_DATABASE_URL: variable(
+    z.url({ protocol: /^postgres(ql)?$/ }),
+    null,
+    'PostgreSQL to use; unset: an embedded one in the data folder.',
+  ),
+  BERTH_ADMIN_KEY: variable(
+    secret,
+    null,
+    'Key for admin endpoints, at least 32 characters; unset: made on the first start and kept in `admin-key`.',
+  ),
+  BERTH_BOOTSTRAP_API_KEY: variable(
+    z.string(),
+    null,
+    'API key of the owner `local`; unset: made on the first start and kept in `api-key`.',
+  ),
   BERTH_RUNTIME: variable(
     z.enum(['auto', 'process', 'qemu']),
     'auto',
@@ -65,9 +81,17 @@ export const variables = {
     '/usr/lib/chromium/chromium-headless-shell',
     'The Chromium that machines of fetches run: its shell without windows; where it is not installed, that of `BERTH_CHROMIUM`.',
   ),
-  BERTH_POOL_TARGET: variable(whole(0, 1000), '2', 'Machines kept warm in the region, shared by its workers, until an operator sets another number.'),
+  BERTH_POOL_TARGET: variable(
+    whole(0, 1000),
+    '2',
+    'Machines kept warm in the region, shared by its workers, until an operator sets another number.',
+  ),
   BERTH_MAX_SESSIONS: variable(whole(1, 10_000), '20', 'Sessions alive at once on this worker, whoever owns them.'),
-  BERTH_MEMORY_FREE_MB_MIN: variable(whole(0, 1_000_000), '512', 'Megabytes of memory that must stay available after a machine was started: below it none is.'),
+  BERTH_MEMORY_FREE_MB_MIN: variable(
+    whole(0, 1_000_000),
+    '512',
+    'Megabytes of memory that must stay available after a machine was started: below it none is.',
+  ),
   BERTH_TAB_LIMIT: variable(whole(1, 100), '10', 'Tabs in one session, where the tier says nothing.'),
   BERTH_TAB_LIMIT_FULL_BROWSER: variable(whole(1, 100), '16', 'The same in a session of the kind `full_browser`.'),
   BERTH_REGION: variable(z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/), 'local', 'Region of this worker.'),
@@ -83,7 +107,11 @@ export const variables = {
   BERTH_OIDC_AUDIENCE: variable(z.string().min(1), null, 'What login tokens must name in their `aud`; needed with an issuer.'),
   BERTH_OIDC_JWKS_URL: variable(webUrl, null, 'Where the issuer’s keys are; unset: asked of the issuer.'),
   BERTH_OIDC_ORG_CLAIM: variable(z.string().min(1), 'org_id', 'Claim of a login token that names the organisation that acts.'),
-  BERTH_OIDC_ALGORITHMS: variable(algorithms, 'RS256,ES256,EdDSA', 'Comma-separated algorithms that login tokens may be signed with; asymmetric ones only.'),
+  BERTH_OIDC_ALGORITHMS: variable(
+    algorithms,
+    'RS256,ES256,EdDSA',
+    'Comma-separated algorithms that login tokens may be signed with; asymmetric ones only.',
+  ),
   BERTH_STRIPE_SECRET_KEY: variable(visible, null, 'Key of the Stripe account that plans are paid to; unset: none can be bought.'),
   BERTH_STRIPE_WEBHOOK_SECRET: variable(visible, null, 'Secret that Stripe signs its events with.'),
   BERTH_STRIPE_API_URL: variable(webUrl, null, 'Address of Stripe’s API, for a stand-in or a proxy; unset: Stripe’s own.'),
@@ -93,7 +121,11 @@ export const variables = {
     'Whether unsigned billing events are believed also where others reach the service: whoever can send one can give himself any plan.',
   ),
   BERTH_METRICS_TOKEN: variable(secret.pipe(visible), null, 'Token for `/metrics`, at least 32 characters; unset: the admin key opens it.'),
-  BERTH_EGRESS_ALLOW: variable(z.string(), '', 'Comma-separated networks and `host:port` that browsers may reach although they are not public.'),
+  BERTH_EGRESS_ALLOW: variable(
+    z.string(),
+    '',
+    'Comma-separated networks and `host:port` that browsers may reach although they are not public.',
+  ),
   BERTH_AD_HOSTS_FILE: variable(path, null, 'Hosts file whose names `block_ads` refuses beside the built-in ones.'),
   BERTH_ALLOW_EVALUATE: variable(flag, 'false', 'Whether steps may run a caller’s own JavaScript in a page.'),
   BERTH_FETCH_PAGES: variable(whole(1, 64), '4', 'Pages that one machine of fetches shows at once.'),
@@ -108,7 +140,11 @@ export const variables = {
   BERTH_CAPTCHA_HTTP_SECRET: variable(secret, null, 'Secret that requests to that endpoint are signed with, at least 32 characters.'),
   BERTH_CAPTCHA_HUMAN: variable(flag, 'false', 'Whether a captcha may wait for a person at the session.'),
   BERTH_CAPTCHA_TIMEOUT_SECONDS: variable(whole(5, 600), '120', 'How long a captcha may take to be solved.'),
-  BERTH_FFMPEG: variable(path, '/usr/bin/ffmpeg', 'The ffmpeg that makes videos of recordings; where it is not installed, recordings hold single pictures.'),
+  BERTH_FFMPEG: variable(
+    path,
+    '/usr/bin/ffmpeg',
+    'The ffmpeg that makes videos of recordings; where it is not installed, recordings hold single pictures.',
+  ),
   BERTH_RECORDING_MB_MAX: variable(whole(1, 1_000_000), '1024', 'Megabytes at which a recording stops and is called truncated.'),
   BERTH_RECORDING_FREE_MB_MIN: variable(whole(0, 1_000_000), '512', 'Free megabytes of the disk below which recordings stop.'),
   BERTH_AUTH_FAILURES_PER_MINUTE: variable(
@@ -118,7 +154,11 @@ export const variables = {
   ),
   BERTH_SESSION_RETENTION_HOURS: variable(whole(1, 8760), '24', 'Hours for which an ended session can still be read.'),
   BERTH_DRAIN_SECONDS: variable(whole(0, 3600), '10', 'Seconds that calls under way are given to finish when the service is stopped.'),
-  BERTH_LOG_LEVEL: variable(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'info', 'Least severe log lines to write, to standard error.'),
+  BERTH_LOG_LEVEL: variable(
+    z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    'info',
+    'Least severe log lines to write, to standard error.',
+  ),
 } satisfies Record<`BERTH_${string}`, Variable>;
 
 type Variables = typeof variables;

@@ -39,16 +39,25 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
     createVideoEncoders({ log, ffmpegPath: config.ffmpeg }),
   ]);
   const shellPath = canRun(config.fetchChromium) ? config.fetchChromium : undefined;
-  if (!shellPath) log.info({ path: config.fetchChromium }, 'fetches run in whole browsers: there is no shell to run (BERTH_FETCH_CHROMIUM)');
+  if (!shellPath)
+    log.info({ path: config.fetchChromium }, 'fetches run in whole browsers: there is no shell to run (BERTH_FETCH_CHROMIUM)');
   const browsers = { chromiumPath: config.chromium, shellPath, dataDir, log };
-  const machines = { imagesDir: config.imagesDir ?? join(dataDir, 'images'), qemuPath: config.qemu, memoryMb: config.vmMemoryMb, cpus: config.vmCpus };
+  const machines = {
+    imagesDir: config.imagesDir ?? join(dataDir, 'images'),
+    qemuPath: config.qemu,
+    memoryMb: config.vmMemoryMb,
+    cpus: config.vmCpus,
+  };
   const runtime = (worker: { workerId: string }) => chooseRuntime({ wanted: config.runtime, ...browsers, ...machines, ...worker });
   const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime, encoders }));
   const keyFile = config.bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });
   const address = await app.listen();
   const warnings = [...app.fleet.deps.runtime.warnings, ...(encoders?.warnings ?? [])];
-  for (const line of [...welcome({ address: config.publicUrl ?? address, api, admin, keyFile, signIn: config.devIdp, warnings }), `Berth is ready: ${address}`])
+  for (const line of [
+    ...welcome({ address: config.publicUrl ?? address, api, admin, keyFile, signIn: config.devIdp, warnings }),
+    `Berth is ready: ${address}`,
+  ])
     process.stdout.write(`${line}\n`);
 }
 

@@ -16,7 +16,9 @@ async function main(): Promise<number> {
   const machine = { imagesDir, qemuPath, memoryMb, cpus, accelerator: refusal === null ? ('kvm' as const) : ('tcg' as const) };
   const made = await prepareTemplates({ ...machine, log: createLog(logLevel) });
   for (const { kind, seconds, memoryBytes, stateBytes } of made)
-    console.log(`${kind}: ready after ${seconds.toFixed(1)} s, ${megabytes(memoryBytes)} of memory, ${Math.round(stateBytes / 1024)} KB of state`);
+    console.log(
+      `${kind}: ready after ${seconds.toFixed(1)} s, ${megabytes(memoryBytes)} of memory, ${Math.round(stateBytes / 1024)} KB of state`,
+    );
   return made.length === templateKinds.length ? 0 : 1;
 }
 

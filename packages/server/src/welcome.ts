@@ -18,7 +18,10 @@ export interface Welcome {
 }
 
 export function welcome({ address, api, admin, keyFile, signIn, warnings }: Welcome): string[] {
-  const keys = [...(api.made ? [`API key (owner local):  ${api.secret}`] : []), ...(admin.made ? [`Admin key:              ${admin.secret}`] : [])];
+  const keys = [
+    ...(api.made ? [`API key (owner local):  ${api.secret}`] : []),
+    ...(admin.made ? [`Admin key:              ${admin.secret}`] : []),
+  ];
   // A key on a command line is in the shell's history: the shell reads it where it is kept.
   const key = keyFile === null ? '$BERTH_BOOTSTRAP_API_KEY' : `$(cat '${keyFile.replaceAll("'", "'\\''")}')`;
   return [

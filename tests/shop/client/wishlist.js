@@ -29,7 +29,10 @@ pointed.addEventListener('pointerdown', (event) => {
   held.classList.add('held');
   pointed.setPointerCapture(event.pointerId);
 });
-pointed.addEventListener('pointermove', ({ clientX, clientY }) => held && place(held, document.elementFromPoint(clientX, clientY)?.closest('li'), clientY));
+pointed.addEventListener(
+  'pointermove',
+  ({ clientX, clientY }) => held && place(held, document.elementFromPoint(clientX, clientY)?.closest('li'), clientY),
+);
 pointed.addEventListener('pointerup', () => {
   held?.classList.remove('held');
   held = undefined;

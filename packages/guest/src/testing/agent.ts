@@ -63,7 +63,8 @@ export class AgentUnderTest {
     const [answered, read] = [headersOf(stream), buffer(stream)];
     stream.end(typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body);
     const [headers, bytes] = await Promise.all([answered, read]);
-    const json = headers['content-length'] === undefined && bytes.length > 0 ? (JSON.parse(bytes.toString()) as Record<string, unknown>) : {};
+    const json =
+      headers['content-length'] === undefined && bytes.length > 0 ? (JSON.parse(bytes.toString()) as Record<string, unknown>) : {};
     return { status: Number(headers[':status']), headers, bytes, json };
   }
 
@@ -119,7 +120,8 @@ export class AgentUnderTest {
   }
 }
 
-export const statusOf = (pid: number, field: string): string => new RegExp(`^${field}:[ \\t]*(.*)$`, 'm').exec(readIfThere(`/proc/${pid}/status`))?.[1] ?? '';
+export const statusOf = (pid: number, field: string): string =>
+  new RegExp(`^${field}:[ \\t]*(.*)$`, 'm').exec(readIfThere(`/proc/${pid}/status`))?.[1] ?? '';
 
 const parentOf = (pid: number): number => Number(statusOf(pid, 'PPid'));
 
@@ -160,10 +162,9 @@ function headersOf(stream: ClientHttp2Stream): Promise<Record<string, unknown>> 
 function newPlace(): MachinePlace {
   const { uid, chromiumPath } = imagePlace;
   const folder = mkdtempSync(join(tmpdir(), 'guest-agent-'));
-  const paths = Object.fromEntries((['downloads', 'uploads', 'display', 'home'] as const).map((name) => [name, join(folder, name)])) as Record<
-    'downloads' | 'uploads' | 'display' | 'home',
-    string
-  >;
+  const paths = Object.fromEntries(
+    (['downloads', 'uploads', 'display', 'home'] as const).map((name) => [name, join(folder, name)]),
+  ) as Record<'downloads' | 'uploads' | 'display' | 'home', string>;
   for (const path of Object.values(paths)) mkdirSync(path);
   for (const path of [folder, paths.downloads, paths.display, paths.home]) chownSync(path, uid, uid);
   return { uid, chromiumPath, ...paths };

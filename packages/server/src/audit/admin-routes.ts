@@ -12,7 +12,12 @@ export function mountAuditAdmin(routes: Routes, audit: Audit): void {
   routes.on(listAudit, async (call) => {
     const { limit, cursor, since, ...filter } = call.query;
     const [before] = cursor === undefined ? [undefined] : decodeCursor(cursor, Place);
-    const entries = await audit.list({ ...filter, before, since: since === undefined ? undefined : new Date(since * 1000), limit: limit + 1 });
+    const entries = await audit.list({
+      ...filter,
+      before,
+      since: since === undefined ? undefined : new Date(since * 1000),
+      limit: limit + 1,
+    });
     return pageHeaders(call, entries, limit, ({ entryId }) => [entryId]).map(toResponse);
   });
 }

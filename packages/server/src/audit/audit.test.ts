@@ -37,7 +37,14 @@ describe('an entry', () => {
     await record({ actor: 'login:ada', action: 'key.rotated', details: { replaces: 'key_0' } });
     const [entry] = await listed();
     assert.ok(entry && entry.entryId > 0);
-    const expected = { at: clock.now(), actor: 'login:ada', action: 'key.rotated', owner: 'told', subject: 'key_1', details: { replaces: 'key_0' } };
+    const expected = {
+      at: clock.now(),
+      actor: 'login:ada',
+      action: 'key.rotated',
+      owner: 'told',
+      subject: 'key_1',
+      details: { replaces: 'key_0' },
+    };
     assert.deepEqual({ ...entry, entryId: 0 }, { entryId: 0, ...expected });
   });
 
@@ -77,7 +84,12 @@ describe('an entry', () => {
 describe('the list', () => {
   it('is newest first, also of entries of one instant', async () => {
     const { audit, listed } = written('newest');
-    const events = ['key_1', 'key_2', 'key_3'].map((subject) => ({ actor: 'operator', action: 'key.created' as const, owner: 'newest', subject }));
+    const events = ['key_1', 'key_2', 'key_3'].map((subject) => ({
+      actor: 'operator',
+      action: 'key.created' as const,
+      owner: 'newest',
+      subject,
+    }));
     await audit.record(store, ...events);
     assert.deepEqual(
       (await listed()).map(({ subject }) => subject),
@@ -128,7 +140,12 @@ describe('pruning', () => {
 
   it('takes any number of entries', async () => {
     const { audit, listed, clock, prune } = written('many', new Date('2020-01-01T00:00:00Z'));
-    const events = Array.from({ length: 2500 }, () => ({ actor: 'operator', action: 'key.created' as const, owner: 'many', subject: null }));
+    const events = Array.from({ length: 2500 }, () => ({
+      actor: 'operator',
+      action: 'key.created' as const,
+      owner: 'many',
+      subject: null,
+    }));
     await audit.record(store, ...events);
     clock.advance(401 * dayMs);
     await prune();

@@ -47,7 +47,9 @@ export function openBilling(
     tierOf: async (owner: string): Promise<string> => (await owners.tierOf(owner)).name,
     /** Oldest first. */
     told: async (owner: string | undefined) =>
-      (await audit.list({ owner, limit: 100 })).toReversed().map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details })),
+      (await audit.list({ owner, limit: 100 }))
+        .toReversed()
+        .map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details })),
   };
 }
 

@@ -33,13 +33,21 @@ const secondsAfter = (clock: ManualClock, seconds: number): Date => new Date(clo
 const rowOf = async (owner: string): Promise<Record<string, unknown> | undefined> =>
   (await client.query('select * from owners where owner_id = $1', [owner])).rows[0];
 const eventsOf = async (owner: string): Promise<{ type: string; applied: boolean }[]> =>
-  (await client.query<{ type: string; applied: boolean }>('select type, applied from billing_events where owner_id = $1 order by created_at', [owner])).rows;
+  (
+    await client.query<{ type: string; applied: boolean }>(
+      'select type, applied from billing_events where owner_id = $1 order by created_at',
+      [owner],
+    )
+  ).rows;
 const countOf = (all: Received[], wanted: Received): number => all.filter((each) => JSON.stringify(each) === JSON.stringify(wanted)).length;
 
 describe('an event', () => {
   it('of a subscription that begins gives its owner the plan, and says so in the log', async () => {
     const { tell, tierOf, told, clock } = open();
-    const event = eventOf(created, subscriptionOf({ owner: 'begun', tier: 'scale', startedAt: clock.now() }), { madeAt: clock.now(), id: 'evt_begun' });
+    const event = eventOf(created, subscriptionOf({ owner: 'begun', tier: 'scale', startedAt: clock.now() }), {
+      madeAt: clock.now(),
+      id: 'evt_begun',
+    });
     assert.deepEqual(await open({ clock }).send(event), applied);
     assert.equal(await tierOf('begun'), 'scale');
     assert.deepEqual(await told('begun'), [
@@ -99,7 +107,10 @@ describe('an event', () => {
     const { tell, tierOf, told, clock } = open();
     await tell(created, subscriptionOf({ owner: 'failing', tier: 'scale' }));
     clock.advance(1000);
-    const event = eventOf('invoice.payment_failed', invoiceOf({ owner: 'failing', status: 'open' }), { madeAt: clock.now(), id: 'evt_failing' });
+    const event = eventOf('invoice.payment_failed', invoiceOf({ owner: 'failing', status: 'open' }), {
+      madeAt: clock.now(),
+      id: 'evt_failing',
+    });
     assert.deepEqual(await open({ clock }).send(event), applied);
     assert.equal(await tierOf('failing'), 'scale');
     assert.equal((await rowOf('failing'))?.['subscription_status'], 'past_due');
@@ -177,7 +188,10 @@ describe('an event that comes again', () => {
     const event = eventOf(created, subscriptionOf({ owner: 'dying', tier: 'scale' }), { madeAt: clock.now() });
     await assert.rejects(openBilling(dying, { clock }).send(event), /died/);
     const { send, tierOf, told } = open({ clock });
-    assert.deepEqual([await rowOf('dying'), await eventsOf('dying'), await told('dying'), await tierOf('dying')], [undefined, [], [], 'free']);
+    assert.deepEqual(
+      [await rowOf('dying'), await eventsOf('dying'), await told('dying'), await tierOf('dying')],
+      [undefined, [], [], 'free'],
+    );
     assert.deepEqual(await send(event), applied);
     assert.equal(await tierOf('dying'), 'scale');
   });
@@ -208,7 +222,8 @@ describe('events out of order', () => {
 
   it('that are an hour old change nothing where a newer one came, and count where none did', async () => {
     const { send, tierOf, clock } = open();
-    const old = (owner: string): StripeEvent => eventOf(created, subscriptionOf({ owner, tier: 'scale' }), { madeAt: secondsAfter(clock, -3700) });
+    const old = (owner: string): StripeEvent =>
+      eventOf(created, subscriptionOf({ owner, tier: 'scale' }), { madeAt: secondsAfter(clock, -3700) });
     await send(eventOf(deleted, subscriptionOf({ owner: 'hour' }), { madeAt: secondsAfter(clock, -10) }));
     assert.deepEqual([await send(old('hour')), await tierOf('hour')], [ignored, 'free']);
     assert.deepEqual([await send(old('hour-alone')), await tierOf('hour-alone')], [applied, 'scale']);
@@ -252,7 +267,8 @@ describe('events out of order', () => {
 });
 
 describe('an event without a good signature', () => {
-  const event = (owner: string): string => JSON.stringify(eventOf(created, subscriptionOf({ owner, tier: 'scale' }), { madeAt: new Date(0) }));
+  const event = (owner: string): string =>
+    JSON.stringify(eventOf(created, subscriptionOf({ owner, tier: 'scale' }), { madeAt: new Date(0) }));
 
   it('is refused where there is a secret, and nothing of it is kept', async () => {
     const { billing, clock } = open();
@@ -266,7 +282,10 @@ describe('an event without a good signature', () => {
     ] as const)
       await assert.rejects(billing.webhook(Buffer.from(raw), header), refusedWith('invalid_signature'));
     const broken = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    await assert.rejects(billing.webhook(broken, signatureOf(broken.toString(), { secret, at: clock.now() })), refusedWith('invalid_signature'));
+    await assert.rejects(
+      billing.webhook(broken, signatureOf(broken.toString(), { secret, at: clock.now() })),
+      refusedWith('invalid_signature'),
+    );
     assert.deepEqual([await rowOf('forged'), await eventsOf('forged')], [undefined, []]);
     assert.deepEqual(billing.facts(), { events: [{ type: 'other', outcome: 'refused', count: 5 }], unsigned: 0 });
     assert.deepEqual(billing.warnings(), []);

@@ -60,8 +60,12 @@ export class Billing {
     const { stripe, unsigned } = this.#deps;
     if (stripe.webhookSecret !== null) return [];
     if (unsigned === 'taken')
-      return ['Billing events are believed WITHOUT A SIGNATURE: whoever reaches this service can give any owner any plan. Set BERTH_STRIPE_WEBHOOK_SECRET.'];
-    return stripe.secretKey === null ? [] : ['Plans can be bought but change nothing: billing events are refused until BERTH_STRIPE_WEBHOOK_SECRET is set.'];
+      return [
+        'Billing events are believed WITHOUT A SIGNATURE: whoever reaches this service can give any owner any plan. Set BERTH_STRIPE_WEBHOOK_SECRET.',
+      ];
+    return stripe.secretKey === null
+      ? []
+      : ['Plans can be bought but change nothing: billing events are refused until BERTH_STRIPE_WEBHOOK_SECRET is set.'];
   }
 
   /** Throws ServiceError plan_active, billing_not_configured or billing_provider_failed, and ValidationError for a tier that is not for sale. */
@@ -86,7 +90,8 @@ export class Billing {
   async portal({ owner, returnUrl, origin }: { owner: string; returnUrl?: string | undefined; origin: string }): Promise<{ url: string }> {
     this.#provider.requireKey();
     const subscriber = await readSubscriber(this.#deps.store, owner);
-    if (!subscriber?.customerId) throw new ServiceError('no_subscription', 'Nothing has been bought yet. A plan is bought with `POST /v1/billing/checkout`.');
+    if (!subscriber?.customerId)
+      throw new ServiceError('no_subscription', 'Nothing has been bought yet. A plan is bought with `POST /v1/billing/checkout`.');
     return this.#provider.portal(subscriber.customerId, returnUrl ?? `${origin}/docs`);
   }
 
@@ -102,7 +107,8 @@ export class Billing {
     const notice = noticeOf(event, this.#deps.owners.tiers);
     if (typeof notice === 'string') {
       this.#count(isKnown(event.type) ? event.type : 'other', 'ignored');
-      if (notice === 'tier') this.#deps.log.warn({ event: event.id, type: event.type }, 'an event tells of no plan that is in the tiers file');
+      if (notice === 'tier')
+        this.#deps.log.warn({ event: event.id, type: event.type }, 'an event tells of no plan that is in the tiers file');
       return { ignored: true, duplicate: false };
     }
     const outcome = await this.#apply(notice);
@@ -157,7 +163,13 @@ export class Billing {
       if (news.kind === 'lives' || news.kind === 'paid' || after.tier !== before.tier)
         await owners.setTier(tx, owner, after.tier, { actor, why: `${type} ${eventId}` });
       if (news.kind === 'payment_failed')
-        await audit.record(tx, { actor, action: 'billing.payment_failed', owner, subject: after.subscriptionId, details: { event_id: eventId } });
+        await audit.record(tx, {
+          actor,
+          action: 'billing.payment_failed',
+          owner,
+          subject: after.subscriptionId,
+          details: { event_id: eventId },
+        });
       return 'applied';
     });
   }

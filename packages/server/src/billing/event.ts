@@ -48,7 +48,10 @@ export type Event = z.infer<typeof Event>;
 export function parseEvent(text: string): Event {
   const parsed = Event.safeParse(readJson(text));
   if (parsed.success) return parsed.data;
-  throw new ServiceError('bad_request', 'The body should be an event in Stripe’s form: a JSON object with `id`, `type`, `created` and `data.object`.');
+  throw new ServiceError(
+    'bad_request',
+    'The body should be an event in Stripe’s form: a JSON object with `id`, `type`, `created` and `data.object`.',
+  );
 }
 
 function readJson(text: string): unknown {

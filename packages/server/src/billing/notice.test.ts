@@ -17,7 +17,8 @@ const tiers: Tiers = {
     ['price_scale', 'scale'],
   ]),
 };
-const read = (type: string, object: unknown): Notice | Silence => noticeOf(parseEvent(JSON.stringify(eventOf(type, object, { id: 'evt_1', madeAt }))), tiers);
+const read = (type: string, object: unknown): Notice | Silence =>
+  noticeOf(parseEvent(JSON.stringify(eventOf(type, object, { id: 'evt_1', madeAt }))), tiers);
 const newsIn = (type: string, object: unknown): unknown => {
   const notice = read(type, object);
   return typeof notice === 'string' ? notice : notice.news;
@@ -56,7 +57,8 @@ describe('a subscription’s event', () => {
   });
 
   for (const status of ['incomplete', 'a state of next year'])
-    it(`says nothing while it is ${status}`, () => assert.equal(newsIn(updated, subscriptionOf({ owner: 'acme', tier: 'scale', status })), 'status'));
+    it(`says nothing while it is ${status}`, () =>
+      assert.equal(newsIn(updated, subscriptionOf({ owner: 'acme', tier: 'scale', status })), 'status'));
 
   it('says nothing without a state', () => {
     const { status: _, ...stateless } = subscriptionOf({ owner: 'acme', tier: 'scale' });
@@ -113,7 +115,11 @@ describe('a checkout’s event', () => {
   });
 
   it('takes customers and subscriptions that are told in full', () => {
-    const notice = read(completed, { ...checkoutOf({ owner: 'acme', tier: 'scale' }), customer: { id: 'cus_9' }, subscription: { id: 'sub_9' } });
+    const notice = read(completed, {
+      ...checkoutOf({ owner: 'acme', tier: 'scale' }),
+      customer: { id: 'cus_9' },
+      subscription: { id: 'sub_9' },
+    });
     assert.ok(typeof notice !== 'string');
     assert.deepEqual([notice.subscriptionId, notice.customerId], ['sub_9', 'cus_9']);
   });
@@ -179,7 +185,8 @@ describe('an event that says nothing', () => {
     'a NUL': 'ac\u0000me',
     'half a character': 'ac\ud800me',
   }))
-    it(`has ${what} for an owner`, () => assert.equal(newsIn(updated, { ...subscriptionOf({ tier: 'scale' }), metadata: { owner, tier: 'scale' } }), 'owner'));
+    it(`has ${what} for an owner`, () =>
+      assert.equal(newsIn(updated, { ...subscriptionOf({ tier: 'scale' }), metadata: { owner, tier: 'scale' } }), 'owner'));
 
   for (const [what, metadata] of Object.entries({ 'no metadata': undefined, 'a list': [], 'a text': 'owner', 'metadata of nothing': null }))
     it(`has ${what} where its metadata should be`, () => assert.equal(newsIn(updated, { ...subscriptionOf({}), metadata }), 'owner'));
@@ -225,15 +232,22 @@ describe('a body', () => {
   });
 
   it('of any JSON is an event that can be read, or refused', () => {
-    const subject = fc.dictionary(fc.constantFrom('id', 'metadata', 'items', 'lines', 'parent', 'customer', 'status', 'created', '__proto__'), fc.jsonValue());
+    const subject = fc.dictionary(
+      fc.constantFrom('id', 'metadata', 'items', 'lines', 'parent', 'customer', 'status', 'created', '__proto__'),
+      fc.jsonValue(),
+    );
     fc.assert(
-      fc.property(fc.oneof(subject, fc.jsonValue()), fc.constantFrom(updated, 'invoice.paid', 'checkout.session.completed'), (object, type) => {
-        try {
-          noticeOf(parseEvent(JSON.stringify(eventOf(type, object, { madeAt }))), tiers);
-        } catch (error) {
-          assert.ok(error instanceof ServiceError);
-        }
-      }),
+      fc.property(
+        fc.oneof(subject, fc.jsonValue()),
+        fc.constantFrom(updated, 'invoice.paid', 'checkout.session.completed'),
+        (object, type) => {
+          try {
+            noticeOf(parseEvent(JSON.stringify(eventOf(type, object, { madeAt }))), tiers);
+          } catch (error) {
+            assert.ok(error instanceof ServiceError);
+          }
+        },
+      ),
     );
   });
 });

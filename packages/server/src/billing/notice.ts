@@ -99,4 +99,5 @@ function boughtIn({ items, lines }: Subject, { prices }: Tiers): string | null {
   return others.length > 0 ? null : (tier ?? null);
 }
 
-const firstOf = (values: readonly (string | null | undefined)[]): string | null => values.find((value) => typeof value === 'string') ?? null;
+const firstOf = (values: readonly (string | null | undefined)[]): string | null =>
+  values.find((value) => typeof value === 'string') ?? null;

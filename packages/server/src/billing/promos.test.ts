@@ -55,7 +55,9 @@ describe('a code for a trial', () => {
     const other = openBilling(second, { clock }).billing.promos;
     const wanted = await code();
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, n) => (n % 2 ? redeem(`racer-${n % 4}`, wanted) : other.redeem({ owner: `racer-${n % 4}`, actor, code: wanted }))),
+      Array.from({ length: 50 }, (_, n) =>
+        n % 2 ? redeem(`racer-${n % 4}`, wanted) : other.redeem({ owner: `racer-${n % 4}`, actor, code: wanted }),
+      ),
     );
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
     assert.equal(refused.length, 49);
@@ -82,7 +84,10 @@ describe('a code for a trial', () => {
   it('for a plan that has left the file stays as it was', async () => {
     const { code, redeem, clock } = open();
     const wanted = await code({ tier: 'startup' });
-    const { promos } = openBilling(database.store, { clock, plans: { ...tiers, get: (name) => (name === 'startup' ? undefined : tiers.get(name)) } }).billing;
+    const { promos } = openBilling(database.store, {
+      clock,
+      plans: { ...tiers, get: (name) => (name === 'startup' ? undefined : tiers.get(name)) },
+    }).billing;
     await assert.rejects(promos.redeem({ owner: 'gone', actor, code: wanted }), refusedWith('code_expired'));
     assert.equal((await redeem('gone', wanted)).tier, 'startup');
   });
@@ -163,10 +168,24 @@ describe('codes that are made', () => {
     const { endsAt } = await redeem('logged', code);
     const made = (await told(undefined)).findLast(({ action }) => action === 'promo_codes.made');
     const expires = new Date(clock.now().getTime() + dayMs).toISOString();
-    assert.deepEqual(made, { actor: 'operator', action: 'promo_codes.made', subject: null, tier: 'startup', trial_days: 2, count: 3, expires_at: expires });
+    assert.deepEqual(made, {
+      actor: 'operator',
+      action: 'promo_codes.made',
+      subject: null,
+      tier: 'startup',
+      trial_days: 2,
+      count: 3,
+      expires_at: expires,
+    });
     const [changed, redeemed] = await told('logged');
     assert.deepEqual([changed?.action, changed?.actor], ['tier.changed', actor]);
     assert.match(redeemed?.subject ?? '', /^cod_/);
-    assert.deepEqual(redeemed, { actor, action: 'promo.redeemed', subject: redeemed?.subject, tier: 'startup', trial_ends_at: endsAt.toISOString() });
+    assert.deepEqual(redeemed, {
+      actor,
+      action: 'promo.redeemed',
+      subject: redeemed?.subject,
+      tier: 'startup',
+      trial_ends_at: endsAt.toISOString(),
+    });
   });
 });

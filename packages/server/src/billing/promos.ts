@@ -88,7 +88,8 @@ export class Promos {
     const now = this.#deps.clock.now();
     const endsAt = new Date(now.getTime() + trialDays * dayMs);
     const [subscriber, running] = [await readSubscriber(tx, owner), await readTrial(tx, owner)];
-    if (isLive(subscriber?.status ?? null)) throw new ServiceError('plan_active', 'You have a plan that is paid for. The code can be used when it has ended.');
+    if (isLive(subscriber?.status ?? null))
+      throw new ServiceError('plan_active', 'You have a plan that is paid for. The code can be used when it has ended.');
     if (running && running.endsAt > now && (running.tier !== tier || running.endsAt >= endsAt))
       throw new ServiceError('plan_active', `A trial runs until ${running.endsAt.toISOString()}. The code can be used after it.`);
     return { tier, endsAt };

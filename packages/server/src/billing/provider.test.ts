@@ -10,11 +10,16 @@ const secret = 'whsec_test_0123456789';
 const clock = new ManualClock(new Date('2026-03-01T12:00:00.400Z'));
 const later = (seconds: number): Date => new Date(clock.now().getTime() + seconds * 1000);
 const provider = new PaymentProvider({ secretKey: null, webhookSecret: secret, apiUrl: null }, clock);
-const body = JSON.stringify(eventOf('customer.subscription.updated', subscriptionOf({ owner: 'acme', tier: 'scale' }), { madeAt: clock.now() }));
+const body = JSON.stringify(
+  eventOf('customer.subscription.updated', subscriptionOf({ owner: 'acme', tier: 'scale' }), { madeAt: clock.now() }),
+);
 
 const verify = (text: string, signature: string | undefined): Promise<void> => provider.verify(text, signature, secret);
 const refused = (text: string, signature: string | undefined): Promise<void> =>
-  assert.rejects(verify(text, signature), (error) => error instanceof ServiceError && error.code === 'invalid_signature' && error.cause === undefined);
+  assert.rejects(
+    verify(text, signature),
+    (error) => error instanceof ServiceError && error.code === 'invalid_signature' && error.cause === undefined,
+  );
 const signed = (at = 0, by = secret): string => signatureOf(body, { secret: by, at: later(at) });
 const v1Of = (signature: string): string => signature.replace(/^t=\d+,/, '');
 
@@ -26,7 +31,8 @@ describe('a signature', () => {
   it('is good when it is one of several, as while a secret is exchanged', async () => {
     const [right, other] = [v1Of(signed()), v1Of(signed(0, 'whsec_of_before'))];
     const t = signed().split(',')[0];
-    for (const several of [`${t},${other},${right}`, `${t},${right},${other}`, `${t},v0=00,${right}`, `${right},${t}`]) await verify(body, several);
+    for (const several of [`${t},${other},${right}`, `${t},${right},${other}`, `${t},v0=00,${right}`, `${right},${t}`])
+      await verify(body, several);
     await refused(body, `${t},${other},${other}`);
   });
 
@@ -42,7 +48,8 @@ describe('a signature', () => {
   });
 
   it('is not good for the same JSON written another way', async () => {
-    for (const other of [JSON.stringify(JSON.parse(body), null, 2), `${body}\n`, `\ufeff${body}`, body.replace(':', ': ')]) await refused(other, signed());
+    for (const other of [JSON.stringify(JSON.parse(body), null, 2), `${body}\n`, `\ufeff${body}`, body.replace(':', ': ')])
+      await refused(other, signed());
   });
 
   it('is not good for another time than the one that is signed', async () => {
@@ -78,7 +85,16 @@ describe('a signature', () => {
       `${t},${t},${v1}`,
       `t=9,${t},${v1}`,
     ];
-    for (const other of [...others, `${t}.5,${v1}`, `${t},${v1}0`, `${t},${v1.slice(0, -1)}`, `${t},V1=${v1.slice(3)}`, `${t};${v1}`, 'é', 'a'.repeat(8000)])
+    for (const other of [
+      ...others,
+      `${t}.5,${v1}`,
+      `${t},${v1}0`,
+      `${t},${v1.slice(0, -1)}`,
+      `${t},V1=${v1.slice(3)}`,
+      `${t};${v1}`,
+      'é',
+      'a'.repeat(8000),
+    ])
       await refused(body, other);
     await fc.assert(
       fc.asyncProperty(fc.string(), (text) => refused(body, text)),

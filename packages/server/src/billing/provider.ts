@@ -114,7 +114,8 @@ function addressOf(apiUrl: string | null): { host?: string; port?: string; proto
 }
 
 function pageOf(url: string | null): string {
-  if (url === null) throw new ServiceError('billing_provider_failed', failedWords, { internal: 'the payment provider has made a session without a page' });
+  if (url === null)
+    throw new ServiceError('billing_provider_failed', failedWords, { internal: 'the payment provider has made a session without a page' });
   return url;
 }
 
@@ -124,17 +125,23 @@ function signedAt(signature: string): number | null {
   return found && more.length === 0 ? Number(found[1]) : null;
 }
 
-const secondsBetween = (now: Date, seconds: number | null): number => (seconds === null ? Infinity : Math.abs(Math.floor(now.getTime() / 1000) - seconds));
+const secondsBetween = (now: Date, seconds: number | null): number =>
+  seconds === null ? Infinity : Math.abs(Math.floor(now.getTime() / 1000) - seconds);
 
 const invalidSignature = (): ServiceError =>
-  new ServiceError('invalid_signature', 'The event is not signed with the secret of this service, or was not signed within the last five minutes.');
+  new ServiceError(
+    'invalid_signature',
+    'The event is not signed with the secret of this service, or was not signed within the last five minutes.',
+  );
 
 const failedWords = 'The payment provider could not do this. Try again in a while, or tell the operator.';
 
 /** Its message may hold what was sent to it, so the log is told what the provider's own log can be searched for. */
 function providerFailed({ type, code, param, statusCode, requestId, detail }: Stripe.errors.StripeError): ServiceError {
   const network = detail instanceof Error && 'code' in detail ? detail.code : undefined;
-  const facts = Object.entries({ code, param, network, status: statusCode, request: requestId }).filter(([, value]) => value !== undefined && value !== '');
+  const facts = Object.entries({ code, param, network, status: statusCode, request: requestId }).filter(
+    ([, value]) => value !== undefined && value !== '',
+  );
   return new ServiceError('billing_provider_failed', failedWords, {
     internal: `the payment provider failed: ${[type, ...facts.map(([name, value]) => `${name} ${String(value)}`)].join(', ')}`,
     retryable: statusCode === undefined || statusCode >= 500 || statusCode === 429,

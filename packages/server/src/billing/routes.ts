@@ -10,6 +10,11 @@ export function mountBilling(routes: Routes, billing: Billing): void {
   routes.on(checkout, ({ principal, body, origin }) =>
     billing.checkout({ owner: ownerOf(principal), tier: body.tier, successUrl: body.success_url, cancelUrl: body.cancel_url, origin }),
   );
-  routes.on(billingPortal, ({ principal, body, origin }) => billing.portal({ owner: ownerOf(principal), returnUrl: body.return_url, origin }));
-  routes.on(billingWebhook, async (call) => ({ received: true as const, ...(await billing.webhook(call.rawBody, call.header('stripe-signature'))) }));
+  routes.on(billingPortal, ({ principal, body, origin }) =>
+    billing.portal({ owner: ownerOf(principal), returnUrl: body.return_url, origin }),
+  );
+  routes.on(billingWebhook, async (call) => ({
+    received: true as const,
+    ...(await billing.webhook(call.rawBody, call.header('stripe-signature'))),
+  }));
 }

@@ -74,7 +74,12 @@ export async function markApplied(tx: Tables, eventId: string): Promise<void> {
 
 /** Forgets the oldest events, at most so many at once, and tells how many they were. */
 export async function deleteEvents(tables: Tables, before: Date, most: number): Promise<number> {
-  const aged = own(tables).selectFrom('billing_events').select('event_id').where('received_at', '<', before).orderBy('received_at').limit(most);
+  const aged = own(tables)
+    .selectFrom('billing_events')
+    .select('event_id')
+    .where('received_at', '<', before)
+    .orderBy('received_at')
+    .limit(most);
   const { numDeletedRows } = await own(tables).deleteFrom('billing_events').where('event_id', 'in', aged).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
@@ -122,7 +127,9 @@ export async function insertPromos(tx: Tables, promos: { promo: Promo; digest: B
     created_at: promo.createdAt,
     expires_at: promo.expiresAt,
   }));
-  await sql`insert into promo_codes select * from jsonb_populate_recordset(null::promo_codes, ${JSON.stringify(rows)}::jsonb)`.execute(own(tx));
+  await sql`insert into promo_codes select * from jsonb_populate_recordset(null::promo_codes, ${JSON.stringify(rows)}::jsonb)`.execute(
+    own(tx),
+  );
 }
 
 export async function findPromo(tables: Tables, digest: Buffer): Promise<string | undefined> {
@@ -141,6 +148,10 @@ export async function markRedeemed(tx: Tables, codeId: string, { by, at }: { by:
 
 /** The trial that the owner has or had; undefined where there was none. */
 export async function readTrial(tables: Tables, owner: string): Promise<Trial | undefined> {
-  const row = await own(tables).selectFrom('owners').select(['trial_tier', 'trial_ends_at']).where('owner_id', '=', owner).executeTakeFirst();
+  const row = await own(tables)
+    .selectFrom('owners')
+    .select(['trial_tier', 'trial_ends_at'])
+    .where('owner_id', '=', owner)
+    .executeTakeFirst();
   return row?.trial_tier && row.trial_ends_at ? { tier: row.trial_tier, endsAt: row.trial_ends_at } : undefined;
 }

@@ -47,7 +47,14 @@ const tierAfter = (...told: Told[]): string => hear(...told).subscriber.tier;
 describe('a subscriber', () => {
   it('has the plan of the subscription, its ids, and is as new as the news', () => {
     const { subscriber } = hear({ second: 3, news: lives('scale'), startedAt: 1 });
-    assert.deepEqual(subscriber, { tier: 'scale', customerId: 'cus_1', subscriptionId: 'sub_1', status: 'active', startedAt: at(1), eventAt: at(3) });
+    assert.deepEqual(subscriber, {
+      tier: 'scale',
+      customerId: 'cus_1',
+      subscriptionId: 'sub_1',
+      status: 'active',
+      startedAt: at(1),
+      eventAt: at(3),
+    });
   });
 
   it('falls back to the default plan when the subscription ends', () => {
@@ -69,8 +76,14 @@ describe('a subscriber', () => {
   });
 
   it('keeps what is known where an event does not tell it', () => {
-    const { subscriber } = hear({ second: 1, news: lives('scale'), startedAt: 1 }, { second: 2, news: lives('startup'), subscription: null, customer: null });
-    assert.deepEqual([subscriber.tier, subscriber.customerId, subscriber.subscriptionId, subscriber.startedAt], ['startup', 'cus_1', 'sub_1', at(1)]);
+    const { subscriber } = hear(
+      { second: 1, news: lives('scale'), startedAt: 1 },
+      { second: 2, news: lives('startup'), subscription: null, customer: null },
+    );
+    assert.deepEqual(
+      [subscriber.tier, subscriber.customerId, subscriber.subscriptionId, subscriber.startedAt],
+      ['startup', 'cus_1', 'sub_1', at(1)],
+    );
   });
 
   it('is a customer from the sign-up on, and has the plan once it is paid', () => {
@@ -104,7 +117,9 @@ describe('an older event', () => {
         { minLength: 1, maxLength: 6 },
       )
       .map((news) => news.map((each, second) => ({ second, news: each })));
-    const shuffled = story.chain((told) => fc.tuple(fc.constant(told), fc.shuffledSubarray([...told, ...told], { minLength: told.length * 2 })));
+    const shuffled = story.chain((told) =>
+      fc.tuple(fc.constant(told), fc.shuffledSubarray([...told, ...told], { minLength: told.length * 2 })),
+    );
     fc.assert(
       fc.property(shuffled, ([inOrder, anyhow]) => {
         assert.deepEqual(hear(...anyhow).subscriber, hear(...inOrder).subscriber);
@@ -137,7 +152,10 @@ describe('a second subscription', () => {
   });
 
   it('still hears its own news that are older than the end of the first', () => {
-    assert.equal(tierAfter(first, second, { ...first, second: 20, news: ends() }, { ...second, second: 15, news: lives('startup') }), 'startup');
+    assert.equal(
+      tierAfter(first, second, { ...first, second: 20, news: ends() }, { ...second, second: 15, news: lives('startup') }),
+      'startup',
+    );
   });
 
   it('that was never paid for takes nothing away', () => {
@@ -162,7 +180,10 @@ describe('a paid invoice', () => {
   });
 
   it('gives the plan back to who had not paid', () => {
-    assert.equal(tierAfter({ second: 1, news: lives('scale') }, { second: 2, news: ends('unpaid') }, { second: 3, news: paid('scale') }), 'scale');
+    assert.equal(
+      tierAfter({ second: 1, news: lives('scale') }, { second: 2, news: ends('unpaid') }, { second: 3, news: paid('scale') }),
+      'scale',
+    );
   });
 
   it('of an earlier plan, paid late, changes nothing about the plan of now', () => {

@@ -21,7 +21,11 @@ export const newStripeId = (prefix: string): string => `${prefix}_${randomBytes(
 
 export const seconds = (at: Date): number => Math.floor(at.getTime() / 1000);
 
-export const eventOf = (type: string, object: unknown, { id = newStripeId('evt'), madeAt }: { id?: string; madeAt: Date }): StripeEvent => ({
+export const eventOf = (
+  type: string,
+  object: unknown,
+  { id = newStripeId('evt'), madeAt }: { id?: string; madeAt: Date },
+): StripeEvent => ({
   id,
   object: 'event',
   api_version: '2026-10-28.endive',
@@ -56,7 +60,14 @@ const metadataOf = ({ owner, tier }: { owner?: string | undefined; tier?: string
   ...(tier === undefined ? {} : { tier }),
 });
 
-export const subscriptionOf = ({ id = 'sub_1', price = 'price_1', status = 'active', customer = 'cus_1', startedAt, ...facts }: SubscriptionFacts): Thing => ({
+export const subscriptionOf = ({
+  id = 'sub_1',
+  price = 'price_1',
+  status = 'active',
+  customer = 'cus_1',
+  startedAt,
+  ...facts
+}: SubscriptionFacts): Thing => ({
   id,
   object: 'subscription',
   ...(startedAt ? { created: seconds(startedAt) } : {}),
@@ -76,7 +87,13 @@ export interface InvoiceFacts {
   status?: string;
 }
 
-export const invoiceOf = ({ subscription = 'sub_1', prices = ['price_1'], customer = 'cus_1', status = 'paid', ...facts }: InvoiceFacts): Thing => ({
+export const invoiceOf = ({
+  subscription = 'sub_1',
+  prices = ['price_1'],
+  customer = 'cus_1',
+  status = 'paid',
+  ...facts
+}: InvoiceFacts): Thing => ({
   id: newStripeId('in'),
   object: 'invoice',
   customer,

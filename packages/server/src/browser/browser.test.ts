@@ -93,8 +93,13 @@ async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
   const { ask } = await handClient();
   const { result } = await ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
   return async (expression) =>
-    (await ask('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true, userGesture: true, timeout: 5000 }, result.sessionId)).result.result
-      .value;
+    (
+      await ask(
+        'Runtime.evaluate',
+        { expression, returnByValue: true, awaitPromise: true, userGesture: true, timeout: 5000 },
+        result.sessionId,
+      )
+    ).result.result.value;
 }
 
 describe('navigate', { timeout: 90_000 }, () => {
@@ -144,7 +149,11 @@ describe('navigate', { timeout: 90_000 }, () => {
 
   it('stops when its caller has gone', async () => {
     const caller = new AbortController();
-    const going = browser.navigate(browser.activeTab().tabId, { url: `${site.url}/hang`, waitUntil: 'load', timeoutMs: 8000 }, { signal: caller.signal });
+    const going = browser.navigate(
+      browser.activeTab().tabId,
+      { url: `${site.url}/hang`, waitUntil: 'load', timeoutMs: 8000 },
+      { signal: caller.signal },
+    );
     await until(() => site.asked.at(-1) === '/hang');
     caller.abort(new Error('gone away'));
     await assert.rejects(going, /gone away/);
@@ -250,12 +259,10 @@ describe('prepare', { timeout: 90_000 }, () => {
   it('sets who the browser says it is, everywhere', async () => {
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36';
     const evaluate = await prepared({ userAgent, locale: 'de-DE', timezone: 'Asia/Tokyo', extraHeaders: { 'x-extra': 'yes' } });
-    assert.deepEqual(await evaluate('[navigator.userAgent, navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, (1.5).toLocaleString()]'), [
-      userAgent,
-      'de-DE',
-      'Asia/Tokyo',
-      '1,5',
-    ]);
+    assert.deepEqual(
+      await evaluate('[navigator.userAgent, navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, (1.5).toLocaleString()]'),
+      [userAgent, 'de-DE', 'Asia/Tokyo', '1,5'],
+    );
     const heard = (await evaluate('fetch("/echo").then((r) => r.json())')) as Record<string, string>;
     assert.equal(heard['user-agent'], userAgent);
     assert.equal(heard['x-extra'], 'yes');

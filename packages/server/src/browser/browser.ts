@@ -118,7 +118,11 @@ class AttachedBrowser implements Browser {
       sessions: () => this.#tabs.sessions.public(),
     });
     this.#tabs.preparation.hear = (sessionId) => this.#console.hear(sessionId);
-    this.#downloads = new Downloads(this.#connection, { clock, tell, isPrivate: (frameId) => this.#tabs.ofFrame(frameId)?.isPrivate === true });
+    this.#downloads = new Downloads(this.#connection, {
+      clock,
+      tell,
+      isPrivate: (frameId) => this.#tabs.ofFrame(frameId)?.isPrivate === true,
+    });
     this.#multiplexer = new Multiplexer(this.#connection, {
       log,
       facts: () => ({ downloadsPath, acceptDownloads: this.#tabs.settings.acceptDownloads, tabsFree: this.#tabs.limit - this.#tabs.count }),
@@ -202,7 +206,14 @@ class AttachedBrowser implements Browser {
 
   #fetched(tab: Tab): PrivatePage {
     const { egressRefusal, clock } = this.#options;
-    return new FetchedPage({ connection: this.#connection, tabs: this.#tabs, tab, page: this.#pageOf(tab), now: () => clock.now(), egressRefusal });
+    return new FetchedPage({
+      connection: this.#connection,
+      tabs: this.#tabs,
+      tab,
+      page: this.#pageOf(tab),
+      now: () => clock.now(),
+      egressRefusal,
+    });
   }
 
   borrow(tabId: string): PrivatePage {
@@ -272,7 +283,10 @@ class AttachedBrowser implements Browser {
   #pageOf(tab: Tab): Page {
     const { egressRefusal } = this.#options;
     const parts = this.#partsOf(tab);
-    return createPage({ ...parts, navigate: (order, { signal }) => this.#drive(() => navigate({ ...parts, egressRefusal }, order, signal)) });
+    return createPage({
+      ...parts,
+      navigate: (order, { signal }) => this.#drive(() => navigate({ ...parts, egressRefusal }, order, signal)),
+    });
   }
 
   #partsOf(tab: Tab): TabParts {

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { judge, type RuleFacts } from './client-rules.ts';
 
 const facts: RuleFacts = { downloadsPath: '/box/downloads', acceptDownloads: true, tabsFree: 1 };
-const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleFacts> = {}): string => judge(method, params, { ...facts, ...more }).kind;
+const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleFacts> = {}): string =>
+  judge(method, params, { ...facts, ...more }).kind;
 
 const forbidden = [
   'file:///etc/passwd',
@@ -25,10 +26,23 @@ const forbidden = [
 ];
 
 describe('the rules for clients', () => {
-  for (const method of ['Page.navigate', 'Target.createTarget', 'Network.loadNetworkResource', 'Fetch.continueRequest', 'Some.laterCommand']) {
+  for (const method of [
+    'Page.navigate',
+    'Target.createTarget',
+    'Network.loadNetworkResource',
+    'Fetch.continueRequest',
+    'Some.laterCommand',
+  ]) {
     it(`refuse what is not a site's by ${method}`, () => {
       for (const url of forbidden) assert.equal(kind(method, { url }), 'refuse', url);
-      for (const url of ['http://example.com', 'https://example.com/file:///etc', 'about:blank', 'About:Blank#x', 'data:text/html,x', 'blob:http://x/1'])
+      for (const url of [
+        'http://example.com',
+        'https://example.com/file:///etc',
+        'about:blank',
+        'About:Blank#x',
+        'data:text/html,x',
+        'blob:http://x/1',
+      ])
         assert.equal(kind(method, { url }), 'forward', url);
     });
   }
@@ -65,10 +79,13 @@ describe('the rules for clients', () => {
   });
 
   it('never take a folder from a client', () => {
-    assert.deepEqual(judge('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: '/etc', eventsEnabled: true, browserContextId: 'C' }, facts), {
-      kind: 'rewrite',
-      params: { behavior: 'allowAndName', downloadPath: '/box/downloads', eventsEnabled: true, browserContextId: 'C' },
-    });
+    assert.deepEqual(
+      judge('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: '/etc', eventsEnabled: true, browserContextId: 'C' }, facts),
+      {
+        kind: 'rewrite',
+        params: { behavior: 'allowAndName', downloadPath: '/box/downloads', eventsEnabled: true, browserContextId: 'C' },
+      },
+    );
     assert.deepEqual(judge('Page.setDownloadBehavior', { behavior: 'allow', downloadPath: '/etc' }, { ...facts, acceptDownloads: false }), {
       kind: 'rewrite',
       params: { behavior: 'deny' },
@@ -85,7 +102,14 @@ describe('the rules for clients', () => {
   it('end the client and not the browser at Browser.close', () => assert.equal(kind('Browser.close'), 'close'));
   it('refuse a tab beyond the limit', () => assert.equal(kind('Target.createTarget', { url: 'about:blank' }, { tabsFree: 0 }), 'refuse'));
   it('leave the rest alone', () => {
-    for (const method of ['Runtime.evaluate', 'Browser.grantPermissions', 'Browser.setPermission', 'Page.enable', 'constructor', '__proto__'])
+    for (const method of [
+      'Runtime.evaluate',
+      'Browser.grantPermissions',
+      'Browser.setPermission',
+      'Page.enable',
+      'constructor',
+      '__proto__',
+    ])
       assert.equal(kind(method), 'forward');
   });
 });

@@ -50,7 +50,9 @@ function isBrowsable(address: string): boolean {
 
 const navigates: Rule = ({ url }) => {
   if (typeof url !== 'string') return forward; // The browser itself says what is wrong with it.
-  return isBrowsable(url) ? forward : refuse('Cannot navigate to this URL: only http, https, data, blob and about:blank are available in this session');
+  return isBrowsable(url)
+    ? forward
+    : refuse('Cannot navigate to this URL: only http, https, data, blob and about:blank are available in this session');
 };
 
 const createsTarget: Rule = (params, facts) => {
@@ -61,7 +63,8 @@ const createsTarget: Rule = (params, facts) => {
 
 const createsContext: Rule = (params) => {
   // Such a proxy would go around the machine's only way out, and universal access around the same-origin policy.
-  if (params['proxyServer'] || params['proxyBypassList']) return refuse('A browser context cannot have a proxy of its own: set the proxy of the session');
+  if (params['proxyServer'] || params['proxyBypassList'])
+    return refuse('A browser context cannot have a proxy of its own: set the proxy of the session');
   return params['originsWithUniversalNetworkAccess'] ? refuse('Universal network access is not available in this session') : forward;
 };
 
@@ -95,7 +98,8 @@ const onlyOwnFiles = (files: unknown, { downloadsPath }: RuleFacts): Verdict =>
     ? forward
     : refuse("Only files of the session's own folder can be given to a page");
 
-const dropsFiles: Rule = ({ data }, facts) => onlyOwnFiles(typeof data === 'object' && data !== null ? (data as ClientParams)['files'] : undefined, facts);
+const dropsFiles: Rule = ({ data }, facts) =>
+  onlyOwnFiles(typeof data === 'object' && data !== null ? (data as ClientParams)['files'] : undefined, facts);
 
 const rules = new Map<string, Rule>(
   Object.entries({
@@ -120,7 +124,8 @@ const rules = new Map<string, Rule>(
     'Target.openDevTools': whole,
     'DOM.setFileInputFiles': ({ files }, facts) => onlyOwnFiles(files, facts),
     'Input.dispatchDragEvent': dropsFiles,
-    'Tracing.start': ({ tracingBackend }) => (tracingBackend === 'system' ? refuse('Only traces of the browser are available in this session') : forward),
+    'Tracing.start': ({ tracingBackend }) =>
+      tracingBackend === 'system' ? refuse('Only traces of the browser are available in this session') : forward,
   } satisfies Record<string, Rule>),
 );
 
@@ -145,7 +150,8 @@ export function judge(method: string, params: ClientParams, facts: RuleFacts): V
     const value = params[name];
     if (typeof value !== 'string') continue;
     const protocol = URL.parse(value)?.protocol;
-    if (protocol !== undefined && forbiddenSchemes.test(protocol) && !isBrowsable(value)) return refuse('This address is not available in this session');
+    if (protocol !== undefined && forbiddenSchemes.test(protocol) && !isBrowsable(value))
+      return refuse('This address is not available in this session');
   }
   return forward;
 }

@@ -92,7 +92,12 @@ export class Console {
     // What a worker writes is told in its own session, and what it throws in its page.
     if (!tab || source === 'worker' || this.#repeating.has(from ?? '')) return;
     // This domain counts lines from 0.
-    this.#tell(tab, { level: level === 'verbose' ? 'debug' : level, text, url: url || null, line: lineNumber === undefined ? null : lineNumber + 1 });
+    this.#tell(tab, {
+      level: level === 'verbose' ? 'debug' : level,
+      text,
+      url: url || null,
+      line: lineNumber === undefined ? null : lineNumber + 1,
+    });
   }
 
   #tell(tab: Tab, { level, text, url, line }: Omit<ConsoleEntry, 'tabId'>): void {
@@ -114,7 +119,13 @@ export class Console {
     if (volume.letters <= lettersPerSecond) return true;
     volume.isMuted = true;
     for (const [sessionId, owner] of this.#parts.sessions()) if (owner === tab) this.#silence(sessionId);
-    this.#give({ tabId: tab.id, level: 'warning', text: 'The page writes too much: what it writes from here on is left out.', url: null, line: null });
+    this.#give({
+      tabId: tab.id,
+      level: 'warning',
+      text: 'The page writes too much: what it writes from here on is left out.',
+      url: null,
+      line: null,
+    });
     return false;
   }
 

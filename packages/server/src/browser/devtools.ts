@@ -33,5 +33,12 @@ export interface TargetDocument {
 
 /** For `/json/list`, oldest first. Every entry bears the session's one address: pages are reached by attaching to them. */
 export function listDocument(tabs: readonly TabInfo[], webSocketDebuggerUrl: string): TargetDocument[] {
-  return tabs.map(({ tabId, title, url }) => ({ id: tabId, type: 'page', title: title || url, url, description: '', webSocketDebuggerUrl }));
+  return tabs.map(({ tabId, title, url }) => ({
+    id: tabId,
+    type: 'page',
+    title: title || url,
+    url,
+    description: '',
+    webSocketDebuggerUrl,
+  }));
 }

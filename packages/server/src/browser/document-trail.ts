@@ -64,7 +64,9 @@ export class DocumentTrail {
     if (loaderId === null) return undefined;
     const head = this.#heads.get(loaderId);
     const response = this.#responses.get(loaderId) ?? this.#fromHead(loaderId);
-    return response && { ...response, cookieNames: head ? cookieNamesOf(Object.entries(head.headers)) : [], redirects: this.redirects(loaderId) };
+    return (
+      response && { ...response, cookieNames: head ? cookieNamesOf(Object.entries(head.headers)) : [], redirects: this.redirects(loaderId) }
+    );
   }
 
   /** Waits for the head of a reply that brings no document: it is told apart, and may come after the navigation's own answer. */
@@ -96,12 +98,21 @@ export class DocumentTrail {
     return request ? Math.max(0, Math.round((timestamp - request.firstAt) * 1000)) : null;
   }
 
-  #onRequest({ requestId, loaderId, frameId, type, redirectResponse, timestamp, request: { url } }: Protocol.Network.RequestWillBeSentEvent): void {
+  #onRequest({
+    requestId,
+    loaderId,
+    frameId,
+    type,
+    redirectResponse,
+    timestamp,
+    request: { url },
+  }: Protocol.Network.RequestWillBeSentEvent): void {
     // The request for a document bears the document's own id.
     if (type !== 'Document' || frameId !== this.#tab.id || requestId !== loaderId) return;
     const request = this.#requests.get(loaderId) ?? { url, firstAt: timestamp, redirects: [] };
     request.url = url;
-    if (redirectResponse && request.redirects.length < redirectsMax) request.redirects.push({ url: redirectResponse.url, statusCode: redirectResponse.status });
+    if (redirectResponse && request.redirects.length < redirectsMax)
+      request.redirects.push({ url: redirectResponse.url, statusCode: redirectResponse.status });
     if (this.#requests.size < documentsMax || this.#requests.has(loaderId)) this.#requests.set(loaderId, request);
   }
 

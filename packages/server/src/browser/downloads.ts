@@ -74,7 +74,8 @@ export class Downloads {
 
   #received(): number {
     let sum = 0;
-    for (const { receivedBytes, status } of this.#downloads.values()) if (status !== 'too_large' && status !== 'cancelled') sum += receivedBytes;
+    for (const { receivedBytes, status } of this.#downloads.values())
+      if (status !== 'too_large' && status !== 'cancelled') sum += receivedBytes;
     return sum;
   }
 

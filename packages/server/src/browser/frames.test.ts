@@ -7,7 +7,14 @@ import { FrameSplitter, FrameTooLong } from './pipe.ts';
 const sessionId = fc.string({ unit: fc.constantFrom(...'0123456789ABCDEF'), minLength: 32, maxLength: 32 });
 const hostile = fc.oneof(
   fc.json(),
-  fc.constantFrom('"sessionId":"', ',"sessionId":"0123456789ABCDEF0123456789ABCDEF"}', '","sessionId":"0123456789ABCDEF0123456789ABCDEF', '\\', '}', '😀'),
+  fc.constantFrom(
+    '"sessionId":"',
+    ',"sessionId":"0123456789ABCDEF0123456789ABCDEF"}',
+    '","sessionId":"0123456789ABCDEF0123456789ABCDEF',
+    '\\',
+    '}',
+    '😀',
+  ),
   sessionId.map((id) => `,"sessionId":"${id}"}`),
 );
 const payload = fc.oneof(

@@ -34,6 +34,8 @@ const attachmentStart = Buffer.from('{"method":"Target.');
 export function isTargetEvent(frame: Buffer): boolean {
   // The eleventh byte decides nearly always, so that the common message costs one look.
   return (
-    frame[11] === 0x54 && frame.length > attachmentStart.length && frame.compare(attachmentStart, 0, attachmentStart.length, 0, attachmentStart.length) === 0
+    frame[11] === 0x54 &&
+    frame.length > attachmentStart.length &&
+    frame.compare(attachmentStart, 0, attachmentStart.length, 0, attachmentStart.length) === 0
   );
 }

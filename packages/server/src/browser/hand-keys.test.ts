@@ -3,7 +3,14 @@ import { describe, it } from 'node:test';
 import { keyOrder, type HandKey } from './hand-keys.ts';
 
 const [alt, control, meta, shift] = [1, 2, 4, 8];
-const down = (key: string, code: string, modifiers = 0, location = 0): HandKey => ({ action: 'down', key, code, modifiers, repeat: false, location });
+const down = (key: string, code: string, modifiers = 0, location = 0): HandKey => ({
+  action: 'down',
+  key,
+  code,
+  modifiers,
+  repeat: false,
+  location,
+});
 /** The number that the page is told, what is typed, and the modifiers that the page is told. */
 const told = (event: HandKey): (string | number | undefined)[] | null => {
   const order = keyOrder(event);

@@ -70,7 +70,16 @@ const key = (action: 'down' | 'up', name: string, code: string, modifiers = 0): 
 const strike = (name: string, code: string, modifiers = 0): Promise<unknown> =>
   Promise.all([key('down', name, code, modifiers), key('up', name, code, modifiers)]);
 const mouse = (action: 'move' | 'down' | 'up', x: number, y: number, more: Partial<Parameters<Hands['mouse']>[0]> = {}): Promise<void> =>
-  hands.mouse({ action, x, y, button: action === 'move' ? 'none' : 'left', buttons: action === 'down' ? 1 : 0, clicks: 1, modifiers: 0, ...more });
+  hands.mouse({
+    action,
+    x,
+    y,
+    button: action === 'move' ? 'none' : 'left',
+    buttons: action === 'down' ? 1 : 0,
+    clicks: 1,
+    modifiers: 0,
+    ...more,
+  });
 const click = (x: number, y: number): Promise<unknown> => Promise.all([mouse('move', x, y), mouse('down', x, y), mouse('up', x, y)]);
 
 /** A click reaches a frame of another process once that has been drawn. */
@@ -90,7 +99,14 @@ describe('hands at the keyboard', { timeout: 60_000 }, () => {
   it('type in all languages', async () => {
     const strokes = [
       ...[...'Ab1'].map((sign) => strike(sign, `Key${sign.toUpperCase()}`, /[A-Z]/.test(sign) ? shift : 0)),
-      ...[strike('ß', 'Minus'), strike('é', 'Digit2'), strike('@', 'KeyQ', control | 1), strike('你', ''), strike('🦊', ''), strike('ф', 'KeyA')],
+      ...[
+        strike('ß', 'Minus'),
+        strike('é', 'Digit2'),
+        strike('@', 'KeyQ', control | 1),
+        strike('你', ''),
+        strike('🦊', ''),
+        strike('ф', 'KeyA'),
+      ],
       ...[
         strike('Dead', 'Equal'),
         strike('Enter', 'Enter'),
@@ -103,7 +119,10 @@ describe('hands at the keyboard', { timeout: 60_000 }, () => {
     await Promise.all(strokes);
     assert.equal(await run('t.value'), 'Ab1ßé@你🦊ф\n 7');
     const seen = await run<string[]>('seen');
-    assert.deepEqual([seen[0], seen[1], seen.filter((each) => each.startsWith('keydown é'))], ['keydown A 65', 'keyup A 65', ['keydown é 50']]);
+    assert.deepEqual(
+      [seen[0], seen[1], seen.filter((each) => each.startsWith('keydown é'))],
+      ['keydown A 65', 'keyup A 65', ['keydown é 50']],
+    );
   });
 
   it('edit with shortcuts', async () => {
@@ -178,7 +197,10 @@ describe('hands at the mouse', { timeout: 60_000 }, () => {
     await go('/mouse');
     await click(100, 90);
     await Promise.all([mouse('down', 100, 90, { clicks: 2 }), mouse('up', 100, 90, { clicks: 2 })]);
-    await Promise.all([mouse('down', 7, 8, { button: 'right', buttons: 2, modifiers: control }), mouse('up', 7, 8, { button: 'right', modifiers: control })]);
+    await Promise.all([
+      mouse('down', 7, 8, { button: 'right', buttons: 2, modifiers: control }),
+      mouse('up', 7, 8, { button: 'right', modifiers: control }),
+    ]);
     await Promise.all([mouse('down', 9, 8, { button: 'middle', buttons: 4 }), mouse('up', 9, 8, { button: 'middle' })]);
     assert.deepEqual(await run('seen'), [
       'mousedown 100 90 0 1 1',
@@ -234,7 +256,12 @@ describe('hands at the mouse', { timeout: 60_000 }, () => {
     await until(() => run('seen.includes("dragend")'));
     assert.deepEqual(await run('seen'), ['dragstart', 'drop carried', 'dragend']);
     await run('seen.length = 0');
-    await Promise.all([mouse('move', 20, 20), mouse('down', 20, 20), mouse('move', 100, 25, { buttons: 1 }), mouse('move', 250, 50, { buttons: 1 })]);
+    await Promise.all([
+      mouse('move', 20, 20),
+      mouse('down', 20, 20),
+      mouse('move', 100, 25, { buttons: 1 }),
+      mouse('move', 250, 50, { buttons: 1 }),
+    ]);
     await until(() => run('seen.includes("dragstart")'));
     await hands.release();
     await until(() => run('seen.includes("dragend")'));
@@ -320,7 +347,10 @@ describe('hands on a tab', { timeout: 60_000 }, () => {
     const took = performance.now() - began;
     assert.ok(took > 9000 && took < 12_000, `${took} ms`);
     assert.deepEqual([results[0], results.at(-1)], ['timeout', 'not_possible']);
-    assert.equal(results.filter((reason) => reason === 'timeout').length + results.filter((reason) => reason === 'not_possible').length, 400);
+    assert.equal(
+      results.filter((reason) => reason === 'timeout').length + results.filter((reason) => reason === 'not_possible').length,
+      400,
+    );
     assert.ok(results.filter((reason) => reason === 'not_possible').length >= 140);
   });
 });

@@ -51,7 +51,9 @@ export class TabHands implements Hands {
     const by = this.#deadline();
     if (event.action === 'down') this.#buttonsHeld.set(button, { ...event, button });
     else this.#buttonsHeld.delete(button);
-    return this.#lane.stroke(() => (event.action === 'down' ? this.#press({ ...event, button }, by) : this.#lift({ ...event, button }, by)));
+    return this.#lane.stroke(() =>
+      event.action === 'down' ? this.#press({ ...event, button }, by) : this.#lift({ ...event, button }, by),
+    );
   }
 
   /** One that waits goes straight to the newest place. */

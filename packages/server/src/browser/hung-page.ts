@@ -19,7 +19,8 @@ export async function endHungPage(connection: Connection, tab: Tab, leftMs: numb
   void connection.send('Page.stopLoading', undefined, to).catch(() => {});
   void connection.send('Runtime.terminateExecution', undefined, to).catch(() => {});
   // One that only goes on with its next loop is given up with its process; the tab stays.
-  if (!(await pageAnswers(connection, tab, patience.ms(lastAnswerMs, leftMs / 8)))) await crashPage(connection, tab, patience.ms(crashLimitMs, leftMs / 4));
+  if (!(await pageAnswers(connection, tab, patience.ms(lastAnswerMs, leftMs / 8))))
+    await crashPage(connection, tab, patience.ms(crashLimitMs, leftMs / 4));
 }
 
 async function crashPage(connection: Connection, { sessionId }: Tab, withinMs: number): Promise<void> {

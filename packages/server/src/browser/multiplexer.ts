@@ -173,7 +173,12 @@ export class Multiplexer {
     this.#note(attachment, method, params);
     // Written anew from what was checked, so that what the browser reads cannot differ from it.
     this.#connection.forward(
-      JSON.stringify({ id, method, params: verdict.kind === 'rewrite' ? verdict.params : params, sessionId: sessionId ?? client.sessionId }),
+      JSON.stringify({
+        id,
+        method,
+        params: verdict.kind === 'rewrite' ? verdict.params : params,
+        sessionId: sessionId ?? client.sessionId,
+      }),
     );
   }
 
@@ -221,10 +226,13 @@ function readMessage(raw: string | Buffer): ClientMessage | Fault {
   if (typeof id !== 'number' || !Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1)
     return { code: -32600, message: "Message must have integer 'id' property" };
   if (typeof method !== 'string') return { id, code: -32600, message: "Message must have string 'method' property" };
-  if (sessionId !== undefined && typeof sessionId !== 'string') return { id, code: -32600, message: "Message may have string 'sessionId' property" };
-  if (Object.keys(others).length > 0) return { id, code: -32600, message: "Message has property other than 'id', 'method', 'sessionId', 'params'" };
+  if (sessionId !== undefined && typeof sessionId !== 'string')
+    return { id, code: -32600, message: "Message may have string 'sessionId' property" };
+  if (Object.keys(others).length > 0)
+    return { id, code: -32600, message: "Message has property other than 'id', 'method', 'sessionId', 'params'" };
   if (params === undefined || params === null) return { id, method, params: {}, sessionId };
-  if (typeof params !== 'object' || Array.isArray(params)) return { id, code: -32600, message: "Message may have object 'params' property" };
+  if (typeof params !== 'object' || Array.isArray(params))
+    return { id, code: -32600, message: "Message may have object 'params' property" };
   if (!isShallow(params)) return { id, code: -32600, message: `'params' is deeper than ${deepestParams}` };
   return { id, method, params: params as Record<string, unknown>, sessionId };
 }
@@ -235,7 +243,8 @@ function isShallow(top: object): boolean {
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > deepestParams) return false;
     const below: object[] = [];
-    for (const each of level) for (const value of Object.values(each)) if (typeof value === 'object' && value !== null) below.push(value as object);
+    for (const each of level)
+      for (const value of Object.values(each)) if (typeof value === 'object' && value !== null) below.push(value as object);
     level = below;
   }
   return true;

@@ -10,7 +10,14 @@ import { Deadline } from './page-session.ts';
 
 /** The gate's own reply to a plain-http request that it could not or would not serve says why in this header. */
 export const egressHeader = 'x-berth-egress';
-const egressReasons: readonly string[] = ['dns_failed', 'blocked_by_policy', 'connection_refused', 'connection_reset', 'timeout', 'proxy_error'];
+const egressReasons: readonly string[] = [
+  'dns_failed',
+  'blocked_by_policy',
+  'connection_refused',
+  'connection_reset',
+  'timeout',
+  'proxy_error',
+];
 
 export type EgressReason = 'dns_failed' | 'blocked_by_policy' | 'connection_refused' | 'connection_reset' | 'timeout' | 'proxy_error';
 
@@ -27,7 +34,10 @@ const failures: readonly (readonly [RegExp, NavigationFailure])[] = [
   [/NAME_NOT_RESOLVED|NAME_RESOLUTION_FAILED|ICANN_NAME_COLLISION|DNS_/, 'dns_failed'],
   [/PROXY|TUNNEL_CONNECTION_FAILED|SOCKS_/, 'proxy_error'],
   [/CERT_|SSL_|TLS_|CLEAR_TEXT_NOT_PERMITTED|ERR_BAD_SSL/, 'tls_error'],
-  [/CONNECTION_REFUSED|ADDRESS_UNREACHABLE|ADDRESS_INVALID|CONNECTION_FAILED|INTERNET_DISCONNECTED|NETWORK_UNREACHABLE/, 'connection_refused'],
+  [
+    /CONNECTION_REFUSED|ADDRESS_UNREACHABLE|ADDRESS_INVALID|CONNECTION_FAILED|INTERNET_DISCONNECTED|NETWORK_UNREACHABLE/,
+    'connection_refused',
+  ],
   [/TIMED_OUT/, 'timeout'],
   [/TOO_MANY_REDIRECTS/, 'too_many_redirects'],
   [/BLOCKED_BY|ERR_UNSAFE_PORT|ERR_UNSAFE_REDIRECT|DISALLOWED_URL_SCHEME|ACCESS_DENIED|NETWORK_ACCESS/, 'blocked_by_policy'],
@@ -264,7 +274,8 @@ class NavigationWatch {
     const asked = this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }, { timeoutMs: this.#within(answerLimitMs) });
     const [{ targetInfo }, title] = await Promise.all([asked, this.#askTitle()]);
     // While a document moves in, its tab has no address for a moment.
-    if (targetInfo.url === '') return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
+    if (targetInfo.url === '')
+      return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
     this.#tab.title = title ?? titleOf(targetInfo);
     return { ...factsOf(response), finalUrl: targetInfo.url, title: this.#tab.title, statusCode };
   }
@@ -307,7 +318,11 @@ class NavigationWatch {
     if (error instanceof NavigationError && error.reason !== 'timeout') return error;
     if (error instanceof ProtocolError) {
       if (error.code === -32001) return new TabNotFound('the tab is closed');
-      return new NavigationError(this.#tab.status === 'crashed' ? 'page_crashed' : 'aborted', null, 'The browser did not take the address.');
+      return new NavigationError(
+        this.#tab.status === 'crashed' ? 'page_crashed' : 'aborted',
+        null,
+        'The browser did not take the address.',
+      );
     }
     await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopLimitMs }).catch(() => {});
     return error instanceof CommandTimeout ? timeoutError(null) : error;

@@ -180,7 +180,12 @@ export class NetworkLog {
   #onFailed({ requestId, timestamp, errorText, blockedReason }: Protocol.Network.LoadingFailedEvent, from: string): void {
     const key = keyOf(from, requestId);
     const entry = this.#pending.get(key);
-    if (entry) this.#finish(key, entry, { atMs: timestamp * 1000, wireBytes: entry.wireBytes, error: entry.isTaken ? null : (blockedReason ?? errorText) });
+    if (entry)
+      this.#finish(key, entry, {
+        atMs: timestamp * 1000,
+        wireBytes: entry.wireBytes,
+        error: entry.isTaken ? null : (blockedReason ?? errorText),
+      });
   }
 
   #answer(entry: Pending, response: Protocol.Network.Response, atMs: number): void {
@@ -211,7 +216,14 @@ export class NetworkLog {
       return;
     }
     const responseHeaders = { ...kept.responseHeaders, ...cookieHeaders };
-    this.#entries.push({ ...kept, responseHeaders, wireBytes, error, totalMs: Math.max(0, atMs - startedMs), timings: { ...kept.timings, receiveMs } });
+    this.#entries.push({
+      ...kept,
+      responseHeaders,
+      wireBytes,
+      error,
+      totalMs: Math.max(0, atMs - startedMs),
+      timings: { ...kept.timings, receiveMs },
+    });
   }
 
   #forgetOldest(): void {

@@ -87,7 +87,8 @@ export function readValue({ type, value }: Protocol.Runtime.RemoteObject, { maxB
 
 export function scriptError(answer: unknown): PageError {
   if (answer === 'l') return tooLarge();
-  const words = typeof answer === 'string' && answer.startsWith('e') ? answer.slice(1, longestComplaint) : 'The page answered with something else.';
+  const words =
+    typeof answer === 'string' && answer.startsWith('e') ? answer.slice(1, longestComplaint) : 'The page answered with something else.';
   return new PageError('script_failed', words);
 }
 

@@ -93,7 +93,10 @@ describe('a screenshot', { timeout: 120_000 }, () => {
     await go('/frames');
     const far = (await page.frames(call())).at(-1)?.id ?? '';
     const inFrame = pixels(await take({ element: await elementIn(page, far, '#end') }));
-    assert.deepEqual([inFrame.width, inFrame.height, inFrame.at(1, 1).join(), inFrame.at(48, 38).join()], [50, 40, '0,255,0,255', '0,255,0,255']);
+    assert.deepEqual(
+      [inFrame.width, inFrame.height, inFrame.at(1, 1).join(), inFrame.at(48, 38).join()],
+      [50, 40, '0,255,0,255', '0,255,0,255'],
+    );
   });
 
   it('has the pictures that come only when they are seen', async () => {
@@ -172,7 +175,9 @@ describe('a screenshot', { timeout: 120_000 }, () => {
 
   it('is refused when it is too large', async () => {
     await go('/noise');
-    await assert.rejects(page.screenshot({ format: 'png', fullPage: false, scrollFirst: false }, limits(1_000_000)), { reason: 'too_large' });
+    await assert.rejects(page.screenshot({ format: 'png', fullPage: false, scrollFirst: false }, limits(1_000_000)), {
+      reason: 'too_large',
+    });
   });
 });
 

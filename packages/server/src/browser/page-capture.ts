@@ -87,7 +87,11 @@ export class Capture {
     return [Math.max(1, width), Math.max(1, height), ratio > 0 && ratio < 16 ? ratio : 1];
   }
 
-  async #tiles(order: ScreenshotOrder, area: Area, { by, maxBytes, warnings }: { by: Deadline; maxBytes: number; warnings: string[] }): Promise<Screenshot> {
+  async #tiles(
+    order: ScreenshotOrder,
+    area: Area,
+    { by, maxBytes, warnings }: { by: Deadline; maxBytes: number; warnings: string[] },
+  ): Promise<Screenshot> {
     const { scale } = area;
     const width = Math.min(area.width, Math.floor(tallest[order.format] / scale));
     const highest = highestTile(order.format, width, scale);
@@ -128,7 +132,8 @@ export class Capture {
 /** In CSS px, and ending where a pixel ends if such a height is near. */
 function highestTile(format: ScreenshotOrder['format'], width: number, scale: number): number {
   const most = Math.max(1, Math.floor(Math.min(tallest[format], largestTilePixels / (width * scale)) / scale));
-  for (let height = most; height > Math.max(0, most - 100); height -= 1) if (Math.abs(height * scale - Math.round(height * scale)) < 1e-6) return height;
+  for (let height = most; height > Math.max(0, most - 100); height -= 1)
+    if (Math.abs(height * scale - Math.round(height * scale)) < 1e-6) return height;
   return most;
 }
 

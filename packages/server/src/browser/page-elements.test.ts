@@ -58,7 +58,12 @@ describe('elements', { timeout: 60_000 }, () => {
   it('are found by role and name', async () => {
     await go('/roles');
     const texts = async (by: Parameters<Page['findByRole']>[1]): Promise<unknown> =>
-      page.call(page.mainFrame(), '(...all) => all.map((each) => each.textContent || each.alt)', await page.findByRole(page.mainFrame(), by, call()), call());
+      page.call(
+        page.mainFrame(),
+        '(...all) => all.map((each) => each.textContent || each.alt)',
+        await page.findByRole(page.mainFrame(), by, call()),
+        call(),
+      );
     assert.deepEqual(await texts({ role: 'button', name: 'save' }), ['Save', 'Do not  save', 'Save']);
     assert.deepEqual(await texts({ role: 'button', name: 'Do not save', exact: true }), ['Do not  save']);
     assert.deepEqual(await texts({ name: 'Save', exact: true }), ['Save', 'Save', 'Save']);
@@ -71,7 +76,10 @@ describe('elements', { timeout: 60_000 }, () => {
   it('are found by role in open and closed shadow roots and in other processes', async () => {
     await go('/shadow');
     const found = await page.findByRole(page.mainFrame(), { role: 'button', name: 'one' }, call());
-    assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.textContent)', found, call()), ['open one', 'closed one']);
+    assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.textContent)', found, call()), [
+      'open one',
+      'closed one',
+    ]);
     await go('/frames');
     assert.equal((await page.findByRole(await frameNamed(page, 'deep'), { role: 'button', name: 'inner' }, call())).length, 1);
   });
@@ -111,7 +119,11 @@ describe('elements', { timeout: 60_000 }, () => {
     assert.equal((await page.receives(button, { x: -5, y: 10 }, call())).receives, false);
     assert.equal((await page.receives(await one('#i'), { x: 10, y: 50 }, call())).receives, true);
     await go('/frames');
-    await page.evaluate(page.mainFrame(), `document.body.insertAdjacentHTML('beforeend', '<p id=veil style="position:fixed;inset:0;margin:0">v</p>')`, call());
+    await page.evaluate(
+      page.mainFrame(),
+      `document.body.insertAdjacentHTML('beforeend', '<p id=veil style="position:fixed;inset:0;margin:0">v</p>')`,
+      call(),
+    );
     const far = await one('button', await frameNamed(page, 'deep'));
     assert.deepEqual(await page.receives(far, { x: 30, y: 290 }, call()), { receives: false, instead: '<p id="veil">' });
   });
@@ -120,7 +132,10 @@ describe('elements', { timeout: 60_000 }, () => {
     await go('/shadow');
     for (const button of await page.findByRole(page.mainFrame(), { role: 'button' }, call())) {
       const box = await page.box(button, call());
-      assert.deepEqual(await page.receives(button, { x: (box?.x ?? 0) + 5, y: (box?.y ?? 0) + 5 }, call()), { receives: true, instead: '' });
+      assert.deepEqual(await page.receives(button, { x: (box?.x ?? 0) + 5, y: (box?.y ?? 0) + 5 }, call()), {
+        receives: true,
+        instead: '',
+      });
     }
     const host = await one('#open');
     const slotted = await page.box(await one('b'), call());

@@ -162,17 +162,27 @@ export class Elements {
     }
   }
 
-  async findByRole(frameId: string, by: { role?: string; name?: string; exact?: boolean; root?: ElementRef }, options: CallOptions): Promise<ElementRef[]> {
+  async findByRole(
+    frameId: string,
+    by: { role?: string; name?: string; exact?: boolean; root?: ElementRef },
+    options: CallOptions,
+  ): Promise<ElementRef[]> {
     const deadline = new Deadline(options);
     const top = await this.#treeTop(frameId, by.root, deadline);
     const { session } = await this.#worlds.world(frameId, deadline);
     const role = by.role === undefined ? undefined : (browserRoles[by.role] ?? by.role);
     let nodes: Protocol.Accessibility.AXNode[];
     try {
-      ({ nodes } = await session.send('Accessibility.queryAXTree', { objectId: top.objectId, ...(role === undefined ? {} : { role }) }, deadline));
+      ({ nodes } = await session.send(
+        'Accessibility.queryAXTree',
+        { objectId: top.objectId, ...(role === undefined ? {} : { role }) },
+        deadline,
+      ));
     } catch (error) {
       if (by.root) return await this.#explain(error, by.root, { by: deadline, otherwise: 'The element has no accessibility tree.' });
-      throw error instanceof ProtocolError ? new PageError('context_lost', 'The page moved on while it was asked.', { cause: error }) : error;
+      throw error instanceof ProtocolError
+        ? new PageError('context_lost', 'The page moved on while it was asked.', { cause: error })
+        : error;
     } finally {
       if (top !== by.root) session.sendQuietly('Runtime.releaseObject', { objectId: top.objectId });
     }
@@ -210,7 +220,9 @@ export class Elements {
       return elements.map((each) => ({ ...each, path: path(each.node) })).sort(before).map(({ index }) => index);
     }`;
     const order = await this.#call<unknown>(frameId, sort, resolved, by);
-    const kept = (Array.isArray(order) ? (order as unknown[]) : []).map((index) => resolved[Number(index)]).filter((each) => each !== undefined);
+    const kept = (Array.isArray(order) ? (order as unknown[]) : [])
+      .map((index) => resolved[Number(index)])
+      .filter((each) => each !== undefined);
     this.release(resolved.filter((each) => !kept.includes(each)));
     return kept;
   }
@@ -219,7 +231,11 @@ export class Elements {
     return this.#worlds.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
   }
 
-  async #act(method: 'DOM.focus' | 'DOM.scrollIntoViewIfNeeded', element: ElementRef, how: { by: Deadline; otherwise: string }): Promise<void> {
+  async #act(
+    method: 'DOM.focus' | 'DOM.scrollIntoViewIfNeeded',
+    element: ElementRef,
+    how: { by: Deadline; otherwise: string },
+  ): Promise<void> {
     const session = await this.#frames.sessionOf(element.frameId, how.by);
     try {
       await session.send(method, { objectId: element.objectId }, how.by);
@@ -237,7 +253,8 @@ export class Elements {
 
   /** @throws PageError `element_gone` */
   async #ensureThere(element: ElementRef, by: Deadline): Promise<void> {
-    if (!(await this.#call<boolean>(element.frameId, `(element) => { ${safeDom} return isConnected(element); }`, [element], by))) throw elementGone();
+    if (!(await this.#call<boolean>(element.frameId, `(element) => { ${safeDom} return isConnected(element); }`, [element], by)))
+      throw elementGone();
   }
 }
 

@@ -213,7 +213,12 @@ export class Frames {
       const { id, parentId, url, urlFragment, name } = tree.frame;
       if (id !== session.rootFrameId) this.#inner.set(id, session);
       if (parentId !== undefined) this.#parents.set(id, parentId);
-      frames.push({ id, parentId: parentId ?? null, url: (url + (urlFragment ?? '')).slice(0, longestUrl), name: (name ?? '').slice(0, longestName) });
+      frames.push({
+        id,
+        parentId: parentId ?? null,
+        url: (url + (urlFragment ?? '')).slice(0, longestUrl),
+        name: (name ?? '').slice(0, longestName),
+      });
       waiting.push(...(tree.childFrames ?? []));
     }
     return frames;

@@ -84,7 +84,8 @@ export class Geometry {
 
   /** Lets go of the frame elements of a way. */
   release(steps: readonly FrameStep[]): void {
-    for (const { owner } of steps) if (owner) this.#frames.known(owner.frameId)?.sendQuietly('Runtime.releaseObject', { objectId: owner.objectId });
+    for (const { owner } of steps)
+      if (owner) this.#frames.known(owner.frameId)?.sendQuietly('Runtime.releaseObject', { objectId: owner.objectId });
   }
 
   async #step(frameId: string, parent: FrameStep, { steps, by }: { steps: readonly FrameStep[]; by: Deadline }): Promise<FrameStep> {
@@ -123,7 +124,8 @@ function spanning(quad: readonly number[], width: number, height: number): Affin
 /** Around all of them; null where there is nothing. */
 export function boundsOf(quads: readonly (readonly number[])[], toMain: Affine): Box | null {
   const points: Point[] = [];
-  for (const quad of quads) for (let i = 0; i + 1 < quad.length; i += 2) points.push(carry(toMain, { x: quad[i] ?? 0, y: quad[i + 1] ?? 0 }));
+  for (const quad of quads)
+    for (let i = 0; i + 1 < quad.length; i += 2) points.push(carry(toMain, { x: quad[i] ?? 0, y: quad[i + 1] ?? 0 }));
   if (points.length === 0) return null;
   const xs = points.map(({ x }) => x);
   const ys = points.map(({ y }) => y);

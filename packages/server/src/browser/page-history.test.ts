@@ -74,7 +74,10 @@ describe('history', { timeout: 60_000 }, () => {
 
   it('takes no longer than it may', async () => {
     await page.navigate({ url: `${pages.url}/half`, waitUntil: 'commit', timeoutMs: 8000 }, call());
-    await assert.rejects(page.reload({ ...order, timeoutMs: 400 }, call()), (error) => error instanceof NavigationError && error.reason === 'timeout');
+    await assert.rejects(
+      page.reload({ ...order, timeoutMs: 400 }, call()),
+      (error) => error instanceof NavigationError && error.reason === 'timeout',
+    );
     assert.equal((await page.reload({ ...order, waitUntil: 'domcontentloaded' }, call())).title, 'half');
   });
 });

@@ -45,7 +45,9 @@ export function reload(parts: MoveParts, order: MoveOrder, signal: AbortSignal):
   return move(parts, { order, deadline }, ['Page.reload', {}]);
 }
 
-type Start = readonly ['Page.reload', Params<'Page.reload'>] | readonly ['Page.navigateToHistoryEntry', Params<'Page.navigateToHistoryEntry'>];
+type Start =
+  | readonly ['Page.reload', Params<'Page.reload'>]
+  | readonly ['Page.navigateToHistoryEntry', Params<'Page.navigateToHistoryEntry'>];
 
 async function move(parts: MoveParts, asked: { order: MoveOrder; deadline: Deadline }, start: Start): Promise<NavigationOutcome> {
   const watch = new MoveWatch(parts, asked);

@@ -35,7 +35,11 @@ export class Input {
 const bitsOf = (modifiers: Iterable<Modifier>): number => [...new Set(modifiers)].reduce((bits, each) => bits | modifierBits[each], 0);
 
 /** @throws PageError `timeout` or `not_possible` */
-async function dispatch<C extends Command>(frames: Frames, [method, params]: readonly [C, Params<C>], { signal }: Signalled): Promise<void> {
+async function dispatch<C extends Command>(
+  frames: Frames,
+  [method, params]: readonly [C, Params<C>],
+  { signal }: Signalled,
+): Promise<void> {
   try {
     await frames.main.send(method, params, new Deadline({ signal, timeoutMs: frames.patience.ms(inputLimitMs) }));
   } catch (error) {
@@ -108,10 +112,17 @@ class TabMouse implements Mouse {
     return dispatch(this.#frames, ['Input.dispatchDragEvent', { type, ...this.#at, data, modifiers: bitsOf(this.#held) }], options);
   }
 
-  #send(event: Omit<Params<'Input.dispatchMouseEvent'>, 'x' | 'y'>, options: Signalled & { modifiers?: readonly Modifier[] }): Promise<void> {
+  #send(
+    event: Omit<Params<'Input.dispatchMouseEvent'>, 'x' | 'y'>,
+    options: Signalled & { modifiers?: readonly Modifier[] },
+  ): Promise<void> {
     const buttons = [...this.#pressed].reduce((bits, each) => bits | buttonBits[each], 0);
     const modifiers = bitsOf([...this.#held, ...(options.modifiers ?? [])]);
-    return dispatch(this.#frames, ['Input.dispatchMouseEvent', { ...event, ...this.#at, buttons, modifiers, pointerType: 'mouse' }], options);
+    return dispatch(
+      this.#frames,
+      ['Input.dispatchMouseEvent', { ...event, ...this.#at, buttons, modifiers, pointerType: 'mouse' }],
+      options,
+    );
   }
 }
 
@@ -225,7 +236,15 @@ class TabKeyboard implements Keyboard {
   }
 
   #event({ key, code, keyCode, location }: Key): Omit<Params<'Input.dispatchKeyEvent'>, 'type'> {
-    return { key, code, windowsVirtualKeyCode: keyCode, nativeVirtualKeyCode: keyCode, location, isKeypad: location === 3, modifiers: bitsOf(this.#held) };
+    return {
+      key,
+      code,
+      windowsVirtualKeyCode: keyCode,
+      nativeVirtualKeyCode: keyCode,
+      location,
+      isKeypad: location === 3,
+      modifiers: bitsOf(this.#held),
+    };
   }
 }
 

@@ -125,7 +125,16 @@ export type DialogAnswer = { accept: boolean; text?: string | undefined };
 
 /** What a page could not do. The message may be told to the caller. */
 export class PageError extends Error {
-  readonly reason: 'timeout' | 'too_large' | 'script_failed' | 'context_lost' | 'element_gone' | 'frame_gone' | 'unknown_key' | 'page_crashed' | 'not_possible';
+  readonly reason:
+    | 'timeout'
+    | 'too_large'
+    | 'script_failed'
+    | 'context_lost'
+    | 'element_gone'
+    | 'frame_gone'
+    | 'unknown_key'
+    | 'page_crashed'
+    | 'not_possible';
   constructor(reason: PageError['reason'], message: string, options: { cause?: unknown } = {}) {
     super(message, options);
     this.name = 'PageError';
@@ -160,7 +169,11 @@ export interface Page {
   /** As `call`, for a function that gives an element, a list of them, or null. */
   find(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<ElementRef[]>;
   /** By the browser's own accessibility tree, in document order, through open and closed shadow roots. */
-  findByRole(frameId: string, by: { role?: string; name?: string; exact?: boolean; root?: ElementRef }, options: CallOptions): Promise<ElementRef[]>;
+  findByRole(
+    frameId: string,
+    by: { role?: string; name?: string; exact?: boolean; root?: ElementRef },
+    options: CallOptions,
+  ): Promise<ElementRef[]>;
   /** The document in a frame element; null for any other element. */
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
   release(elements: readonly ElementRef[]): void;

@@ -54,7 +54,10 @@ export class Network {
   }
 
   async #sendHeaders(session: PageSession, by: Deadline): Promise<void> {
-    const sent = [session.send('Network.enable', withoutBuffers, by), session.send('Network.setExtraHTTPHeaders', { headers: this.#allHeaders() }, by)];
+    const sent = [
+      session.send('Network.enable', withoutBuffers, by),
+      session.send('Network.setExtraHTTPHeaders', { headers: this.#allHeaders() }, by),
+    ];
     try {
       await Promise.all(sent);
     } catch (error) {

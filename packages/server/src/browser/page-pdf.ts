@@ -6,7 +6,11 @@ import { Deadline, type PageSession } from './page-session.ts';
 const pieceBytes = 1024 * 1024;
 
 /** @throws PageError */
-export async function printPdf(session: PageSession, order: PdfOrder, limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<Buffer> {
+export async function printPdf(
+  session: PageSession,
+  order: PdfOrder,
+  limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number },
+): Promise<Buffer> {
   const by = new Deadline(limits);
   try {
     const { stream } = await session.send('Page.printToPDF', { ...printOrder(order), transferMode: 'ReturnAsStream' }, by);
@@ -53,6 +57,10 @@ function printOrder(order: PdfOrder): Params<'Page.printToPDF'> {
   };
   // The browser's own header and footer, with date and address, stand in for one that is not given.
   if (headerTemplate !== undefined || footerTemplate !== undefined)
-    Object.assign(asked, { displayHeaderFooter: true, headerTemplate: headerTemplate ?? '<span></span>', footerTemplate: footerTemplate ?? '<span></span>' });
+    Object.assign(asked, {
+      displayHeaderFooter: true,
+      headerTemplate: headerTemplate ?? '<span></span>',
+      footerTemplate: footerTemplate ?? '<span></span>',
+    });
   return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
 }

@@ -47,7 +47,8 @@ const restore = `async (x, y, limitMs) => {
 
 /** Gives the warning `page_keeps_growing` where the end was not reached. @throws PageError */
 export async function scrollThrough(worlds: Worlds, frameId: string, by: Deadline): Promise<string[]> {
-  const call = <T>(source: string, args: number[]): Promise<T> => worlds.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
+  const call = <T>(source: string, args: number[]): Promise<T> =>
+    worlds.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
   const [x = 0, y = 0] = await call<number[]>('() => [scrollX, scrollY]', []);
   const { patience } = worlds;
   const endsAt = systemClock.monotonicMs() + Math.min(patience.ms(longestScrollMs), by.leftMs / 2);

@@ -45,7 +45,10 @@ export async function readSelection({ frames, worlds, elements }: Known, by: Dea
   const within = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: by.signal, timeoutMs: Math.max(1, by.leftMs) });
   let frameId = frames.tab.id;
   for (let depth = 0; depth < deepestFrame; depth += 1) {
-    const { inFrame, text } = await worlds.call<{ inFrame: boolean; text: string }>(frameId, read, [], { ...within(), maxBytes: mostAnswerBytes });
+    const { inFrame, text } = await worlds.call<{ inFrame: boolean; text: string }>(frameId, read, [], {
+      ...within(),
+      maxBytes: mostAnswerBytes,
+    });
     if (!inFrame) return cut(text);
     const [element] = await worlds.find(frameId, frameWithFocus, [], within());
     const frame = element ? await elements.contentFrame(element, within()) : null;

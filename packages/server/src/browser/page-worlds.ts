@@ -172,7 +172,11 @@ export class Worlds {
   }
 
   /** Returns where the call may be made again. */
-  async #judge(failed: { frameId: string; world: World; error: ProtocolError; by: Deadline }, invocation: Invocation, first: boolean): Promise<void> {
+  async #judge(
+    failed: { frameId: string; world: World; error: ProtocolError; by: Deadline },
+    invocation: Invocation,
+    first: boolean,
+  ): Promise<void> {
     const { frameId, world, error: cause, by } = failed;
     // A function that runs when its document goes is refused before we are told of the new document, one that came too late after.
     const begun = this.#worlds.get(frameId) === world;
@@ -199,7 +203,8 @@ export class Worlds {
       const { result } = await session.send('Runtime.getProperties', { objectId, ownProperties: true }, by);
       const elements: ElementRef[] = [];
       for (const { name, value } of result)
-        if (/^\d+$/.test(name) && value?.subtype === 'node' && typeof value.objectId === 'string') elements.push({ frameId, objectId: value.objectId });
+        if (/^\d+$/.test(name) && value?.subtype === 'node' && typeof value.objectId === 'string')
+          elements.push({ frameId, objectId: value.objectId });
       return elements;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
@@ -213,7 +218,11 @@ export class Worlds {
   async #own(frameId: string, by: Deadline): Promise<{ session: PageSession; contextId?: number }> {
     const session = await this.#frames.sessionOf(frameId, by);
     if (session.rootFrameId === frameId) return { session };
-    const ours = await this.#invoke(frameId, { declaration: 'function () { return document; }', args: [], harmless: true, returnByValue: false }, by);
+    const ours = await this.#invoke(
+      frameId,
+      { declaration: 'function () { return document; }', args: [], harmless: true, returnByValue: false },
+      by,
+    );
     try {
       const { node } = await session.send('DOM.describeNode', { objectId: ours.objectId ?? '' }, by);
       const { object } = await session.send('DOM.resolveNode', { backendNodeId: node.backendNodeId }, by);

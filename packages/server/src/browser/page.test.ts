@@ -58,7 +58,10 @@ describe('calls', { timeout: 60_000 }, () => {
   it('are made in a world of our own', async () => {
     await go('/');
     assert.equal(await page.call(page.mainFrame(), '() => typeof mine', [], call()), 'undefined');
-    assert.deepEqual(await page.call(page.mainFrame(), 'async (a, b) => ({ a, b })', [1, { c: [null, 'ü'] }], call()), { a: 1, b: { c: [null, 'ü'] } });
+    assert.deepEqual(await page.call(page.mainFrame(), 'async (a, b) => ({ a, b })', [1, { c: [null, 'ü'] }], call()), {
+      a: 1,
+      b: { c: [null, 'ü'] },
+    });
     assert.equal(await page.call(page.mainFrame(), '() => undefined', [], call()), null);
     await assert.rejects(page.call(page.mainFrame(), '() => { throw new RangeError("no") }', [], call()), {
       reason: 'script_failed',
@@ -103,7 +106,8 @@ describe('calls', { timeout: 60_000 }, () => {
   it('reach the other frames while one hangs', async () => {
     await go('/beside');
     const ids = (await page.frames(call())).map(({ id }) => id);
-    const hangs = (timeoutMs: number): Promise<boolean> => page.call(ids[2] ?? '', '() => 1', [], { ...call(), timeoutMs }).then(() => false, fails('timeout'));
+    const hangs = (timeoutMs: number): Promise<boolean> =>
+      page.call(ids[2] ?? '', '() => 1', [], { ...call(), timeoutMs }).then(() => false, fails('timeout'));
     await until(() => hangs(300));
     const [, near, hung] = await page.frames(call());
     assert.deepEqual([near?.name, hung?.url, hung?.parentId], ['near', `${pages.otherSite}/hang`, ids[0]]);
@@ -126,7 +130,8 @@ describe('calls', { timeout: 60_000 }, () => {
         frames.map(({ name }) => name),
         ['', 'near', 'far', 'deep'],
       );
-      for (const { id } of frames) assert.equal(await its.evaluate(id, 'new Intl.NumberFormat().resolvedOptions().locale', call()), 'de-DE');
+      for (const { id } of frames)
+        assert.equal(await its.evaluate(id, 'new Intl.NumberFormat().resolvedOptions().locale', call()), 'de-DE');
     } finally {
       await other.end();
     }
@@ -209,7 +214,10 @@ describe('calls', { timeout: 60_000 }, () => {
     const begin = performance.now();
     await assert.rejects(page.call(page.mainFrame(), '() => 1', [], { ...call(), timeoutMs: 200 }), fails('timeout'));
     await assert.rejects(page.find(page.mainFrame(), '() => document.body', [], { ...call(), timeoutMs: 200 }), fails('timeout'));
-    await assert.rejects(page.screenshot({ format: 'png', fullPage: true, scrollFirst: true }, { ...call(), timeoutMs: 200, maxBytes: 1e6 }), fails('timeout'));
+    await assert.rejects(
+      page.screenshot({ format: 'png', fullPage: true, scrollFirst: true }, { ...call(), timeoutMs: 200, maxBytes: 1e6 }),
+      fails('timeout'),
+    );
     assert.ok(performance.now() - begin < 2000);
   });
 
@@ -228,7 +236,10 @@ describe('calls', { timeout: 60_000 }, () => {
     await page.evaluate(page.mainFrame(), 'void (JSON.stringify = () => "y".repeat(3e7))', call());
     for (const source of ['"x".repeat(3e7)', '1']) await assert.rejects(page.evaluate(page.mainFrame(), source, small), fails('too_large'));
     await assert.rejects(page.evaluate(page.mainFrame(), 'throw new Error("x".repeat(3e7))', small), fails('script_failed'));
-    await assert.rejects(page.find(page.mainFrame(), '() => { document.body.id = "x".repeat(1e7); return document.body; }', [], call()), fails('too_large'));
+    await assert.rejects(
+      page.find(page.mainFrame(), '() => { document.body.id = "x".repeat(1e7); return document.body; }', [], call()),
+      fails('too_large'),
+    );
     assert.equal(await page.call(page.mainFrame(), '() => 1', [], small), 1);
   });
 
@@ -257,7 +268,13 @@ describe('calls', { timeout: 60_000 }, () => {
     assert.deepEqual(await page.find(page.mainFrame(), '() => null', [], call()), []);
     const all = await page.find(page.mainFrame(), '() => document.body.querySelectorAll("*")', [], call());
     assert.equal(all.length, 5);
-    assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.localName)', all, call()), ['button', 'div', 'label', 'input', 'p']);
+    assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.localName)', all, call()), [
+      'button',
+      'div',
+      'label',
+      'input',
+      'p',
+    ]);
     await assert.rejects(page.find(page.mainFrame(), '() => 5', [], call()), fails('script_failed'));
     page.release(all);
     await assert.rejects(page.call(page.mainFrame(), '(e) => e.id', [all[0] as ElementRef], call()), fails('element_gone'));

@@ -101,7 +101,11 @@ function learn({ connection, tab, keepsNetwork, sessionHeaders }: TabParts): Kno
   return { frames, worlds, geometry, elements, input: new Input(frames), capture, network };
 }
 
-async function setViewport({ connection, tab, display }: PageParts, frames: Frames, { viewport, by }: { viewport: Viewport; by: Deadline }): Promise<void> {
+async function setViewport(
+  { connection, tab, display }: PageParts,
+  frames: Frames,
+  { viewport, by }: { viewport: Viewport; by: Deadline },
+): Promise<void> {
   const { width, height } = viewport;
   const sent: Promise<unknown>[] = [display.fit(viewport)];
   if (tab.window && (tab.window.width !== width || tab.window.height !== height)) {

@@ -56,7 +56,8 @@ describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
     page = await freshPage(browser);
   });
 
-  const go = (path: string, timeoutMs = 8000): Promise<{ title: string }> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs }, call());
+  const go = (path: string, timeoutMs = 8000): Promise<{ title: string }> =>
+    page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs }, call());
 
   it('is sent on as any other: the page that it leaves is not held for hung, and the title is told', async () => {
     await go('/one');

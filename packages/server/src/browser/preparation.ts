@@ -51,7 +51,10 @@ export class Preparation {
   async page(tab: Tab, settings: BrowserSettings, waiting: boolean): Promise<void> {
     const { sessionId } = tab;
     // Focus emulation keeps a page awake behind another tab: else it draws no frame, and clicks and screenshots there wait for ever.
-    const sent = [this.send(order('Page.enable', {}), sessionId), this.send(order('Emulation.setFocusEmulationEnabled', { enabled: true }), sessionId)];
+    const sent = [
+      this.send(order('Page.enable', {}), sessionId),
+      this.send(order('Emulation.setFocusEmulationEnabled', { enabled: true }), sessionId),
+    ];
     if (tab.contextId !== undefined && !this.#contexts.has(tab.contextId)) {
       // A browser context that was made has download settings of its own.
       this.#contexts.add(tab.contextId);
@@ -80,7 +83,11 @@ export class Preparation {
   }
 
   /** A frame in a process of its own, or a worker. */
-  child(sessionId: string, type: string, { settings, watched, waiting }: { settings: BrowserSettings; watched: boolean; waiting: boolean }): void {
+  child(
+    sessionId: string,
+    type: string,
+    { settings, watched, waiting }: { settings: BrowserSettings; watched: boolean; waiting: boolean },
+  ): void {
     const orders = type === 'iframe' ? frameOrders(settings, this.version) : workerOrders(settings, this.version);
     for (const each of orders) this.sendQuietly(each, sessionId);
     const patterns = type === 'iframe' ? pausedPatterns(settings, false) : [];
@@ -140,4 +147,9 @@ export class Preparation {
 /** Events of the network without a copy of what was transferred. */
 const quietNetwork = order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
 /** To frames in processes of their own, and to workers. */
-export const deepAttachment = order('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: deepTargets });
+export const deepAttachment = order('Target.setAutoAttach', {
+  autoAttach: true,
+  waitForDebuggerOnStart: true,
+  flatten: true,
+  filter: deepTargets,
+});

@@ -151,7 +151,10 @@ describe('a private page', { timeout: 60_000 }, () => {
 
   it('takes a page that never loads as far as it came', async () => {
     const late = await load('/half', { timeoutMs: 1500 });
-    assert.deepEqual({ timedOut: late.timedOut, statusCode: late.statusCode, title: late.title }, { timedOut: true, statusCode: 200, title: 'half' });
+    assert.deepEqual(
+      { timedOut: late.timedOut, statusCode: late.statusCode, title: late.title },
+      { timedOut: true, statusCode: 200, title: 'half' },
+    );
     await assert.rejects(load('/hang', { timeoutMs: 1000 }), { name: 'NavigationError', reason: 'timeout' });
   });
 

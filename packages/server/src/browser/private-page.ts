@@ -8,7 +8,16 @@ import { NavigationError, type NavigationOutcome } from './model.ts';
 import { egressHeader, navigate, type EgressReason } from './navigate.ts';
 import { NetworkLog } from './network-log.ts';
 import type { Page } from './page-model.ts';
-import type { CapturedBody, CookieOrder, LoadOrder, LoadOutcome, NetworkBytes, NetworkEntries, PrivatePage, PrivateSettings } from './private-model.ts';
+import type {
+  CapturedBody,
+  CookieOrder,
+  LoadOrder,
+  LoadOutcome,
+  NetworkBytes,
+  NetworkEntries,
+  PrivatePage,
+  PrivateSettings,
+} from './private-model.ts';
 import { setCookies } from './storage.ts';
 import { longestTitle, type Tab } from './tab.ts';
 import type { Tabs } from './tabs.ts';
@@ -62,14 +71,20 @@ export class FetchedPage implements PrivatePage {
     this.#watch = tabs.network.watch(tab);
   }
 
-  async prepare({ blockResources, extraHeaders, cookies, wholeNetwork }: PrivateSettings, { signal }: { signal: AbortSignal }): Promise<void> {
+  async prepare(
+    { blockResources, extraHeaders, cookies, wholeNetwork }: PrivateSettings,
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
     const { connection, tabs, tab } = this.#parts;
     this.#wholeNetwork = wholeNetwork;
     tab.takesDocuments = (paused) => void this.#onDocument(paused).catch(() => this.#letGo(paused));
     const settings = { ...tabs.settings, blockResources, extraHeaders, keepNetworkLog: wholeNetwork };
     const isUsual = tab.isPrivate && blockResources.length === 0 && Object.keys(extraHeaders).length === 0 && !wholeNetwork;
     const apply = (): Promise<void> => (tab.isPrivate ? tabs.applyPrivate(tab, settings) : tabs.applyBorrowed(tab, settings));
-    await orAbort(Promise.all([isUsual ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.on]), signal);
+    await orAbort(
+      Promise.all([isUsual ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.on]),
+      signal,
+    );
   }
 
   async load(order: LoadOrder, { signal }: { signal: AbortSignal }): Promise<LoadOutcome> {

@@ -21,7 +21,13 @@ const replies = {
     run = () => { let step = 0; const next = () => { step += 1; document.body.style.background = step < 40 ? 'rgb(255,255,' + step + ')' : 'blue'; if (step < 40) setTimeout(next, 10); }; next(); };</script>`,
 };
 
-const demand = (wanted: Partial<ScreencastDemand> = {}): ScreencastDemand => ({ maxWidth: 640, maxHeight: 480, quality: 60, framesPerSecond: 15, ...wanted });
+const demand = (wanted: Partial<ScreencastDemand> = {}): ScreencastDemand => ({
+  maxWidth: 640,
+  maxHeight: 480,
+  quality: 60,
+  framesPerSecond: 15,
+  ...wanted,
+});
 
 let pages: Pages;
 let launched: Launched;
@@ -61,7 +67,8 @@ afterEach(async () => {
 });
 
 const active = (): string => browser.activeTab().tabId;
-const go = (path: string, tabId = active()): Promise<unknown> => browser.navigate(tabId, { url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
+const go = (path: string, tabId = active()): Promise<unknown> =>
+  browser.navigate(tabId, { url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
 const run = <T>(expression: string, tabId = active()): Promise<T> => browser.page(tabId).evaluate<T>(tabId, expression, call());
 const count = (method: string): number => sent.filter((each) => each === method).length;
 
@@ -85,7 +92,9 @@ const shows = (frames: ScreencastFrame[], wanted: 'red' | 'lime' | 'blue'): Prom
   until(async () => frames.length > 0 && isColour(wanted, await newest(frames)));
 
 /** A customer's client with a screencast of its own. */
-async function customer(tabId: string): Promise<{ frames: () => number; ask(method: string, params: object): void; client: DevtoolsClient }> {
+async function customer(
+  tabId: string,
+): Promise<{ frames: () => number; ask(method: string, params: object): void; client: DevtoolsClient }> {
   let frames = 0;
   let sessionId = '';
   let lastId = 0;
@@ -99,7 +108,8 @@ async function customer(tabId: string): Promise<{ frames: () => number; ask(meth
     },
     onClose: () => {},
   });
-  const ask = (method: string, params: object): void => client.receive(JSON.stringify({ id: ++lastId, method, params, ...(sessionId ? { sessionId } : {}) }));
+  const ask = (method: string, params: object): void =>
+    client.receive(JSON.stringify({ id: ++lastId, method, params, ...(sessionId ? { sessionId } : {}) }));
   ask('Target.attachToTarget', { targetId: tabId, flatten: true });
   await until(() => sessionId !== '');
   return { frames: () => frames, ask, client };
@@ -297,7 +307,9 @@ describe('the picture', { timeout: 60_000 }, () => {
       assert.ok((await newest(frames)).red);
       const hands = other.browser.hands(tabId);
       // A window of its own, and of its own size.
-      await other.browser.page(tabId).evaluate(tabId, `addEventListener('mousedown', () => open('/red', '', 'width=300,height=300'))`, call());
+      await other.browser
+        .page(tabId)
+        .evaluate(tabId, `addEventListener('mousedown', () => open('/red', '', 'width=300,height=300'))`, call());
       await hands.mouse({ action: 'down', x: 1, y: 1, button: 'left', buttons: 1, clicks: 1, modifiers: 0 });
       await until(() => other.browser.tabs().some(({ openerTabId, status }) => openerTabId === tabId && status === 'complete'));
       await other.browser.activateTab(other.browser.tabs().at(-1)?.tabId ?? '', call());

@@ -96,7 +96,11 @@ export class Screencast {
     }
     const demands = [...this.#watchers].map(({ demand }) => demand);
     const most = (of: (demand: ScreencastDemand) => number): number => Math.max(...demands.map(of));
-    const size = { maxWidth: most((each) => each.maxWidth), maxHeight: most((each) => each.maxHeight), quality: most((each) => each.quality) };
+    const size = {
+      maxWidth: most((each) => each.maxWidth),
+      maxHeight: most((each) => each.maxHeight),
+      quality: most((each) => each.quality),
+    };
     const framesPerSecond = most((each) => each.framesPerSecond);
     this.#drawing?.pace(framesPerSecond);
     const tab = this.#parts.front();
@@ -110,7 +114,13 @@ export class Screencast {
   #start(tab: Tab, size: DrawingSize, framesPerSecond: number): void {
     this.#drawing?.end();
     this.#startedAtMs = systemClock.monotonicMs();
-    this.#drawing = new Drawing({ connection: this.#parts.connection, tab, size, framesPerSecond, onFrame: (frame) => this.#give(tab, frame) });
+    this.#drawing = new Drawing({
+      connection: this.#parts.connection,
+      tab,
+      size,
+      framesPerSecond,
+      onFrame: (frame) => this.#give(tab, frame),
+    });
   }
 
   #give(tab: Tab, frame: ScreencastFrame): void {

@@ -11,7 +11,13 @@ export const order = <C extends Command>(method: C, params: Params<C>): Order =>
 type TargetFilter = { type?: string; exclude?: boolean }[];
 export const pagesOnly: TargetFilter = [{ type: 'page' }, { exclude: true }];
 export const pagesAndWorkers: TargetFilter = [{ type: 'page' }, { type: 'service_worker' }, { type: 'shared_worker' }, { exclude: true }];
-export const deepTargets: TargetFilter = [{ type: 'iframe' }, { type: 'worker' }, { type: 'shared_worker' }, { type: 'service_worker' }, { exclude: true }];
+export const deepTargets: TargetFilter = [
+  { type: 'iframe' },
+  { type: 'worker' },
+  { type: 'shared_worker' },
+  { type: 'service_worker' },
+  { exclude: true },
+];
 
 const resourceTypes = { image: 'Image', media: 'Media', font: 'Font', stylesheet: 'Stylesheet' } as const;
 
@@ -56,7 +62,10 @@ export const usualSettings: BrowserSettings = {
 };
 
 /** The page, and the screen where there is none; the window is the browser's own and is sized apart. */
-export function viewportOrder({ width, height, device_scale_factor: deviceScaleFactor }: BrowserSettings['viewport'], hasDisplay: boolean): Order {
+export function viewportOrder(
+  { width, height, device_scale_factor: deviceScaleFactor }: BrowserSettings['viewport'],
+  hasDisplay: boolean,
+): Order {
   const page = { width, height, deviceScaleFactor, mobile: false };
   // A window is no higher than its screen.
   const screen = hasDisplay ? {} : { screenWidth: width, screenHeight: height, positionX: 0, positionY: 0 };
@@ -64,7 +73,9 @@ export function viewportOrder({ width, height, device_scale_factor: deviceScaleF
 }
 
 export function downloadOrder(accept: boolean, downloadsPath: string): Params<'Browser.setDownloadBehavior'> {
-  return accept ? { behavior: 'allowAndName', downloadPath: downloadsPath, eventsEnabled: true } : { behavior: 'deny', eventsEnabled: true };
+  return accept
+    ? { behavior: 'allowAndName', downloadPath: downloadsPath, eventsEnabled: true }
+    : { behavior: 'deny', eventsEnabled: true };
 }
 
 /** For a page, before its first script. */
@@ -80,12 +91,18 @@ export function frameOrders(settings: BrowserSettings, version: BrowserVersion):
   if (settings.locale) orders.push(order('Emulation.setLocaleOverride', { locale: settings.locale }));
   if (settings.timezone) orders.push(order('Emulation.setTimezoneOverride', { timezoneId: settings.timezone }));
   if (settings.blockResources.includes('websocket'))
-    orders.push(order('Page.enable', {}), order('Page.addScriptToEvaluateOnNewDocument', { source: withoutWebsockets, runImmediately: true }));
+    orders.push(
+      order('Page.enable', {}),
+      order('Page.addScriptToEvaluateOnNewDocument', { source: withoutWebsockets, runImmediately: true }),
+    );
   return orders;
 }
 
 /** The requests that wait for our word: those of blocked kinds as they start, and documents as they are answered. */
-export function pausedPatterns(settings: BrowserSettings, documents: boolean): NonNullable<NonNullable<Params<'Fetch.enable'>>['patterns']> {
+export function pausedPatterns(
+  settings: BrowserSettings,
+  documents: boolean,
+): NonNullable<NonNullable<Params<'Fetch.enable'>>['patterns']> {
   const blocked = settings.blockResources.filter((kind) => kind !== 'websocket');
   const patterns: ReturnType<typeof pausedPatterns> = blocked.map((kind) => ({ urlPattern: '*', resourceType: resourceTypes[kind] }));
   if (documents) patterns.push({ urlPattern: '*', resourceType: 'Document', requestStage: 'Response' });
@@ -98,7 +115,8 @@ export function workerOrders(settings: BrowserSettings, version: BrowserVersion)
   const headers = settings.extraHeaders;
   if (Object.keys(headers).length > 0) orders.push(order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }));
   if (Object.keys(headers).length > 0) orders.push(order('Network.setExtraHTTPHeaders', { headers: { ...headers } }));
-  if (settings.userAgent !== null || settings.locale !== null) orders.push(order('Emulation.setUserAgentOverride', identityOrder(settings, version)));
+  if (settings.userAgent !== null || settings.locale !== null)
+    orders.push(order('Emulation.setUserAgentOverride', identityOrder(settings, version)));
   return orders;
 }
 
@@ -131,7 +149,8 @@ export function clientHints(userAgent: string): NonNullable<Params<'Emulation.se
         : /CrOS/.test(userAgent)
           ? 'Chrome OS'
           : 'Linux';
-  const platformVersion = { Windows: '15.0.0', macOS: '14.0.0', Android: `${android?.[1] ?? '14'}.0.0`, 'Chrome OS': '16000.0.0', Linux: '' }[platform] ?? '';
+  const platformVersion =
+    { Windows: '15.0.0', macOS: '14.0.0', Android: `${android?.[1] ?? '14'}.0.0`, 'Chrome OS': '16000.0.0', Linux: '' }[platform] ?? '';
   const mobile = /\bMobile\b/.test(userAgent);
   return {
     brands: list(full.split('.')[0] ?? full),

@@ -33,9 +33,12 @@ const writeLocalStorage = `(items) => {
 
 export async function readStorageState({ connection, tabs, page }: StorageParts, signal: AbortSignal): Promise<StorageState> {
   const contextId = tabs[0]?.contextId;
-  const { cookies } = await connection.send('Storage.getCookies', contextId === undefined ? {} : { browserContextId: contextId }, { signal });
+  const { cookies } = await connection.send('Storage.getCookies', contextId === undefined ? {} : { browserContextId: contextId }, {
+    signal,
+  });
   const origins = new Map<string, { name: string; value: string }[]>();
-  for (const tab of tabs) for (const { origin, items } of await originsOf(page(tab.id), signal)) if (items.length > 0) origins.set(origin, items);
+  for (const tab of tabs)
+    for (const { origin, items } of await originsOf(page(tab.id), signal)) if (items.length > 0) origins.set(origin, items);
   return {
     cookies: cookies.map(({ name, value, domain, path, expires, httpOnly, secure, sameSite, partitionKey }) => ({
       name,
@@ -113,11 +116,20 @@ async function withBlankSites(connection: Connection, tab: Tab, signal: AbortSig
   }
 }
 
-export async function setCookies(connection: Connection, contextId: string | undefined, cookies: readonly CookieOrder[], signal: AbortSignal): Promise<void> {
+export async function setCookies(
+  connection: Connection,
+  contextId: string | undefined,
+  cookies: readonly CookieOrder[],
+  signal: AbortSignal,
+): Promise<void> {
   if (cookies.length === 0) return;
   // JSON leaves out what is undefined.
   const plain = cookies as Protocol.Network.CookieParam[];
-  await connection.send('Storage.setCookies', contextId === undefined ? { cookies: plain } : { cookies: plain, browserContextId: contextId }, { signal });
+  await connection.send(
+    'Storage.setCookies',
+    contextId === undefined ? { cookies: plain } : { cookies: plain, browserContextId: contextId },
+    { signal },
+  );
 }
 
 function toCookieOrder({ expires, partitionKey, ...cookie }: StorageState['cookies'][number]): CookieOrder {

@@ -11,7 +11,16 @@ import { orAbort } from '../lib/or-abort.ts';
 import type { Connection } from './connection.ts';
 import { Dialogs } from './dialogs.ts';
 import type { Display } from './display.ts';
-import { BrowserGone, LastTab, TabLimitReached, TabNotFound, type BrowserEvent, type BrowserSettings, type BrowserVersion, type TabInfo } from './model.ts';
+import {
+  BrowserGone,
+  LastTab,
+  TabLimitReached,
+  TabNotFound,
+  type BrowserEvent,
+  type BrowserSettings,
+  type BrowserVersion,
+  type TabInfo,
+} from './model.ts';
 import { NetworkWatchers } from './network-watchers.ts';
 import { Preparation } from './preparation.ts';
 import { order, pagesAndWorkers, pagesOnly, reachesDeep, usualSettings } from './settings.ts';
@@ -67,7 +76,10 @@ export class Tabs {
     this.#dialogs = new Dialogs({
       clientWatches: options.clientWatches,
       answer: (sessionId, { accept, text }) =>
-        this.preparation.sendQuietly(order('Page.handleJavaScriptDialog', text === undefined ? { accept } : { accept, promptText: text }), sessionId),
+        this.preparation.sendQuietly(
+          order('Page.handleJavaScriptDialog', text === undefined ? { accept } : { accept, promptText: text }),
+          sessionId,
+        ),
       told: (tab, { type, message }) => this.#tell(tab, { type: 'dialog', tabId: tab.id, dialog: type, message }),
     });
     this.#listen();
@@ -139,7 +151,9 @@ export class Tabs {
     if (settings.acceptDownloads !== before.acceptDownloads) sent.push(this.preparation.send(this.preparation.downloads(settings)));
     if (reachesDeep(settings)) {
       const filter = pagesAndWorkers;
-      sent.push(this.preparation.send(order('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter })));
+      sent.push(
+        this.preparation.send(order('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter })),
+      );
     }
     for (const tab of this.#open()) {
       sent.push(...this.preparation.apply(tab, settings));
@@ -157,15 +171,23 @@ export class Tabs {
   async applyBorrowed(tab: Tab, { blockResources, extraHeaders }: Pick<BrowserSettings, 'blockResources' | 'extraHeaders'>): Promise<void> {
     const own = this.#settings;
     const blocked = [...new Set([...own.blockResources, ...blockResources])];
-    await Promise.all(this.preparation.apply(tab, { ...own, blockResources: blocked, extraHeaders: { ...own.extraHeaders, ...extraHeaders } }));
+    await Promise.all(
+      this.preparation.apply(tab, { ...own, blockResources: blocked, extraHeaders: { ...own.extraHeaders, ...extraHeaders } }),
+    );
   }
 
   async endBorrowed(tab: Tab): Promise<void> {
     if (tab.gone.signal.aborted) return;
     const { preparation } = this;
     const headers =
-      Object.keys(this.#settings.extraHeaders).length > 0 ? [] : [preparation.send(order('Network.setExtraHTTPHeaders', { headers: {} }), tab.sessionId)];
-    await Promise.all([preparation.send(order('Fetch.disable', undefined), tab.sessionId), ...headers, ...preparation.apply(tab, this.#settings)]);
+      Object.keys(this.#settings.extraHeaders).length > 0
+        ? []
+        : [preparation.send(order('Network.setExtraHTTPHeaders', { headers: {} }), tab.sessionId)];
+    await Promise.all([
+      preparation.send(order('Fetch.disable', undefined), tab.sessionId),
+      ...headers,
+      ...preparation.apply(tab, this.#settings),
+    ]);
   }
 
   list(): TabInfo[] {

@@ -40,7 +40,11 @@ export class Titles {
   #begin(): void {
     const ask = (): void => void this.ask();
     const timer = setInterval(ask, askIntervalMs).unref();
-    this.#undo.push(() => clearInterval(timer), this.#connection.on('Page.domContentEventFired', ask), this.#connection.on('Page.loadEventFired', ask));
+    this.#undo.push(
+      () => clearInterval(timer),
+      this.#connection.on('Page.domContentEventFired', ask),
+      this.#connection.on('Page.loadEventFired', ask),
+    );
     ask();
   }
 
@@ -52,7 +56,11 @@ export class Titles {
 
   async #ask(): Promise<void> {
     try {
-      const { targetInfos } = await this.#connection.send('Target.getTargets', { filter: pagesOnly }, { timeoutMs: this.#connection.patience.ms(answerMsMax) });
+      const { targetInfos } = await this.#connection.send(
+        'Target.getTargets',
+        { filter: pagesOnly },
+        { timeoutMs: this.#connection.patience.ms(answerMsMax) },
+      );
       for (const info of targetInfos) this.#tell(info);
     } catch {
       // A browser that is busy or gone is asked again, or not.

@@ -150,7 +150,11 @@ export class UncaughtErrors {
 
   async #listen(frameId: string, sessionId: string, signal: AbortSignal): Promise<void> {
     const { connection, tabOf } = this.#parts;
-    const { executionContextId } = await connection.send('Page.createIsolatedWorld', { frameId, worldName: 'berth' }, { sessionId, signal });
+    const { executionContextId } = await connection.send(
+      'Page.createIsolatedWorld',
+      { frameId, worldName: 'berth' },
+      { sessionId, signal },
+    );
     const functionDeclaration = waiting(this.#ask, this.#told);
     for (;;) {
       const asked = { functionDeclaration, executionContextId, awaitPromise: true, returnByValue: true };

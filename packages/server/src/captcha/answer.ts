@@ -24,7 +24,12 @@ export async function giveAnswer(
 ): Promise<Reception> {
   const { frameId, type, siteKey } = sight;
   const call = { signal, timeoutMs: lookMs(page) };
-  const given = await page.call<{ filled: number; callback: string | null } | null>(frameId, giveScript, [widgets as never, type, siteKey, token], call);
+  const given = await page.call<{ filled: number; callback: string | null } | null>(
+    frameId,
+    giveScript,
+    [widgets as never, type, siteKey, token],
+    call,
+  );
   if (given === null) return 'no_place';
   const called = await callBack(page, sight, { token, name: given.callback, signal });
   if (given.filled === 0 && called !== 'called') {
@@ -35,7 +40,11 @@ export async function giveAnswer(
   return watchReception(page, sight, { looks, settleMs: page.patience.ms(settleMs), signal });
 }
 
-async function watchReception(page: Page, sight: CaptchaSight, options: { looks: number; settleMs: number; signal: AbortSignal }): Promise<Reception> {
+async function watchReception(
+  page: Page,
+  sight: CaptchaSight,
+  options: { looks: number; settleMs: number; signal: AbortSignal },
+): Promise<Reception> {
   for (let turn = 1, gone = 0; ; turn += 1) {
     await sleep(options.settleMs, undefined, { signal: options.signal });
     const after = await lookUnlessBusy(page, options);

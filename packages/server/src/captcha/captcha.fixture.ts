@@ -32,7 +32,8 @@ export const json = (response: ServerResponse, body: unknown, status = 200): voi
 /** Does what is asked: takes the captcha, thinks once, and answers with `a-token`. */
 export const obliging: Answer = ({ action }, response, count) => {
   if (action === 'submit') json(response, { id: 'job-1' });
-  else if (action === 'poll') json(response, count < 2 ? { state: 'solving' } : { id: 'job-1', state: 'solved', token: 'a-token', cost_units: 3 });
+  else if (action === 'poll')
+    json(response, count < 2 ? { state: 'solving' } : { id: 'job-1', state: 'solved', token: 'a-token', cost_units: 3 });
   else response.writeHead(204).end();
 };
 
@@ -66,7 +67,12 @@ export async function openEndpoint(t: TestContext, answer: Answer = obliging): P
     server.close();
     await once(server, 'close');
   });
-  const endpoint: Endpoint = { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/captcha`, asked: [], forged: 0, heard };
+  const endpoint: Endpoint = {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/captcha`,
+    asked: [],
+    forged: 0,
+    heard,
+  };
   return endpoint;
 }
 

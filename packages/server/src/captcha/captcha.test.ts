@@ -17,7 +17,10 @@ describe('without a provider', () => {
     assert.deepEqual(service.configured, []);
     const { events, options } = new Told();
     const { result, units, waited, state } = await service.solve(visit.page, options);
-    assert.deepEqual({ result, units, waited, state, events }, { result: 'none', units: 0, waited: false, state: 'undetected', events: [] });
+    assert.deepEqual(
+      { result, units, waited, state, events },
+      { result: 'none', units: 0, waited: false, state: 'undetected', events: [] },
+    );
   });
 
   it('one that is not configured is nobody as well', async () => {
@@ -44,7 +47,10 @@ describe('an answer of the endpoint', () => {
       const told = new Told();
       const { options } = told;
       const { result, units, waited, state, url } = await service.solve(visit.page, options);
-      assert.deepEqual({ result, units, waited, state, url }, { result: 'solved', units: 1, waited: true, state: 'solved', url: `${visit.site.url}${path}` });
+      assert.deepEqual(
+        { result, units, waited, state, url },
+        { result: 'solved', units: 1, waited: true, state: 'solved', url: `${visit.site.url}${path}` },
+      );
       assert.deepEqual(told.types(), ['captcha.detected', 'captcha.solved']);
       const call = { ...limit(), timeoutMs: 5000 };
       const source = '(names) => names.map((name) => Document.prototype.querySelector.call(document, `[name="${name}"]`).value)';
@@ -127,7 +133,9 @@ describe('an answer of the endpoint', () => {
   });
 
   it('is not waited for when somebody at the page was faster', async (t) => {
-    const { endpoint, service } = await withEndpoint(t, ({ action }, response) => json(response, action === 'submit' ? { id: 'job-1' } : { state: 'solving' }));
+    const { endpoint, service } = await withEndpoint(t, ({ action }, response) =>
+      json(response, action === 'submit' ? { id: 'job-1' } : { state: 'solving' }),
+    );
     await visit.goTo('/recaptcha');
     const told = new Told();
     const { options } = told;

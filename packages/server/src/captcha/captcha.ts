@@ -98,7 +98,8 @@ export class Captchas {
     });
     const ended = allowed.length === 0 ? solving.outcome('none') : await this.#run(solving, { page, signal, limitMs });
     const durationMs = Math.round(clock.monotonicMs() - startedMs);
-    if (ended.result !== 'none') log.info({ tab_id: page.tabId, ...solving.facts(), result: ended.result, duration_ms: durationMs }, 'captcha');
+    if (ended.result !== 'none')
+      log.info({ tab_id: page.tabId, ...solving.facts(), result: ended.result, duration_ms: durationMs }, 'captcha');
     return { ...ended, durationMs };
   }
 

@@ -40,11 +40,18 @@ describe('the http provider', () => {
   it('signs in the words of the document', () => {
     const at = Math.floor(new ManualClock().now().getTime() / 1000);
     const body = '{"action":"poll"}';
-    assert.equal(signatureOf('0'.repeat(32), { timestamp: at, body }), 't=1767225600,v1=63f8a776680bbedf96904df84748a0eda294bd4de1d31274a40e5b56311d4672');
+    assert.equal(
+      signatureOf('0'.repeat(32), { timestamp: at, body }),
+      't=1767225600,v1=63f8a776680bbedf96904df84748a0eda294bd4de1d31274a40e5b56311d4672',
+    );
   });
 
   it('takes each state of a captcha', async (t) => {
-    const replies = [{ state: 'solving' }, { state: 'solved', token: 'a.token|with=signs', cost_units: 2 }, { state: 'failed', error: 'too hard' }];
+    const replies = [
+      { state: 'solving' },
+      { state: 'solved', token: 'a.token|with=signs', cost_units: 2 },
+      { state: 'failed', error: 'too hard' },
+    ];
     const { http } = await provider(t, (_, response, count) => json(response, replies[count - 1]));
     assert.deepEqual(await http.poll('job-1', t.signal), { state: 'solving' });
     assert.deepEqual(await http.poll('job-1', t.signal), { state: 'solved', token: 'a.token|with=signs', costUnits: 2 });
@@ -135,7 +142,9 @@ describe('the http provider', () => {
     place.close();
     await once(place, 'close');
     const http = new HttpProvider({ url: `http://127.0.0.1:${port}/`, secret, clock: systemClock, log: silentLog, retryMs: 5 });
-    await assert.rejects(http.submit(task, AbortSignal.any([t.signal, AbortSignal.timeout(100)])), ({ name }: Error) => /^(?:Abort|Timeout)Error$/.test(name));
+    await assert.rejects(http.submit(task, AbortSignal.any([t.signal, AbortSignal.timeout(100)])), ({ name }: Error) =>
+      /^(?:Abort|Timeout)Error$/.test(name),
+    );
   });
 
   it('tells an operator once why it gets no answer, in codes', async (t) => {
@@ -179,7 +188,10 @@ describe('the endpoint in docs/captcha.md', () => {
     assert.deepEqual(await http.poll(id, t.signal), { state: 'solved', token: 'the-answer-for-key', costUnits: undefined });
     await http.report(id, true, t.signal);
     assert.equal((await http.poll(id, t.signal)).state, 'failed');
-    await assert.rejects(new HttpProvider({ url, secret: `${secret}!`, clock: systemClock, log: silentLog }).submit(task, t.signal), failsWith('refused'));
+    await assert.rejects(
+      new HttpProvider({ url, secret: `${secret}!`, clock: systemClock, log: silentLog }).submit(task, t.signal),
+      failsWith('refused'),
+    );
     const late = new HttpProvider({ url, secret, clock: new ManualClock(new Date(Date.now() - 3_600_000)), log: silentLog });
     await assert.rejects(late.submit(task, t.signal), failsWith('refused'));
   });

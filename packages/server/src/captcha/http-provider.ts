@@ -102,7 +102,11 @@ export class HttpProvider implements CaptchaProvider {
     try {
       const reply = await fetch(url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json', 'berth-signature': signatureOf(secret, { timestamp, body }) },
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'berth-signature': signatureOf(secret, { timestamp, body }),
+        },
         body,
         redirect: 'manual',
         signal: AbortSignal.any([signal, limit.signal]),

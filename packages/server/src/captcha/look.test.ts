@@ -32,7 +32,14 @@ describe('a look', () => {
       await visit.goTo(path);
       const sight = await captchas().look(visit.page, limit());
       assert.deepEqual(
-        { present: sight.present, type: sight.type, siteKey: sight.siteKey, visible: sight.visible, asks: sight.asks, answered: sight.answered },
+        {
+          present: sight.present,
+          type: sight.type,
+          siteKey: sight.siteKey,
+          visible: sight.visible,
+          asks: sight.asks,
+          answered: sight.answered,
+        },
         { present: type !== null, type, siteKey, visible, asks, answered: false },
       );
     });

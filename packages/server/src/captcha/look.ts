@@ -60,7 +60,11 @@ async function lookInFrames(page: Page, frames: readonly FrameRef[], { signal }:
 /** How long the page is given for what is asked of it, or done in it, in one go. */
 export const lookMs = (page: Page): number => page.patience.ms(lookTimeoutMs, lookMsMost);
 
-async function lookIn(page: Page, frame: Pick<FrameRef, 'id' | 'url'>, options: { signal: AbortSignal; timeoutMs: number }): Promise<CaptchaSight | null> {
+async function lookIn(
+  page: Page,
+  frame: Pick<FrameRef, 'id' | 'url'>,
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<CaptchaSight | null> {
   const found = await page.call<FoundFacts | null>(frame.id, lookScript, [widgets as never], { ...options, maxBytes: answerBytesMax });
   return found && { present: true, ...found, frameId: frame.id, frameUrl: frame.url };
 }

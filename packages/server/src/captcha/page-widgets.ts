@@ -74,7 +74,8 @@ export function natives(): Natives {
     create: (name) => Document.prototype.createElement.call(document, name),
     all: (root, css) => {
       if (css === '') return [];
-      const of = root instanceof Document ? Document.prototype : root instanceof DocumentFragment ? DocumentFragment.prototype : Element.prototype;
+      const of =
+        root instanceof Document ? Document.prototype : root instanceof DocumentFragment ? DocumentFragment.prototype : Element.prototype;
       return Array.from(of.querySelectorAll.call(root as never, css)).slice(0, 50);
     },
   };
@@ -127,13 +128,19 @@ export function capturesOf(page: Natives, widget: Widget, roots: Node[]): Found[
   const all = (css: string): Element[] => roots.flatMap((root) => page.all(root, css)).slice(0, 50);
   const scripts = all(widget.script);
   // A key that the script is loaded with is one that scores visitors and asks them nothing.
-  const loadedWith = scripts.map((script) => URL.parse(page.attribute(script, 'src') ?? '', location.href)?.searchParams.get('render') ?? '');
+  const loadedWith = scripts.map(
+    (script) => URL.parse(page.attribute(script, 'src') ?? '', location.href)?.searchParams.get('render') ?? '',
+  );
   const scores = loadedWith.filter((key) => /^[\w-]{1,100}$/.test(key) && key !== 'explicit' && key !== 'onload');
   const found: Found[] = [];
   for (const element of [...all(widget.container), ...all(widget.frame), ...all(widget.challenge)]) {
     const key = keyOf(page, widget, element);
     const isSeen = isWidgetShown(page, widget, element);
-    const asks = key === null || !scores.includes(key) || page.matches(element, widget.container) || (isSeen && page.matches(element, widget.challenge));
+    const asks =
+      key === null ||
+      !scores.includes(key) ||
+      page.matches(element, widget.container) ||
+      (isSeen && page.matches(element, widget.challenge));
     const visible = asks && isSeen;
     const same = found.find(({ siteKey }) => key === null || siteKey === null || siteKey === key);
     // A frame belongs to the container that it was drawn for; two containers are two captchas.
@@ -153,7 +160,11 @@ export function captchaIn(page: Natives, widgets: readonly Widget[]): Found | nu
   const found: Found[] = [];
   for (const widget of widgets) {
     const captures = capturesOf(page, widget, roots);
-    if (captures[0] && widget.type === 'cloudflare_challenge' && captures.some(({ element }) => element && page.matches(element, widget.container)))
+    if (
+      captures[0] &&
+      widget.type === 'cloudflare_challenge' &&
+      captures.some(({ element }) => element && page.matches(element, widget.container))
+    )
       return { ...captures[0], visible: captures.some(({ visible }) => visible) };
     if (widget.type !== 'cloudflare_challenge') found.push(...captures);
   }
@@ -206,10 +217,16 @@ export function look(widgets: readonly Widget[]): FoundFacts | null {
 }
 
 /** Puts the answer into the response fields of the captcha, and tells the callback that its container names. */
-export function give(widgets: readonly Widget[], type: string, siteKey: string | null, token: string): { filled: number; callback: string | null } | null {
+export function give(
+  widgets: readonly Widget[],
+  type: string,
+  siteKey: string | null,
+  token: string,
+): { filled: number; callback: string | null } | null {
   const page = natives();
   const found = captchaIn(page, widgets);
-  if (!found?.element || found.widget.type !== type || (siteKey !== null && found.siteKey !== null && found.siteKey !== siteKey)) return null;
+  if (!found?.element || found.widget.type !== type || (siteKey !== null && found.siteKey !== null && found.siteKey !== siteKey))
+    return null;
   const fields = fieldsOf(page, found);
   if (fields.length === 0) fields.push(...makeField(page, found));
   for (const field of fields) {

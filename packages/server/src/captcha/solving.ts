@@ -134,7 +134,10 @@ export class Solving {
   }
 
   /** Null where the page has no more need of it. */
-  async #awaitToken(provider: CaptchaProvider, { id, sight, signal }: { id: string; sight: CaptchaSight; signal: AbortSignal }): Promise<string | null> {
+  async #awaitToken(
+    provider: CaptchaProvider,
+    { id, sight, signal }: { id: string; sight: CaptchaSight; signal: AbortSignal },
+  ): Promise<string | null> {
     for (;;) {
       await sleep(this.#parts.pace.pollMs, undefined, { signal });
       const progress = await provider.poll(id, signal);

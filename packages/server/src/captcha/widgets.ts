@@ -92,7 +92,15 @@ export const widgets: readonly Widget[] = [
     keyParameters: ['pk', 'public_key', 'pkey'],
     keyInAddress: '/v2/([0-9A-Fa-f-]{36})/',
   },
-  { ...none, type: 'other', vendor: 'datadome', container: '', frame: '', challenge: 'iframe[src^="https://geo.captcha-delivery.com/captcha/"]', script: '' },
+  {
+    ...none,
+    type: 'other',
+    vendor: 'datadome',
+    container: '',
+    frame: '',
+    challenge: 'iframe[src^="https://geo.captcha-delivery.com/captcha/"]',
+    script: '',
+  },
   { ...none, type: 'other', vendor: 'human', container: '#px-captcha', frame: '', challenge: '', script: '' },
 ];
 

@@ -94,7 +94,10 @@ describe('conversions', () => {
   it('end with the reason of their signal, waiting or running', async () => {
     const content = open();
     const [running, waiting] = [new AbortController(), new AbortController()];
-    const both = [content.convert(order(attributeBomb), { signal: running.signal }), content.convert(order('<p>x'), { signal: waiting.signal })];
+    const both = [
+      content.convert(order(attributeBomb), { signal: running.signal }),
+      content.convert(order('<p>x'), { signal: waiting.signal }),
+    ];
     const reason = new Error('the caller left');
     waiting.abort(reason);
     running.abort(reason);

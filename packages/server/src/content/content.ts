@@ -117,7 +117,16 @@ export class Content {
 }
 
 /** Only what the thread reads: what else a caller's object carries may not be copied into one. */
-const plain = ({ html, url, formats, onlyMainContent, mainHtml, includeSelectors, excludeSelectors, extract }: ContentOrder): ContentOrder => ({
+const plain = ({
+  html,
+  url,
+  formats,
+  onlyMainContent,
+  mainHtml,
+  includeSelectors,
+  excludeSelectors,
+  extract,
+}: ContentOrder): ContentOrder => ({
   html,
   url,
   formats,

@@ -36,9 +36,13 @@ describe('markdown', () => {
   });
 
   it('leaves out what is not shown', async () => {
-    const hidden = '<script>s</script><style>c</style><template>t</template><noscript>n</noscript><p hidden>h</p><div style="color:red;display: none">d</div>';
+    const hidden =
+      '<script>s</script><style>c</style><template>t</template><noscript>n</noscript><p hidden>h</p><div style="color:red;display: none">d</div>';
     assert.equal(await markdown(`<p>a</p>${hidden}<p>b</p>`), 'a\n\nb');
-    assert.equal(await markdown(`<p>a</p>${hidden}<div style="DISPLAY :none">e</div><dialog>f</dialog><dialog open>g</dialog><p>b</p>`), 'a\n\ng\nb');
+    assert.equal(
+      await markdown(`<p>a</p>${hidden}<div style="DISPLAY :none">e</div><dialog>f</dialog><dialog open>g</dialog><p>b</p>`),
+      'a\n\ng\nb',
+    );
     assert.equal(await markdown('<body style="display:none"><p>a</p><p hidden>b</p></body>'), 'a');
   });
 });
@@ -67,11 +71,17 @@ describe('text', () => {
   });
 
   it('keeps the cells of a row on its line, the empty ones before the last word too', async () => {
-    assert.equal(await text('<table><tr><td><p>1</p></td><td></td><td><div>3</div></td><td></td></tr><tr><td>4</td></tr></table><p>5</p>'), '1\t\t3\n4\n\n5');
+    assert.equal(
+      await text('<table><tr><td><p>1</p></td><td></td><td><div>3</div></td><td></td></tr><tr><td>4</td></tr></table><p>5</p>'),
+      '1\t\t3\n4\n\n5',
+    );
   });
 
   it('leaves out what is not shown', async () => {
-    assert.equal(await text('a<script>b</script><p hidden>c</p><p style="display:none">d</p><svg><title>e</title></svg><!-- f --><iframe>g</iframe>'), 'a');
+    assert.equal(
+      await text('a<script>b</script><p hidden>c</p><p style="display:none">d</p><svg><title>e</title></svg><!-- f --><iframe>g</iframe>'),
+      'a',
+    );
   });
 });
 
@@ -102,9 +112,12 @@ describe('links', () => {
   });
 
   it('are cut, and it is said', async () => {
-    const { links, warnings } = await page(Array.from({ length: 10_050 }, (_, index) => `<a href="/${index}">${'x'.repeat(600)}</a>`).join(''), {
-      formats: ['links'],
-    });
+    const { links, warnings } = await page(
+      Array.from({ length: 10_050 }, (_, index) => `<a href="/${index}">${'x'.repeat(600)}</a>`).join(''),
+      {
+        formats: ['links'],
+      },
+    );
     assert.equal(links?.length, 10_000);
     assert.equal(links?.[0]?.text.length, 500);
     assert.deepEqual(warnings, ['links_cut']);
@@ -140,7 +153,15 @@ describe('metadata', () => {
     assert.deepEqual(await facts('<svg><title>drawing</title></svg><p>x'), {
       title: '',
       warnings: [],
-      page: { title: null, description: null, language: null, canonical: null, favicon: 'https://www.shop.example/favicon.ico', open_graph: {}, json_ld: [] },
+      page: {
+        title: null,
+        description: null,
+        language: null,
+        canonical: null,
+        favicon: 'https://www.shop.example/favicon.ico',
+        open_graph: {},
+        json_ld: [],
+      },
     });
   });
 
@@ -166,7 +187,9 @@ describe('tables', () => {
   });
 
   it('take a first row of headings for the headers', async () => {
-    assert.deepEqual((await tables('<table><tr><th>a<th>b<tr><th>1<td>2</table>')).tables, [{ caption: null, headers: ['a', 'b'], rows: [['1', '2']] }]);
+    assert.deepEqual((await tables('<table><tr><th>a<th>b<tr><th>1<td>2</table>')).tables, [
+      { caption: null, headers: ['a', 'b'], rows: [['1', '2']] },
+    ]);
     assert.deepEqual((await tables('<table><tr><th>a<td>b</table>')).tables, [{ caption: null, headers: [], rows: [['a', 'b']] }]);
   });
 
@@ -203,7 +226,10 @@ describe('the part that is wanted', () => {
     assert.equal(found.html, '<div id="a">1<p>2</p></div><p>4 <b>5</b></p>');
     assert.equal(found.text, '1\n\n2\n\n4 5');
     const none = await page(html, { formats, includeSelectors: ['h1'] });
-    assert.deepEqual([none.html, none.markdown, none.text, none.links, none.warnings], ['', '', '', [], ['include_selectors_matched_nothing']]);
+    assert.deepEqual(
+      [none.html, none.markdown, none.text, none.links, none.warnings],
+      ['', '', '', [], ['include_selectors_matched_nothing']],
+    );
   });
 
   it('lacks what is excluded', async () => {
@@ -213,7 +239,11 @@ describe('the part that is wanted', () => {
   });
 
   it('is the main content, found here or handed in', async () => {
-    const own = await page(`<!doctype html><title>x</title><style>p{}</style>${article}`, { formats, onlyMainContent: true, excludeSelectors: ['h1'] });
+    const own = await page(`<!doctype html><title>x</title><style>p{}</style>${article}`, {
+      formats,
+      onlyMainContent: true,
+      excludeSelectors: ['h1'],
+    });
     assert.match(own.html ?? '', /It says this at length/);
     assert.doesNotMatch(own.html ?? '', /Home|The article/);
     assert.deepEqual(own.links, [{ url: 'https://www.shop.example/dir/more', text: 'More', rel: null, internal: true }]);

@@ -28,7 +28,11 @@ interface Part {
 }
 
 /** Each step spoils the page for those before it: the unseen is still in the HTML that is handed out, and tables are taken out of each other. */
-function addFormats(result: ContentResult, formats: Set<ContentFormat>, { page, part, warnings }: { page: Page; part: Part; warnings: Warnings }): void {
+function addFormats(
+  result: ContentResult,
+  formats: Set<ContentFormat>,
+  { page, part, warnings }: { page: Page; part: Part; warnings: Warnings },
+): void {
   if (formats.delete('html')) result.html = part.html;
   if (formats.has('markdown') && isPlainlyHidden(part.html)) {
     formats.delete('markdown');

@@ -15,7 +15,10 @@ describe('the text of a body', () => {
 
   it('is in the encoding of the Content-Type before that of the page', () => {
     const body = Buffer.concat([Buffer.from('<meta charset=utf-8><p>'), Buffer.from([0xc1, 0xe0])]);
-    assert.deepEqual(decodeBody(body, 'text/html; Charset="windows-1251"'), { text: '<meta charset=utf-8><p>Ба', encoding: 'windows-1251' });
+    assert.deepEqual(decodeBody(body, 'text/html; Charset="windows-1251"'), {
+      text: '<meta charset=utf-8><p>Ба',
+      encoding: 'windows-1251',
+    });
   });
 
   it('is in the encoding that the page declares', () => {
@@ -42,7 +45,18 @@ describe('the text of a body', () => {
   });
 
   it('never throws for a label that nobody knows or nobody may use', () => {
-    for (const label of ['klingon', '', '"', 'iso-2022-kr', 'hz-gb-2312', 'x-user-defined', 'utf-7', '\0', 'utf-8;charset=latin1', "'utf-16'"])
+    for (const label of [
+      'klingon',
+      '',
+      '"',
+      'iso-2022-kr',
+      'hz-gb-2312',
+      'x-user-defined',
+      'utf-7',
+      '\0',
+      'utf-8;charset=latin1',
+      "'utf-16'",
+    ])
       assert.equal(typeof decodeBody(Buffer.from('<p>plain'), `text/html; charset=${label}`).text, 'string');
     assert.equal(decodeBody(Buffer.from('é'), 'text/html; charset=klingon').text, 'é');
   });

@@ -19,7 +19,8 @@ export interface DecodedBody {
 export function decodeBody(bytes: Buffer, contentType: string | null): DecodedBody {
   const declared = sniff(bytes, contentType);
   const valid = isUtf8(bytes);
-  if (declared === 'utf-8' || declared === null) return !valid && isMostlyNotUtf8(bytes) ? decode(bytes, 'windows-1252') : decode(bytes, 'utf-8');
+  if (declared === 'utf-8' || declared === null)
+    return !valid && isMostlyNotUtf8(bytes) ? decode(bytes, 'windows-1252') : decode(bytes, 'utf-8');
   return valid && oneByteEncodings.test(declared) && !isAscii(bytes) ? decode(bytes, 'utf-8') : decode(bytes, declared);
 }
 
@@ -28,7 +29,11 @@ const oneByteEncodings = /^(windows|iso-8859|koi8|macintosh|x-mac|ibm866)/;
 function sniff(bytes: Buffer, contentType: string | null): string | null {
   const label = /;\s*charset\s*=\s*["']?([^\s"';]+)/i.exec(contentType ?? '')?.[1];
   const xml = /[/+]xml\b/i.test(contentType ?? '') && !/xhtml/i.test(contentType ?? '');
-  const encoding = sniffEncoding(bytes, { xml, ...(label === undefined ? {} : { transportLayerEncodingLabel: label }), defaultEncoding: undeclared });
+  const encoding = sniffEncoding(bytes, {
+    xml,
+    ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
+    defaultEncoding: undeclared,
+  });
   return encoding === undeclared ? null : encoding.toLowerCase();
 }
 

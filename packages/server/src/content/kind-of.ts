@@ -10,14 +10,24 @@ export function kindOf(contentType: string | null, head: Buffer): ContentKind {
   return saysNothing.has(essence) || !essence.includes('/') ? sniff(head) : fromType(essence);
 }
 
-const saysNothing = new Set(['application/octet-stream', 'binary/octet-stream', 'application/unknown', 'unknown/unknown', '*/*', 'application/x-unknown']);
+const saysNothing = new Set([
+  'application/octet-stream',
+  'binary/octet-stream',
+  'application/unknown',
+  'unknown/unknown',
+  '*/*',
+  'application/x-unknown',
+]);
 
 function fromType(essence: string): ContentKind {
   if (/^(text\/html|application\/xhtml\+xml)$/.test(essence)) return 'html';
   if (/^(application|text)\/(.+\+)?(json|x-json)$/.test(essence)) return 'json';
   if (/^application\/(x-)?pdf$/.test(essence)) return 'pdf';
   // A drawing is text to whoever reads it without a browser.
-  if (/^text\/|[/+]xml$|^application\/((x-)?(javascript|ecmascript|yaml|ndjson|jsonlines|sql|toml|sh)|x-www-form-urlencoded)$/.test(essence)) return 'text';
+  if (
+    /^text\/|[/+]xml$|^application\/((x-)?(javascript|ecmascript|yaml|ndjson|jsonlines|sql|toml|sh)|x-www-form-urlencoded)$/.test(essence)
+  )
+    return 'text';
   return essence.startsWith('image/') ? 'image' : 'binary';
 }
 
@@ -44,7 +54,8 @@ function sniff(head: Buffer): ContentKind {
     .replaceAll('\0', '')
     .replace(/^(\xef\xbb\xbf|\xff\xfe|\xfe\xff)/, '')
     .trimStart();
-  if (/^<(!doctype\s+html|html|head|body|title|meta|script|style|link|h1|div|p|table|a|br|iframe|!--)(?=[\s>/]|$)/i.test(start)) return 'html';
+  if (/^<(!doctype\s+html|html|head|body|title|meta|script|style|link|h1|div|p|table|a|br|iframe|!--)(?=[\s>/]|$)/i.test(start))
+    return 'html';
   return /^(\{\s*("|\}|$)|\[\s*(["[{\d\]-]|true|false|null|$))/.test(start) ? 'json' : 'text';
 }
 

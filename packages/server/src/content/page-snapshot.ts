@@ -156,7 +156,12 @@ export function serialize(page: Natives, options: SnapshotOptions): { html: stri
 }
 
 /** Writes the start tag. Null for what has no children to write. */
-export function openElement(page: Natives, element: Element, options: SnapshotOptions, output: ReturnType<typeof limitedOutput>): Level | null {
+export function openElement(
+  page: Natives,
+  element: Element,
+  options: SnapshotOptions,
+  output: ReturnType<typeof limitedOutput>,
+): Level | null {
   const isHtml = page.namespace(element) === 'http://www.w3.org/1999/xhtml';
   const name = isHtml ? page.localName(element) : page.tagName(element);
   // A shadow root's styles hold for it alone; in the flat tree they would hold for the page.
@@ -167,7 +172,8 @@ export function openElement(page: Natives, element: Element, options: SnapshotOp
   const inner = { nodes, next: 0, end: '', isRaw: false, isHidden: look === 'hidden' };
   if (look === 'hidden' || (name === 'slot' && page.isInShadow(element))) return inner;
   const tag = `<${name}${attributesOf(page, name, element)}>`;
-  const isVoid = isHtml && /^(area|base|basefont|bgsound|br|col|embed|frame|hr|img|input|keygen|link|meta|param|source|track|wbr)$/.test(name);
+  const isVoid =
+    isHtml && /^(area|base|basefont|bgsound|br|col|embed|frame|hr|img|input|keygen|link|meta|param|source|track|wbr)$/.test(name);
   const end = isVoid ? '' : `</${name}>`;
   if (!output.add(tag, end)) return null;
   if (name === 'textarea' && isHtml) {
@@ -181,7 +187,8 @@ export function openElement(page: Natives, element: Element, options: SnapshotOp
 /** Whether the page's styles show an element: 'gone' with all that is in it, 'hidden' but for what in it says otherwise. */
 export function lookOf(name: string, element: Element): 'shown' | 'hidden' | 'gone' {
   // What is never drawn says what the page is, or belongs to something that is drawn. Some pages hide their body until a script is done with it.
-  if (/^(html|body|head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot)$/.test(name)) return 'shown';
+  if (/^(html|body|head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot)$/.test(name))
+    return 'shown';
   const { display, visibility } = getComputedStyle(element);
   if (display === 'none') return 'gone';
   return visibility === 'hidden' || visibility === 'collapse' ? 'hidden' : 'shown';
@@ -193,7 +200,8 @@ export function childrenOf(page: Natives, name: string, element: Element, option
   const own = [...page.children(element)];
   const shadow = page.shadowRoot(element);
   if (shadow) {
-    const slotOf = (node: Node): unknown => (page.type(node) === 1 ? page.assignedSlot(node) : page.type(node) === 3 ? page.textSlot(node) : shadow);
+    const slotOf = (node: Node): unknown =>
+      page.type(node) === 1 ? page.assignedSlot(node) : page.type(node) === 3 ? page.textSlot(node) : shadow;
     const isData = (node: Node): boolean => page.type(node) === 1 && page.localName(node) === 'script';
     return [...page.children(shadow), ...own.filter((node) => slotOf(node) === null && (!options.visibleOnly || isData(node)))];
   }
@@ -209,7 +217,8 @@ export function attributesOf(page: Natives, name: string, element: Element): str
   if (element instanceof HTMLInputElement) {
     const type = page.inputType(element);
     if (type === 'checkbox' || type === 'radio') setFlag('checked', page.checked(element));
-    else if (type !== 'password' && type !== 'file' && page.inputValue(element) !== (values.get('value') ?? '')) values.set('value', page.inputValue(element));
+    else if (type !== 'password' && type !== 'file' && page.inputValue(element) !== (values.get('value') ?? ''))
+      values.set('value', page.inputValue(element));
   }
   if (element instanceof HTMLOptionElement) setFlag('selected', page.selected(element));
   let text = '';
@@ -218,7 +227,9 @@ export function attributesOf(page: Natives, name: string, element: Element): str
 }
 
 export function escapeText(text: string): string {
-  return text.replace(/[&<>\u00a0]/g, (letter) => (letter === '&' ? '&amp;' : letter === '<' ? '&lt;' : letter === '>' ? '&gt;' : '&nbsp;'));
+  return text.replace(/[&<>\u00a0]/g, (letter) =>
+    letter === '&' ? '&amp;' : letter === '<' ? '&lt;' : letter === '>' ? '&gt;' : '&nbsp;',
+  );
 }
 
 /** HTML of at most so many bytes: room for an end tag is set aside with its start tag, and text is cut. */

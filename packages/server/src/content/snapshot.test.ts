@@ -52,7 +52,9 @@ describe('the snapshot of a page', () => {
   let cdp: CDPSession;
   const server = createServer((request, response) => {
     const found = pages[request.url ?? ''];
-    response.writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/html; charset=utf-8', ...found?.headers }).end(found?.body);
+    response
+      .writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/html; charset=utf-8', ...found?.headers })
+      .end(found?.body);
   });
   let site = '';
 
@@ -93,7 +95,10 @@ describe('the snapshot of a page', () => {
   it('is the document as HTML, with its title and its text', async () => {
     const { html, title, text, truncated, mainHtml } = await snapshot('/plain');
     assert.equal(html, (pages['/plain']?.body ?? '').replace('<!doctype', '<!DOCTYPE'));
-    assert.deepEqual({ title, text: text.trim(), truncated, mainHtml }, { title: 'Plain & simple', text: '1 < 2\u00a0!', truncated: false, mainHtml: null });
+    assert.deepEqual(
+      { title, text: text.trim(), truncated, mainHtml },
+      { title: 'Plain & simple', text: '1 < 2\u00a0!', truncated: false, mainHtml: null },
+    );
   });
 
   it('reads back as the document it was taken of', async () => {
@@ -102,7 +107,9 @@ describe('the snapshot of a page', () => {
     );
     const { html } = await inPage(snapshotScript, { visibleOnly: false });
     const same = await page.evaluate(
-      (source) => new DOMParser().parseFromString(source, 'text/html').querySelector('table')?.outerHTML === document.querySelector('table')?.outerHTML,
+      (source) =>
+        new DOMParser().parseFromString(source, 'text/html').querySelector('table')?.outerHTML ===
+        document.querySelector('table')?.outerHTML,
       html,
     );
     assert.equal(same, true);
@@ -143,7 +150,10 @@ describe('the snapshot of a page', () => {
 
   it('is not misled by elements named after what it reads', async () => {
     const { html, title, text } = await snapshot('/clobbered');
-    assert.match(html, /^<!DOCTYPE html><html><head><title>c<\/title><\/head><body><img name="body">.*<input name="childNodes">.*inside<\/form>/s);
+    assert.match(
+      html,
+      /^<!DOCTYPE html><html><head><title>c<\/title><\/head><body><img name="body">.*<input name="childNodes">.*inside<\/form>/s,
+    );
     assert.equal(title, 'c');
     assert.match(text, /inside/);
   });
@@ -160,7 +170,14 @@ describe('the snapshot of a page', () => {
     await page.evaluate(() => document.body.remove());
     assert.match((await inPage(snapshotScript)).html, /<html lang="en"><head>.*<\/head><\/html>$/s);
     await page.evaluate(() => document.documentElement.remove());
-    assert.deepEqual(await inPage(snapshotScript), { html: '<!DOCTYPE html>', mainHtml: null, title: '', text: '', truncated: false, hasShadow: false });
+    assert.deepEqual(await inPage(snapshotScript), {
+      html: '<!DOCTYPE html>',
+      mainHtml: null,
+      title: '',
+      text: '',
+      truncated: false,
+      hasShadow: false,
+    });
     await page.evaluate(() => document.append(document.createElement('div')));
     assert.equal((await inPage(snapshotScript)).html, '<!DOCTYPE html><div></div>');
   });

@@ -60,7 +60,9 @@ function isHeading(row: Element | undefined): boolean {
 /** A header of several rows reads from the top down: "2024 / Q1" becomes "2024 Q1". */
 function joinHeaders(rows: string[][]): string[] {
   const width = Math.max(0, ...rows.map((row) => row.length));
-  return Array.from({ length: width }, (_, column) => [...new Set(rows.map((row) => row[column] ?? ''))].filter((text) => text !== '').join(' '));
+  return Array.from({ length: width }, (_, column) =>
+    [...new Set(rows.map((row) => row[column] ?? ''))].filter((text) => text !== '').join(' '),
+  );
 }
 
 /** The rows of each group with every cell repeated over the columns and rows that it spans. A span ends with its group. */

@@ -10,9 +10,10 @@ import { resolveUrl } from './dom.ts';
  * digits groups thousands, and everything else is the decimal one.
  */
 export function toNumber(text: string): number | null {
-  const found = /(?<![\p{L}\p{N}])(?<sign>[-−+])?\s?\p{Sc}?\s?(?<digits>\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+)(?<power>e[-+]?\d{1,3})?/iu.exec(
-    text.slice(0, 10_000),
-  );
+  const found =
+    /(?<![\p{L}\p{N}])(?<sign>[-−+])?\s?\p{Sc}?\s?(?<digits>\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+)(?<power>e[-+]?\d{1,3})?/iu.exec(
+      text.slice(0, 10_000),
+    );
   if (!found?.groups) return null;
   const digits = (found.groups['digits'] ?? '').replace(/['’\s]/g, '');
   const value = Number(`${withPoint(digits)}${found.groups['power'] ?? ''}`);

@@ -14,7 +14,16 @@ export const minuteMs = 60_000;
 export function openCredits(store: Store, deps: Partial<CreditsDeps> = {}): Credits {
   const audit = new Audit({ store, clock });
   const owners = new Owners({ store, tiers: loadTiers(null, { billing: false }), audit, clock });
-  return new Credits({ store, owners, audit, clock, log: silentLog, workerId: 'wrk_one', silentWorkers: () => Promise.resolve([]), ...deps });
+  return new Credits({
+    store,
+    owners,
+    audit,
+    clock,
+    log: silentLog,
+    workerId: 'wrk_one',
+    silentWorkers: () => Promise.resolve([]),
+    ...deps,
+  });
 }
 
 export const refusedWith =

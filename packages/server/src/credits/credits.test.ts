@@ -36,7 +36,8 @@ beforeEach((context) => {
 
 const give = (amount: number, to = owner): Promise<{ balance: number }> =>
   credits.grant({ opId: `grant:${to}`, owner: to, amount, note: null, actor: 'operator' });
-const reserve = (name: string, amount: number, by = credits): Promise<void> => by.reserve({ opId: `${owner}:${name}`, owner, amount, ttlMs: minuteMs });
+const reserve = (name: string, amount: number, by = credits): Promise<void> =>
+  by.reserve({ opId: `${owner}:${name}`, owner, amount, ttlMs: minuteMs });
 const commit = (name: string, amount: number, facts: { mayOwe?: boolean; axis?: 'action' | 'session' } = {}, by = credits) =>
   by.commit({ opId: `${owner}:${name}`, owner, amount, axis: 'action', mayOwe: false, ...facts });
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
@@ -103,7 +104,14 @@ describe('a wallet', () => {
 
   it('does not suffer from an order of somebody else that cannot be written', async () => {
     await give(100);
-    const broken = credits.commit({ opId: `${owner}:broken`, owner: 'other', amount: 0, axis: 'action', mayOwe: false, details: { text: '\0' } });
+    const broken = credits.commit({
+      opId: `${owner}:broken`,
+      owner: 'other',
+      amount: 0,
+      axis: 'action',
+      mayOwe: false,
+      details: { text: '\0' },
+    });
     const [failed, charged] = await Promise.allSettled([broken, commit('a', 30)]);
     assert.equal(failed.status, 'rejected');
     assert.deepEqual(charged, { status: 'fulfilled', value: { charged: 30, available: 70 } });
@@ -115,7 +123,9 @@ describe('a wallet', () => {
       const calls = upTo(8).map((n) => `call-${round}-${n}`);
       const [outcomes] = await Promise.all([
         Promise.allSettled(calls.map((name) => commit(name, 1))),
-        books.ask(`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'berth'`),
+        books.ask(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'berth'`,
+        ),
       ]);
       refusedOf(outcomes, 'store_unavailable');
       const charges = await Promise.all(calls.map((name) => untilAnswered(() => commit(name, 1))));
@@ -235,7 +245,9 @@ describe('two workers', () => {
     const order = { amount: 1, axis: 'action', mayOwe: false } as const;
     await Promise.all(
       [credits, other].flatMap((by, worker) =>
-        upTo(200).map((n) => by.commit({ ...order, opId: `${owner}:many:${worker}:${n}`, owner: many[(n * (worker === 0 ? 7 : 13)) % 20] ?? owner })),
+        upTo(200).map((n) =>
+          by.commit({ ...order, opId: `${owner}:many:${worker}:${n}`, owner: many[(n * (worker === 0 ? 7 : 13)) % 20] ?? owner }),
+        ),
       ),
     );
     await books.assertSound();
@@ -320,10 +332,13 @@ describe('the journal', () => {
   it('has every amount go from one account to another', async () => {
     await give(100);
     await commit('a', 30);
-    assert.deepEqual(await books.ask(`select from_account, to_account, amount::int from credit_journal where owner_id = $1 order by entry_id`, [owner]), [
-      { from_account: 'source:grants', to_account: `wallet:${owner}`, amount: 100 },
-      { from_account: `wallet:${owner}`, to_account: 'revenue:action', amount: 30 },
-    ]);
+    assert.deepEqual(
+      await books.ask(`select from_account, to_account, amount::int from credit_journal where owner_id = $1 order by entry_id`, [owner]),
+      [
+        { from_account: 'source:grants', to_account: `wallet:${owner}`, amount: 100 },
+        { from_account: `wallet:${owner}`, to_account: 'revenue:action', amount: 30 },
+      ],
+    );
   });
 });
 

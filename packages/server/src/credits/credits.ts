@@ -64,7 +64,15 @@ export class Credits {
     this.#orders = new GroupCommit((orders) => this.#write(orders));
     this.#check = new Check(deps);
     const { store, clock, log, workerId, silentWorkers } = deps;
-    const voiding = { store, clock, log, workerId, silentWorkers, startedAt: clock.now(), release: (order: Release) => this.#orders.submit(order) };
+    const voiding = {
+      store,
+      clock,
+      log,
+      workerId,
+      silentWorkers,
+      startedAt: clock.now(),
+      release: (order: Release) => this.#orders.submit(order),
+    };
     this.loops = [
       new Loop('credit-holds', voidMs, (signal) => voidStaleHolds(voiding, signal)),
       new Loop('credit-check', checkMs, (signal) => this.#check.run(signal)),
@@ -131,7 +139,17 @@ export class Credits {
   }
 
   /** Only their digests are kept. Throws store_unavailable. */
-  async makeCodes({ amount, count, expiresInDays, actor }: { amount: number; count: number; expiresInDays: number | null; actor: string }): Promise<string[]> {
+  async makeCodes({
+    amount,
+    count,
+    expiresInDays,
+    actor,
+  }: {
+    amount: number;
+    count: number;
+    expiresInDays: number | null;
+    actor: string;
+  }): Promise<string[]> {
     const { store, audit, clock } = this.#deps;
     const codes = Array.from({ length: count }, () => newCode('CREDIT'));
     const createdAt = clock.now();
@@ -157,7 +175,10 @@ export class Credits {
 
   async #write(orders: Order[]): Promise<(Outcome | Error)[]> {
     const { outcomes, applied } = await writeOrders(this.#deps, orders);
-    this.#counts.add(applied, outcomes.filter((outcome) => outcome instanceof ServiceError && outcome.code === 'insufficient_credits').length);
+    this.#counts.add(
+      applied,
+      outcomes.filter((outcome) => outcome instanceof ServiceError && outcome.code === 'insufficient_credits').length,
+    );
     return outcomes;
   }
 }

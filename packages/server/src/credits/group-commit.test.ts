@@ -7,7 +7,10 @@ import { GroupCommit } from './group-commit.ts';
 const away = new ServiceError('store_unavailable', 'away');
 
 /** Keeps what was written; each batch waits for its gate, and fails as it is told. */
-function open({ gate = () => Promise.resolve(), failing = () => false }: { gate?: () => Promise<void>; failing?: (batch: number[]) => Error | false } = {}) {
+function open({
+  gate = () => Promise.resolve(),
+  failing = () => false,
+}: { gate?: () => Promise<void>; failing?: (batch: number[]) => Error | false } = {}) {
   const batches: number[][] = [];
   const tried: number[][] = [];
   const orders = new GroupCommit<number, string>(async (batch) => {

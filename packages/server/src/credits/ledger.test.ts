@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError, ValidationError, type ErrorCode } from '@berth/contract';
-import { Ledger, type Commit, type CreditCode, type Entry, type Grant, type Hold, type LedgerState, type Order, type Outcome, type Wallet } from './ledger.ts';
+import {
+  Ledger,
+  type Commit,
+  type CreditCode,
+  type Entry,
+  type Grant,
+  type Hold,
+  type LedgerState,
+  type Order,
+  type Outcome,
+  type Wallet,
+} from './ledger.ts';
 
 const at = new Date('2026-01-01T00:00:00.000Z');
 
@@ -63,7 +74,10 @@ class Books implements LedgerState {
   /** Of an owner, added up from the journal. */
   sum(owner: string): number {
     const account = `wallet:${owner}`;
-    return [...this.journal.values()].reduce((sum, { from, to, amount }) => sum + (to === account ? amount : 0) - (from === account ? amount : 0), 0);
+    return [...this.journal.values()].reduce(
+      (sum, { from, to, amount }) => sum + (to === account ? amount : 0) - (from === account ? amount : 0),
+      0,
+    );
   }
 
   heldOf(owner: string): number {
@@ -211,7 +225,14 @@ describe('a charge', () => {
   it('keeps what was told of it', () => {
     const books = booksWith(100);
     books.one(commit('a', 30, { axis: 'egress', details: { bytes: 150 } }));
-    assert.deepEqual(books.journal.get('a'), { opId: 'a', owner: 'anna', from: 'wallet:anna', to: 'revenue:egress', amount: 30, details: { bytes: 150 } });
+    assert.deepEqual(books.journal.get('a'), {
+      opId: 'a',
+      owner: 'anna',
+      from: 'wallet:anna',
+      to: 'revenue:egress',
+      amount: 30,
+      details: { bytes: 150 },
+    });
   });
 });
 
@@ -252,7 +273,13 @@ describe('a grant', () => {
 });
 
 describe('a code', () => {
-  const code = (facts: Partial<CreditCode> = {}): CreditCode => ({ codeId: 'cod_1', amount: 25, expiresAt: null, redeemedBy: null, ...facts });
+  const code = (facts: Partial<CreditCode> = {}): CreditCode => ({
+    codeId: 'cod_1',
+    amount: 25,
+    expiresAt: null,
+    redeemedBy: null,
+    ...facts,
+  });
 
   it('is worth its credits to the first, and nothing to anybody after', () => {
     const books = booksWith(0);
@@ -304,7 +331,8 @@ describe('any sequence of orders', () => {
       fc.record({ kind: fc.constant('grant'), opId, owner, amount, note: fc.constant(null), actor: fc.constant('operator') }),
       fc.record({ owner, codeId }).map(({ owner, codeId }) => redeem(codeId, owner)),
     ) as fc.Arbitrary<Order>;
-  const batches = (mayOwe: fc.Arbitrary<boolean>) => fc.array(fc.array(anyOrder(mayOwe), { minLength: 1, maxLength: 8 }), { maxLength: 20 });
+  const batches = (mayOwe: fc.Arbitrary<boolean>) =>
+    fc.array(fc.array(anyOrder(mayOwe), { minLength: 1, maxLength: 8 }), { maxLength: 20 });
   const open = (): Books => {
     const books = new Books('anna', 'ben');
     for (const id of ['cod_1', 'cod_2']) books.codes.set(id, { codeId: id, amount: 20, expiresAt: null, redeemedBy: null });
@@ -357,7 +385,9 @@ describe('any sequence of orders', () => {
       fc.property(fc.array(anyOrder(fc.boolean()), { maxLength: 40 }), (orders) => {
         const books = open();
         const outcomes = books.take(orders);
-        const taken = orders.filter((order, index) => order.kind !== 'release' && order.kind !== 'reserve' && !(outcomes[index] instanceof Error));
+        const taken = orders.filter(
+          (order, index) => order.kind !== 'release' && order.kind !== 'reserve' && !(outcomes[index] instanceof Error),
+        );
         const before = [new Map(books.wallets), books.journal.size];
         books.take(taken);
         assert.deepEqual([books.wallets, books.journal.size], before);

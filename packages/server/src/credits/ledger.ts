@@ -216,14 +216,19 @@ export class Ledger {
     const { opId, owner, amount, axis, mayOwe, details } = order;
     const to = revenueOf(axis);
     const done = this.#journal.get(opId);
-    if (done) return done.owner === owner && done.to === to && askedFor(done) === amount ? this.#outcome(owner, done.amount) : refuseConflict();
+    if (done)
+      return done.owner === owner && done.to === to && askedFor(done) === amount ? this.#outcome(owner, done.amount) : refuseConflict();
     const hold = this.#holds.get(opId);
     if (hold && hold.owner !== owner) refuseConflict();
     const { balance, held } = this.#wallet(owner);
     const stillHeld = held - (hold?.amount ?? 0);
     const charged = mayOwe ? amount : Math.max(0, Math.min(amount, balance - stillHeld));
     checkAmount(Math.abs(balance - charged));
-    const kept = { ...details, ...(charged < amount ? { asked: amount } : {}), ...(hold && hold.amount !== amount ? { held: hold.amount } : {}) };
+    const kept = {
+      ...details,
+      ...(charged < amount ? { asked: amount } : {}),
+      ...(hold && hold.amount !== amount ? { held: hold.amount } : {}),
+    };
     this.#holds.delete(opId);
     this.#wallets.set(owner, { balance: balance - charged, held: stillHeld });
     return this.#enter(order, { opId, owner, from: walletOf(owner), to, amount: charged, details: kept });
@@ -243,7 +248,8 @@ export class Ledger {
     const { opId, owner, amount, note, actor } = order;
     const to = walletOf(owner);
     const done = this.#journal.get(opId);
-    if (done) return done.from === grantsAccount && done.to === to && done.amount === amount ? this.#outcome(owner, amount) : refuseConflict();
+    if (done)
+      return done.from === grantsAccount && done.to === to && done.amount === amount ? this.#outcome(owner, amount) : refuseConflict();
     this.#fill(owner, amount, 'amount');
     return this.#enter(order, { opId, owner, from: grantsAccount, to, amount, details: { actor, ...(note === null ? {} : { note }) } });
   }
@@ -284,7 +290,8 @@ export class Ledger {
 }
 
 function checkAmount(amount: number): void {
-  if (!Number.isInteger(amount) || amount < 0 || amount > balanceMax) throw new RangeError(`${amount} is no amount of millionths of a credit`);
+  if (!Number.isInteger(amount) || amount < 0 || amount > balanceMax)
+    throw new RangeError(`${amount} is no amount of millionths of a credit`);
 }
 
 /** What a charge was asked for: all of it, though less may have been there. */

@@ -25,4 +25,6 @@ export class Misses {
 }
 
 const tooMany = ({ msBeforeNext }: RateLimiterRes): ServiceError =>
-  new ServiceError('rate_limited', `At most ${perMinute} codes a minute may be wrong. Wait and try again.`, { retryAfterSeconds: msBeforeNext / 1000 });
+  new ServiceError('rate_limited', `At most ${perMinute} codes a minute may be wrong. Wait and try again.`, {
+    retryAfterSeconds: msBeforeNext / 1000,
+  });

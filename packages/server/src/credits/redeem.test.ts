@@ -33,9 +33,11 @@ beforeEach(() => {
 const dayMs = 86_400_000;
 const make = async (facts: { count?: number; expiresInDays?: number | null } = {}): Promise<string[]> =>
   credits.makeCodes({ amount: 5_000_000, count: 1, expiresInDays: null, actor: 'operator', ...facts });
-const redeem = (code: string | undefined, by = owner, at = credits) => at.redeem({ owner: by, code: code ?? '', actor: `key:key_of_${by}` });
+const redeem = (code: string | undefined, by = owner, at = credits) =>
+  at.redeem({ owner: by, code: code ?? '', actor: `key:key_of_${by}` });
 
-const ask = async <Row extends object>(statement: string, values: unknown[] = []): Promise<Row[]> => (await client.query<Row>(statement, values)).rows;
+const ask = async <Row extends object>(statement: string, values: unknown[] = []): Promise<Row[]> =>
+  (await client.query<Row>(statement, values)).rows;
 async function assertSound(): Promise<void> {
   await turn(credits, 'credit-check');
   assert.equal(credits.check.wrong, 0);
@@ -52,7 +54,9 @@ describe('a credit code', () => {
   it('has one winner among fifty who come at once, of two owners and on two workers', async () => {
     const [code] = await make();
     const other = openCredits(second, { workerId: 'wrk_two' });
-    const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => redeem(code, `${owner}-${n % 2}`, n % 4 < 2 ? credits : other)));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, n) => redeem(code, `${owner}-${n % 2}`, n % 4 < 2 ? credits : other)),
+    );
     assert.equal(refusedOf(outcomes, 'code_already_redeemed'), 49);
     const wallets = await Promise.all([0, 1].map((n) => credits.wallet(`${owner}-${n}`)));
     assert.equal((wallets[0]?.balance ?? 0) + (wallets[1]?.balance ?? 0), 5_000_000);
@@ -80,18 +84,30 @@ describe('a credit code', () => {
       `select credit_codes::text as row from credit_codes union all select credit_journal::text from credit_journal union all select audit_log::text from audit_log`,
     );
     const text = dump.map(({ row }) => row).join('\n');
-    for (const code of codes) for (const form of [code, code.replaceAll('-', ''), code.slice('CREDIT-'.length)]) assert.ok(!text.includes(form));
+    for (const code of codes)
+      for (const form of [code, code.replaceAll('-', ''), code.slice('CREDIT-'.length)]) assert.ok(!text.includes(form));
   });
 
   it('tells the audit log who made how many, and who redeemed which', async () => {
-    const [{ entry_id: last } = { entry_id: 0 }] = await ask<{ entry_id: number }>(`select coalesce(max(entry_id), 0) as entry_id from audit_log`);
+    const [{ entry_id: last } = { entry_id: 0 }] = await ask<{ entry_id: number }>(
+      `select coalesce(max(entry_id), 0) as entry_id from audit_log`,
+    );
     const [code] = await make({ count: 2 });
     await redeem(code);
     const [row] = await ask<{ code_id: string }>(`select code_id from credit_codes where redeemed_by = $1`, [owner]);
-    assert.deepEqual(await ask(`select actor, action, owner_id, subject, details from audit_log where entry_id > $1 order by entry_id`, [last]), [
-      { actor: 'operator', action: 'credit_codes.made', owner_id: null, subject: null, details: { count: 2, amount: 5, expires_at: null } },
-      { actor: `key:key_of_${owner}`, action: 'credits.redeemed', owner_id: owner, subject: row?.code_id, details: { amount: 5 } },
-    ]);
+    assert.deepEqual(
+      await ask(`select actor, action, owner_id, subject, details from audit_log where entry_id > $1 order by entry_id`, [last]),
+      [
+        {
+          actor: 'operator',
+          action: 'credit_codes.made',
+          owner_id: null,
+          subject: null,
+          details: { count: 2, amount: 5, expires_at: null },
+        },
+        { actor: `key:key_of_${owner}`, action: 'credits.redeemed', owner_id: owner, subject: row?.code_id, details: { amount: 5 } },
+      ],
+    );
   });
 
   it('is counted with what was redeemed, not with what was granted', async () => {

@@ -13,7 +13,14 @@ interface HoldTable {
 interface CreditTables {
   wallets: { owner_id: string; balance: number; held: number };
   credit_holds: HoldTable;
-  credit_journal: { op_id: string; owner_id: string; from_account: string; to_account: string; amount: number; details: Record<string, unknown> };
+  credit_journal: {
+    op_id: string;
+    owner_id: string;
+    from_account: string;
+    to_account: string;
+    amount: number;
+    details: Record<string, unknown>;
+  };
   credit_codes: { code_id: string; digest: Buffer; amount: number; created_at: Date; expires_at: Date | null; redeemed_by: string | null };
 }
 
@@ -97,7 +104,9 @@ export async function lockCodes(tx: Tables, codeIds: string[]): Promise<Map<stri
     .orderBy('code_id')
     .forUpdate()
     .execute();
-  return new Map(rows.map((row) => [row.code_id, { codeId: row.code_id, amount: row.amount, expiresAt: row.expires_at, redeemedBy: row.redeemed_by }]));
+  return new Map(
+    rows.map((row) => [row.code_id, { codeId: row.code_id, amount: row.amount, expiresAt: row.expires_at, redeemedBy: row.redeemed_by }]),
+  );
 }
 
 export async function findCode(tables: Tables, digest: Buffer): Promise<string | undefined> {
@@ -200,7 +209,13 @@ export async function staleHolds(tables: Tables, { now, gone, restarted, limit }
 
 /** The next owners that have a wallet, in their order. */
 export async function ownersAfter(tables: Tables, after: string, limit: number): Promise<string[]> {
-  const rows = await own(tables).selectFrom('wallets').select('owner_id').where('owner_id', '>', after).orderBy('owner_id').limit(limit).execute();
+  const rows = await own(tables)
+    .selectFrom('wallets')
+    .select('owner_id')
+    .where('owner_id', '>', after)
+    .orderBy('owner_id')
+    .limit(limit)
+    .execute();
   return rows.map((row) => row.owner_id);
 }
 

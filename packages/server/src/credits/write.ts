@@ -82,7 +82,9 @@ async function tell(tx: Tables, applied: readonly Applied[], { owners, audit }: 
 function auditOf({ order, entry }: Applied): AuditEvent[] {
   const { owner } = order;
   const amount = toCredits(entry.amount);
-  if (order.kind === 'grant') return [{ actor: order.actor, action: 'credits.granted', owner, subject: order.opId, details: { amount, note: order.note } }];
-  if (order.kind === 'redeem') return [{ actor: order.actor, action: 'credits.redeemed', owner, subject: order.codeId, details: { amount } }];
+  if (order.kind === 'grant')
+    return [{ actor: order.actor, action: 'credits.granted', owner, subject: order.opId, details: { amount, note: order.note } }];
+  if (order.kind === 'redeem')
+    return [{ actor: order.actor, action: 'credits.redeemed', owner, subject: order.codeId, details: { amount } }];
   return [];
 }

@@ -22,7 +22,11 @@ export const toOrder = ({ actions, recording, ...request }: RunActionsRequest): 
 });
 
 /** @throws TabNotFound, BrowserGone */
-export async function runActions(parts: WorldParts & { allowEvaluate: boolean }, request: ActionsOrder, signal: AbortSignal): Promise<ActionsDone> {
+export async function runActions(
+  parts: WorldParts & { allowEvaluate: boolean },
+  request: ActionsOrder,
+  signal: AbortSignal,
+): Promise<ActionsDone> {
   const { machine, session, clock, allowEvaluate } = parts;
   const tabId = tabIdOf(machine.browser, request.tab_id);
   // Throws where there is no such tab, before anything is done.

@@ -51,7 +51,11 @@ async function elementIn(world: StepWorld, order: PictureOrder & { selector: Sel
   const { selector, format, timeoutMs } = order;
   const step = { ...plainStep, selectors: [selector], format, quality: qualityOf(order), timeout_ms: timeoutMs } satisfies Step;
   // The step's own time ends first, and its failure says what was missing.
-  const { results } = await runSteps(world, { steps: [step], stopOnError: true, timeoutMs: timeoutMs + runMarginMs, allowEvaluate: false }, { signal });
+  const { results } = await runSteps(
+    world,
+    { steps: [step], stopOnError: true, timeoutMs: timeoutMs + runMarginMs, allowEvaluate: false },
+    { signal },
+  );
   const [result] = results;
   if (!result || result.error || typeof result.output !== 'object')
     throw pageFailed(result?.error?.code ?? 'timeout', result?.error?.message ?? 'It took too long.');

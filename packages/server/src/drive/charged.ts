@@ -21,7 +21,11 @@ export const oneAction: Cost<unknown> = { count: 1, countOf: () => 1 };
  * `work` calls `admit` before it does anything, which throws
  * plan_limit_exceeded and insufficient_credits.
  */
-export async function charged<T>({ metering, sessions, session }: ChargeParts, cost: Cost<T>, work: (admit: () => Promise<void>) => Promise<T>): Promise<T> {
+export async function charged<T>(
+  { metering, sessions, session }: ChargeParts,
+  cost: Cost<T>,
+  work: (admit: () => Promise<void>) => Promise<T>,
+): Promise<T> {
   let ticket: Ticket | undefined;
   const admit = async (): Promise<void> => {
     ticket = await metering.admit(session.record.owner, { axis: 'action', count: cost.count });

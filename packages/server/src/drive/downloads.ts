@@ -36,7 +36,10 @@ export async function openDownload(machine: Machine, id: string, { digests, sign
 }
 
 const notFound = (download: DownloadInfo | undefined, cause?: unknown): ServiceError =>
-  new ServiceError('download_not_found', 'There is no such download, or no file of it.', { cause, details: download ? { status: download.status } : {} });
+  new ServiceError('download_not_found', 'There is no such download, or no file of it.', {
+    cause,
+    details: download ? { status: download.status } : {},
+  });
 
 /** Of files that are whole, which no longer change: each is read for it once. */
 export class Digests {

@@ -121,11 +121,15 @@ export class Drive {
 
   /** Throws page_failed, as all that follow which ask a page. */
   screenshot(target: Target, request: ScreenshotRequest): Promise<Picture> {
-    return this.#withBrowser(target, { name: 'screenshot' }, (machine, signal, session) => takePicture({ ...this.#deps, machine, session }, request, signal));
+    return this.#withBrowser(target, { name: 'screenshot' }, (machine, signal, session) =>
+      takePicture({ ...this.#deps, machine, session }, request, signal),
+    );
   }
 
   pdf(target: Target, request: PdfRequest): Promise<Buffer> {
-    return this.#withBrowser(target, { name: 'pdf' }, ({ browser }, signal) => printPage(browser.page(tabIdOf(browser, request.tab_id)), request, signal));
+    return this.#withBrowser(target, { name: 'pdf' }, ({ browser }, signal) =>
+      printPage(browser.page(tabIdOf(browser, request.tab_id)), request, signal),
+    );
   }
 
   /** The session's next caller does not wait for the conversion, only for what the page says. */
@@ -154,7 +158,9 @@ export class Drive {
   async openDownload(target: Target, downloadId: string): Promise<DownloadedFile> {
     const { machine, session } = await this.#ready(target);
     session.touch();
-    return this.#acted(session, { name: 'open_download' }, () => openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal }));
+    return this.#acted(session, { name: 'open_download' }, () =>
+      openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal }),
+    );
   }
 
   /** Throws upload_limit_reached. */
@@ -186,7 +192,9 @@ export class Drive {
   async captcha(target: Target): Promise<CaptchaKnown> {
     const { machine, session } = await this.#ready(target);
     const { browser } = machine;
-    return translated(() => this.#deps.captchas.status(browser.page(browser.activeTab().tabId), { signal: target.signal, watch: session.captcha }));
+    return translated(() =>
+      this.#deps.captchas.status(browser.page(browser.activeTab().tabId), { signal: target.signal, watch: session.captcha }),
+    );
   }
 
   async har(target: Target): Promise<Har> {
@@ -214,7 +222,12 @@ export class Drive {
     return this.#deps.sessions.withBrowser(owner, sessionId, { signal }, work);
   }
 
-  #charged<T>({ isFree }: Target, session: LiveSession, cost: Cost<T> | null, work: (admit: () => Promise<void>) => Promise<T>): Promise<T> {
+  #charged<T>(
+    { isFree }: Target,
+    session: LiveSession,
+    cost: Cost<T> | null,
+    work: (admit: () => Promise<void>) => Promise<T>,
+  ): Promise<T> {
     if (isFree || !cost) return work(() => Promise.resolve());
     return charged({ ...this.#deps, session }, cost, work);
   }

@@ -17,13 +17,16 @@ export function toServiceError(error: unknown): unknown {
   if (error instanceof PageError || error instanceof ContentFailed) return pageFailed(error.reason, error.message, error);
   if (error instanceof TabNotFound) return new ServiceError('tab_not_found', 'There is no such tab in this session.', { cause: error });
   if (error instanceof LastTab)
-    return new ServiceError('last_tab', 'The last tab stays open: a session without a tab cannot be driven. End the session instead.', { cause: error });
+    return new ServiceError('last_tab', 'The last tab stays open: a session without a tab cannot be driven. End the session instead.', {
+      cause: error,
+    });
   if (error instanceof TabLimitReached)
     return new ServiceError('tab_limit_reached', `This session may have ${error.limit} tabs. Close one first.`, {
       cause: error,
       details: { limit: error.limit },
     });
-  if (error instanceof BrowserGone) return new ServiceError('session_lost', 'The session’s browser was lost during the call.', { cause: error });
+  if (error instanceof BrowserGone)
+    return new ServiceError('session_lost', 'The session’s browser was lost during the call.', { cause: error });
   return error;
 }
 

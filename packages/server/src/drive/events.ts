@@ -24,7 +24,9 @@ export class EventFeed implements AsyncIterableIterator<SessionEvent> {
   /** @throws ServiceError too_many_streams */
   constructor(events: SessionEvents, { afterId, signal }: FeedOptions) {
     if (events.listening >= listenersMax)
-      throw new ServiceError('too_many_streams', `A session has at most ${listenersMax} streams of events. Close one first.`, { retryAfterSeconds: 5 });
+      throw new ServiceError('too_many_streams', `A session has at most ${listenersMax} streams of events. Close one first.`, {
+        retryAfterSeconds: 5,
+      });
     this.#waiting = afterId === null ? [] : events.after(afterId);
     this.#stopListening = events.listen((event) => {
       this.#waiting.push(event);

@@ -38,7 +38,9 @@ test('a HAR tells its maker, its page and its entries in the order of their star
   const late = entryOf({ startedAt: new Date(startedAt.getTime() + 5), url: 'https://shop.test/late' });
   const log = harOf([late, entryOf()], 3);
   assert.deepEqual([log.version, log.creator.name, log.comment], ['1.2', 'Berth', '3 requests were not kept.']);
-  assert.deepEqual(log.pages, [{ id: 'page_1', title: 'https://shop.test/', startedDateTime: '2026-01-02T03:04:05.678Z', pageTimings: {} }]);
+  assert.deepEqual(log.pages, [
+    { id: 'page_1', title: 'https://shop.test/', startedDateTime: '2026-01-02T03:04:05.678Z', pageTimings: {} },
+  ]);
   assert.deepEqual(
     log.entries.map(({ request, pageref }) => [request.url, pageref]),
     [
@@ -63,7 +65,9 @@ test('an entry holds its sizes, its query, and the sum of its times, in which TL
 });
 
 test('what did not happen is -1 and costs no time', () => {
-  const { time, timings } = onlyEntry({ timings: { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 7, receiveMs: 1 } });
+  const { time, timings } = onlyEntry({
+    timings: { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 7, receiveMs: 1 },
+  });
   assert.deepEqual([time, timings.dns, timings.ssl], [8, -1, -1]);
 });
 

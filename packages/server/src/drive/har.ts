@@ -135,7 +135,8 @@ function setCookiesOf(headers: Readonly<Record<string, string>>): Cookie[] {
   });
 }
 
-const queryOf = (url: string): Entry['request']['queryString'] => [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value }));
+const queryOf = (url: string): Entry['request']['queryString'] =>
+  [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value }));
 
 /** `https://user:password@host/` without the first half. */
 const withoutCredentials = (text: string): string => text.replace(/\b(\w+:\/\/)[^/?#\s]*@/g, '$1');

@@ -75,7 +75,11 @@ export async function navigate(parts: NavigateParts, order: Order, signal: Abort
 }
 
 /** Only where the session was started to have captchas solved. */
-async function solve(parts: NavigateParts, tabId: string, { leftMs, signal }: { leftMs: number; signal: AbortSignal }): Promise<Solved | null> {
+async function solve(
+  parts: NavigateParts,
+  tabId: string,
+  { leftMs, signal }: { leftMs: number; signal: AbortSignal },
+): Promise<Solved | null> {
   const { machine, session } = parts;
   const { mode, provider } = session.record.settings.captcha ?? { mode: 'detect' };
   if (mode !== 'solve' || leftMs <= 0) return null;

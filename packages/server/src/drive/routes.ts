@@ -85,7 +85,11 @@ function mountFiles(routes: Routes, drive: Drive): void {
     return toFile(downloaded);
   });
   routes.on(uploadFile, async (call) => {
-    const { fileId, name, bytes, sha256, createdAt } = await drive.upload(targetOf(call), call.body.name, Buffer.from(call.body.data_base64, 'base64'));
+    const { fileId, name, bytes, sha256, createdAt } = await drive.upload(
+      targetOf(call),
+      call.body.name,
+      Buffer.from(call.body.data_base64, 'base64'),
+    );
     return { file_id: fileId, name, bytes, sha256, created_at: createdAt.toISOString() };
   });
 }
@@ -134,4 +138,6 @@ function lastEventId(call: Pick<Call, 'header'>): number | null {
 
 /** The path names the session; a body that names another is a mistake, and never acted on. */
 const otherSession = (input: string): ValidationError =>
-  new ValidationError([{ loc: ['body', 'session_id'], msg: 'Input should be the session of the path, or absent', type: 'value_error', input, ctx: {} }]);
+  new ValidationError([
+    { loc: ['body', 'session_id'], msg: 'Input should be the session of the path, or absent', type: 'value_error', input, ctx: {} },
+  ]);

@@ -6,7 +6,15 @@ import { Booked, bookedSession } from './metered.fixture.ts';
 import { solveCaptcha, type Solved } from './solve.ts';
 
 const signal = new AbortController().signal;
-const outcome: SolveOutcome = { result: 'solved', waited: true, vendor: 'recaptcha', url: 'http://site.test/', durationMs: 1, units: 1, state: 'solved' };
+const outcome: SolveOutcome = {
+  result: 'solved',
+  waited: true,
+  vendor: 'recaptcha',
+  url: 'http://site.test/',
+  durationMs: 1,
+  units: 1,
+  state: 'solved',
+};
 
 function makeSolver(solve: Captchas['solve']) {
   const booked = new Booked();

@@ -106,7 +106,10 @@ async function waitForChallenge(page: Page, { outcome, first, verdict }: Challen
   return judgementOf(latest, outcome, waitedMs());
 }
 
-function arrivedAt(look: Look, known: { outcome: NavigationOutcome; first: Look | null; latest: Verdict; verdict: Verdict; waitedMs: number }): Judgement {
+function arrivedAt(
+  look: Look,
+  known: { outcome: NavigationOutcome; first: Look | null; latest: Verdict; verdict: Verdict; waitedMs: number },
+): Judgement {
   const { outcome, latest, verdict, waitedMs } = known;
   const isNew = known.first !== null && look.documentStart !== known.first.documentStart;
   // What stood in the way is told although it has gone: the caller sees what the time went into.
@@ -153,7 +156,10 @@ function factsOf(outcome: NavigationOutcome, first: Look | null, look: Look | nu
 
 type WithHeaders = Pick<NavigationOutcome, 'headers'>;
 
-const judgementOf = (verdict: Verdict, outcome: WithHeaders, waitedMs: number): Judgement => ({ ...toldOf(verdict, outcome, waitedMs), arrived: null });
+const judgementOf = (verdict: Verdict, outcome: WithHeaders, waitedMs: number): Judgement => ({
+  ...toldOf(verdict, outcome, waitedMs),
+  arrived: null,
+});
 
 const toldOf = ({ blocked, block, captcha, warnings }: Verdict, reply: WithHeaders, waitedMs: number): Omit<Judgement, 'arrived'> => ({
   block: block && toBlock({ ...block, blocked }, reply, waitedMs),

@@ -39,7 +39,8 @@ async function waitForDownload(browser: Browser, trigger: () => Promise<void>, {
     if (event.type === 'download.started') id ??= event.download.id;
     if (event.type === 'download.finished' && event.download.id === id) resolve(event.download);
   });
-  const late = (): PageError => new PageError('timeout', `No download ${id === undefined ? 'began' : 'was complete'} within ${timeoutMs} ms.`);
+  const late = (): PageError =>
+    new PageError('timeout', `No download ${id === undefined ? 'began' : 'was complete'} within ${timeoutMs} ms.`);
   const timer = setTimeout(() => reject(late()), timeoutMs);
   const onAbort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });

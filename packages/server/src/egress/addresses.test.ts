@@ -54,8 +54,10 @@ test('tells public from inside at every edge of every range', () => {
     if (before !== null) assert.equal(isPublicAddress(neighbour(first, -1)), before, `before ${first}: ${neighbour(first, -1)}`);
     if (after !== null) assert.equal(isPublicAddress(neighbour(last, 1)), after, `after ${last}: ${neighbour(last, 1)}`);
   }
-  for (const address of ['8.8.8.8', '2606:4700:4700::1111', '1.0.0.0', '223.255.255.255']) assert.equal(isPublicAddress(address), true, address);
-  for (const text of ['', 'example.com', 'fe80::1%eth0', '2606:4700::1%1', '8.8.8', '008.8.8.8']) assert.equal(isPublicAddress(text), false, text);
+  for (const address of ['8.8.8.8', '2606:4700:4700::1111', '1.0.0.0', '223.255.255.255'])
+    assert.equal(isPublicAddress(address), true, address);
+  for (const text of ['', 'example.com', 'fe80::1%eth0', '2606:4700::1%1', '8.8.8', '008.8.8.8'])
+    assert.equal(isPublicAddress(text), false, text);
 });
 
 test('gives each host one spelling', () => {
@@ -109,7 +111,10 @@ test('allows what an entry of the allow list names and nothing else', () => {
   ];
   for (const each of allowed) assert.equal(list.allows(...each), true, each.join(' '));
   for (const each of refused) assert.equal(list.allows(...each), false, each.join(' '));
-  assert.deepEqual([list.names('x', '127.0.0.1', 3000), list.names('x', '10.1.2.3', 80), list.names('192.168.1.1', '192.168.1.1', 80)], [true, false, false]);
+  assert.deepEqual(
+    [list.names('x', '127.0.0.1', 3000), list.names('x', '10.1.2.3', 80), list.names('192.168.1.1', '192.168.1.1', 80)],
+    [true, false, false],
+  );
 });
 
 test('refuses an allow list entry that could never match, and says which', () => {
@@ -123,13 +128,8 @@ test('refuses an allow list entry that could never match, and says which', () =>
 
 test('matches a wildcard with what is under a name and not with the name', () => {
   const matches = domainMatcher(['example.com', '*.example.org']);
-  assert.deepEqual(['example.com', 'a.example.org', 'a.b.example.org', 'a.example.com', 'example.org', 'badexample.org', 'org'].map(matches), [
-    true,
-    true,
-    true,
-    false,
-    false,
-    false,
-    false,
-  ]);
+  assert.deepEqual(
+    ['example.com', 'a.example.org', 'a.b.example.org', 'a.example.com', 'example.org', 'badexample.org', 'org'].map(matches),
+    [true, true, true, false, false, false, false],
+  );
 });

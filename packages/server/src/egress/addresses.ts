@@ -99,12 +99,13 @@ export function sameFamily(address: string): string {
  * caches, brokers, and the interfaces of container hosts.
  */
 const deniedPorts = new Set([
-  1433, 1521, 1719, 1720, 1723, 2049, 2375, 2376, 2379, 2380, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432, 5672, 6000, 6379, 6566, 6665, 6666, 6667, 6668,
-  6669, 6679, 6697, 9042, 9092, 9200, 9300, 10_080, 10_250, 10_255, 11_211, 27_017, 27_018, 27_019,
+  1433, 1521, 1719, 1720, 1723, 2049, 2375, 2376, 2379, 2380, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432, 5672, 6000, 6379, 6566, 6665,
+  6666, 6667, 6668, 6669, 6679, 6697, 9042, 9092, 9200, 9300, 10_080, 10_250, 10_255, 11_211, 27_017, 27_018, 27_019,
 ]);
 
 /** 80, 443 and unprivileged ports, less those that other protocols own: mail, shells and databases are no web sites. */
-export const isWebPort = (port: number): boolean => port === 80 || port === 443 || (port >= 1024 && port <= 65_535 && !deniedPorts.has(port));
+export const isWebPort = (port: number): boolean =>
+  port === 80 || port === 443 || (port >= 1024 && port <= 65_535 && !deniedPorts.has(port));
 
 export const isLoopbackName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 

@@ -32,7 +32,8 @@ export function parseAllowList(text: string): AllowList {
     authorities.has(`${host} ${port}`) || authorities.has(`${sameFamily(address)} ${port}`);
   return {
     names,
-    allows: (host, address, port) => hosts.has(host) || hosts.has(sameFamily(address)) || inNetwork(sameFamily(address)) || names(host, address, port),
+    allows: (host, address, port) =>
+      hosts.has(host) || hosts.has(sameFamily(address)) || inNetwork(sameFamily(address)) || names(host, address, port),
   };
 }
 
@@ -58,4 +59,5 @@ function addHost(entry: string, sets: { hosts: Set<string>; authorities: Set<str
 }
 
 /** A pattern or a stray character would never match and leave the operator wondering. */
-const isPlausible = (host: string): boolean => isIP(host) !== 0 || /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(host);
+const isPlausible = (host: string): boolean =>
+  isIP(host) !== 0 || /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(host);

@@ -41,7 +41,11 @@ test('gives the bytes as they are when they are not what the header says', async
   for (const encoding of ['gzip', 'br', 'zstd', 'deflate', 'gzip, br']) {
     const { fetch, url } = await answered(t, encoded(encoding, `<html>${words}`));
     const reply = await fetch(url);
-    assert.deepEqual([reply.body.toString(), reply.truncated, reply.warnings], [`<html>${words}`, false, ['content_encoding_mismatch']], encoding);
+    assert.deepEqual(
+      [reply.body.toString(), reply.truncated, reply.warnings],
+      [`<html>${words}`, false, ['content_encoding_mismatch']],
+      encoding,
+    );
     assert.equal((await fetch(url, { maxBytes: 10 })).body.toString(), '<html>The ', encoding);
   }
   for (const encoding of ['compress', 'utf-8', 'gzip, gzip, gzip, gzip']) {
@@ -115,7 +119,9 @@ test('cuts an endless body by what was sent, and by what was decoded', async (t)
 test('gives what came of a body when time runs out, packed or not', async (t) => {
   for (const encoding of ['identity', 'gzip']) {
     const part = encoding === 'gzip' ? gzipSync(words).subarray(0, -30) : 'the first half';
-    const { fetch, url, open } = await answered(t, (_request, response) => response.writeHead(200, { 'content-encoding': encoding }).write(part));
+    const { fetch, url, open } = await answered(t, (_request, response) =>
+      response.writeHead(200, { 'content-encoding': encoding }).write(part),
+    );
     const reply = await fetch(url, { timeoutMs: 150 });
     assert.deepEqual([reply.status, reply.truncated, reply.warnings], [200, true, ['timeout_while_reading']], encoding);
     assert.ok(reply.body.length > 0 && (words.startsWith(reply.body.toString()) || reply.body.toString() === part), encoding);
@@ -159,7 +165,9 @@ test('gives what came before the connection broke', async (t) => {
 
 test('takes no more than a length that is too short, and a length beside chunks for a lie', async (t) => {
   const short = await bareSite(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal and more'));
-  const both = await bareSite(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n'));
+  const both = await bareSite(t, (socket) =>
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n'),
+  );
   const { fetch } = client(t);
   for (let turn = 0; turn < 2; turn += 1) {
     assert.equal((await fetch(`http://127.0.0.1:${short.port}/`)).body.toString(), 'real');
@@ -187,7 +195,17 @@ test('waits for no body where there is none', async (t) => {
 test('throws the caller’s reason when it leaves while a body is read', async (t) => {
   const { http, url, open } = await answered(t, (_request, response) => response.writeHead(200).write('x'));
   const caller = new AbortController();
-  const order = { url, method: 'GET', headers: {}, body: null, cookies: [], maxBytes: 9, maxWireBytes: 9, redirectsMax: 0, timeoutMs: 5000 } as const;
+  const order = {
+    url,
+    method: 'GET',
+    headers: {},
+    body: null,
+    cookies: [],
+    maxBytes: 9,
+    maxWireBytes: 9,
+    redirectsMax: 0,
+    timeoutMs: 5000,
+  } as const;
   const reading = http.request(order, { signal: caller.signal });
   await eventually(() => open() === 1, 'the site answers');
   caller.abort(new Error('gone home'));

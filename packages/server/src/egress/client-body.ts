@@ -36,7 +36,11 @@ const zstdWindowBits = 23;
  * the way. Throws the signal's reason when that is not that time ran out.
  * A connection that has not given all is dropped by `drop`.
  */
-export function readBody(response: IncomingMessage, limits: BodyLimits, { signal, drop }: { signal: AbortSignal; drop: () => void }): Promise<Body> {
+export function readBody(
+  response: IncomingMessage,
+  limits: BodyLimits,
+  { signal, drop }: { signal: AbortSignal; drop: () => void },
+): Promise<Body> {
   return new Reading(response, limits, drop).run(signal);
 }
 
@@ -195,7 +199,8 @@ const isKnown = (encoding: string): boolean => ['gzip', 'x-gzip', 'deflate', 'br
 /** Decoders that give all they can at each step and take an end for an end, as browsers do: a body cut short is still worth reading. */
 function decoderOf(encoding: string, start: Buffer | null): Transform {
   const lenient = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
-  if (encoding === 'br') return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+  if (encoding === 'br')
+    return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
   if (encoding === 'zstd') {
     const params = { [constants.ZSTD_d_windowLogMax]: zstdWindowBits };
     return createZstdDecompress({ flush: constants.ZSTD_e_flush, finishFlush: constants.ZSTD_e_flush, params });

@@ -63,7 +63,10 @@ export class Connections extends Agent {
     return stream;
   }
 
-  async #secure(raw: Socket, { host, ignoreHttpsErrors, signal }: { host: string; ignoreHttpsErrors: boolean; signal: AbortSignal }): Promise<TLSSocket> {
+  async #secure(
+    raw: Socket,
+    { host, ignoreHttpsErrors, signal }: { host: string; ignoreHttpsErrors: boolean; signal: AbortSignal },
+  ): Promise<TLSSocket> {
     const name = isIP(host) === 0 ? { servername: host } : {};
     const ca = this.#ca === undefined ? {} : { ca: this.#ca };
     const secure = connectTls({ socket: raw, host, ...name, ...ca, ALPNProtocols: ['http/1.1'], rejectUnauthorized: !ignoreHttpsErrors });

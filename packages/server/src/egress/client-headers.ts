@@ -21,13 +21,15 @@ export function callerHeaders(headers: Readonly<Record<string, string>>): { kept
 }
 
 /** Names that carry a credential, by the words that APIs use for them. */
-const isCredential = (name: string): boolean => /auth|cookie|token|secret|password|session|credential|signature|api-?key|access-?key/.test(name);
+const isCredential = (name: string): boolean =>
+  /auth|cookie|token|secret|password|session|credential|signature|api-?key|access-?key/.test(name);
 const describesBody = (name: string): boolean => name.startsWith('content-');
 
 export const withoutCredentialHeaders = (headers: CallerHeaders): CallerHeaders => without(headers, isCredential);
 export const withoutBodyHeaders = (headers: CallerHeaders): CallerHeaders => without(headers, describesBody);
 
-const without = (headers: CallerHeaders, drops: (name: string) => boolean): CallerHeaders => new Map([...headers].filter(([name]) => !drops(name)));
+const without = (headers: CallerHeaders, drops: (name: string) => boolean): CallerHeaders =>
+  new Map([...headers].filter(([name]) => !drops(name)));
 
 export interface OutgoingParts {
   url: URL;
@@ -82,5 +84,8 @@ export const firstHeader = (response: IncomingMessage, wanted: string): string |
   pairs(response).find(([name, value]) => name === wanted && value !== '')?.[1] ?? null;
 
 function pairs({ rawHeaders }: IncomingMessage): [name: string, value: string][] {
-  return Array.from({ length: rawHeaders.length >> 1 }, (_, at) => [(rawHeaders[2 * at] ?? '').toLowerCase(), rawHeaders[2 * at + 1] ?? '']);
+  return Array.from({ length: rawHeaders.length >> 1 }, (_, at) => [
+    (rawHeaders[2 * at] ?? '').toLowerCase(),
+    rawHeaders[2 * at + 1] ?? '',
+  ]);
 }

@@ -164,12 +164,17 @@ test('sends the caller’s cookies where they are for, and refuses those for a p
 test('ends a loop, and follows as many as it may', async (t) => {
   const { port } = await redirecting(t);
   let left = 20;
-  const chain = await site(t, (_request, response) => (left-- > 0 ? response.writeHead(302, { location: '/' }).end() : response.end('done')));
+  const chain = await site(t, (_request, response) =>
+    left-- > 0 ? response.writeHead(302, { location: '/' }).end() : response.end('done'),
+  );
   const { fetch, failure } = client(t);
   assert.equal((await fetch(`http://127.0.0.1:${chain.port}/`)).redirects.length, 20);
   const loop = await site(t, (request, response) => response.writeHead(302, { location: request.url === '/a' ? '/b' : '/a' }).end('again'));
   const looped = await failure(`http://127.0.0.1:${loop.port}/a`);
-  assert.deepEqual([looped.reason, looped.netError, looped.progress.redirects.length], ['too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS', 21]);
+  assert.deepEqual(
+    [looped.reason, looped.netError, looped.progress.redirects.length],
+    ['too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS', 21],
+  );
   assert.ok(looped.progress.bytesIn > 0);
   assert.equal(loop.arrived(), 1, 'small redirects keep the connection');
   assert.equal((await failure(`http://127.0.0.1:${port}${toward(302, '/end')}`, { redirectsMax: 0 })).reason, 'too_many_redirects');
@@ -210,7 +215,9 @@ test('waits for no body of a redirect', async (t) => {
       socket.on('drain', pour).once('data', pour);
     }),
   );
-  const stalled = await bareSite(t, (socket) => socket.write(`HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:${port}/\r\nContent-Length: 9\r\n\r\n`));
+  const stalled = await bareSite(t, (socket) =>
+    socket.write(`HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:${port}/\r\nContent-Length: 9\r\n\r\n`),
+  );
   const { fetch } = client(t);
   for (const from of [endless, stalled]) assert.equal((await fetch(`http://127.0.0.1:${from.port}/`)).body.toString(), 'here');
   await eventually(() => endless.open() + stalled.open() === 0, 'both are let go');

@@ -64,7 +64,11 @@ test('tells what is wrong with a certificate, unless told to take any', async (t
   assert.deepEqual(await told(`https://127.0.0.1:${plain.port}/`), ['tls_error', 'net::ERR_SSL_PROTOCOL_ERROR']);
   assert.deepEqual(await told(`https://127.0.0.1:${leaves.port}/`), ['connection_reset', 'net::ERR_CONNECTION_RESET']);
   assert.equal((await fetch(`https://other.example:${port}/`, { ignoreHttpsErrors: true })).status, 200);
-  assert.deepEqual(await told(`https://other.example:${port}/`), ['tls_error', 'net::ERR_CERT_COMMON_NAME_INVALID'], 'nor lends the connection to who minds');
+  assert.deepEqual(
+    await told(`https://other.example:${port}/`),
+    ['tls_error', 'net::ERR_CERT_COMMON_NAME_INVALID'],
+    'nor lends the connection to who minds',
+  );
   const strict = client(t, { resolver });
   const failed = await strict.failure(`https://secure.example:${port}/`);
   assert.deepEqual([failed.reason, failed.netError], ['tls_error', 'net::ERR_CERT_AUTHORITY_INVALID']);
@@ -83,9 +87,14 @@ test('drops secrets from https to http of the same host', async (t) => {
     seen.push([request.headers.authorization, request.headers.cookie]);
     response.end();
   });
-  const secure = await secureSite(t, made, (_request, response) => response.writeHead(302, { location: `http://secure.example:${plain.port}/` }).end());
+  const secure = await secureSite(t, made, (_request, response) =>
+    response.writeHead(302, { location: `http://secure.example:${plain.port}/` }).end(),
+  );
   const { fetch } = client(t, { resolver, ca: made.cert });
-  await fetch(`https://secure.example:${secure.port}/`, { headers: { authorization: 'Bearer hush' }, cookies: [{ name: 'a', value: 'hush' }] });
+  await fetch(`https://secure.example:${secure.port}/`, {
+    headers: { authorization: 'Bearer hush' },
+    cookies: [{ name: 'a', value: 'hush' }],
+  });
   assert.deepEqual(seen, [[undefined, undefined]]);
 });
 
@@ -130,7 +139,10 @@ function socksProxy(t: TestContext): Promise<{ port: number }> {
   return listen(t, accept);
 }
 
-const via = (...urls: string[]): EgressPolicy => ({ ...direct, upstreams: urls.map((url) => ({ url, ip: null, country: null, trusted: true })) });
+const via = (...urls: string[]): EgressPolicy => ({
+  ...direct,
+  upstreams: urls.map((url) => ({ url, ip: null, country: null, trusted: true })),
+});
 
 test('goes through proxies of each kind, plain and encrypted, and counts what passes them', async (t) => {
   const made = certificate();
@@ -146,7 +158,11 @@ test('goes through proxies of each kind, plain and encrypted, and counts what pa
       socket.pipe(out.on('error', () => {})).pipe(socket);
     }),
   );
-  for (const url of [`http://me:p%40ss@127.0.0.1:${proxy.port}`, `https://me:p%40ss@127.0.0.1:${https.port}`, `socks5://127.0.0.1:${socks.port}`])
+  for (const url of [
+    `http://me:p%40ss@127.0.0.1:${proxy.port}`,
+    `https://me:p%40ss@127.0.0.1:${https.port}`,
+    `socks5://127.0.0.1:${socks.port}`,
+  ])
     for (const inside of [undefined, () => false]) {
       const { fetch, way } = client(t, { resolver, ca: made.cert, upstreamCa: made.cert, policy: via(url), ...(inside ? { inside } : {}) });
       const replies = [await fetch(`http://secure.example:${plain.port}/`), await fetch(`https://secure.example:${secure.port}/`)];
@@ -187,7 +203,11 @@ test('never goes direct when a proxy is down or refuses, and tells that it was t
 
 test('refuses inside addresses through a proxy as well', async (t) => {
   const proxy = await httpProxy(t, 'me:right');
-  const { failure } = client(t, { policy: via(`http://me:right@127.0.0.1:${proxy.port}`), allowText: '', resolver: async () => ['10.1.2.3'] });
+  const { failure } = client(t, {
+    policy: via(`http://me:right@127.0.0.1:${proxy.port}`),
+    allowText: '',
+    resolver: async () => ['10.1.2.3'],
+  });
   for (const url of ['http://inside.example/', 'https://[::1]/', 'http://169.254.169.254/'])
     assert.equal((await failure(url)).reason, 'blocked_by_policy', url);
   assert.deepEqual(proxy.asked, []);

@@ -29,7 +29,10 @@ const patient: Omit<HttpOrder, 'url'> = {
   timeoutMs: 5000,
 };
 
-export function client(t: TestContext, options: Partial<EgressGateOptions> & { allowText?: string; policy?: EgressPolicy | null; ca?: string } = {}): Client {
+export function client(
+  t: TestContext,
+  options: Partial<EgressGateOptions> & { allowText?: string; policy?: EgressPolicy | null; ca?: string } = {},
+): Client {
   const { allowText = '127.0.0.0/8', policy = direct, ca, ...rest } = options;
   const gate = createEgressGate({ allow: parseAllowList(allowText), log: silentLog, ...rest });
   const way = gate.open('test');

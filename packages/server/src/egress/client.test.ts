@@ -49,7 +49,13 @@ test('sends the caller’s headers, usual ones where there are none, and nothing
     'accept-language': 'en-US,en;q=0.9',
     'accept-encoding': 'gzip, deflate, br, zstd',
   });
-  const odd = { Host: 'inside.example', 'Proxy-Authorization': 'Basic x', 'Transfer-Encoding': 'chunked', 'Content-Length': '99', 'X-Bad': 'a\r\nInjected: 1' };
+  const odd = {
+    Host: 'inside.example',
+    'Proxy-Authorization': 'Basic x',
+    'Transfer-Encoding': 'chunked',
+    'Content-Length': '99',
+    'X-Bad': 'a\r\nInjected: 1',
+  };
   const reply = await fetch(`http://127.0.0.1:${port}/`, { headers: { 'user-agent': 'mine', 'X-Own': 'yes', ...odd } });
   const { host, 'user-agent': agent, 'x-own': own, 'proxy-authorization': proxy, injected, 'x-bad': bad } = seen[1]?.headers ?? {};
   assert.deepEqual([host, agent, own, proxy, injected, bad], [`127.0.0.1:${port}`, 'mine', 'yes', undefined, undefined, undefined]);
@@ -108,7 +114,8 @@ test('counts the same bytes as the way', async (t) => {
   });
   const { fetch, way } = client(t);
   const replies: HttpOutcome[] = [];
-  for (const path of ['/', '/hop', '/']) replies.push(await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: 'y'.repeat(1000) }));
+  for (const path of ['/', '/hop', '/'])
+    replies.push(await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: 'y'.repeat(1000) }));
   const sum = (pick: (reply: HttpOutcome) => number): number => replies.reduce((total, reply) => total + pick(reply), 0);
   const { bytesIn, bytesOut } = way.facts();
   assert.deepEqual([sum((reply) => reply.bytesIn), sum((reply) => reply.bytesOut)], [bytesIn, bytesOut]);
@@ -143,7 +150,9 @@ test('tells a dead name, a closed port, a reset, silence and nonsense apart', as
 
 test('passes over replies that only inform', async (t) => {
   const { port } = await bareSite(t, (socket) =>
-    socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal'),
+    socket.write(
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal',
+    ),
   );
   assert.equal((await client(t).fetch(`http://127.0.0.1:${port}/`)).body.toString(), 'real');
 });
@@ -228,7 +237,10 @@ test('lets no header, body, cookie, path or credential into the log or a failure
     cookies: [{ name: 'd', value: 'hush' }],
     body: 'hush',
   } as const;
-  const failures = [await failure(`http://me:hush@127.0.0.1:${port}/hush?token=hush`, secret), await failure('http://hush@10.0.0.1/hush', secret)];
+  const failures = [
+    await failure(`http://me:hush@127.0.0.1:${port}/hush?token=hush`, secret),
+    await failure('http://hush@10.0.0.1/hush', secret),
+  ];
   assert.ok(lines.length >= 2, 'the refusals are logged');
   assert.doesNotMatch(lines.join() + failures.map((each) => JSON.stringify(each) + each.stack).join(), /hush/);
 });

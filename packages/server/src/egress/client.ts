@@ -12,7 +12,14 @@ import { OrderCookies } from './client-cookies.ts';
 import type { OrderCookie } from './client-cookies.ts';
 import { HttpFailure } from './client-failure.ts';
 import type { HttpRedirect } from './client-failure.ts';
-import { callerHeaders, firstHeader, outgoingHeaders, replyHeaders, withoutBodyHeaders, withoutCredentialHeaders } from './client-headers.ts';
+import {
+  callerHeaders,
+  firstHeader,
+  outgoingHeaders,
+  replyHeaders,
+  withoutBodyHeaders,
+  withoutCredentialHeaders,
+} from './client-headers.ts';
 import type { CallerHeaders } from './client-headers.ts';
 import { ask } from './client-hop.ts';
 import type { Answer, HopParts } from './client-hop.ts';
@@ -202,7 +209,10 @@ class Journey {
   #ask(step: Step): Promise<Answer> {
     const headers = outgoingHeaders({ ...step, cookie: this.#cookies.header(step.url), usual: this.#parts.usual });
     const { url, method, body } = step;
-    return ask({ ...this.#parts, wires: this.#wires }, { url, method, body, headers, ignoreHttpsErrors: this.#order.ignoreHttpsErrors ?? false });
+    return ask(
+      { ...this.#parts, wires: this.#wires },
+      { url, method, body, headers, ignoreHttpsErrors: this.#order.ignoreHttpsErrors ?? false },
+    );
   }
 
   #redirectOf(from: URL, { response, drop }: Answer): URL | null {

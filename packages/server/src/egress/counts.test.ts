@@ -8,7 +8,16 @@ import { silentLog } from '../lib/log.ts';
 import { browser, direct, eventually, listen, openTunnel, site } from './testing.ts';
 
 const never = new AbortController().signal;
-const asked = { method: 'GET', headers: {}, body: null, cookies: [], maxBytes: 1e6, maxWireBytes: 1e6, redirectsMax: 0, timeoutMs: 5000 } as const;
+const asked = {
+  method: 'GET',
+  headers: {},
+  body: null,
+  cookies: [],
+  maxBytes: 1e6,
+  maxWireBytes: 1e6,
+  redirectsMax: 0,
+  timeoutMs: 5000,
+} as const;
 const bytesOf = ({ bytesIn, bytesOut }: Pick<EgressFacts, 'bytesIn' | 'bytesOut'>): [number, number] => [bytesIn, bytesOut];
 
 /** Long enough for what is under way on loopback to have come. */
@@ -119,10 +128,17 @@ test('tells apart what passed a proxy that the operator has named', async (t) =>
     way.close();
     return way.facts();
   };
-  const [none, own, operators] = [await bytesBy([]), await bytesBy([{ ...upstream, trusted: false }]), await bytesBy([{ ...upstream, trusted: true }])];
+  const [none, own, operators] = [
+    await bytesBy([]),
+    await bytesBy([{ ...upstream, trusted: false }]),
+    await bytesBy([{ ...upstream, trusted: true }]),
+  ];
   for (const facts of [none, own]) assert.deepEqual([facts.proxiedIn, facts.proxiedOut], [0, 0]);
   assert.ok(operators.bytesIn > 1000);
   assert.deepEqual([operators.proxiedIn, operators.proxiedOut], [operators.bytesIn, operators.bytesOut]);
   const { bytesIn, proxiedIn, proxiedOut } = gate.facts();
-  assert.deepEqual([proxiedIn, proxiedOut, bytesIn], [operators.bytesIn, operators.bytesOut, none.bytesIn + own.bytesIn + operators.bytesIn]);
+  assert.deepEqual(
+    [proxiedIn, proxiedOut, bytesIn],
+    [operators.bytesIn, operators.bytesOut, none.bytesIn + own.bytesIn + operators.bytesIn],
+  );
 });

@@ -119,7 +119,9 @@ function decoded(text: string): string {
 
 /** The value of `proxy-authorization`, where the proxy wants one. */
 export const basicCredentials = (upstream: UpstreamAddress): string | null =>
-  upstream.username === '' && upstream.password === '' ? null : `Basic ${Buffer.from(`${upstream.username}:${upstream.password}`).toString('base64')}`;
+  upstream.username === '' && upstream.password === ''
+    ? null
+    : `Basic ${Buffer.from(`${upstream.username}:${upstream.password}`).toString('base64')}`;
 
 export interface UpstreamDialOptions extends DialOptions {
   /** Certificates that an https:// proxy's may be signed with, beside the usual ones. */
@@ -140,7 +142,12 @@ export async function dialUpstream(upstream: UpstreamAddress, at: PinnedTarget, 
 }
 
 /** A stream to the site through a proxy that is connected. `host` is what the proxy is told: a name or an address. */
-export async function tunnelThrough(upstream: UpstreamAddress, socket: Socket, target: { host: string; port: number }, signal: AbortSignal): Promise<Socket> {
+export async function tunnelThrough(
+  upstream: UpstreamAddress,
+  socket: Socket,
+  target: { host: string; port: number },
+  signal: AbortSignal,
+): Promise<Socket> {
   const giveUp = (): void => void socket.destroy();
   signal.addEventListener('abort', giveUp, { once: true });
   try {
@@ -188,5 +195,7 @@ function shakeConnect(upstream: UpstreamAddress, socket: Socket, target: { host:
 function asProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const detail = cause instanceof Error ? `: ${cause.message}` : '';
-  return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authorityText(upstream.host, upstream.port)} failed${detail}`, { cause });
+  return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authorityText(upstream.host, upstream.port)} failed${detail}`, {
+    cause,
+  });
 }

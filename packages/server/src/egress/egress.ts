@@ -8,7 +8,16 @@ export type { EgressFacts, EgressPolicy, EgressRefusal, EgressWay, Rotation, Ups
 export { createEgressGate, refusalHeader } from './gate.ts';
 export type { EgressGate, EgressGateOptions, EgressLimits, GateFacts } from './gate.ts';
 export { createHttpClient, HttpFailure } from './client.ts';
-export type { HttpClient, HttpClientOptions, HttpMethod, HttpOrder, HttpOutcome, HttpProgress, HttpRedirect, OrderCookie } from './client.ts';
+export type {
+  HttpClient,
+  HttpClientOptions,
+  HttpMethod,
+  HttpOrder,
+  HttpOutcome,
+  HttpProgress,
+  HttpRedirect,
+  OrderCookie,
+} from './client.ts';
 export { AllowListError, parseAllowList } from './allow-list.ts';
 export type { AllowList } from './allow-list.ts';
 export { isPublicAddress, parseHost } from './addresses.ts';

@@ -57,7 +57,8 @@ async function pass(way: Way, route: Route, exchange: Exchange): Promise<void> {
     } catch (error) {
       outgoing.destroy();
       // A kept connection may have been closed by the site just as it was taken: nothing was answered, so asking anew is safe where repeating is.
-      const repeats = bodiless && outgoing.reusedSocket && attempt <= 5 && ['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method ?? '');
+      const repeats =
+        bodiless && outgoing.reusedSocket && attempt <= 5 && ['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method ?? '');
       if (!repeats || exchange.response.headersSent || exchange.response.destroyed) throw error;
     }
   }
@@ -168,6 +169,11 @@ function answerFailure(response: ServerResponse, reason: EgressRefusal): void {
   }
   const text = statusOf(reason) === 403 ? 'Forbidden\n' : 'Not reached\n';
   response
-    .writeHead(statusOf(reason), { [refusalHeader]: reason, 'content-type': 'text/plain', 'cache-control': 'no-store', 'content-length': text.length })
+    .writeHead(statusOf(reason), {
+      [refusalHeader]: reason,
+      'content-type': 'text/plain',
+      'cache-control': 'no-store',
+      'content-length': text.length,
+    })
     .end(text);
 }

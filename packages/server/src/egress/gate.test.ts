@@ -53,13 +53,17 @@ test('keeps headers that come more than once, and takes a length beside chunks f
     createServer((socket) => socket.once('data', () => socket.end(raw))),
   );
   const from = await browser(t);
-  const [reply] = (await once(httpGet({ host: '127.0.0.1', port: from.port, path: `http://127.0.0.1:${port}/`, agent: new Agent() }), 'response')) as [
-    IncomingMessage,
-  ];
+  const [reply] = (await once(
+    httpGet({ host: '127.0.0.1', port: from.port, path: `http://127.0.0.1:${port}/`, agent: new Agent() }),
+    'response',
+  )) as [IncomingMessage];
   let body = '';
   for await (const chunk of reply) body += String(chunk);
   assert.equal(body, 'whole');
-  assert.deepEqual([reply.headers['set-cookie'], reply.headers['x-hop'], reply.headers['content-length']], [['a=1', 'b=2'], undefined, undefined]);
+  assert.deepEqual(
+    [reply.headers['set-cookie'], reply.headers['x-hop'], reply.headers['content-length']],
+    [['a=1', 'b=2'], undefined, undefined],
+  );
 });
 
 test('passes a request body with a length and one in chunks unchanged', async (t) => {
@@ -205,10 +209,16 @@ test('forgets a refusal once the host is reached', async (t) => {
 
 test('lets only allowed domains through, for sub-resources as for pages', async (t) => {
   const { port, arrived } = await site(t, (_request, response) => response.end('x'));
-  const from = await browser(t, { resolver: async () => ['127.0.0.1'], policy: { ...direct, allowedDomains: ['shop.example', '*.cdn.example'] } });
+  const from = await browser(t, {
+    resolver: async () => ['127.0.0.1'],
+    policy: { ...direct, allowedDomains: ['shop.example', '*.cdn.example'] },
+  });
   const status = async (host: string): Promise<number> => (await openTunnel(from, `${host}:${port}`)).reply.status;
   assert.deepEqual(await Promise.all(['shop.example', 'SHOP.example.', 'a.b.cdn.example'].map(status)), [200, 200, 200]);
-  assert.deepEqual(await Promise.all(['www.shop.example', 'cdn.example', 'evilshop.example', '127.0.0.1'].map(status)), [403, 403, 403, 403]);
+  assert.deepEqual(
+    await Promise.all(['www.shop.example', 'cdn.example', 'evilshop.example', '127.0.0.1'].map(status)),
+    [403, 403, 403, 403],
+  );
   await eventually(() => arrived() === 3, 'three connections at the site');
 });
 

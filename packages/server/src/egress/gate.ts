@@ -62,7 +62,11 @@ export interface EgressGate {
 
 export function createEgressGate(options: EgressGateOptions): EgressGate {
   const limits = { ...usualLimits, ...options.limits };
-  const guard = createGuard(new Names(options.resolver ?? systemResolver, limits.resolveMs), options.allow, options.ownAddresses ?? (() => []));
+  const guard = createGuard(
+    new Names(options.resolver ?? systemResolver, limits.resolveMs),
+    options.allow,
+    options.ownAddresses ?? (() => []),
+  );
   const ways = new Set<Way>();
   const closed = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0 };
   const wayOf = new WeakMap<Duplex, Way>();
@@ -170,7 +174,10 @@ async function tunnel(way: Way, request: IncomingMessage, { connection, head }: 
 }
 
 /** Passes bytes both ways until either side is done, and then lets go of both. */
-function join({ connection, site, lingerMs }: { connection: Duplex; site: Socket; lingerMs: number }, failed: (error: Error) => void): void {
+function join(
+  { connection, site, lingerMs }: { connection: Duplex; site: Socket; lingerMs: number },
+  failed: (error: Error) => void,
+): void {
   const before = site.bytesRead;
   connection.pipe(site);
   site.pipe(connection);
@@ -194,5 +201,7 @@ function join({ connection, site, lingerMs }: { connection: Duplex; site: Socket
 function refuse(connection: Duplex, reason: EgressRefusal): void {
   const status = statusOf(reason);
   const text = status === 403 ? 'Forbidden' : 'Not reached';
-  connection.end(`HTTP/1.1 ${status} ${text}\r\n${refusalHeader}: ${reason}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, () => connection.destroy());
+  connection.end(`HTTP/1.1 ${status} ${text}\r\n${refusalHeader}: ${reason}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, () =>
+    connection.destroy(),
+  );
 }

@@ -26,7 +26,8 @@ export interface Guard {
 }
 
 export function createGuard(names: Names, allow: AllowList, ownAddresses: () => readonly OwnAddress[]): Guard {
-  const mayDial = (host: string, address: string, port: number): boolean => allow.allows(host, address, port) || (isPublicAddress(address) && isWebPort(port));
+  const mayDial = (host: string, address: string, port: number): boolean =>
+    allow.allows(host, address, port) || (isPublicAddress(address) && isWebPort(port));
 
   const check = async (host: string, port: number, signal: AbortSignal): Promise<PinnedTarget> => {
     const answers = (await names.addressesOf(host, signal)).map(sameFamily);
@@ -52,13 +53,21 @@ export function createGuard(names: Names, allow: AllowList, ownAddresses: () => 
       const name = parseHost(host) ?? host;
       if (name === target.host) return true;
       const stands = isIP(name) !== 0 ? [name] : await names.addressesOf(name, signal).catch(() => []);
-      if (stands.some((address) => sameFamily(address) === target.address || (here && (isLoopbackAddress(address) || interfaceAddresses().has(address)))))
+      if (
+        stands.some(
+          (address) =>
+            sameFamily(address) === target.address || (here && (isLoopbackAddress(address) || interfaceAddresses().has(address))),
+        )
+      )
         return true;
     }
     return false;
   };
 
-  return { check, trust: async (host, port, signal) => ({ host, port, addresses: (await names.addressesOf(host, signal)).map(sameFamily) }) };
+  return {
+    check,
+    trust: async (host, port, signal) => ({ host, port, addresses: (await names.addressesOf(host, signal)).map(sameFamily) }),
+  };
 }
 
 /** Asked each time: interfaces come and go, and it is only asked for the service's own ports. */

@@ -41,7 +41,10 @@ export class Names {
     const known = this.#known.get(host);
     if (known) return known;
     const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(new EgressFailure('dns_failed', `${host} was not resolved within ${this.#patienceMs} ms`)), this.#patienceMs);
+    const timer = setTimeout(
+      () => patience.abort(new EgressFailure('dns_failed', `${host} was not resolved within ${this.#patienceMs} ms`)),
+      this.#patienceMs,
+    );
     try {
       return await unlessAborted(this.#ask(host), AbortSignal.any([signal, patience.signal]));
     } finally {

@@ -36,7 +36,8 @@ export async function listen(t: TestContext, server: Server, host = '127.0.0.1')
   return { port: (server.address() as AddressInfo).port, arrived: () => arrived, open: () => open.size };
 }
 
-export const site = (t: TestContext, listener: RequestListener, host?: string): Promise<Listening> => listen(t, createHttpServer(listener), host);
+export const site = (t: TestContext, listener: RequestListener, host?: string): Promise<Listening> =>
+  listen(t, createHttpServer(listener), host);
 
 export interface Browser {
   gate: EgressGate;
@@ -84,12 +85,15 @@ export function exchange(socket: Socket, text: string): Promise<Reply> {
       const end = read.indexOf('\r\n\r\n');
       if (end === -1) return done ? finish(() => reject(new Error(`no reply but "${read}"`))) : undefined;
       const [first = '', ...lines] = read.slice(0, end).split('\r\n');
-      const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+      const headers = Object.fromEntries(
+        lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+      );
       const body = read.slice(end + 4);
       const status = Number(first.split(' ')[1]);
       const length = status === 200 && /connection established/i.test(first) ? '0' : headers['content-length'];
       const chunksEnded = headers['transfer-encoding'] === 'chunked' && body.endsWith('0\r\n\r\n');
-      if (done || chunksEnded || status === 304 || (length !== undefined && body.length >= Number(length))) finish(() => resolve({ status, headers, body }));
+      if (done || chunksEnded || status === 304 || (length !== undefined && body.length >= Number(length)))
+        finish(() => resolve({ status, headers, body }));
     };
     const data = (chunk: Buffer): void => {
       read += chunk.toString('latin1');

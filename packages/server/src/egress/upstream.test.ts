@@ -107,7 +107,11 @@ test('asks a proxy outside for the whole URL by name, and one inside for the add
   await openTunnel(outside, `shop.example:${target.port}`);
   const inside = await browser(t, { policy, resolver });
   await fetchPlain(inside, `http://shop.example:${target.port}/a?b`);
-  assert.deepEqual(proxy.asked, [`GET http://shop.example:${target.port}/a?b`, `CONNECT shop.example:${target.port}`, `CONNECT 127.0.0.7:${target.port}`]);
+  assert.deepEqual(proxy.asked, [
+    `GET http://shop.example:${target.port}/a?b`,
+    `CONNECT shop.example:${target.port}`,
+    `CONNECT 127.0.0.7:${target.port}`,
+  ]);
   assert.deepEqual(seen, [undefined, undefined], 'the proxy’s password never reaches the site');
 });
 
@@ -183,7 +187,9 @@ test('refuses inside addresses through a proxy as well', async (t) => {
   const proxy = await httpProxy(t);
   const policy = via(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`);
   const from = await browser(t, { policy, allowText: '', resolver: async () => ['10.1.2.3'] });
-  const statuses = await Promise.all(['127.0.0.1:80', '[::1]:443', 'inside.example:443'].map(async (to) => (await openTunnel(from, to)).reply.status));
+  const statuses = await Promise.all(
+    ['127.0.0.1:80', '[::1]:443', 'inside.example:443'].map(async (to) => (await openTunnel(from, to)).reply.status),
+  );
   assert.deepEqual(statuses, [403, 403, 403]);
   assert.deepEqual(proxy.asked, []);
 });
@@ -247,7 +253,9 @@ test('stops looking for a proxy when the caller gives up', async (t) => {
 test('takes the next proxy for each connection when asked to', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxies = [await httpProxy(t), await httpProxy(t)];
-  const from = await browser(t, { policy: { ...via(...proxies.map(({ port }) => `http://me:p%40ss%3Aword@127.0.0.1:${port}`)), rotate: 'every_connection' } });
+  const from = await browser(t, {
+    policy: { ...via(...proxies.map(({ port }) => `http://me:p%40ss%3Aword@127.0.0.1:${port}`)), rotate: 'every_connection' },
+  });
   for (let turn = 0; turn < 4; turn += 1) await openTunnel(from, `127.0.0.1:${target.port}`);
   assert.deepEqual(
     proxies.map(({ asked }) => asked.length),

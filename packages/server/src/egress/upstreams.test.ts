@@ -12,7 +12,10 @@ const region: RegionEntry = {
   code: 'eu',
   name: 'Europe',
   country: null,
-  proxies: { managed: [proxy('http://m1:1', 'DE'), proxy('http://m2:1', 'FR')], rotating: [proxy('socks5://r1:1', 'DE'), proxy('https://r2:1', 'FR')] },
+  proxies: {
+    managed: [proxy('http://m1:1', 'DE'), proxy('http://m2:1', 'FR')],
+    rotating: [proxy('socks5://r1:1', 'DE'), proxy('https://r2:1', 'FR')],
+  },
 };
 const urls = (request: object | null, pick = 0): string[] => {
   const asked = request && ProxyRequest.parse(request);
@@ -26,14 +29,23 @@ test('makes the upstreams of each type of proxy', () => {
   assert.deepEqual(urls({ type: 'managed', country: 'DE' }), ['http://op:p%20w@m1:1/']);
   assert.deepEqual(urls({ type: 'rotating' }), ['socks5://op:p%20w@r1:1', 'https://op:p%20w@r2:1/']);
   assert.deepEqual(urls({ type: 'external', server: 'http://x:1', username: 'a@b', password: ':' }), ['http://a%40b:%3A@x:1/']);
-  assert.deepEqual(urls({ type: 'rotating', servers: ['http://own:pw@x:1', 'http://y:1'], username: 'u' }), ['http://own:pw@x:1/', 'http://u@y:1/']);
+  assert.deepEqual(urls({ type: 'rotating', servers: ['http://own:pw@x:1', 'http://y:1'], username: 'u' }), [
+    'http://own:pw@x:1/',
+    'http://u@y:1/',
+  ]);
 });
 
 test('trusts the operator’s proxies and not a caller’s', () => {
   const trusted = (request: object): boolean[] =>
-    policyFor({ proxy: ProxyRequest.parse(request), allowed_domains: null, block_ads: false }, region).upstreams.map((each) => each.trusted);
+    policyFor({ proxy: ProxyRequest.parse(request), allowed_domains: null, block_ads: false }, region).upstreams.map(
+      (each) => each.trusted,
+    );
   assert.deepEqual(
-    [trusted({ type: 'managed' }), trusted({ type: 'external', server: 'http://x:1' }), trusted({ type: 'rotating', servers: ['http://y:1'] })],
+    [
+      trusted({ type: 'managed' }),
+      trusted({ type: 'external', server: 'http://x:1' }),
+      trusted({ type: 'rotating', servers: ['http://y:1'] }),
+    ],
     [[true], [false], [false]],
   );
 });
@@ -44,7 +56,10 @@ test('points at the field when the region has no such proxy', () => {
     (error) => error instanceof ValidationError && error.detail[0]?.loc.join('.') === 'body.proxy.country',
   );
   const bare = { ...region, proxies: { managed: [], rotating: [] } };
-  assert.throws(() => policyFor({ proxy: ProxyRequest.parse({ type: 'rotating' }), allowed_domains: null, block_ads: false }, bare), /no rotating proxies/);
+  assert.throws(
+    () => policyFor({ proxy: ProxyRequest.parse({ type: 'rotating' }), allowed_domains: null, block_ads: false }, bare),
+    /no rotating proxies/,
+  );
 });
 
 test('reads advertising hosts from a hosts file beside the built-in ones', (t) => {

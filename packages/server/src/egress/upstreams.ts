@@ -54,10 +54,18 @@ const toUpstream = (proxy: RegionProxy): Upstream => ({
   trusted: true,
 });
 
-const callersOwn = (server: string, proxy: ProxyRequest): Upstream => ({ url: withCredentials(server, proxy), ip: null, country: null, trusted: false });
+const callersOwn = (server: string, proxy: ProxyRequest): Upstream => ({
+  url: withCredentials(server, proxy),
+  ip: null,
+  country: null,
+  trusted: false,
+});
 
 /** Credentials in the address itself win over those beside it, which are for all of a list. */
-function withCredentials(server: string, { username, password }: { username?: string | null | undefined; password?: string | null | undefined }): string {
+function withCredentials(
+  server: string,
+  { username, password }: { username?: string | null | undefined; password?: string | null | undefined },
+): string {
   const url = new URL(server);
   if (url.username !== '' || url.password !== '') return url.href;
   url.username = encodeURIComponent(username ?? '');

@@ -30,7 +30,14 @@ export interface EgressLimits {
   reuseMs: number;
 }
 
-export const usualLimits: EgressLimits = { connectionsMax: 512, headMs: 75_000, resolveMs: 5000, connectMs: 15_000, idleMs: 600_000, reuseMs: 15_000 };
+export const usualLimits: EgressLimits = {
+  connectionsMax: 512,
+  headMs: 75_000,
+  resolveMs: 5000,
+  connectMs: 15_000,
+  idleMs: 600_000,
+  reuseMs: 15_000,
+};
 
 export interface WayOptions {
   guard: Guard;
@@ -101,7 +108,12 @@ export class Way implements EgressWay {
   constructor(options: WayOptions) {
     this.#options = options;
     // The cache takes a start of 0 for an entry that has no end.
-    this.#refusals = new LRUCache({ max: refusalsMax, ttl: refusalKeptMs, ttlResolution: 0, perf: { now: () => options.clock.monotonicMs() + 1 } });
+    this.#refusals = new LRUCache({
+      max: refusalsMax,
+      ttl: refusalKeptMs,
+      ttlResolution: 0,
+      perf: { now: () => options.clock.monotonicMs() + 1 },
+    });
     this.agent = new SiteAgent((route) => this.open(route), options.limits.reuseMs);
   }
 
@@ -158,7 +170,8 @@ export class Way implements EgressWay {
       const index = (this.#current + step) % upstreams.length;
       const upstream = upstreams[index];
       if (!upstream || !(await this.#answers(upstream, signal))) continue;
-      if (this.#closed || generation !== this.#generation) return { rotated: false, note: 'The session ended or changed its proxies meanwhile.' };
+      if (this.#closed || generation !== this.#generation)
+        return { rotated: false, note: 'The session ended or changed its proxies meanwhile.' };
       this.#current = index;
       this.#counted.rotations += 1;
       this.#counted.rotatedAt = this.#options.clock.now();
@@ -214,7 +227,8 @@ export class Way implements EgressWay {
     const generation = this.#generation;
     if (!policy) throw new EgressFailure('blocked_by_policy', 'no policy is applied yet');
     if (!policy.allows(host)) throw new EgressFailure('blocked_by_policy', `${host} is not among the allowed domains`);
-    if (policy.blockAds && inDomains(host, this.#options.adHosts)) throw new EgressFailure('blocked_by_policy', `${host} serves advertising`);
+    if (policy.blockAds && inDomains(host, this.#options.adHosts))
+      throw new EgressFailure('blocked_by_policy', `${host} serves advertising`);
     const target = await this.#options.guard.check(host, port, signal);
     if (policy.upstreams.length === 0 || policy.bypasses(host)) return { target, via: null, generation, absoluteForm: false };
     const index = this.#current;
@@ -270,7 +284,9 @@ export class Way implements EgressWay {
     const located = upstream.trusted ? guard.trust(host, port, signal) : guard.check(host, port, signal);
     return located.catch((cause: unknown) => {
       if (signal.aborted) throw signal.reason;
-      throw new EgressFailure('proxy_error', `proxy ${upstream.host}: ${cause instanceof Error ? cause.message : 'not reached'}`, { cause });
+      throw new EgressFailure('proxy_error', `proxy ${upstream.host}: ${cause instanceof Error ? cause.message : 'not reached'}`, {
+        cause,
+      });
     });
   }
 
@@ -296,7 +312,10 @@ export class Way implements EgressWay {
 
   async #within<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
     const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(new EgressFailure('timeout', `no connection within ${this.limits.connectMs} ms`)), this.limits.connectMs);
+    const timer = setTimeout(
+      () => patience.abort(new EgressFailure('timeout', `no connection within ${this.limits.connectMs} ms`)),
+      this.limits.connectMs,
+    );
     try {
       return await work(AbortSignal.any([signal, patience.signal]));
     } finally {
@@ -317,7 +336,11 @@ export class Way implements EgressWay {
     const minute = Math.floor(this.#options.clock.monotonicMs() / 60_000);
     if (minute !== this.#lines.minute) this.#lines = { minute, written: 0 };
     this.#lines.written += 1;
-    const facts = { to: authorityText(host, port), reason: reasonOf(error), detail: error instanceof Error ? error.message : String(error) };
+    const facts = {
+      to: authorityText(host, port),
+      reason: reasonOf(error),
+      detail: error instanceof Error ? error.message : String(error),
+    };
     this.#options.log[this.#lines.written <= refusalLinesPerMinute ? 'info' : 'debug'](facts, 'egress refused');
   }
 }

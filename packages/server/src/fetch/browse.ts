@@ -54,8 +54,10 @@ export async function browse(parts: BrowseParts, signal: AbortSignal): Promise<F
   found.loadMs = Math.round(clock.monotonicMs() - startMs);
   if (outcome.timedOut) found.warnings.push('load_timed_out');
   if (outcome.body) takeUnshown(request, outcome, outcome.body, found);
-  else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205) await readPage(parts, outcome, found, signal);
-  if (request.formats.includes('har')) found.har = { log: { ...toHar(page.network(), { title: found.finalUrl, startedAt: page.network().since }).log } };
+  else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205)
+    await readPage(parts, outcome, found, signal);
+  if (request.formats.includes('har'))
+    found.har = { log: { ...toHar(page.network(), { title: found.finalUrl, startedAt: page.network().since }).log } };
   return found;
 }
 
@@ -205,8 +207,21 @@ async function takeOwnBytes({ request, page }: BrowseParts, found: Found, signal
   else found.warnings.push('raw_not_kept');
 }
 
-async function takePdf(page: Page, request: FetchRequest, found: Found, options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
-  const { landscape, print_background: printBackground, scale, paper_width_inches, paper_height_inches, margin_inches, page_ranges } = request.pdf ?? {};
+async function takePdf(
+  page: Page,
+  request: FetchRequest,
+  found: Found,
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<void> {
+  const {
+    landscape,
+    print_background: printBackground,
+    scale,
+    paper_width_inches,
+    paper_height_inches,
+    margin_inches,
+    page_ranges,
+  } = request.pdf ?? {};
   try {
     const data = await page.pdf(
       {

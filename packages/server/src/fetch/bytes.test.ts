@@ -17,7 +17,13 @@ function taken(
 describe('a body that is no page', () => {
   it('comes as its bytes, whatever was asked for', () => {
     const found = taken(Buffer.from([0, 255, 1]), 'application/octet-stream', { formats: ['html', 'text'] });
-    assert.deepEqual(found.raw, { data_base64: 'AP8B', content_type: 'application/octet-stream', bytes: 3, filename: null, truncated: false });
+    assert.deepEqual(found.raw, {
+      data_base64: 'AP8B',
+      content_type: 'application/octet-stream',
+      bytes: 3,
+      filename: null,
+      truncated: false,
+    });
     assert.deepEqual([found.html, found.text, found.json, found.warnings], [null, null, null, []]);
   });
 

@@ -19,7 +19,8 @@ const visibleFormats: readonly ContentFormat[] = ['markdown', 'text'];
 const wholeFormats: readonly ContentFormat[] = ['html', 'links', 'metadata', 'tables'];
 
 /** Whether the page has to be looked at without its hidden parts. */
-export const wantsVisible = ({ formats }: Pick<FetchRequest, 'formats'>): boolean => formats.includes('markdown') || formats.includes('text');
+export const wantsVisible = ({ formats }: Pick<FetchRequest, 'formats'>): boolean =>
+  formats.includes('markdown') || formats.includes('text');
 
 const isWhole = ({ only_main_content: main, include_selectors: include, exclude_selectors: exclude }: FetchRequest): boolean =>
   !main && include.length === 0 && exclude.length === 0;
@@ -39,10 +40,15 @@ export async function convertPage(content: Content, request: FetchRequest, sourc
     if (wanted.delete('html')) made.html = source.html;
     if (source.text !== null && wanted.delete('text')) made.text = source.text;
   }
-  const ask = async (formats: readonly ContentFormat[], part: { html: string; mainHtml: string | null | undefined }, extract: FetchRequest['extract']) => {
+  const ask = async (
+    formats: readonly ContentFormat[],
+    part: { html: string; mainHtml: string | null | undefined },
+    extract: FetchRequest['extract'],
+  ) => {
     if (formats.length === 0 && !extract) return;
     const result = await convertOne(content, request, { url: source.url, ...part, formats, extract }, within);
-    if ('failed' in result) made.warnings?.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${result.failed}`));
+    if ('failed' in result)
+      made.warnings?.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${result.failed}`));
     else take(made, result, extract !== null);
   };
   const visible = source.visible ?? source;
@@ -71,11 +77,19 @@ interface Part {
   extract: FetchRequest['extract'];
 }
 
-async function convertOne(content: Content, request: FetchRequest, part: Part, { signal, timeoutMs }: Within): Promise<ContentResult | { failed: string }> {
+async function convertOne(
+  content: Content,
+  request: FetchRequest,
+  part: Part,
+  { signal, timeoutMs }: Within,
+): Promise<ContentResult | { failed: string }> {
   const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
   const late = AbortSignal.timeout(Math.max(1, timeoutMs));
   try {
-    return await content.convert({ ...part, onlyMainContent, includeSelectors, excludeSelectors }, { signal: AbortSignal.any([signal, late]) });
+    return await content.convert(
+      { ...part, onlyMainContent, includeSelectors, excludeSelectors },
+      { signal: AbortSignal.any([signal, late]) },
+    );
   } catch (error) {
     if (late.aborted && !signal.aborted) return { failed: 'timeout' };
     if (error instanceof ContentFailed) return { failed: error.reason };

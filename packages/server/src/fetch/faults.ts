@@ -17,7 +17,8 @@ export function faultOf(error: unknown): FetchFault {
   }
   if (error instanceof BrowserGone || (error instanceof ServiceError && lost.includes(error.code)))
     return { code: 'session_lost', message: 'The browser was lost during the fetch.', retryable: true, reason: 'session_lost' };
-  if (error instanceof TabNotFound) return { code: 'tab_not_found', message: 'The tab was closed during the fetch.', retryable: true, reason: null };
+  if (error instanceof TabNotFound)
+    return { code: 'tab_not_found', message: 'The tab was closed during the fetch.', retryable: true, reason: null };
   if (error instanceof PageError)
     return { code: 'page_failed', message: error.message, retryable: true, details: { reason: error.reason }, reason: error.reason };
   if (error instanceof LaneFull || error instanceof LaneTimeout)

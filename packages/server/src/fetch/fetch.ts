@@ -77,7 +77,8 @@ export class Fetches {
         subject: { url: request.url, metadata: request.metadata },
         queuedMsMax,
         runMsMax: request.timeout_ms,
-        run: async (context) => toJobOutcome(await this.#answer({ order, ticket, createdAt: record.createdAt }, context).catch(asServiceError)),
+        run: async (context) =>
+          toJobOutcome(await this.#answer({ order, ticket, createdAt: record.createdAt }, context).catch(asServiceError)),
         neverRan: () => void ticket.drop(),
       });
       return { ...toUnfinished(record), poll_url: pollPath(record.jobId) };
@@ -104,7 +105,10 @@ export class Fetches {
     const outcome = await this.#charged({ order, ticket }, () => new FetchRun(this.#run, order, context).run());
     const { url, metadata } = order.request;
     const jobId = context.jobId ?? newJobId(outcome.sessionId ?? newId('ses'));
-    return toFetchResult({ jobId, sessionId: outcome.sessionId, subject: { url, metadata }, createdAt, finishedAt: this.#deps.clock.now() }, outcome);
+    return toFetchResult(
+      { jobId, sessionId: outcome.sessionId, subject: { url, metadata }, createdAt, finishedAt: this.#deps.clock.now() },
+      outcome,
+    );
   }
 
   async #charged({ order, ticket }: Pick<Admitted, 'order' | 'ticket'>, run: () => Promise<FetchOutcome>): Promise<FetchOutcome> {

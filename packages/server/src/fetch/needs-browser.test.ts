@@ -3,7 +3,13 @@ import { describe, it } from 'node:test';
 import type { Verdict } from '../verdicts/verdicts.ts';
 import { needsBrowser } from './needs-browser.ts';
 
-const clear: Verdict = { blocked: false, block: null, warnings: [], captcha: { present: false, vendor: null, visible: null }, selfClearing: false };
+const clear: Verdict = {
+  blocked: false,
+  block: null,
+  warnings: [],
+  captcha: { present: false, vendor: null, visible: null },
+  selfClearing: false,
+};
 const blocked: Verdict = { ...clear, blocked: true };
 const page = (body: string, head = ''): string => `<!doctype html><html><head><title>T</title>${head}</head><body>${body}</body></html>`;
 const prose = '<p>The harbour office keeps a ledger for every quay, and somebody reads it.</p>'.repeat(8);
@@ -15,7 +21,8 @@ describe('a page that came without a browser', () => {
   });
 
   it('is good as it is without scripts, however little is on it', () => {
-    for (const html of ['', '<p>ok</p>', page('<p>Hello</p>'), page('<div id="root"></div>')]) assert.equal(needsBrowser(html, clear), null, html);
+    for (const html of ['', '<p>ok</p>', page('<p>Hello</p>'), page('<div id="root"></div>')])
+      assert.equal(needsBrowser(html, clear), null, html);
   });
 
   it('is good as it is with enough to read, scripts and all', () => {
@@ -33,7 +40,11 @@ describe('a page that came without a browser', () => {
       '<app-root ng-version="17"> </app-root>',
     ])
       assert.equal(needsBrowser(page(shell + script), clear), 'needs_script', shell);
-    assert.equal(needsBrowser(page(`<div id="root"></div>${prose}${script}`), clear), 'needs_script', 'a footer with much to read is beside the page');
+    assert.equal(
+      needsBrowser(page(`<div id="root"></div>${prose}${script}`), clear),
+      'needs_script',
+      'a footer with much to read is beside the page',
+    );
   });
 
   it('needs one where scripts are all that is there', () => {
@@ -42,7 +53,10 @@ describe('a page that came without a browser', () => {
 
   it('needs one where it says so itself', () => {
     const some = '<p>Some words that are more than nothing but hardly a page.</p>';
-    assert.equal(needsBrowser(page(`${some}<noscript>You need to enable JavaScript to run this app.</noscript>${script}`), clear), 'needs_script');
+    assert.equal(
+      needsBrowser(page(`${some}<noscript>You need to enable JavaScript to run this app.</noscript>${script}`), clear),
+      'needs_script',
+    );
     assert.equal(needsBrowser(page(`${some}<noscript><img src="/pixel.gif"></noscript>${script}`), clear), null);
   });
 

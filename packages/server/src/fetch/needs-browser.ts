@@ -19,10 +19,12 @@ export function needsBrowser(html: string, verdict: Verdict): BrowserReason | nu
 
 /** The empty element that frameworks fill. */
 const isShell = (html: string): boolean =>
-  /<(div|main|section|app-root)\b[^>]{0,300}\bid\s*=\s*["']?(root|app|__next|__nuxt|svelte|main-app)["']?[^>]{0,300}>\s*<\/\1>/i.test(html) ||
-  /<app-root\b[^>]{0,300}>\s*<\/app-root>/i.test(html);
+  /<(div|main|section|app-root)\b[^>]{0,300}\bid\s*=\s*["']?(root|app|__next|__nuxt|svelte|main-app)["']?[^>]{0,300}>\s*<\/\1>/i.test(
+    html,
+  ) || /<app-root\b[^>]{0,300}>\s*<\/app-root>/i.test(html);
 
-const asksForScript = (html: string): boolean => /<noscript\b[^>]{0,200}>[\s\S]{0,2000}?(enable|requires?|need|turn on)[^<]{0,80}javascript/i.test(html);
+const asksForScript = (html: string): boolean =>
+  /<noscript\b[^>]{0,200}>[\s\S]{0,2000}?(enable|requires?|need|turn on)[^<]{0,80}javascript/i.test(html);
 
 /** Letters outside of markup, scripts and styles: a rough count, in one pass. */
 function visibleChars(html: string): number {

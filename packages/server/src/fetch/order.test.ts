@@ -61,7 +61,10 @@ describe('a selector that is none', () => {
 
 describe('orders', () => {
   it('share a machine where owner, region, proxy and ad block are the same, whatever they fetch', async () => {
-    const [one, other] = await Promise.all([orderOf({}), orderOf({ url: 'https://elsewhere.example/x', formats: ['text'], region: 'local' })]);
+    const [one, other] = await Promise.all([
+      orderOf({}),
+      orderOf({ url: 'https://elsewhere.example/x', formats: ['text'], region: 'local' }),
+    ]);
     assert.equal(one.key, other.key);
   });
 

@@ -44,7 +44,11 @@ export async function makeFetchOrder(deps: OrderDeps, principal: Principal, requ
   return { ...order, region, policy, egress, key: JSON.stringify([owner, region.code, request.proxy, request.block_ads]) };
 }
 
-async function inSession({ sessions, regions }: OrderDeps, owner: string, sessionId: string): Promise<Pick<FetchOrder, 'region' | 'policy' | 'egress'>> {
+async function inSession(
+  { sessions, regions }: OrderDeps,
+  owner: string,
+  sessionId: string,
+): Promise<Pick<FetchOrder, 'region' | 'policy' | 'egress'>> {
   const { session } = await sessions.ready(owner, sessionId);
   const { region, settings } = session.record;
   return {
@@ -63,7 +67,10 @@ function selectorFaults(request: FetchRequest): Fault[] {
   const places: [string[], string][] = [
     ...request.include_selectors.map((selector, index): [string[], string] => [['include_selectors', String(index)], selector]),
     ...request.exclude_selectors.map((selector, index): [string[], string] => [['exclude_selectors', String(index)], selector]),
-    ...Object.entries(request.extract?.fields ?? {}).map(([name, { selector }]): [string[], string] => [['extract', 'fields', name, 'selector'], selector]),
+    ...Object.entries(request.extract?.fields ?? {}).map(([name, { selector }]): [string[], string] => [
+      ['extract', 'fields', name, 'selector'],
+      selector,
+    ]),
   ];
   const wrong = new Set(invalidSelectors(places.map(([, selector]) => selector)));
   return places

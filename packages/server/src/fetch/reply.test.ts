@@ -53,7 +53,10 @@ describe('a fetch’s reply', () => {
   it('repeats its order, and sums up what it used', () => {
     const reply = toFetchResult(frame, outcome);
     assert.deepEqual([reply.url, reply.final_url, reply.metadata], ['http://site.test/', 'http://site.test/end', { job: 'x' }]);
-    assert.deepEqual([reply.created_at, reply.finished_at, reply.timings.total_ms], ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:01.500Z', 1500]);
+    assert.deepEqual(
+      [reply.created_at, reply.finished_at, reply.timings.total_ms],
+      ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:01.500Z', 1500],
+    );
     assert.deepEqual(reply.usage, { actions: 2, egress_bytes: 120, captcha_solves: 0, credits: 0.020024 });
   });
 

@@ -102,4 +102,9 @@ const pageOf = (found: Found) => ({
   warnings: [...new Set(found.warnings)],
 });
 
-const toWorkError = ({ code, message, retryable, details }: FetchFault): WorkError => ({ code, message, retryable, ...(details ? { details } : {}) });
+const toWorkError = ({ code, message, retryable, details }: FetchFault): WorkError => ({
+  code,
+  message,
+  retryable,
+  ...(details ? { details } : {}),
+});

@@ -74,11 +74,13 @@ describe('the rules of a site', () => {
   });
 
   it('allow everything where there are none', async () => {
-    for (const status of [404, 403, 401]) assert.equal(await ask(siteOf({ status, text: '<h1>User-agent: *\nDisallow: /</h1>' }), 'http://site.test/'), null);
+    for (const status of [404, 403, 401])
+      assert.equal(await ask(siteOf({ status, text: '<h1>User-agent: *\nDisallow: /</h1>' }), 'http://site.test/'), null);
   });
 
   it('allow nothing where the site cannot tell them', async () => {
-    for (const status of [500, 503, 429]) assert.equal(await ask(siteOf({ status, text: '' }), 'http://site.test/'), `robots.txt answers ${status}`);
+    for (const status of [500, 503, 429])
+      assert.equal(await ask(siteOf({ status, text: '' }), 'http://site.test/'), `robots.txt answers ${status}`);
   });
 
   it('are nobody’s business where the site is not reached: its page says better why', async () => {
@@ -88,7 +90,8 @@ describe('the rules of a site', () => {
   it('are asked for by each origin on its own', async () => {
     const site = siteOf(rules(''));
     const robots = new Robots(new ManualClock());
-    for (const url of ['http://site.test/a', 'https://site.test/a', 'http://site.test:8080/a', 'http://other.test/a']) await ask(site, url, robots);
+    for (const url of ['http://site.test/a', 'https://site.test/a', 'http://site.test:8080/a', 'http://other.test/a'])
+      await ask(site, url, robots);
     assert.deepEqual(
       site.asked,
       ['http://site.test', 'https://site.test', 'http://site.test:8080', 'http://other.test'].map((origin) => `${origin}/robots.txt`),

@@ -10,7 +10,10 @@ import { limits } from './limits.ts';
 export const robotsAgent = 'Berth';
 
 /** The package is one function; its types say that it has one. */
-const parseRobots = robotsParser as unknown as (url: string, text: string) => { isAllowed(url: string, agent: string): boolean | undefined };
+const parseRobots = robotsParser as unknown as (
+  url: string,
+  text: string,
+) => { isAllowed(url: string, agent: string): boolean | undefined };
 
 const rulesMax = 1000;
 const keptMs = 3_600_000;
@@ -51,7 +54,10 @@ export class Robots {
   async #ask(client: HttpClient, address: string, signal: AbortSignal): Promise<Rules> {
     const order = { url: address, method: 'GET', headers: {}, body: null, cookies: [], redirectsMax: 5, timeoutMs: askMsMax } as const;
     try {
-      const { status, body, contentType } = await client.request({ ...order, maxBytes: limits.robotsBytes, maxWireBytes: limits.robotsBytes }, { signal });
+      const { status, body, contentType } = await client.request(
+        { ...order, maxBytes: limits.robotsBytes, maxWireBytes: limits.robotsBytes },
+        { signal },
+      );
       if (status >= 500 || status === 429) return { allows: () => false, why: `robots.txt answers ${status}`, keptMs: unreadKeptMs };
       if (status >= 400) return everything;
       const parsed = parseRobots(address, decodeBody(body, contentType).text);

@@ -66,14 +66,27 @@ export class FetchRun {
     const signal = AbortSignal.any([this.#context.signal, late.signal]);
     try {
       const refused = await this.#refusal(signal);
-      if (refused) return this.#conclude({ status: 'blocked', found: { ...emptyFound(request.url), block: refused }, fault: null, sessionId: null, via: null });
+      if (refused)
+        return this.#conclude({
+          status: 'blocked',
+          found: { ...emptyFound(request.url), block: refused },
+          fault: null,
+          sessionId: null,
+          via: null,
+        });
       const course = await this.#deps.selfHeal.begin(owner, domain, { enabled: this.#enabled(), force: request.retry.force, signal });
       if (course.cooldown) return this.#conclude(inCooldown(this.#order, course.cooldown, this.#deps.clock.now()));
       return this.#conclude(await this.#climb(course, signal));
     } catch (error) {
       this.#context.signal.throwIfAborted();
       if (!late.signal.aborted) throw error;
-      return this.#conclude({ status: 'error', found: emptyFound(request.url), fault: outOfTime(request.timeout_ms), sessionId: null, via: null });
+      return this.#conclude({
+        status: 'error',
+        found: emptyFound(request.url),
+        fault: outOfTime(request.timeout_ms),
+        sessionId: null,
+        via: null,
+      });
     } finally {
       clearTimeout(timer);
       this.#deps.selfHeal.record({ attempts: this.#attempts });
@@ -129,8 +142,17 @@ export class FetchRun {
     const { request } = this.#order;
     const left = this.#budget.leftMs();
     // A first try that took all of the time would leave none to learn from.
-    const attemptMs = n < request.retry.max_attempts && request.retry.on.includes('timeout') ? Math.max(left * 0.6, Math.min(left, 15_000)) : left;
-    const use: Use = { budget: this.#budget, attemptMs, strategy, timings: this.#timings, bytes: this.#bytes, solves: this.#solves, steps: this.#steps };
+    const attemptMs =
+      n < request.retry.max_attempts && request.retry.on.includes('timeout') ? Math.max(left * 0.6, Math.min(left, 15_000)) : left;
+    const use: Use = {
+      budget: this.#budget,
+      attemptMs,
+      strategy,
+      timings: this.#timings,
+      bytes: this.#bytes,
+      solves: this.#solves,
+      steps: this.#steps,
+    };
     this.#tries += 1;
     try {
       return await tryOnce(this.#deps, this.#order, use, signal);
@@ -177,7 +199,10 @@ export class FetchRun {
     ];
   }
 
-  #note({ strategy, n, startedAt, durationMs }: { strategy: StrategyName; n: number; startedAt: Date; durationMs: number }, tried: Tried): void {
+  #note(
+    { strategy, n, startedAt, durationMs }: { strategy: StrategyName; n: number; startedAt: Date; durationMs: number },
+    tried: Tried,
+  ): void {
     const { owner, domain, request, region, egress } = this.#order;
     const { found, fault, status, via, sessionId } = tried;
     const block = found.block?.blocked ? found.block : null;

@@ -25,7 +25,11 @@ const readAll = (take: string): string => `(options, visibleToo) => {
 const plainly = readAll(snapshotScript);
 
 /** null where the page does not answer, as one does not whose script never returns. */
-export async function readSeen(page: Page, request: FetchRequest, { signal, leftMs }: { signal: AbortSignal; leftMs: number }): Promise<Seen | null> {
+export async function readSeen(
+  page: Page,
+  request: FetchRequest,
+  { signal, leftMs }: { signal: AbortSignal; leftMs: number },
+): Promise<Seen | null> {
   const mainContent = request.only_main_content && request.include_selectors.length === 0;
   const options = { mainContent, readability: mainContent, maxBytes: limits.htmlBytes, text: request.formats.includes('text') };
   const source = mainContent ? readAll(snapshotSource()) : plainly;

@@ -86,7 +86,12 @@ async function plainly(deps: RunDeps, order: FetchOrder, use: Use, signal: Abort
   });
 }
 
-async function inMachine(deps: RunDeps, order: FetchOrder, use: Use, { why, signal }: { why: string | null; signal: AbortSignal }): Promise<Tried> {
+async function inMachine(
+  deps: RunDeps,
+  order: FetchOrder,
+  use: Use,
+  { why, signal }: { why: string | null; signal: AbortSignal },
+): Promise<Tried> {
   const { clock } = deps;
   const askedMs = clock.monotonicMs();
   return deps.machines.visit(order, signal, async (visit) => {
@@ -130,7 +135,12 @@ interface PageUse {
   why: string | null;
 }
 
-async function withPage(deps: RunDeps, order: FetchOrder, use: Use, { sessionId, page, machine, session, signal, world, why }: PageUse): Promise<Tried> {
+async function withPage(
+  deps: RunDeps,
+  order: FetchOrder,
+  use: Use,
+  { sessionId, page, machine, session, signal, world, why }: PageUse,
+): Promise<Tried> {
   const { request } = order;
   use.sessionId = sessionId;
   use.charge = (ticket, actions) => deps.sessions.charge(session, ticket, actions);
@@ -165,7 +175,9 @@ async function withPage(deps: RunDeps, order: FetchOrder, use: Use, { sessionId,
 }
 
 const cookiesOf = ({ cookies, url }: FetchOrder['request']): CookieOrder[] =>
-  cookies.map(({ name, value, domain, path }) => (domain === undefined ? { name, value, url: new URL(path, url).href, path } : { name, value, domain, path }));
+  cookies.map(({ name, value, domain, path }) =>
+    domain === undefined ? { name, value, url: new URL(path, url).href, path } : { name, value, domain, path },
+  );
 
 function solverOf(
   deps: RunDeps,

@@ -11,7 +11,11 @@ const gigabyte = 1024 ** 3;
 const never = new AbortController().signal;
 
 /** Starts that end when the test says so, on a host that is as the test says, in a time that the test moves. */
-function makeQueue(test: TestContext, options: Partial<BootQueueOptions> = {}, { timers }: { timers: 'moved' | 'real' } = { timers: 'moved' }) {
+function makeQueue(
+  test: TestContext,
+  options: Partial<BootQueueOptions> = {},
+  { timers }: { timers: 'moved' | 'real' } = { timers: 'moved' },
+) {
   if (timers === 'moved') test.mock.timers.enable({ apis: ['setInterval'] });
   const clock = new ManualClock();
   const host: HostReading = { memoryAvailableBytes: 100 * gigabyte, memoryStallPercent: 0, cpuStallPercent: 0 };

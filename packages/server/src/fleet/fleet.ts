@@ -101,7 +101,11 @@ export class Fleet implements Roster {
    * A machine for a session: the one of the pool that has been quiet longest,
    * else one that is started now, in the owner's turn. Throws ServiceError no_capacity.
    */
-  async lease(sessionId: string, kind: VmKind, { owner, signal }: { owner: string; signal: AbortSignal }): Promise<{ machine: Machine; warm: boolean }> {
+  async lease(
+    sessionId: string,
+    kind: VmKind,
+    { owner, signal }: { owner: string; signal: AbortSignal },
+  ): Promise<{ machine: Machine; warm: boolean }> {
     const machine = await this.#claimWarm(sessionId, kind);
     if (machine) return { machine, warm: true };
     return this.#queue.run(owner, signal, async () => {
@@ -163,7 +167,17 @@ export class Fleet implements Roster {
     const { runtime, clock } = this.deps;
     const id = newId('vm');
     const generation = runtime.generation(kind);
-    const berth: Berth = { id, kind, state: 'warming', createdAt: clock.now(), generation, machine: null, sessionId, outdated: false, releasing: null };
+    const berth: Berth = {
+      id,
+      kind,
+      state: 'warming',
+      createdAt: clock.now(),
+      generation,
+      machine: null,
+      sessionId,
+      outdated: false,
+      releasing: null,
+    };
     this.berths.set(id, berth);
     try {
       const machine = await bootMachine(this.deps, berth, AbortSignal.any([signal, AbortSignal.timeout(runtime.bootMsMax)]));
@@ -228,7 +242,8 @@ export class Fleet implements Roster {
   /** What new machines are made of rather than what they were; of those the one that has been quiet longest. */
   #best(kind: VmKind): Berth | undefined {
     let best: Berth | undefined;
-    for (const berth of this.berths.values()) if (berth.state === 'ready' && berth.kind === kind && (!best || this.#isBetter(berth, best))) best = berth;
+    for (const berth of this.berths.values())
+      if (berth.state === 'ready' && berth.kind === kind && (!best || this.#isBetter(berth, best))) best = berth;
     return best;
   }
 
@@ -240,11 +255,13 @@ export class Fleet implements Roster {
   async #claim(berth: Berth, sessionId: string): Promise<Machine | null> {
     berth.state = 'assigned';
     berth.sessionId = sessionId;
-    const moved = await moveMachine(this.deps.store, berth.id, { from: ['ready'], to: 'assigned', sessionId }).catch(async (error: unknown) => {
-      // What is written of it is anybody's guess.
-      await this.release(berth.id);
-      throw error;
-    });
+    const moved = await moveMachine(this.deps.store, berth.id, { from: ['ready'], to: 'assigned', sessionId }).catch(
+      async (error: unknown) => {
+        // What is written of it is anybody's guess.
+        await this.release(berth.id);
+        throw error;
+      },
+    );
     if (moved && berth.machine) {
       berth.machine.vm.prioritize();
       return berth.machine;

@@ -60,7 +60,18 @@ function ofBerth(fleet: Roster, berth: Berth, memoryBytes: number | null): Inven
   const { id: vmId, state, kind, sessionId, createdAt, machine } = berth;
   const idleMs = state === 'ready' && machine ? clock.monotonicMs() - machine.readyMs : null;
   const made = machine?.vm.runtime ?? runtime.name;
-  return { vmId, state, kind, sessionId, workerId, createdAt, idleSeconds: secondsOf(idleMs), memoryBytes, runtime: made, outdated: isOutdated(fleet, berth) };
+  return {
+    vmId,
+    state,
+    kind,
+    sessionId,
+    workerId,
+    createdAt,
+    idleSeconds: secondsOf(idleMs),
+    memoryBytes,
+    runtime: made,
+    outdated: isOutdated(fleet, berth),
+  };
 }
 
 function ofRow({ deps: { clock, workerId: own } }: Roster, row: ListedMachine): InventoryVm {

@@ -4,7 +4,8 @@ import type { Vm } from '../runtime/runtime.ts';
 import { MachineBytes } from './machine-bytes.ts';
 
 const megabyte = 1024 ** 2;
-const machine = (megabytes: number): Vm => ({ stats: () => Promise.resolve({ memoryBytes: megabytes * megabyte, cpuSeconds: 0, processes: 1 }) }) as Vm;
+const machine = (megabytes: number): Vm =>
+  ({ stats: () => Promise.resolve({ memoryBytes: megabytes * megabyte, cpuSeconds: 0, processes: 1 }) }) as Vm;
 
 describe('what a new machine is expected to take', () => {
   it('is what an empty one takes, until there are others to learn from', async () => {

@@ -10,6 +10,7 @@ describe('the loss of a machine', () => {
   });
 
   it('is told as want of memory wherever there is evidence of it', () => {
-    for (const isolation of ['process', 'microvm'] as const) assert.equal(lossOf({ reason: 'out_of_memory', detail: '' }, isolation).how, 'out_of_memory');
+    for (const isolation of ['process', 'microvm'] as const)
+      assert.equal(lossOf({ reason: 'out_of_memory', detail: '' }, isolation).how, 'out_of_memory');
   });
 });

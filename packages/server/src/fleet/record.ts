@@ -72,7 +72,9 @@ export class FleetRecord {
   /** Kinds whose machines fail to start, one after another and lately. */
   failing(): VmKind[] {
     const sinceMs = this.#clock.monotonicMs() - failingMsMax;
-    return this.#each().flatMap(([kind, { failures, failedMs }]) => (failures >= failuresBeforeFailing && failedMs >= sinceMs ? [kind] : []));
+    return this.#each().flatMap(([kind, { failures, failedMs }]) =>
+      failures >= failuresBeforeFailing && failedMs >= sinceMs ? [kind] : [],
+    );
   }
 
   boots(): { kind: VmKind; byWay: Readonly<Record<BootWay, number>>; failed: number }[] {

@@ -79,7 +79,9 @@ export class Refill {
   #next(): PoolKind | undefined {
     const { record, targets } = this.#fleet;
     const fullness = (kind: PoolKind): number => this.#fresh(kind) / targets.share(kind);
-    return poolKinds.filter((kind) => this.#lacks(kind) && !record.isBackingOff(kind)).toSorted((one, other) => fullness(one) - fullness(other))[0];
+    return poolKinds
+      .filter((kind) => this.#lacks(kind) && !record.isBackingOff(kind))
+      .toSorted((one, other) => fullness(one) - fullness(other))[0];
   }
 
   #lacks(kind: PoolKind): boolean {
@@ -111,7 +113,9 @@ export class Refill {
     const tooMany = ready.length - this.#fleet.targets.share(kind);
     if (tooMany <= 0) return [];
     const sinceMs = ({ machine }: Berth): number => machine?.readyMs ?? 0;
-    return ready.toSorted((one, other) => leavingOrder[one.why] - leavingOrder[other.why] || sinceMs(one.berth) - sinceMs(other.berth)).slice(0, tooMany);
+    return ready
+      .toSorted((one, other) => leavingOrder[one.why] - leavingOrder[other.why] || sinceMs(one.berth) - sinceMs(other.berth))
+      .slice(0, tooMany);
   }
 
   /** For the other workers: their inventories are of what is written. */

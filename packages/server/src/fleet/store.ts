@@ -152,7 +152,9 @@ export async function beat(tables: Tables, worker: { workerId: string; region: s
     .tables<FleetTables>()
     .insertInto('workers')
     .values({ worker_id: worker.workerId, region: worker.region, url: worker.url, started_at: worker.startedAt, heartbeat_at })
-    .onConflict((on) => on.column('worker_id').doUpdateSet({ region: worker.region, url: worker.url, started_at: worker.startedAt, heartbeat_at }))
+    .onConflict((on) =>
+      on.column('worker_id').doUpdateSet({ region: worker.region, url: worker.url, started_at: worker.startedAt, heartbeat_at }),
+    )
     .execute();
 }
 

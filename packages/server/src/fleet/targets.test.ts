@@ -19,7 +19,8 @@ function targetsOf(workerId: string, region: string, poolTarget = 3): Targets {
   const { store } = database;
   return new Targets({ store, audit: new Audit({ store, clock }), clock, workerId, region, poolTarget });
 }
-const heartOf = (workerId: string, region: string): Promise<void> => beat(database.store, { workerId, region, url: '', startedAt: clock.now() });
+const heartOf = (workerId: string, region: string): Promise<void> =>
+  beat(database.store, { workerId, region, url: '', startedAt: clock.now() });
 
 describe('the parts of a target', () => {
   it('are the whole together, and differ by one at most', () => {

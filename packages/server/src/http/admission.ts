@@ -35,7 +35,10 @@ export class Admission {
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
-    this.#failures = options.authFailuresPerMinute === null ? null : new RateLimiterMemory({ points: options.authFailuresPerMinute, duration: windowSeconds });
+    this.#failures =
+      options.authFailuresPerMinute === null
+        ? null
+        : new RateLimiterMemory({ points: options.authFailuresPerMinute, duration: windowSeconds });
   }
 
   /** Throws the error of a credential that is missing or wrong, or `rate_limited`. */
@@ -115,7 +118,10 @@ function linkOf({ auth }: Endpoint, request: IncomingMessage, raw: RawRequest, c
   const viewCookies = viewCookiesOf(request.headers.cookie, cookieName);
   const authorization = auth === 'recording' && isOneBearer(request) ? request.headers.authorization : undefined;
   if (viewCookies.length === 0 && authorization === undefined)
-    throw new ServiceError('missing_view_token', 'This address is opened with a link. Ask for one with `POST …/view-token` or `POST …/vnc-token`.');
+    throw new ServiceError(
+      'missing_view_token',
+      'This address is opened with a link. Ask for one with `POST …/view-token` or `POST …/vnc-token`.',
+    );
   return { ...noCredentials, authorization, viewCookies, params: raw.params };
 }
 

@@ -9,7 +9,15 @@ import { auth, sendRaw, serve } from './server.fixture.ts';
 import type { Answered, Http } from './server.ts';
 
 const common = { tag: 'Health', summary: 'A test.', status: 200, errors: [] } as const;
-const thing = endpoint({ ...common, id: 'thing', method: 'GET', path: '/things', auth: 'bearer', query: z.strictObject({}), reply: z.object({}) });
+const thing = endpoint({
+  ...common,
+  id: 'thing',
+  method: 'GET',
+  path: '/things',
+  auth: 'bearer',
+  query: z.strictObject({}),
+  reply: z.object({}),
+});
 const full = endpoint({ ...common, id: 'full', method: 'GET', path: '/full', auth: 'none', reply: z.object({}) });
 const slow = endpoint({ ...common, id: 'slow', method: 'GET', path: '/slow', auth: 'none', reply: z.object({}) });
 const socket = endpoint({ ...common, id: 'socket', method: 'GET', path: '/socket', auth: 'bearer', status: 101, replyKind: 'websocket' });
@@ -28,7 +36,8 @@ async function counting(t: TestContext) {
   const { origin, port } = await serve(t, mount, { answered: (each) => facts.push(each) });
   /** The next one, without its time. An answer is counted when it was sent, which its caller may know first. */
   const next = async (): Promise<Omit<Answered, 'ms'>> => {
-    for (const start = performance.now(); facts.length === 0; await wait(2)) assert.ok(performance.now() - start < 2000, 'nothing was counted');
+    for (const start = performance.now(); facts.length === 0; await wait(2))
+      assert.ok(performance.now() - start < 2000, 'nothing was counted');
     const { ms, ...rest } = facts.shift() as Answered;
     assert.ok(ms >= 0 && ms < 10_000, `${ms} ms`);
     return rest;

@@ -14,14 +14,21 @@ export function decodeCursor<T>(cursor: string, schema: z.ZodType<T>): T {
   } catch {
     // Broken JSON is answered like a place that does not fit.
   }
-  throw new ValidationError([fault(['query', 'cursor'], { type: 'value_error', msg: 'Input should be a cursor from `X-Next-Cursor`' }, cursor)]);
+  throw new ValidationError([
+    fault(['query', 'cursor'], { type: 'value_error', msg: 'Input should be a cursor from `X-Next-Cursor`' }, cursor),
+  ]);
 }
 
 /**
  * The rows of one page. Ask the store for one row more than `limit`: that it is
  * there tells that another page follows, without counting.
  */
-export function pageHeaders<Row>(call: Call<never>, rows: readonly Row[], limit: number, placeOf: (row: Row) => readonly (string | number)[]): Row[] {
+export function pageHeaders<Row>(
+  call: Call<never>,
+  rows: readonly Row[],
+  limit: number,
+  placeOf: (row: Row) => readonly (string | number)[],
+): Row[] {
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const more = rows.length > limit && last !== undefined;

@@ -13,7 +13,8 @@ export interface Answer {
 
 /** The one place where a throw becomes an answer. Nothing of an error that we did not foresee reaches the caller. */
 export function answerOf(thrown: unknown, requestId: string): Answer {
-  if (thrown instanceof ValidationError) return { status: 422, headers: { 'x-should-retry': 'false' }, body: JSON.stringify({ detail: thrown.detail }) };
+  if (thrown instanceof ValidationError)
+    return { status: 422, headers: { 'x-should-retry': 'false' }, body: JSON.stringify({ detail: thrown.detail }) };
   const error = toServiceError(thrown);
   return { status: error.status, headers: errorHeaders(error), body: JSON.stringify(errorBody(error, requestId)) };
 }
@@ -50,18 +51,22 @@ function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof CallerGone) return new ServiceError('request_timeout', 'The caller closed the connection.');
   return (
     frameworkError(thrown) ??
-    new ServiceError('internal_error', 'Something went wrong on our side. The request id tells the operator where to look.', { cause: thrown })
+    new ServiceError('internal_error', 'Something went wrong on our side. The request id tells the operator where to look.', {
+      cause: thrown,
+    })
   );
 }
 
 /** What the HTTP framework itself refuses, which is always the request's form. */
 function frameworkError(thrown: unknown): ServiceError | null {
-  if (!(thrown instanceof Error) || !('code' in thrown) || typeof thrown.code !== 'string' || !thrown.code.startsWith('FST_ERR_')) return null;
+  if (!(thrown instanceof Error) || !('code' in thrown) || typeof thrown.code !== 'string' || !thrown.code.startsWith('FST_ERR_'))
+    return null;
   const status = 'statusCode' in thrown ? thrown.statusCode : undefined;
   if (status === 415) return new ServiceError('unsupported_media_type', 'The Content-Type header is malformed.', { cause: thrown });
   if (status === 413) return new ServiceError('body_too_large', 'The body is too large.', { cause: thrown });
   if (status === 404) return new ServiceError('route_not_found', 'There is nothing at this address.', { cause: thrown });
-  if (status === 400 || status === 414) return new ServiceError('bad_request', 'The address of the request is malformed.', { cause: thrown });
+  if (status === 400 || status === 414)
+    return new ServiceError('bad_request', 'The address of the request is malformed.', { cause: thrown });
   return null;
 }
 

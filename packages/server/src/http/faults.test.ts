@@ -120,7 +120,11 @@ test('gives no secret back and no more input than helps', () => {
 test('answers any JSON whatever with well-formed faults and never throws', () => {
   const schemas = endpoints.flatMap(({ params, query, body }) => [params, query, body]).filter((schema) => schema !== undefined);
   const names = Object.keys(CreateSessionRequest.shape);
-  const value = fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom(...names, 'url', 'owner', '__proto__', 'password'), fc.anything()), fc.anything());
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.dictionary(fc.constantFrom(...names, 'url', 'owner', '__proto__', 'password'), fc.anything()),
+    fc.anything(),
+  );
   fc.assert(
     fc.property(fc.constantFrom(...schemas), value, (schema, input) => {
       for (const fault of faultsOf(schema, input)) {

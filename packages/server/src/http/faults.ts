@@ -35,7 +35,8 @@ export const extraForbidden: Words = { type: 'extra_forbidden', msg: 'Extra inpu
 function faultsOf(part: Part, issue: Issue, whole: unknown): Fault[] {
   const loc = [part, ...(issue.path ?? [])];
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => fault([...loc, key], extraForbidden, at(issue.input, [key])));
-  if (issue.code === 'invalid_key') return issue.issues.map((inner) => fault([...loc, '[key]', ...inner.path], wordsOf(inner), issue.input));
+  if (issue.code === 'invalid_key')
+    return issue.issues.map((inner) => fault([...loc, '[key]', ...inner.path], wordsOf(inner), issue.input));
   if (issue.code === 'invalid_element') return issue.issues.map((inner) => fault([...loc, ...inner.path], wordsOf(inner), issue.input));
   const words = isMissing(issue) ? missing : wordsOf(issue);
   // What is missing has no value of its own: what it is missing from is shown, as pydantic does.
@@ -47,7 +48,8 @@ const isMissing = (issue: Issue): boolean => issue.input === undefined && (issue
 
 const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
-    (inner, key) => (typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key) ? (inner as Record<PropertyKey, unknown>)[key] : undefined),
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key) ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
     value,
   );
 
@@ -109,7 +111,11 @@ function boundWords(origin: string, side: 'least' | 'most', bound: number, inclu
   const at = least ? 'at least' : 'at most';
   const length = { [least ? 'min_length' : 'max_length']: bound };
   if (origin === 'string')
-    return { type: least ? 'string_too_short' : 'string_too_long', msg: `String should have ${at} ${items(bound, 'character')}`, ctx: length };
+    return {
+      type: least ? 'string_too_short' : 'string_too_long',
+      msg: `String should have ${at} ${items(bound, 'character')}`,
+      ctx: length,
+    };
   if (origin !== 'number' && origin !== 'int')
     return { type: least ? 'too_short' : 'too_long', msg: `Input should have ${at} ${items(bound, 'item')}`, ctx: length };
   const compared = least ? 'greater than' : 'less than';
@@ -166,5 +172,7 @@ function withoutSecretFields(value: unknown, depth: number): unknown {
   if (depth > 8) return '…';
   if (Array.isArray(value)) return value.slice(0, inputLengthMax).map((item) => withoutSecretFields(item, depth + 1));
   const entries = Object.entries(value).slice(0, inputLengthMax);
-  return Object.fromEntries(entries.map(([name, inner]) => [name, secretName.test(name) ? '[secret]' : withoutSecretFields(inner, depth + 1)]));
+  return Object.fromEntries(
+    entries.map(([name, inner]) => [name, secretName.test(name) ? '[secret]' : withoutSecretFields(inner, depth + 1)]),
+  );
 }

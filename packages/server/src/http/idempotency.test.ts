@@ -21,7 +21,15 @@ const make = endpoint({
   secretReplyFields: ['key'],
   deadlineMs: 5000,
 });
-const other = endpoint({ ...common, id: 'other', method: 'POST', path: '/other/{id}', params: z.object({ id: PathId }), status: 204, replyKind: 'empty' });
+const other = endpoint({
+  ...common,
+  id: 'other',
+  method: 'POST',
+  path: '/other/{id}',
+  params: z.object({ id: PathId }),
+  status: 204,
+  replyKind: 'empty',
+});
 
 let database: TestStore;
 before(async () => {
@@ -30,7 +38,12 @@ before(async () => {
 after(() => database.drop());
 
 /** A server whose POST counts how often it was really done. */
-function counting(): { mount: (http: Http) => void; done: () => number; gate: PromiseWithResolvers<void>; entered: PromiseWithResolvers<void> } {
+function counting(): {
+  mount: (http: Http) => void;
+  done: () => number;
+  gate: PromiseWithResolvers<void>;
+  entered: PromiseWithResolvers<void>;
+} {
   let count = 0;
   const gate = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();

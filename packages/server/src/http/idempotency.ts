@@ -80,7 +80,8 @@ export class Idempotency {
 }
 
 /** Forgets answers that are older than 24 hours. One turn of a Loop; tells how many there were. */
-export const pruneIdempotencyKeys = (store: Store, clock: Clock): Promise<number> => pruneKeys(store, new Date(clock.now().getTime() - keptMs));
+export const pruneIdempotencyKeys = (store: Store, clock: Clock): Promise<number> =>
+  pruneKeys(store, new Date(clock.now().getTime() - keptMs));
 
 function isWorthKeeping(error: unknown): boolean {
   if (error instanceof ValidationError) return true;
@@ -89,7 +90,8 @@ function isWorthKeeping(error: unknown): boolean {
 
 function toKept({ status, headers, body }: Answer, secretFields: readonly string[]): KeptAnswer {
   const value: unknown = body === '' ? undefined : JSON.parse(body);
-  if (typeof value === 'object' && value !== null) for (const field of secretFields) if (Object.hasOwn(value, field)) Object.assign(value, { [field]: null });
+  if (typeof value === 'object' && value !== null)
+    for (const field of secretFields) if (Object.hasOwn(value, field)) Object.assign(value, { [field]: null });
   return { status, reply: value === undefined ? { headers } : { headers, body: value } };
 }
 
@@ -97,7 +99,8 @@ function toKept({ status, headers, body }: Answer, secretFields: readonly string
 function replay(found: { requestHash: Buffer; kept: KeptAnswer | null }, claim: KeyClaim, requestId: string): Answer {
   if (!found.requestHash.equals(claim.requestHash))
     throw new ServiceError('idempotency_conflict', 'This Idempotency-Key was used for another request. Use a new key for a new request.');
-  if (!found.kept) throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running.', { retryAfterSeconds: 1 });
+  if (!found.kept)
+    throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running.', { retryAfterSeconds: 1 });
   const { status, reply } = found.kept;
   const headers = { ...reply.headers, 'idempotent-replayed': 'true' };
   return { status, headers, body: reply.body === undefined ? '' : JSON.stringify(withRequestId(reply.body, requestId)) };
@@ -107,5 +110,7 @@ function replay(found: { requestHash: Buffer; kept: KeptAnswer | null }, claim: 
 function withRequestId(body: unknown, requestId: string): unknown {
   if (typeof body !== 'object' || body === null || !('error' in body)) return body;
   const { error } = body;
-  return typeof error === 'object' && error !== null && 'request_id' in error ? { ...body, error: { ...error, request_id: requestId } } : body;
+  return typeof error === 'object' && error !== null && 'request_id' in error
+    ? { ...body, error: { ...error, request_id: requestId } }
+    : body;
 }

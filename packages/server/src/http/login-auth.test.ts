@@ -8,7 +8,14 @@ import { auth, goodAdminKey, guards, sendRaw, serve } from './server.fixture.ts'
 import type { Http, HttpOptions } from './server.ts';
 
 const common = { tag: 'Keys', summary: 'A test.', status: 200, errors: [] } as const;
-const mine = endpoint({ ...common, id: 'mine', method: 'GET', path: '/mine', auth: 'login', reply: z.object({ owner: z.string(), actor: z.string() }) });
+const mine = endpoint({
+  ...common,
+  id: 'mine',
+  method: 'GET',
+  path: '/mine',
+  auth: 'login',
+  reply: z.object({ owner: z.string(), actor: z.string() }),
+});
 const change = endpoint({
   ...common,
   id: 'change',
@@ -18,7 +25,15 @@ const change = endpoint({
   body: z.strictObject({ name: z.string() }),
   reply: z.object({ owner: z.string().nullable() }),
 });
-const numbers = endpoint({ ...common, id: 'numbers', method: 'GET', path: '/numbers', auth: 'metrics', replyKind: 'text', reply: z.string() });
+const numbers = endpoint({
+  ...common,
+  id: 'numbers',
+  method: 'GET',
+  path: '/numbers',
+  auth: 'metrics',
+  replyKind: 'text',
+  reply: z.string(),
+});
 const sheet = endpoint({ ...common, id: 'sheet', method: 'GET', path: '/sheet', auth: 'none', replyKind: 'text', reply: z.string() });
 const event = endpoint({
   ...common,
@@ -30,7 +45,15 @@ const event = endpoint({
   bodyLimitBytes: 100,
   reply: z.object({ base64: z.string(), signature: z.string().nullable(), key: z.string().nullable() }),
 });
-const form = endpoint({ ...common, id: 'form', method: 'POST', path: '/form', auth: 'none', rawBody: 'form', reply: z.object({ text: z.string() }) });
+const form = endpoint({
+  ...common,
+  id: 'form',
+  method: 'POST',
+  path: '/form',
+  auth: 'none',
+  rawBody: 'form',
+  reply: z.object({ text: z.string() }),
+});
 const keyed = endpoint({
   ...common,
   id: 'keyed',
@@ -56,10 +79,12 @@ const mount = (http: Http): void => {
   http.on(form, ({ rawBody }) => ({ text: rawBody.toString('utf8') }));
   http.on(keyed, (call) => ({ key: call.header('idempotency-key') ?? null, bytes: call.rawBody.length }));
 };
-const start = async (t: TestContext, options: Partial<HttpOptions> = {}): Promise<{ origin: string; port: number }> => serve(t, mount, options);
+const start = async (t: TestContext, options: Partial<HttpOptions> = {}): Promise<{ origin: string; port: number }> =>
+  serve(t, mount, options);
 
 const login = { authorization: 'Bearer good' };
-const told = async (response: Response): Promise<string> => `${response.status} ${((await response.json()) as { code?: string }).code ?? ''}`;
+const told = async (response: Response): Promise<string> =>
+  `${response.status} ${((await response.json()) as { code?: string }).code ?? ''}`;
 
 describe('a login token', () => {
   test('opens what is for people who sign in, in the name of their organisation', async (t) => {
@@ -82,7 +107,10 @@ describe('a login token', () => {
       assert.equal(reply.headers.get('www-authenticate'), 'Bearer realm="berth login"');
       assert.equal(await told(reply), '401 missing_login_token', JSON.stringify(headers));
     }
-    const twice = await sendRaw(port, 'GET /mine HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nAuthorization: Bearer good\r\nConnection: close\r\n\r\n');
+    const twice = await sendRaw(
+      port,
+      'GET /mine HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nAuthorization: Bearer good\r\nConnection: close\r\n\r\n',
+    );
     assert.equal(twice.status, 401);
     assert.match(twice.body, /missing_login_token/);
   });
@@ -108,14 +136,20 @@ describe('a login token', () => {
   });
 
   test('has the rate of its organisation, and bad ones are counted for their address', async (t) => {
-    const limited = { ...guards, login: (credentials: Credentials): Principal => ({ ...(guards.login(credentials) as Principal), requestsPerMinute: 2 }) };
+    const limited = {
+      ...guards,
+      login: (credentials: Credentials): Principal => ({ ...(guards.login(credentials) as Principal), requestsPerMinute: 2 }),
+    };
     const { origin } = await start(t, { guards: limited, authFailuresPerMinute: 3 });
     const codes = async (headers: Record<string, string>, times: number): Promise<string[]> => {
       const all: string[] = [];
       for (let n = 0; n < times; n += 1) all.push(await told(await fetch(`${origin}/mine`, { headers })));
       return all;
     };
-    assert.deepEqual(await codes({ authorization: 'Bearer bad' }, 4), [...Array.from({ length: 3 }, () => '401 invalid_login_token'), '429 rate_limited']);
+    assert.deepEqual(await codes({ authorization: 'Bearer bad' }, 4), [
+      ...Array.from({ length: 3 }, () => '401 invalid_login_token'),
+      '429 rate_limited',
+    ]);
     assert.deepEqual(await codes(login, 3), ['200 ', '200 ', '429 rate_limited']);
   });
 });
@@ -128,7 +162,13 @@ describe('the credential of the metrics', () => {
       return { owner: null, keyId: null, requestsPerMinute: null, scope: 'metrics' };
     };
     const { origin } = await start(t, { guards: { ...guards, metrics } });
-    const sent: Record<string, string>[] = [{ authorization: 'Bearer m' }, { 'x-admin-key': 'a' }, { 'x-admin-key': '' }, { authorization: 'Basic YTpi' }, {}];
+    const sent: Record<string, string>[] = [
+      { authorization: 'Bearer m' },
+      { 'x-admin-key': 'a' },
+      { 'x-admin-key': '' },
+      { authorization: 'Basic YTpi' },
+      {},
+    ];
     for (const headers of sent) await (await fetch(`${origin}/numbers?token=t`, { headers })).body?.cancel();
     const none = { authorization: undefined, adminKey: undefined, token: undefined };
     assert.deepEqual(seen, [{ ...none, authorization: 'Bearer m' }, { ...none, adminKey: 'a' }, none, none, none]);
@@ -152,13 +192,24 @@ describe('an answer of text', () => {
 });
 
 describe('a body whose bytes matter', () => {
-  const post = (url: string, type: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<Response> =>
-    fetch(url, { method: 'POST', headers: { 'content-type': type, ...headers }, body });
+  const post = (
+    url: string,
+    type: string,
+    body: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {},
+  ): Promise<Response> => fetch(url, { method: 'POST', headers: { 'content-type': type, ...headers }, body });
 
   test('arrives byte for byte, well-formed or not', async (t) => {
     const { origin } = await start(t);
-    for (const bytes of [Buffer.from('{ "b":1,\n"a" : 1.0 }'), Buffer.from('{'), Buffer.from([0xff, 0x00, 0xfe]), Buffer.from('{"__proto__":{}}')]) {
-      const reply = await post(`${origin}/event`, 'application/json; charset=utf-8', new Uint8Array(bytes), { 'stripe-signature': 't=1,v1=ab' });
+    for (const bytes of [
+      Buffer.from('{ "b":1,\n"a" : 1.0 }'),
+      Buffer.from('{'),
+      Buffer.from([0xff, 0x00, 0xfe]),
+      Buffer.from('{"__proto__":{}}'),
+    ]) {
+      const reply = await post(`${origin}/event`, 'application/json; charset=utf-8', new Uint8Array(bytes), {
+        'stripe-signature': 't=1,v1=ab',
+      });
       assert.deepEqual(await reply.json(), { base64: bytes.toString('base64'), signature: 't=1,v1=ab', key: null });
     }
   });
@@ -168,7 +219,10 @@ describe('a body whose bytes matter', () => {
     assert.equal(await told(await post(`${origin}/event`, 'application/json', 'x'.repeat(101))), '413 body_too_large');
     assert.equal(await told(await post(`${origin}/event`, 'text/plain', '{}')), '415 unsupported_media_type');
     assert.equal(await told(await post(`${origin}/event`, 'application/x-www-form-urlencoded', 'a=1')), '415 unsupported_media_type');
-    assert.equal(await told(await post(`${origin}/event`, 'application/json', '{}', { 'content-encoding': 'gzip' })), '415 unsupported_media_type');
+    assert.equal(
+      await told(await post(`${origin}/event`, 'application/json', '{}', { 'content-encoding': 'gzip' })),
+      '415 unsupported_media_type',
+    );
     const missing = await fetch(`${origin}/event`, { method: 'POST' });
     assert.equal(missing.status, 422);
     assert.deepEqual(
@@ -197,7 +251,11 @@ describe('the idempotency key', () => {
     // The server of this test has no store, so that keeping anything would fail.
     const { origin } = await start(t);
     for (const body of ['{}', '{"other":1}']) {
-      const reply = await fetch(`${origin}/event`, { method: 'POST', headers: { 'content-type': 'application/json', 'idempotency-key': 'k-1' }, body });
+      const reply = await fetch(`${origin}/event`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'k-1' },
+        body,
+      });
       assert.deepEqual([reply.status, reply.headers.get('idempotent-replayed')], [200, null]);
     }
   });

@@ -32,5 +32,7 @@ export function partOf(range: string | undefined, bytes: number): Part | null {
 /** The parser finds no end of a file that is longer than the file, where the standard wants all of it. */
 function wholeOf(range: string, bytes: number): Part {
   if (bytes > 0 && /^bytes=\s*-\s*0*[1-9]\d*\s*$/i.test(range)) return { start: 0, end: bytes - 1 };
-  throw new ServiceError('range_not_satisfiable', `There is nothing where the range asks for it: this has ${bytes} bytes.`, { details: { size_bytes: bytes } });
+  throw new ServiceError('range_not_satisfiable', `There is nothing where the range asks for it: this has ${bytes} bytes.`, {
+    details: { size_bytes: bytes },
+  });
 }

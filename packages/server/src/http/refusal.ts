@@ -41,9 +41,11 @@ export type ParserError = Error & { code?: string | undefined; rawPacket?: unkno
 /** What was wrong with a request that node's parser has refused. */
 export function parserError(error: ParserError, urlBytesMax: number): ServiceError {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ServiceError('request_timeout', 'The request took too long to arrive.');
-  if (error.code !== 'HPE_HEADER_OVERFLOW') return new ServiceError('bad_request', 'The request is not well-formed HTTP.', { cause: error });
+  if (error.code !== 'HPE_HEADER_OVERFLOW')
+    return new ServiceError('bad_request', 'The request is not well-formed HTTP.', { cause: error });
   const firstLine = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.subarray(0, urlBytesMax + 16) : Buffer.alloc(0);
-  if (firstLine.length > urlBytesMax && !firstLine.includes('\n') && /^[A-Z]+ \//.test(firstLine.toString('latin1', 0, 16))) return urlTooLong(urlBytesMax);
+  if (firstLine.length > urlBytesMax && !firstLine.includes('\n') && /^[A-Z]+ \//.test(firstLine.toString('latin1', 0, 16)))
+    return urlTooLong(urlBytesMax);
   return new ServiceError('headers_too_large', 'The headers are too large.');
 }
 

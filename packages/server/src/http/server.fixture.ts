@@ -13,7 +13,12 @@ export const goodKey = 'brt_live_good';
 export const goodAdminKey = 'admin-key-of-the-test';
 export const auth = { authorization: `Bearer ${goodKey}` };
 
-const principal = (scope: string, requestsPerMinute: number | null = null): Principal => ({ owner: scope, keyId: 'key_1', requestsPerMinute, scope });
+const principal = (scope: string, requestsPerMinute: number | null = null): Principal => ({
+  owner: scope,
+  keyId: 'key_1',
+  requestsPerMinute,
+  scope,
+});
 
 const bearer = ({ authorization }: Credentials): Principal => {
   if (authorization === `Bearer ${goodKey}`) return principal('local');

@@ -51,7 +51,15 @@ const tool = endpoint({
   reply: z.object({ ok: z.boolean() }),
 });
 const slow = endpoint({ ...common, id: 'slow', method: 'GET', path: '/slow', auth: 'none', deadlineMs: 50, reply: z.object({}) });
-const fail = endpoint({ ...common, id: 'fail', method: 'GET', path: '/fail/{how}', auth: 'none', params: z.object({ how: z.string() }), reply: z.object({}) });
+const fail = endpoint({
+  ...common,
+  id: 'fail',
+  method: 'GET',
+  path: '/fail/{how}',
+  auth: 'none',
+  params: z.object({ how: z.string() }),
+  reply: z.object({}),
+});
 
 const failures: Record<string, () => Error> = {
   conflict: () => new ServiceError('session_ended', 'It is over.', { details: { reason: 'requested' } }),
@@ -140,7 +148,8 @@ describe('a request', () => {
     const trusting = await serve(t, mountAll, { trustedProxies: ['127.0.0.0/8'] });
     const wary = await serve(t, mountAll);
     const headers = { ...auth, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example' };
-    const originOf = async (at: string): Promise<unknown> => ((await (await fetch(`${at}/things/a`, { headers })).json()) as { origin: string }).origin;
+    const originOf = async (at: string): Promise<unknown> =>
+      ((await (await fetch(`${at}/things/a`, { headers })).json()) as { origin: string }).origin;
     assert.equal(await originOf(trusting.origin), 'https://berth.example');
     assert.equal(await originOf(wary.origin), wary.origin);
   });
@@ -204,10 +213,13 @@ describe('an error', () => {
 describe('a credential', () => {
   test('that is no single bearer key is answered 401 with a challenge', async (t) => {
     const { origin, port } = await serve(t, mountAll);
-    for (const headers of [{}, { authorization: 'Basic eDp5' }, { authorization: 'Bearer ' }, { authorization: 'Bearer' }, { cookie: 'token=good' }] as Record<
-      string,
-      string
-    >[]) {
+    for (const headers of [
+      {},
+      { authorization: 'Basic eDp5' },
+      { authorization: 'Bearer ' },
+      { authorization: 'Bearer' },
+      { cookie: 'token=good' },
+    ] as Record<string, string>[]) {
       const response = await fetch(`${origin}/things/a?token=good&api_key=good`, { headers });
       assert.equal(response.status, 401, JSON.stringify(headers));
       assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer/);
@@ -245,7 +257,10 @@ describe('a credential', () => {
 
   test('is asked for before the body is looked at', async (t) => {
     const { port } = await serve(t, mountAll);
-    const reply = await sendRaw(port, 'POST /things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: nonsense\r\nContent-Length: 1000\r\n\r\n{');
+    const reply = await sendRaw(
+      port,
+      'POST /things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: nonsense\r\nContent-Length: 1000\r\n\r\n{',
+    );
     assert.equal(reply.status, 401);
   });
 
@@ -285,7 +300,13 @@ describe('a body', () => {
     const good = '{"name":"a","size":1}';
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])
       assert.equal((await post(origin, good, { ...auth, 'content-type': type })).status, 201, type);
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'application/jsonx', 'text/json'])
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json; charset=latin1',
+      'application/jsonx',
+      'text/json',
+    ])
       assert.equal((await post(origin, good, { ...auth, 'content-type': type })).status, 415, type);
     assert.equal((await post(origin, good, { ...json, 'content-encoding': 'gzip' })).status, 415);
     const tab = await sendRaw(
@@ -298,13 +319,23 @@ describe('a body', () => {
 
   test('and query and path tell all their faults in one answer', async (t) => {
     const { origin } = await serve(t, mountAll);
-    const response = await fetch(`${origin}/things?wait=1&wait=2&also=3`, { method: 'POST', headers: json, body: '{"name":"too long","extra":true}' });
+    const response = await fetch(`${origin}/things?wait=1&wait=2&also=3`, {
+      method: 'POST',
+      headers: json,
+      body: '{"name":"too long","extra":true}',
+    });
     assert.equal(response.status, 422);
     assert.equal(response.headers.get('x-should-retry'), 'false');
     const { detail } = await bodyOf(response);
     assert.deepEqual(
       new Set(detail.map(({ loc, type }) => `${loc.join('.')} ${type}`)),
-      new Set(['query.wait string_type', 'query.also extra_forbidden', 'body.name string_too_long', 'body.size missing', 'body.extra extra_forbidden']),
+      new Set([
+        'query.wait string_type',
+        'query.also extra_forbidden',
+        'body.name string_too_long',
+        'body.size missing',
+        'body.extra extra_forbidden',
+      ]),
     );
   });
 
@@ -354,7 +385,8 @@ describe('a body', () => {
 
   test('is waited for with 100 Continue only after the guard', async (t) => {
     const { port } = await serve(t, mountAll);
-    const head = 'POST /things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 21\r\nExpect: 100-continue\r\n';
+    const head =
+      'POST /things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 21\r\nExpect: 100-continue\r\n';
     const refused = await sendRaw(port, `${head}\r\n`);
     assert.equal(refused.status, 401);
     const socket = connect(port, '127.0.0.1');

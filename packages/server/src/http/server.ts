@@ -123,12 +123,16 @@ class FastifyHttp implements Http {
 
   on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
     const loose = handler as unknown as LooseHandler;
-    this.#mount(endpoint, async ({ exchange, request, reply }) => this.#send(reply, exchange, await this.#serve(endpoint, loose, exchange, request)));
+    this.#mount(endpoint, async ({ exchange, request, reply }) =>
+      this.#send(reply, exchange, await this.#serve(endpoint, loose, exchange, request)),
+    );
   }
 
   onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void {
     const loose = handler as unknown as (call: Call) => Promise<FileReply> | FileReply;
-    this.#mount(endpoint, (visit) => this.#serveStream(endpoint, visit, async () => fileStream(await loose(visit.exchange), rangeOf(visit.exchange.request))));
+    this.#mount(endpoint, (visit) =>
+      this.#serveStream(endpoint, visit, async () => fileStream(await loose(visit.exchange), rangeOf(visit.exchange.request))),
+    );
   }
 
   onEvents<E extends Endpoint>(endpoint: E, handler: EventsHandler<E>): void {
@@ -185,7 +189,10 @@ class FastifyHttp implements Http {
     exchange.origin = this.#peers.origin(exchange.request);
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;
     const work = async (): Promise<Answer> => toAnswer(endpoint, exchange, await handler(exchange));
-    return exchange.within(deadlineMs, typeof key !== 'string' ? work() : this.#idempotency.once(endpoint, exchange, { key, raw, deadlineMs }, work));
+    return exchange.within(
+      deadlineMs,
+      typeof key !== 'string' ? work() : this.#idempotency.once(endpoint, exchange, { key, raw, deadlineMs }, work),
+    );
   }
 
   /** What fails before the first byte is answered like any other request; after it, the answer is cut off. */
@@ -196,7 +203,10 @@ class FastifyHttp implements Http {
     const work = async (): Promise<void> => {
       const stream = await open();
       if (exchange.aborted) return stream.drop();
-      this.#begin(reply, exchange, { status: stream.status ?? exchange.status ?? endpoint.status, headers: { ...exchange.headers, ...stream.headers } });
+      this.#begin(reply, exchange, {
+        status: stream.status ?? exchange.status ?? endpoint.status,
+        headers: { ...exchange.headers, ...stream.headers },
+      });
       reply.hijack();
       reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
       if (request.method !== 'HEAD') return stream.send(reply.raw, exchange.signal);
@@ -235,7 +245,8 @@ class FastifyHttp implements Http {
   #check({ request, target }: Exchange): void {
     if (target.length > this.#options.limits.urlBytes) throw urlTooLong(this.#options.limits.urlBytes);
     const hosts = countHeader(request, 'host');
-    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) throw new ServiceError('bad_request', 'A request has one Host header.');
+    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1'))
+      throw new ServiceError('bad_request', 'A request has one Host header.');
   }
 
   #finish(exchange: Exchange, response: ServerResponse): void {
@@ -282,7 +293,9 @@ class FastifyHttp implements Http {
   }
 
   #refuseBroken(error: ParserError, socket: Socket): void {
-    const answering = [...this.#active].some(({ request, response }) => request.socket === socket && response?.headersSent && !response.writableFinished);
+    const answering = [...this.#active].some(
+      ({ request, response }) => request.socket === socket && response?.headersSent && !response.writableFinished,
+    );
     if (answering || error.code === 'ECONNRESET') socket.destroy();
     else refuse(socket, parserError(error, this.#options.limits.urlBytes), newId('req'));
   }
@@ -351,8 +364,10 @@ function requestIdOf({ headers }: IncomingMessage): string {
 function toAnswer(endpoint: Endpoint, exchange: Exchange, result: unknown): Answer {
   const status = exchange.status ?? endpoint.status;
   if (endpoint.replyKind === 'empty') return { status, headers: exchange.headers, body: '' };
-  if (endpoint.replyKind === 'text') return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...exchange.headers }, body: String(result) };
-  if (endpoint.replyKind === 'html') return { status, headers: { ...exchange.headers, 'content-type': 'text/html; charset=utf-8' }, body: String(result) };
+  if (endpoint.replyKind === 'text')
+    return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...exchange.headers }, body: String(result) };
+  if (endpoint.replyKind === 'html')
+    return { status, headers: { ...exchange.headers, 'content-type': 'text/html; charset=utf-8' }, body: String(result) };
   return { status, headers: exchange.headers, body: JSON.stringify(result) };
 }
 

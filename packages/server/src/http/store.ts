@@ -40,7 +40,14 @@ export async function claimKey(
     const taken = await store
       .tables<IdempotencyTables>()
       .insertInto('idempotency_keys')
-      .values({ scope: claim.scope, key: claim.key, request_hash: claim.requestHash, status: null, body: null, created_at: claim.claimedAt })
+      .values({
+        scope: claim.scope,
+        key: claim.key,
+        request_hash: claim.requestHash,
+        status: null,
+        body: null,
+        created_at: claim.claimedAt,
+      })
       .onConflict((conflict) =>
         conflict
           .columns(['scope', 'key'])
@@ -56,13 +63,23 @@ export async function claimKey(
       .executeTakeFirst();
     if (taken) return null;
     const row = await findKey(store, claim);
-    if (row) return { requestHash: row.request_hash, kept: row.status === null || row.body === null ? null : { status: row.status, reply: row.body } };
+    if (row)
+      return {
+        requestHash: row.request_hash,
+        kept: row.status === null || row.body === null ? null : { status: row.status, reply: row.body },
+      };
   }
   throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running.', { retryAfterSeconds: 1 });
 }
 
 const findKey = (store: Store, { scope, key }: KeyClaim): Promise<IdempotencyTables['idempotency_keys'] | undefined> =>
-  store.tables<IdempotencyTables>().selectFrom('idempotency_keys').selectAll().where('scope', '=', scope).where('key', '=', key).executeTakeFirst();
+  store
+    .tables<IdempotencyTables>()
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('scope', '=', scope)
+    .where('key', '=', key)
+    .executeTakeFirst();
 
 /** Keeps the answer, unless somebody has taken the claim over. */
 export async function keepAnswer(store: Store, claim: KeyClaim, kept: KeptAnswer): Promise<void> {
@@ -88,6 +105,10 @@ export async function dropClaim(store: Store, claim: KeyClaim): Promise<void> {
 }
 
 export async function pruneKeys(store: Store, before: Date): Promise<number> {
-  const { numDeletedRows } = await store.tables<IdempotencyTables>().deleteFrom('idempotency_keys').where('created_at', '<', before).executeTakeFirst();
+  const { numDeletedRows } = await store
+    .tables<IdempotencyTables>()
+    .deleteFrom('idempotency_keys')
+    .where('created_at', '<', before)
+    .executeTakeFirst();
   return Number(numDeletedRows);
 }

@@ -88,7 +88,10 @@ describe('a file', () => {
   });
 
   for (const [name, header] of [
-    ['Preisliste € café.csv', /^attachment; filename="Preisliste \? caf.\.csv"; filename\*=UTF-8''Preisliste%20%E2%82%AC%20caf%C3%A9\.csv$/],
+    [
+      'Preisliste € café.csv',
+      /^attachment; filename="Preisliste \? caf.\.csv"; filename\*=UTF-8''Preisliste%20%E2%82%AC%20caf%C3%A9\.csv$/,
+    ],
     ['a"b\\c.txt', /^attachment; filename="(?:a\\"b\\\\)?c\.txt"$/],
     ['half \ud800 a pair', /^attachment; filename="half \? a pair"; filename\*=UTF-8''half%20%EF%BF%BD%20a%20pair$/],
   ] as const)
@@ -179,7 +182,8 @@ describe('a file', () => {
 
 describe('a file of which parts may be asked for', () => {
   const from = (part?: { start: number; end: number }): Buffer => (part ? content.subarray(part.start, part.end + 1) : content);
-  const open = (t: TestContext, over?: Partial<FileReply>) => serveFile(t, { ranges: true, stream: (part) => Readable.from([from(part)]), ...over });
+  const open = (t: TestContext, over?: Partial<FileReply>) =>
+    serveFile(t, { ranges: true, stream: (part) => Readable.from([from(part)]), ...over });
   const ask = async (origin: string, headers: Record<string, string>) => {
     const response = await fetch(`${origin}/file`, { headers: { ...auth, ...headers } });
     return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
@@ -217,7 +221,18 @@ describe('a file of which parts may be asked for', () => {
       assert.equal(closed, 1);
     });
 
-  for (const range of ['bytes=0-1,5-6', 'bytes=0-1, 99999-', 'bytes', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0x1-3', 'bytes=1.5-3', 'items=0-1', '0-1'])
+  for (const range of [
+    'bytes=0-1,5-6',
+    'bytes=0-1, 99999-',
+    'bytes',
+    'bytes=',
+    'bytes=-',
+    'bytes=a-b',
+    'bytes=0x1-3',
+    'bytes=1.5-3',
+    'items=0-1',
+    '0-1',
+  ])
     test(`comes whole where the range is ${range}`, async (t) => {
       const { origin } = await open(t);
       const { status, headers, body } = await ask(origin, { range });
@@ -239,7 +254,10 @@ describe('a file of which parts may be asked for', () => {
   test('is told of as a whole for HEAD, with word that parts may be asked for', async (t) => {
     const { origin } = await open(t);
     const response = await fetch(`${origin}/file`, { method: 'HEAD', headers: { ...auth, range: 'bytes=0-1' } });
-    assert.deepEqual([response.status, response.headers.get('content-length'), response.headers.get('accept-ranges')], [200, '10000', 'bytes']);
+    assert.deepEqual(
+      [response.status, response.headers.get('content-length'), response.headers.get('accept-ranges')],
+      [200, '10000', 'bytes'],
+    );
   });
 
   test('is cut off where its source gives other than the part', async (t) => {
@@ -256,11 +274,18 @@ describe('a file of which parts may be asked for', () => {
 
 describe('a file that is shown', () => {
   test('says so, with the policy of its page and how long it may be kept', async (t) => {
-    const { origin } = await serveFile(t, { inline: true, policy: "default-src 'self'", cacheControl: 'private, max-age=60', filename: 'index.html' });
+    const { origin } = await serveFile(t, {
+      inline: true,
+      policy: "default-src 'self'",
+      cacheControl: 'private, max-age=60',
+      filename: 'index.html',
+    });
     const response = await fetch(`${origin}/file`, { headers: auth });
     await response.arrayBuffer();
     assert.deepEqual(
-      ['content-disposition', 'content-security-policy', 'cache-control', 'x-content-type-options'].map((name) => response.headers.get(name)),
+      ['content-disposition', 'content-security-policy', 'cache-control', 'x-content-type-options'].map((name) =>
+        response.headers.get(name),
+      ),
       ['inline; filename=index.html', "default-src 'self'", 'private, max-age=60', 'nosniff'],
     );
   });

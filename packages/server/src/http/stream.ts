@@ -120,7 +120,8 @@ export const eventStream = (events: AsyncIterable<ServerEvent>, keepAliveMs: num
       write(`retry: ${retryMs}\n\n`);
       const timer = setInterval(write, keepAliveMs, ': keep-alive\n\n');
       try {
-        for await (const event of untilAborted(iterator, signal)) write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+        for await (const event of untilAborted(iterator, signal))
+          write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       } catch {
         // Its source failed: the caller comes back and goes on where it was.
       } finally {

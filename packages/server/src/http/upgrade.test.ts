@@ -38,7 +38,10 @@ const opened = async (url: string, headers: Record<string, string> = {}): Promis
 };
 
 /** The status and body that the upgrade was refused with. */
-const refusal = async (url: string, headers: Record<string, string> = {}): Promise<{ status: number; code: string; type: string | undefined }> => {
+const refusal = async (
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; code: string; type: string | undefined }> => {
   const webSocket = new WebSocket(url, { headers });
   webSocket.on('error', () => {});
   const [, response] = (await once(webSocket, 'unexpected-response')) as [

@@ -151,7 +151,8 @@ export class Upgrades {
       socket,
       accept: ({ messageBytesMax } = {}) => open(messageBytesMax, (webSocket) => webSocket),
       // Made at once, so that no message comes before it listens.
-      acceptStream: ({ messageBytesMax } = {}) => open(messageBytesMax, (webSocket) => ({ socket: webSocket, stream: binaryStream(webSocket) })),
+      acceptStream: ({ messageBytesMax } = {}) =>
+        open(messageBytesMax, (webSocket) => ({ socket: webSocket, stream: binaryStream(webSocket) })),
     };
   }
 
@@ -200,8 +201,10 @@ function decode(text: string): string {
 
 function checkHandshake({ method, headers }: IncomingMessage): void {
   const key = headers['sec-websocket-key'];
-  if (method !== 'GET' || key === undefined || !/^[+/0-9A-Za-z]{22}==$/.test(key)) throw new ServiceError('bad_request', 'This is no WebSocket handshake.');
-  if (headers['sec-websocket-version'] !== '13') throw new ServiceError('bad_request', 'Only version 13 of the WebSocket protocol is spoken.');
+  if (method !== 'GET' || key === undefined || !/^[+/0-9A-Za-z]{22}==$/.test(key))
+    throw new ServiceError('bad_request', 'This is no WebSocket handshake.');
+  if (headers['sec-websocket-version'] !== '13')
+    throw new ServiceError('bad_request', 'Only version 13 of the WebSocket protocol is spoken.');
 }
 
 /**

@@ -53,7 +53,11 @@ const visibleAscii = '^[\\x21-\\x7e]{1,255}$';
 function parseIdempotencyKey({ headers }: IncomingMessage): Parsed {
   const key = headers['idempotency-key'];
   if (key === undefined || (typeof key === 'string' && new RegExp(visibleAscii).test(key))) return none;
-  const words = { type: 'string_pattern_mismatch', msg: 'The header should be 1 to 255 visible ASCII characters', ctx: { pattern: visibleAscii } };
+  const words = {
+    type: 'string_pattern_mismatch',
+    msg: 'The header should be 1 to 255 visible ASCII characters',
+    ctx: { pattern: visibleAscii },
+  };
   return { ok: false, faults: [fault(['header', 'idempotency-key'], words, key)] };
 }
 
@@ -67,12 +71,23 @@ function parseText(part: Part, schema: z.ZodType, values: Record<string, unknown
 const unstorable = (part: Part, values: Record<string, unknown>): Fault[] =>
   Object.entries(values)
     .filter(([name, value]) => !isStorableText(name) || (typeof value === 'string' && !isStorableText(value)))
-    .map(([name, value]) => fault([part, name.toWellFormed()], { type: 'value_error', msg: 'Input should not hold a NUL character' }, value));
+    .map(([name, value]) =>
+      fault([part, name.toWellFormed()], { type: 'value_error', msg: 'Input should not hold a NUL character' }, value),
+    );
 
-async function takeBody(endpoint: Endpoint, request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer | undefined> {
+async function takeBody(
+  endpoint: Endpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
   if (endpoint.body ?? endpoint.rawBody) checkBodyType(request, endpoint.rawBody);
-  const bytes = await readBody(request, response, endpoint.bodyLimitBytes === undefined ? limits : { ...limits, bytes: endpoint.bodyLimitBytes });
+  const bytes = await readBody(
+    request,
+    response,
+    endpoint.bodyLimitBytes === undefined ? limits : { ...limits, bytes: endpoint.bodyLimitBytes },
+  );
   return bytes.length > 0 ? bytes : undefined;
 }
 

@@ -53,7 +53,10 @@ interface Told {
   status: number;
   code: string;
 }
-const told = async (response: Response): Promise<Told> => ({ status: response.status, code: ((await response.json()) as { code: string }).code });
+const told = async (response: Response): Promise<Told> => ({
+  status: response.status,
+  code: ((await response.json()) as { code: string }).code,
+});
 const missing: Told = { status: 401, code: 'missing_view_token' };
 const invalid: Told = { status: 403, code: 'invalid_view_token' };
 
@@ -270,7 +273,10 @@ describe('a person whose link opens nothing', () => {
         ['cache-control', 'referrer-policy', 'x-content-type-options'].map((name) => response.headers.get(name)),
         ['no-store', 'no-referrer', 'nosniff'],
       );
-      assert.match(response.headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/);
+      assert.match(
+        response.headers.get('content-security-policy') ?? '',
+        /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/,
+      );
       assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
     }
   });
@@ -325,7 +331,10 @@ describe('a static file', () => {
     );
     const response = await fetch(`${origin}/static/page-1a2b.js`);
     assert.equal(await response.text(), '1;');
-    assert.deepEqual([response.headers.get('cache-control'), response.headers.get('x-content-type-options')], [headers['cache-control'], 'nosniff']);
+    assert.deepEqual(
+      [response.headers.get('cache-control'), response.headers.get('x-content-type-options')],
+      [headers['cache-control'], 'nosniff'],
+    );
     assert.equal((await fetch(`${origin}/static/page-1a2b.js`, { method: 'HEAD' })).headers.get('content-length'), '2');
   });
 });

@@ -76,7 +76,23 @@ const resultTooLarge: WorkError = {
 };
 
 export const cancelled = failed({ code: 'cancelled', message: 'The job was cancelled.', retryable: false });
-export const workerLost = failed({ code: 'worker_lost', message: 'The worker that ran the job is gone. Start the job again.', retryable: true });
-export const drained = failed({ code: 'draining', message: 'The worker that ran the job was shut down. Start the job again.', retryable: true });
-export const neverStarted = failed({ code: 'no_capacity', message: 'The job’s turn did not come in time. Start it again in a moment.', retryable: true });
-export const outlived = failed({ code: 'deadline_exceeded', message: 'The job did not end within its time and was given up.', retryable: true });
+export const workerLost = failed({
+  code: 'worker_lost',
+  message: 'The worker that ran the job is gone. Start the job again.',
+  retryable: true,
+});
+export const drained = failed({
+  code: 'draining',
+  message: 'The worker that ran the job was shut down. Start the job again.',
+  retryable: true,
+});
+export const neverStarted = failed({
+  code: 'no_capacity',
+  message: 'The job’s turn did not come in time. Start it again in a moment.',
+  retryable: true,
+});
+export const outlived = failed({
+  code: 'deadline_exceeded',
+  message: 'The job did not end within its time and was given up.',
+  retryable: true,
+});

@@ -70,7 +70,8 @@ export const told =
     error instanceof ServiceError && error.code === code;
 
 /** The code of the error that anna's job ends with. */
-export const codeOf = async (jobs: Jobs, jobId: string): Promise<string | undefined> => (await jobs.get('anna', jobId, untilDone)).error?.code;
+export const codeOf = async (jobs: Jobs, jobId: string): Promise<string | undefined> =>
+  (await jobs.get('anna', jobId, untilDone)).error?.code;
 
 /** One turn of a loop that is not started. */
 export async function turn(loop: Jobs['pulse']): Promise<void> {

@@ -55,7 +55,10 @@ describe('a job', () => {
     const first = await jobs.submit(orderOf({ run: works[0].run }));
     const second = await jobs.submit(orderOf({ run: works[1].run }));
     const { progress } = await works[0].begun.promise;
-    assert.deepEqual(await Promise.all([first, second].map(async ({ jobId }) => stageOf(await jobs.get('anna', jobId, unseen)))), ['running', 'queued']);
+    assert.deepEqual(await Promise.all([first, second].map(async ({ jobId }) => stageOf(await jobs.get('anna', jobId, unseen)))), [
+      'running',
+      'queued',
+    ]);
     progress(1, 3, 'loading');
     const seenBy = async (worker: Jobs) => (await worker.get('anna', first.jobId, unseen)).progress;
     assert.deepEqual(await seenBy(jobs), { step: 1, total: 3, note: 'loading' });
@@ -92,7 +95,11 @@ describe('a job', () => {
     for (const details of [{ number: 1n }, { text: 'x'.repeat(100_000) }]) {
       const failure = new ServiceError('navigation_failed', 'No such host.', { details });
       const { jobId } = await jobs.submit(orderOf({ run: () => Promise.reject(failure) }));
-      assert.deepEqual((await jobs.get('anna', jobId, untilDone)).error, { code: 'navigation_failed', message: 'No such host.', retryable: true });
+      assert.deepEqual((await jobs.get('anna', jobId, untilDone)).error, {
+        code: 'navigation_failed',
+        message: 'No such host.',
+        retryable: true,
+      });
     }
   });
 
@@ -163,7 +170,8 @@ describe('a poll', () => {
 
   it('ends when its time is over, with the job as it is', async () => {
     const { jobs, elsewhere, work, jobId } = await twoWorkers();
-    for (const worker of [jobs, elsewhere]) assert.equal((await worker.get('anna', jobId, { ...unseen, waitSeconds: 0.05 })).status, 'pending');
+    for (const worker of [jobs, elsewhere])
+      assert.equal((await worker.get('anna', jobId, { ...unseen, waitSeconds: 0.05 })).status, 'pending');
     work.end();
   });
 
@@ -229,9 +237,10 @@ describe('an id', () => {
 
 describe('an old job', () => {
   const rowOf = async (jobId: string) => {
-    const { rows } = await sql<{ result: Buffer | null; error: Buffer | null }>`select result, error from jobs where job_id = ${jobId}`.execute(
-      database.store.tables<unknown>(),
-    );
+    const { rows } = await sql<{
+      result: Buffer | null;
+      error: Buffer | null;
+    }>`select result, error from jobs where job_id = ${jobId}`.execute(database.store.tables<unknown>());
     return rows[0];
   };
 

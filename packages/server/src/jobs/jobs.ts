@@ -57,7 +57,8 @@ export class Jobs {
    * its turn comes. Throws no_capacity, draining, store_unavailable.
    */
   async submit(order: JobOrder): Promise<JobRecord> {
-    if (this.#draining) throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
+    if (this.#draining)
+      throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
     const record = newRecord(order, this.#deps);
     await this.#runs.submit(order, record);
     return record;
@@ -112,7 +113,9 @@ export class Jobs {
     const record = isJobId(jobId) ? await findJob(this.#deps.store, owner, jobId) : undefined;
     if (!record) throw new ServiceError('job_not_found', 'There is no such job.');
     if (record.expiresAt && record.expiresAt <= this.#deps.clock.now())
-      throw new ServiceError('job_expired', 'The job’s result is no longer kept.', { details: { expired_at: record.expiresAt.toISOString() } });
+      throw new ServiceError('job_expired', 'The job’s result is no longer kept.', {
+        details: { expired_at: record.expiresAt.toISOString() },
+      });
     return { job, record: job && record.status === 'pending' ? { ...record, progress: job.progress } : record };
   }
 

@@ -22,7 +22,10 @@ describe('the queue', () => {
       const run: Work['run'] = (context) => (begun.push(index), work.run(context));
       ids.push((await jobs.submit(orderOf({ run }))).jobId);
     }
-    await assert.rejects(jobs.submit(orderOf()), (error) => told('no_capacity')(error) && (error as ServiceError).retryAfterSeconds !== undefined);
+    await assert.rejects(
+      jobs.submit(orderOf()),
+      (error) => told('no_capacity')(error) && (error as ServiceError).retryAfterSeconds !== undefined,
+    );
     for (const [index, work] of works.entries()) {
       await work.begun.promise;
       assert.deepEqual(begun, [0, 1, 2, 3, 4].slice(0, Math.min(5, Math.max(2, index + 2))).slice(0, begun.length));

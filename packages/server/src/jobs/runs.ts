@@ -105,7 +105,9 @@ export class Runs {
   async stop(): Promise<void> {
     this.#stopping = true;
     const ends = [...this.live.values()].map((job) =>
-      this.end(job, drained).catch((error: unknown) => this.#deps.log.error({ error, job: job.jobId }, 'the end of a job could not be written down')),
+      this.end(job, drained).catch((error: unknown) =>
+        this.#deps.log.error({ error, job: job.jobId }, 'the end of a job could not be written down'),
+      ),
     );
     const calm = new AbortController();
     const late = sleep(stopMsMax, undefined, { signal: calm.signal }).catch(() => undefined);

@@ -71,7 +71,12 @@ export async function insertJob(tables: Tables, record: JobRecord, overdueAt: Da
 
 /** An owner's own job, its result with it. */
 export async function findJob(tables: Tables, owner: string, jobId: string): Promise<JobRecord | undefined> {
-  const row = await jobs(tables).selectFrom('jobs').selectAll().where('job_id', '=', jobId).where('owner_id', '=', owner).executeTakeFirst();
+  const row = await jobs(tables)
+    .selectFrom('jobs')
+    .selectAll()
+    .where('job_id', '=', jobId)
+    .where('owner_id', '=', owner)
+    .executeTakeFirst();
   return row && toRecord(row);
 }
 
@@ -125,7 +130,12 @@ export async function finishJob(tables: Tables, jobId: string, finish: Finish): 
 
 /** The jobs that a worker still has to end. */
 export async function pendingOf(tables: Tables, workerId: string): Promise<string[]> {
-  const rows = await jobs(tables).selectFrom('jobs').select('job_id').where('worker_id', '=', workerId).where('status', '=', 'pending').execute();
+  const rows = await jobs(tables)
+    .selectFrom('jobs')
+    .select('job_id')
+    .where('worker_id', '=', workerId)
+    .where('status', '=', 'pending')
+    .execute();
   return rows.map((row) => row.job_id);
 }
 
@@ -143,7 +153,12 @@ export async function strandedJobs(tables: Tables, workerIds: string[], now: Dat
 
 /** Drops what jobs came to that expired by `now`, `limit` at most. Gives how many there were. */
 export async function dropResults(tables: Tables, now: Date, limit: number): Promise<number> {
-  const expired = jobs(tables).selectFrom('jobs').select('job_id').where('expires_at', '<=', now).where('dropped_at', 'is', null).limit(limit);
+  const expired = jobs(tables)
+    .selectFrom('jobs')
+    .select('job_id')
+    .where('expires_at', '<=', now)
+    .where('dropped_at', 'is', null)
+    .limit(limit);
   const rows = await jobs(tables)
     .updateTable('jobs')
     .set({ result: null, error: null, usage: null, progress: toBytes(noProgress), dropped_at: now })

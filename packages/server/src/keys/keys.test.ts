@@ -33,7 +33,9 @@ function makeWorker(clock = new ManualClock()) {
   const enter = async ({ raw }: Pick<Minted, 'raw'>) =>
     keys.authenticate({ authorization: `Bearer ${raw}`, adminKey: undefined, token: undefined, viewCookies: [], params: {} });
   const told = async (owner: string) =>
-    (await audit.list({ owner, limit: 500 })).toReversed().map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details }));
+    (await audit.list({ owner, limit: 500 }))
+      .toReversed()
+      .map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details }));
   const statuses = async (owner: string) => (await keys.list(owner)).map((key: ApiKey) => keyStatus(key, clock.now()));
   return { keys, owners, clock, revoked, own, enter, told, statuses };
 }
@@ -54,7 +56,14 @@ describe('a minted key', () => {
 
   it('is not made where its plan is none, and neither is its owner nor an entry', async () => {
     const { keys, told } = makeWorker();
-    const minting = keys.mint({ owner: 'nothing', name: null, tier: 'platinum', expiresInDays: null, createdBy: 'admin', actor: 'operator' });
+    const minting = keys.mint({
+      owner: 'nothing',
+      name: null,
+      tier: 'platinum',
+      expiresInDays: null,
+      createdBy: 'admin',
+      actor: 'operator',
+    });
     await assert.rejects(minting, /should be one of/);
     assert.deepEqual([await keys.list('nothing'), await told('nothing')], [[], []]);
   });
@@ -154,7 +163,13 @@ describe('a replaced key', () => {
     assert.equal((await enter(fresh)).keyId, fresh.key.keyId);
     assert.deepEqual(revoked, [old.key.keyId]);
     const [, entry] = await told('rotator');
-    assert.deepEqual(entry, { actor: 'login:ben', action: 'key.rotated', subject: fresh.key.keyId, replaces: old.key.keyId, grace_seconds: 0 });
+    assert.deepEqual(entry, {
+      actor: 'login:ben',
+      action: 'key.rotated',
+      subject: fresh.key.keyId,
+      replaces: old.key.keyId,
+      grace_seconds: 0,
+    });
   });
 
   it('is good for its grace and not longer, also where it is known already', async () => {
@@ -196,7 +211,9 @@ describe('a replaced key', () => {
   it('is replaced by one key when two ask at the same time', async () => {
     const { keys, own, statuses } = makeWorker();
     const { key } = await own('hasty');
-    const asked = await Promise.allSettled([1, 2].map(() => keys.rotate({ keyId: key.keyId, owner: 'hasty', actor: 'login:ada', graceSeconds: 0 })));
+    const asked = await Promise.allSettled(
+      [1, 2].map(() => keys.rotate({ keyId: key.keyId, owner: 'hasty', actor: 'login:ada', graceSeconds: 0 })),
+    );
     assert.deepEqual(asked.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
     assert.deepEqual((await statuses('hasty')).toSorted(), ['active', 'revoked']);
   });

@@ -114,7 +114,8 @@ export class Keys {
    * is a new one. Throws where the given key is not of the form of a key.
    */
   async bootstrap({ file, given }: { file: string; given: string | null }): Promise<{ secret: string; made: boolean }> {
-    if (given !== null && !isWellFormed(given)) throw new Error('BERTH_BOOTSTRAP_API_KEY is not a key: brt_live_, 43 letters and digits, and their checksum');
+    if (given !== null && !isWellFormed(given))
+      throw new Error('BERTH_BOOTSTRAP_API_KEY is not a key: brt_live_, 43 letters and digits, and their checksum');
     const { secret, made } = given === null ? readOrMakeSecret(file, newRawKey) : { secret: given, made: false };
     if (!(await findKey(this.#store, digestOf(secret))))
       await this.mint({ owner: 'local', name: 'bootstrap', expiresInDays: null, createdBy: 'bootstrap', actor: 'service', raw: secret });
@@ -147,14 +148,28 @@ export class Keys {
    * good for the grace, though never for longer than it was; without any it is
    * revoked. Throws ServiceError key_not_found, key_revoked, key_limit_reached.
    */
-  async rotate({ keyId, owner, actor, graceSeconds }: { keyId: string; owner: string; actor: string; graceSeconds: number }): Promise<Minted> {
+  async rotate({
+    keyId,
+    owner,
+    actor,
+    graceSeconds,
+  }: {
+    keyId: string;
+    owner: string;
+    actor: string;
+    graceSeconds: number;
+  }): Promise<Minted> {
     const minted = await this.#store.transaction(async (tx) => {
       await this.#owners.lock(tx, owner);
       const old = await this.#find(tx, { keyId, owner });
       const now = this.#clock.now();
       if (keyStatus(old, now) !== 'active') throw new ServiceError('key_revoked', 'This key is good no more. Make a new one instead.');
       if (graceSeconds > 0) await this.#checkRoom(tx, owner);
-      await updateKey(tx, keyId, graceSeconds === 0 ? { revokedAt: now } : { expiresAt: earlier(old.expiresAt, later(now, graceSeconds * 1000)) });
+      await updateKey(
+        tx,
+        keyId,
+        graceSeconds === 0 ? { revokedAt: now } : { expiresAt: earlier(old.expiresAt, later(now, graceSeconds * 1000)) },
+      );
       const lifeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
       return this.#make(tx, { owner, actor, name: old.name, createdBy: actor, lifeMs, replaces: { keyId, graceSeconds } });
     });
@@ -187,11 +202,23 @@ export class Keys {
   async #make(tx: Tables, { raw = newRawKey(), actor, lifeMs, replaces, ...draft }: Draft): Promise<Minted> {
     const now = this.#clock.now();
     const expiresAt = lifeMs === null ? null : later(now, lifeMs);
-    const key: ApiKey = { ...draft, keyId: newId('key'), last4: raw.slice(-4), createdAt: now, lastUsedAt: null, expiresAt, revokedAt: null };
+    const key: ApiKey = {
+      ...draft,
+      keyId: newId('key'),
+      last4: raw.slice(-4),
+      createdAt: now,
+      lastUsedAt: null,
+      expiresAt,
+      revokedAt: null,
+    };
     if (!(await insertKey(tx, key, digestOf(raw)))) return { key, raw };
     const about = { actor, owner: key.owner, subject: key.keyId };
     if (replaces)
-      await this.#audit.record(tx, { ...about, action: 'key.rotated', details: { replaces: replaces.keyId, grace_seconds: replaces.graceSeconds } });
+      await this.#audit.record(tx, {
+        ...about,
+        action: 'key.rotated',
+        details: { replaces: replaces.keyId, grace_seconds: replaces.graceSeconds },
+      });
     else await this.#audit.record(tx, { ...about, action: 'key.created' });
     return { key, raw };
   }
@@ -227,7 +254,11 @@ export class Keys {
     if (!found || !timingSafeEqual(found.digest, digest) || found.key.revokedAt) throw invalidKey();
     const { owner, keyId, expiresAt, lastUsedAt } = found.key;
     const { requests_per_minute: requestsPerMinute } = await this.#owners.tierOf(owner);
-    const known: Known = { principal: { owner, keyId, requestsPerMinute, scope: `owner:${owner}` }, expiresAt, touchedMs: lastUsedAt?.getTime() ?? 0 };
+    const known: Known = {
+      principal: { owner, keyId, requestsPerMinute, scope: `owner:${owner}` },
+      expiresAt,
+      touchedMs: lastUsedAt?.getTime() ?? 0,
+    };
     if (changes === this.#changes) this.#known.set(digest.toString('latin1'), known);
     return this.#admit(known);
   }

@@ -93,7 +93,11 @@ export async function countActive(tables: Tables, owner: string, now: Date): Pro
   return count;
 }
 
-export async function updateKey(tables: Tables, keyId: string, { revokedAt, expiresAt }: Partial<Pick<ApiKey, 'revokedAt' | 'expiresAt'>>): Promise<void> {
+export async function updateKey(
+  tables: Tables,
+  keyId: string,
+  { revokedAt, expiresAt }: Partial<Pick<ApiKey, 'revokedAt' | 'expiresAt'>>,
+): Promise<void> {
   await own(tables).updateTable('api_keys').set({ revoked_at: revokedAt, expires_at: expiresAt }).where('key_id', '=', keyId).execute();
 }
 

@@ -9,7 +9,15 @@ describe('an id', () => {
 
   it('is told from what cannot be one', () => {
     assert.ok(isId('ses', newId('ses')));
-    for (const text of ['', 'ses_', newId('vm'), `${newId('ses')}x`, newId('ses').slice(0, -1), `ses_${'a'.repeat(23)}\0`, 'ses_../../etc/passwd/aaaaaaa'])
+    for (const text of [
+      '',
+      'ses_',
+      newId('vm'),
+      `${newId('ses')}x`,
+      newId('ses').slice(0, -1),
+      `ses_${'a'.repeat(23)}\0`,
+      'ses_../../etc/passwd/aaaaaaa',
+    ])
       assert.equal(isId('ses', text), false, text);
   });
 

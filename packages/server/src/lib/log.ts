@@ -9,7 +9,17 @@ export interface Log {
 }
 
 /** Names of fields that hold secrets, wherever they stand. */
-const secretFields = ['authorization', 'cookie', 'set-cookie', 'x-admin-key', 'password', 'token', 'key', 'proxy-authorization', 'username'];
+const secretFields = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'x-admin-key',
+  'password',
+  'token',
+  'key',
+  'proxy-authorization',
+  'username',
+];
 const redactedPaths = secretFields
   .flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   .map((path) => path.replace(/[^.*]*-[^.]*/g, (part) => `["${part}"]`).replaceAll('.["', '["'));

@@ -43,7 +43,10 @@ export class Codes {
     this.#grants.delete(code);
     if (!found || found.untilMs <= this.#clock.monotonicMs()) return null;
     const { person, clientId, redirectUri, codeChallenge } = found.grant;
-    const isCaller = clientId === caller.clientId && redirectUri === caller.redirectUri && hash('sha256', caller.codeVerifier, 'base64url') === codeChallenge;
+    const isCaller =
+      clientId === caller.clientId &&
+      redirectUri === caller.redirectUri &&
+      hash('sha256', caller.codeVerifier, 'base64url') === codeChallenge;
     return isCaller ? person : null;
   }
 }

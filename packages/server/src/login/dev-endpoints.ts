@@ -10,7 +10,14 @@ const reply = z.record(z.string(), z.unknown());
 
 export const openDevSignIn = endpoint({ ...page, id: 'openDevSignIn', method: 'GET', path: devIdpPath, summary: 'Who are you?' });
 
-export const devSignIn = endpoint({ ...page, ...form, id: 'devSignIn', method: 'POST', path: `${devIdpPath}/sign-in`, summary: 'A page with a login token' });
+export const devSignIn = endpoint({
+  ...page,
+  ...form,
+  id: 'devSignIn',
+  method: 'POST',
+  path: `${devIdpPath}/sign-in`,
+  summary: 'A page with a login token',
+});
 
 export const openDevAuthorize = endpoint({
   ...page,

@@ -42,9 +42,13 @@ export function readAuthorization(fields: URLSearchParams, origin: string): Auth
   const redirectUri = fields.get('redirect_uri') ?? '';
   const codeChallenge = fields.get('code_challenge') ?? '';
   if (fields.get('response_type') !== 'code') return { problem: 'Ask with response_type=code: there are authorization codes only.' };
-  if (!/^[\x20-\x7e]{1,255}$/.test(clientId)) return { problem: 'Say which program you are in client_id: any name of up to 255 ASCII characters.' };
+  if (!/^[\x20-\x7e]{1,255}$/.test(clientId))
+    return { problem: 'Say which program you are in client_id: any name of up to 255 ASCII characters.' };
   if (!isReturnAddress(redirectUri, origin))
-    return { problem: 'redirect_uri must be an address of this machine, such as http://localhost:3000/callback, or of this service, without a fragment.' };
+    return {
+      problem:
+        'redirect_uri must be an address of this machine, such as http://localhost:3000/callback, or of this service, without a fragment.',
+    };
   if (fields.get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(codeChallenge))
     return { problem: 'Prove with PKCE that the code is yours: code_challenge, with code_challenge_method=S256.' };
   return { clientId, redirectUri, codeChallenge, state: fields.get('state') };

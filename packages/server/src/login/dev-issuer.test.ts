@@ -16,7 +16,8 @@ describe('the development issuer', () => {
   after(() => rmSync(folder, { recursive: true }));
   const fileOf = (name: string): string => join(folder, name, 'key');
   const clock = new ManualClock();
-  const issuerOf = (name: string, options: { audience?: string } = {}): DevIssuer => createDevIssuer({ secretFile: fileOf(name), clock, audience, ...options });
+  const issuerOf = (name: string, options: { audience?: string } = {}): DevIssuer =>
+    createDevIssuer({ secretFile: fileOf(name), clock, audience, ...options });
 
   it('issues tokens that are taken without asking anybody', async () => {
     const issuer = issuerOf('one');
@@ -47,7 +48,14 @@ describe('the development issuer', () => {
     const { enter } = openDoor(issuer.login, { clock });
     for (const name of ['http://127.0.0.1:1', 'http://localhost:8080', 'http://[::1]:8080', 'https://localhost'])
       assert.equal((await enter((await issuer.issue(ada, name)).token)).owner, 'acme', name);
-    for (const name of ['http://berth.example', 'http://127.0.0.1.evil.example', 'http://u:p@localhost', 'http://localhost/a', 'ftp://localhost', 'localhost'])
+    for (const name of [
+      'http://berth.example',
+      'http://127.0.0.1.evil.example',
+      'http://u:p@localhost',
+      'http://localhost/a',
+      'ftp://localhost',
+      'localhost',
+    ])
       assert.match((await refusalOf(enter((await issuer.issue(ada, name)).token))).publicMessage, /another issuer/, name);
   });
 

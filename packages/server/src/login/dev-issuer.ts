@@ -37,7 +37,9 @@ export function createDevIssuer({ secretFile, clock, audience }: DevIssuerOption
   try {
     return new LocalIssuer(createPrivateKey({ key: JSON.parse(secret) as JWK, format: 'jwk' }), { clock, audience });
   } catch (cause) {
-    throw new Error(`the signing key of the development sign-in cannot be read: ${secretFile}. Delete the file to have a new one made.`, { cause });
+    throw new Error(`the signing key of the development sign-in cannot be read: ${secretFile}. Delete the file to have a new one made.`, {
+      cause,
+    });
   }
 }
 

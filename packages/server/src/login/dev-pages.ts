@@ -100,7 +100,9 @@ export function signInPage({ fields, faults = {}, authorization }: SignInForm): 
       })}
       <button class="button" type="submit">Sign in</button>
     </form>
-    <p class="note">This is the development sign-in of a service on your own machine. It asks for no password and believes who you say you are.</p>`;
+    <p class="note">
+      This is the development sign-in of a service on your own machine. It asks for no password and believes who you say you are.
+    </p>`;
   return document(isFaulty ? 'Not signed in yet' : 'Sign in', content);
 }
 
@@ -139,7 +141,9 @@ export function tokenPage({ email, organisation }: Person, { token, expiresAt }:
   const bearer = `-H "Authorization: Bearer $TOKEN"`;
   const until = expiresAt.toISOString();
   const content = html` <h1>You are signed in</h1>
-    <p class="lead"><strong>${email}</strong> acts for <strong>${organisation}</strong> until <time datetime="${until}">${until.slice(11, 16)} UTC</time>.</p>
+    <p class="lead">
+      <strong>${email}</strong> acts for <strong>${organisation}</strong> until <time datetime="${until}">${until.slice(11, 16)} UTC</time>.
+    </p>
     ${copyField('token', 'Login token', token)}
     <h2>Make an API key</h2>
     <p class="note" id="how-to-copy">To copy a field, go into it and press Ctrl+A and Ctrl+C, or ⌘A and ⌘C.</p>

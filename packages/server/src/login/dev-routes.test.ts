@@ -56,11 +56,15 @@ describe('the development sign-in', () => {
   it('asks who one is, and answers with a token and the commands that use it', async (t) => {
     const { origin, post, ownerOf } = await set(t);
     const form = await (await fetch(`${origin}/dev-idp`)).text();
-    for (const part of ['<label for="email">', '<label for="organisation">', 'action="/dev-idp/sign-in"']) assert.ok(form.includes(part), part);
+    for (const part of ['<label for="email">', '<label for="organisation">', 'action="/dev-idp/sign-in"'])
+      assert.ok(form.includes(part), part);
     const page = await (await post('/sign-in', ada, { origin })).text();
     const [, token = ''] = /readonly[^>]*>(eyJ[\w.-]+)</.exec(page) ?? [];
     assert.equal(await ownerOf(token), 'acme');
-    assert.deepEqual([decodeJwt(token).iss, decodeJwt(token).aud, decodeJwt(token)['email']], [`${origin}/dev-idp`, 'berth', 'ada@example.com']);
+    assert.deepEqual(
+      [decodeJwt(token).iss, decodeJwt(token).aud, decodeJwt(token)['email']],
+      [`${origin}/dev-idp`, 'berth', 'ada@example.com'],
+    );
     assert.ok(page.includes(`curl -X POST ${origin}/v1/keys`), page);
   });
 
@@ -73,7 +77,8 @@ describe('the development sign-in', () => {
       await fetch(`${origin}/dev-idp/authorize`),
     ]) {
       const policy = page.headers.get('content-security-policy') ?? '';
-      for (const rule of ["default-src 'none'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"]) assert.ok(policy.includes(rule), policy);
+      for (const rule of ["default-src 'none'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"])
+        assert.ok(policy.includes(rule), policy);
       assert.ok(!policy.includes('script-src') && !policy.includes('unsafe'), policy);
       assert.deepEqual(
         ['content-type', 'cache-control', 'referrer-policy', 'x-content-type-options'].map((name) => page.headers.get(name)),
@@ -96,13 +101,27 @@ describe('the development sign-in', () => {
     assert.ok(!text.includes('<script') && !text.includes('<b>'));
     assert.equal(text.match(/aria-invalid="true"/g)?.length, 2);
     assert.match(text, /aria-describedby="organisation-fault organisation-hint"/);
-    for (const fields of [{ email: 'ada' }, { email: '' }, { organisation: '' }, { organisation: '-acme' }, { organisation: 'a'.repeat(65) }])
+    for (const fields of [
+      { email: 'ada' },
+      { email: '' },
+      { organisation: '' },
+      { organisation: '-acme' },
+      { organisation: 'a'.repeat(65) },
+    ])
       assert.equal((await post('/sign-in', { ...ada, ...fields })).status, 422, JSON.stringify(fields));
   });
 
   it('is closed to pages of sites that let their name point to this machine', async (t) => {
     const { port } = await set(t);
-    const hosts = [`evil.example:${port}`, 'evil.example', '0.0.0.0', '127.0.0.1.evil.example', 'a!b.evil.example', 'localhost.', `[::ffff:127.0.0.1]:${port}`];
+    const hosts = [
+      `evil.example:${port}`,
+      'evil.example',
+      '0.0.0.0',
+      '127.0.0.1.evil.example',
+      'a!b.evil.example',
+      'localhost.',
+      `[::ffff:127.0.0.1]:${port}`,
+    ];
     for (const path of ['', '/authorize', '/jwks', '/pages.css', '/.well-known/openid-configuration'])
       for (const host of hosts) {
         const { status, body } = await sendRaw(port, `GET /dev-idp${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
@@ -115,7 +134,8 @@ describe('the development sign-in', () => {
   it('takes no form that another site’s page has sent', async (t) => {
     const { post } = await set(t);
     for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:1', 'http://localhost'])
-      for (const path of ['/sign-in', '/authorize']) assert.equal((await post(path, { ...asked, ...ada }, { origin })).status, 403, `${origin} ${path}`);
+      for (const path of ['/sign-in', '/authorize'])
+        assert.equal((await post(path, { ...asked, ...ada }, { origin })).status, 403, `${origin} ${path}`);
   });
 
   it('takes forms only, of a size that people type', async (t) => {
@@ -127,7 +147,10 @@ describe('the development sign-in', () => {
 
   it('keeps no token for a repeated request', async (t) => {
     const { post } = await set(t);
-    const [one, other] = await Promise.all([post('/sign-in', ada, { 'idempotency-key': 'k' }), post('/sign-in', ada, { 'idempotency-key': 'k' })]);
+    const [one, other] = await Promise.all([
+      post('/sign-in', ada, { 'idempotency-key': 'k' }),
+      post('/sign-in', ada, { 'idempotency-key': 'k' }),
+    ]);
     assert.deepEqual([one.status, other.status, other.headers.get('idempotent-replayed')], [200, 200, null]);
   });
 });
@@ -158,7 +181,10 @@ describe('a program that asks for a login token', () => {
     assert.equal(signedIn.status, 303);
     const back = new URL(signedIn.headers.get('location') ?? '');
     assert.equal(back.origin + back.pathname, 'http://localhost:3000/callback');
-    assert.deepEqual([back.searchParams.get('kept'), back.searchParams.get('state'), back.searchParams.get('iss')], ['1', 's & <t>', `${origin}/dev-idp`]);
+    assert.deepEqual(
+      [back.searchParams.get('kept'), back.searchParams.get('state'), back.searchParams.get('iss')],
+      ['1', 's & <t>', `${origin}/dev-idp`],
+    );
 
     const reply = await post('/token', { ...exchange, code: back.searchParams.get('code') ?? '' }, { origin: 'http://localhost:3000' });
     assert.deepEqual(
@@ -213,7 +239,8 @@ describe('a program that asks for a login token', () => {
   it('gets codes only at addresses of this machine and of this service', async (t) => {
     const setting = await set(t);
     const { origin, post } = setting;
-    const ask = (redirect_uri: string): Promise<Response> => fetch(`${origin}/dev-idp/authorize?${new URLSearchParams({ ...asked, redirect_uri })}`);
+    const ask = (redirect_uri: string): Promise<Response> =>
+      fetch(`${origin}/dev-idp/authorize?${new URLSearchParams({ ...asked, redirect_uri })}`);
     for (const address of [`${origin}/dashboard`, 'http://127.0.0.1:9/x', 'http://[::1]:3000/', 'https://localhost/cb']) {
       const page = await ask(address);
       assert.equal(page.status, 200, address);
@@ -227,7 +254,15 @@ describe('a program that asks for a login token', () => {
       'http://localhost/#f',
       'javascript:alert(1)',
     ];
-    const broken = ['//localhost/', '/callback', 'localhost:3000', 'myapp://callback', 'data:text/html,x', '', `http://localhost/${'x'.repeat(2000)}`];
+    const broken = [
+      '//localhost/',
+      '/callback',
+      'localhost:3000',
+      'myapp://callback',
+      'data:text/html,x',
+      '',
+      `http://localhost/${'x'.repeat(2000)}`,
+    ];
     for (const address of [...evil, ...broken]) {
       const page = await ask(address);
       assert.deepEqual([page.status, page.headers.get('location')], [400, null], address);
@@ -264,7 +299,10 @@ describe('a program that asks for a login token', () => {
   it('is read by no page from elsewhere', async (t) => {
     const { origin, post } = await set(t);
     for (const from of ['https://evil.example', 'null', 'http://localhost.evil.example']) {
-      const replies = [await post('/token', exchange, { origin: from }), await fetch(`${origin}/dev-idp/jwks`, { headers: { origin: from } })];
+      const replies = [
+        await post('/token', exchange, { origin: from }),
+        await fetch(`${origin}/dev-idp/jwks`, { headers: { origin: from } }),
+      ];
       for (const reply of replies) {
         assert.equal(reply.headers.get('access-control-allow-origin'), null, from);
         assert.equal(reply.headers.get('vary'), 'origin');

@@ -90,7 +90,11 @@ describe('a login token', () => {
   it('is asked for as a bearer token', async (t) => {
     const { logins } = await set(t);
     for (const authorization of [undefined, '', 'Basic YTpi', 'Bearer ', 'Bearer a b'])
-      assert.equal((await refusalOf(Promise.resolve(logins.authenticate({ ...noCredentials, authorization })))).code, 'missing_login_token', authorization);
+      assert.equal(
+        (await refusalOf(Promise.resolve(logins.authenticate({ ...noCredentials, authorization })))).code,
+        'missing_login_token',
+        authorization,
+      );
   });
 
   it('is refused by a service without an identity provider, which says what the operator has to do', async () => {
@@ -158,7 +162,8 @@ describe('an attacker’s token', () => {
     'signed by HMAC with the modulus': ({ claims }) => hmac(claims, Buffer.from(key.publicJwk.n ?? '', 'base64url')),
     'signed by HMAC with nothing': ({ claims }) => hmac(claims, ''),
     'that brings its own key': ({ claims }) => sign(claims, stranger, { jwk: stranger.publicJwk }),
-    'that brings its own key under another id': ({ claims }) => sign(claims, stranger, { kid: 'mine', jwk: { ...stranger.publicJwk, kid: 'mine' } }),
+    'that brings its own key under another id': ({ claims }) =>
+      sign(claims, stranger, { kid: 'mine', jwk: { ...stranger.publicJwk, kid: 'mine' } }),
     'that brings its own certificate': ({ claims }) => sign(claims, stranger, { x5c: ['MIIB'], x5u: 'http://127.0.0.1:1/cert' }),
     'signed by a stranger under our key’s id': ({ claims }) => sign(claims, stranger),
     'signed by a stranger without an id': ({ claims }) => sign(claims, stranger, { kid: undefined }),
@@ -187,7 +192,9 @@ describe('an attacker’s token', () => {
     'whose claims are no JSON': () => signText('{'),
     'that is encrypted': async ({ claims }) => {
       const publicKey = (await importJWK({ ...key.publicJwk, alg: 'RSA-OAEP', use: 'enc' }, 'RSA-OAEP')) as CryptoKey;
-      return new CompactEncrypt(Buffer.from(JSON.stringify(claims))).setProtectedHeader({ alg: 'RSA-OAEP', enc: 'A256GCM' }).encrypt(publicKey);
+      return new CompactEncrypt(Buffer.from(JSON.stringify(claims)))
+        .setProtectedHeader({ alg: 'RSA-OAEP', enc: 'A256GCM' })
+        .encrypt(publicKey);
     },
     'that is an API key': () => 'brt_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG012345',
     'that is a word': () => 'token',
@@ -216,7 +223,13 @@ describe('an attacker’s token', () => {
     const { clock } = openDoor(null);
     for (const algorithms of [['none'], ['HS256'], ['RS256', 'HS512'], []])
       assert.throws(
-        () => new Logins({ config: configFor(provider, { algorithms }), owners: { tierOf: () => Promise.reject(new Error('never')) }, clock, log: silentLog }),
+        () =>
+          new Logins({
+            config: configFor(provider, { algorithms }),
+            owners: { tierOf: () => Promise.reject(new Error('never')) },
+            clock,
+            log: silentLog,
+          }),
         TypeError,
       );
   });

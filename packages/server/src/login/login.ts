@@ -37,7 +37,8 @@ export class Logins {
   /** The guard of every endpoint with auth `login`. Throws invalid_login_token for each token that is not good, login_unavailable where that cannot be told. */
   readonly authenticate = async ({ authorization }: Credentials): Promise<Principal> => {
     const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
-    if (!token) throw new ServiceError('missing_login_token', 'Send the login token of your identity provider as `Authorization: Bearer TOKEN`.');
+    if (!token)
+      throw new ServiceError('missing_login_token', 'Send the login token of your identity provider as `Authorization: Bearer TOKEN`.');
     if (!this.#check) throw notConfigured();
     const { org, subject } = await verifyLogin(token, this.#check, this.#clock.now());
     const tier = await this.#owners.tierOf(org);

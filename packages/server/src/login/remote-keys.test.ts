@@ -3,7 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, it, type TestContext } from 'node:test';
 import { exportJWK } from 'jose';
 import { ManualClock, type Clock } from '../lib/clock.ts';
-import { Provider, audience, compose, configFor, goodClaims, newKey, openDoor, refusalOf, sign, type Door, type SigningKey } from './login.fixture.ts';
+import {
+  Provider,
+  audience,
+  compose,
+  configFor,
+  goodClaims,
+  newKey,
+  openDoor,
+  refusalOf,
+  sign,
+  type Door,
+  type SigningKey,
+} from './login.fixture.ts';
 import type { LoginConfig } from './login.ts';
 
 const coolDownMs = 30_000;
@@ -21,7 +33,10 @@ interface Setting extends Door {
   token(key: SigningKey): Promise<string>;
 }
 
-async function set(t: TestContext, { clock = new ManualClock(), ...changes }: Partial<LoginConfig> & { clock?: Clock } = {}): Promise<Setting> {
+async function set(
+  t: TestContext,
+  { clock = new ManualClock(), ...changes }: Partial<LoginConfig> & { clock?: Clock } = {},
+): Promise<Setting> {
   const provider = await Provider.start(t, first);
   const door = openDoor(configFor(provider, changes), { clock });
   return { ...door, provider, token: (key) => sign(goodClaims(provider.issuer, clock), key) };

@@ -109,10 +109,14 @@ export class RemoteKeys {
 
 /** Where the issuer says that its keys are. */
 async function discover(issuer: string): Promise<URL> {
-  const document = (await readDocument(new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`))) as Record<string, unknown> | null;
+  const document = (await readDocument(new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`))) as Record<
+    string,
+    unknown
+  > | null;
   if (document?.['issuer'] !== issuer) throw new Error(`the discovery document is of another issuer than ${issuer}`);
   const url = new URL(String(document['jwks_uri']));
-  if (url.protocol !== 'https:' && url.protocol !== new URL(issuer).protocol) throw new Error('the keys are at an address that is less safe than the issuer’s');
+  if (url.protocol !== 'https:' && url.protocol !== new URL(issuer).protocol)
+    throw new Error('the keys are at an address that is less safe than the issuer’s');
   return url;
 }
 

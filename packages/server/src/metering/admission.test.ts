@@ -18,7 +18,8 @@ const lenient = { ...small, name: 'lenient', enforced: false };
 const endless = tierOf('endless');
 const tiers = [small, generous, lenient, endless];
 
-const workerOn = (options: Partial<WorkerOptions> = {}): Worker => new Worker(database.store, { clock: new JumpyClock(), tiers, ...options });
+const workerOn = (options: Partial<WorkerOptions> = {}): Worker =>
+  new Worker(database.store, { clock: new JumpyClock(), tiers, ...options });
 /** Nobody else's, on the smallest plan: the tests of this file share a database. */
 const newOwner = (): string => newId('opr');
 const action = { axis: 'action' } as const;
@@ -54,7 +55,10 @@ describe('a plan', () => {
     use.browserMs = 59_999;
     await (await worker.metering.admit(owner, session)).drop();
     use.browserMs = 60_000;
-    await assert.rejects(worker.metering.admit(owner, session), told('plan_limit_exceeded', { axis: 'browser_seconds', limit: 60, used: 60 }));
+    await assert.rejects(
+      worker.metering.admit(owner, session),
+      told('plan_limit_exceeded', { axis: 'browser_seconds', limit: 60, used: 60 }),
+    );
     await assert.rejects(worker.metering.admit(owner, action), told('plan_limit_exceeded', { axis: 'browser_seconds' }));
     await (await worker.metering.admit(owner, captcha)).drop();
   });
@@ -207,7 +211,8 @@ describe('a session', () => {
 });
 
 describe('a wallet that is enforced', () => {
-  const enforced = (options: Partial<WorkerOptions> = {}): Worker => workerOn({ tiers: [endless, generous], creditsEnforced: true, ...options });
+  const enforced = (options: Partial<WorkerOptions> = {}): Worker =>
+    workerOn({ tiers: [endless, generous], creditsEnforced: true, ...options });
 
   it('is asked before something is done, and charged when it was done', async () => {
     const worker = enforced();

@@ -43,7 +43,8 @@ export class Debts {
 
   /** What to ask for now: the orders of unknown outcome, and one for each other debt of `least` and more. */
   orders({ least, mayOwe }: { least: number; mayOwe: boolean }): CommitOrder[] {
-    for (const axis of axes) if (!this.#orders.has(axis) && this.#unsettled(axis) >= least) this.#orders.set(axis, this.#orderOf(axis, mayOwe));
+    for (const axis of axes)
+      if (!this.#orders.has(axis) && this.#unsettled(axis) >= least) this.#orders.set(axis, this.#orderOf(axis, mayOwe));
     return [...this.#orders.values()];
   }
 

@@ -30,7 +30,8 @@ export function excessAt(plan: Plan, used: Used, { axis, count }: Need): Excess 
 export const excessDuring = (plan: Plan, used: Used): Excess | null => excess(plan, used, traffic);
 
 /** Whether a session of this plan can run out of it at all. */
-export const endsSessions = (plan: Plan): boolean => isLimited(plan) && (plan.limits.egress_bytes !== null || plan.limits.browser_seconds !== null);
+export const endsSessions = (plan: Plan): boolean =>
+  isLimited(plan) && (plan.limits.egress_bytes !== null || plan.limits.browser_seconds !== null);
 
 const traffic = { egress_bytes: 1, browser_seconds: 1 };
 

@@ -135,7 +135,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('told' as const), amount: fc.integer({ min: 0, max: 5000 }) }),
   fc.record({ kind: fc.constant('pass' as const), amount: fc.integer({ min: 0, max: 20 * day }) }),
   fc.record({ kind: fc.constant('jump' as const), amount: fc.integer({ min: -40 * day, max: 40 * day }) }),
-  fc.record({ kind: fc.constant('count' as const), axis: fc.constantFrom('action' as const, 'session' as const, 'captcha' as const), count: fc.nat(5) }),
+  fc.record({
+    kind: fc.constant('count' as const),
+    axis: fc.constantFrom('action' as const, 'session' as const, 'captcha' as const),
+    count: fc.nat(5),
+  }),
   fc.record({ kind: fc.constant('sample' as const) }),
 );
 
@@ -153,7 +157,10 @@ class Model {
 
   sample(month: string): void {
     const { egressBytes, browserMs } = this.#use;
-    this.#add({ egressBytes: Math.max(0, egressBytes - this.#largest.egressBytes), browserMs: Math.max(0, browserMs - this.#largest.browserMs) });
+    this.#add({
+      egressBytes: Math.max(0, egressBytes - this.#largest.egressBytes),
+      browserMs: Math.max(0, browserMs - this.#largest.browserMs),
+    });
     this.#largest.egressBytes = Math.max(this.#largest.egressBytes, egressBytes);
     this.#largest.browserMs = Math.max(this.#largest.browserMs, browserMs);
     this.#month = month;
@@ -196,7 +203,8 @@ describe('the months of a meter', () => {
             meter.addBrowserMs(each.amount);
             model.count(now(), { browserMs: each.amount });
           }
-          for (const [month, counts] of before) assert.ok(Object.values(minus(meter.countsIn(month) ?? noCounts(), counts)).every((more) => more >= 0));
+          for (const [month, counts] of before)
+            assert.ok(Object.values(minus(meter.countsIn(month) ?? noCounts(), counts)).every((more) => more >= 0));
         }
         for (const [month, counts] of model.months) assert.deepEqual(meter.countsIn(month) ?? noCounts(), counts);
         assert.ok(isEqual([...model.months.values()].reduce(plus, noCounts()), counted));

@@ -118,7 +118,10 @@ export class Worker {
   readonly metering: Metering;
   readonly #store: Store;
 
-  constructor(store: Store, { clock, tiers = [tierOf('plain')], creditsEnforced = false, log = silentLog, wrap = (credits) => credits }: WorkerOptions) {
+  constructor(
+    store: Store,
+    { clock, tiers = [tierOf('plain')], creditsEnforced = false, log = silentLog, wrap = (credits) => credits }: WorkerOptions,
+  ) {
     this.clock = clock;
     this.#store = store;
     this.store = new FaultyStore(store);
@@ -163,7 +166,15 @@ export class Worker {
 }
 
 interface Written {
-  usage_months: { owner_id: string; month: string; actions: number; egress_bytes: number; browser_ms: number; sessions: number; captcha_solves: number };
+  usage_months: {
+    owner_id: string;
+    month: string;
+    actions: number;
+    egress_bytes: number;
+    browser_ms: number;
+    sessions: number;
+    captcha_solves: number;
+  };
   usage_meters: { meter_id: string; month: string; egress_bytes: number };
   credit_journal: { op_id: string; owner_id: string; to_account: string; amount: number };
 }

@@ -11,7 +11,8 @@ before(async () => {
 });
 after(() => database.drop());
 
-const workerOn = (clock = new JumpyClock(), options: Partial<WorkerOptions> = {}): Worker => new Worker(database.store, { clock, ...options });
+const workerOn = (clock = new JumpyClock(), options: Partial<WorkerOptions> = {}): Worker =>
+  new Worker(database.store, { clock, ...options });
 /** Nobody else's: the tests of this file share a database. */
 const newOwner = (): string => newId('opr');
 

@@ -120,7 +120,9 @@ export class Metering {
     const now = this.#deps.clock.now();
     const others = this.#others(account, monthOf(now));
     if (standing && !(others instanceof Promise)) return this.#report(account, standing, others, now);
-    return Promise.all([standing ?? this.#deps.owners.standing(owner), others]).then(([standing, others]) => this.#report(account, standing, others, now));
+    return Promise.all([standing ?? this.#deps.owners.standing(owner), others]).then(([standing, others]) =>
+      this.#report(account, standing, others, now),
+    );
   }
 
   async credits(owner: string): Promise<CreditsResponse> {
@@ -138,7 +140,12 @@ export class Metering {
   }
 
   /** In credits. */
-  costOf({ actions = 0, sessions = 0, captcha_solves: captchaSolves = 0, egress_bytes: egressBytes = 0 }: Partial<Omit<Totals, 'browser_seconds'>>): number {
+  costOf({
+    actions = 0,
+    sessions = 0,
+    captcha_solves: captchaSolves = 0,
+    egress_bytes: egressBytes = 0,
+  }: Partial<Omit<Totals, 'browser_seconds'>>): number {
     return toCredits(microOf({ actions, sessions, captchaSolves, egressBytes }));
   }
 

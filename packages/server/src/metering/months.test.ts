@@ -11,7 +11,8 @@ before(async () => {
 });
 after(() => database.drop());
 
-const workerOn = (clock = new JumpyClock(), options: Partial<WorkerOptions> = {}): Worker => new Worker(database.store, { clock, ...options });
+const workerOn = (clock = new JumpyClock(), options: Partial<WorkerOptions> = {}): Worker =>
+  new Worker(database.store, { clock, ...options });
 /** Nobody else's: the tests of this file share a database. */
 const newOwner = (): string => newId('opr');
 
@@ -66,7 +67,10 @@ describe('a month', () => {
     assert.equal((january?.browser_ms ?? 0) + (february?.browser_ms ?? 0), 16_000);
     assert.deepEqual([january?.actions, february?.actions], [4, 4]);
     const { actions, egress_bytes, browser_seconds } = await worker.totals(owner);
-    assert.deepEqual([actions, egress_bytes, browser_seconds], [january?.actions, january?.egress_bytes, (january?.browser_ms ?? 0) / 1000]);
+    assert.deepEqual(
+      [actions, egress_bytes, browser_seconds],
+      [january?.actions, january?.egress_bytes, (january?.browser_ms ?? 0) / 1000],
+    );
   });
 
   it('begins with nothing used, whatever the one before had', async () => {
@@ -86,7 +90,8 @@ describe('a month', () => {
     const { meter } = await worker.open(owner);
     await worker.act(owner, meter, 7);
     await meter.close();
-    const isThere = async (): Promise<boolean> => (await metersIn(database.store, '2026-01')).some(({ meter_id }) => meter_id === meter.meterId);
+    const isThere = async (): Promise<boolean> =>
+      (await metersIn(database.store, '2026-01')).some(({ meter_id }) => meter_id === meter.meterId);
     worker.clock.reach('2026-03-31T23:00:00.000Z');
     await worker.turn();
     assert.equal(await isThere(), true);

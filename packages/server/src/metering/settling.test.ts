@@ -16,7 +16,8 @@ before(async () => {
 after(() => database.drop());
 
 const tiers = [tierOf('plain'), tierOf('generous', {}, { overage_allowed: true })];
-const workerOn = (options: Partial<WorkerOptions> = {}): Worker => new Worker(database.store, { clock: new JumpyClock(), tiers, ...options });
+const workerOn = (options: Partial<WorkerOptions> = {}): Worker =>
+  new Worker(database.store, { clock: new JumpyClock(), tiers, ...options });
 /** Nobody else's: the tests of this file share a database. */
 const newOwner = (): string => newId('opr');
 

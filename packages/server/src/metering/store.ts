@@ -50,7 +50,13 @@ export interface MeterRow {
  * it sees what an earlier try has written whose answer was lost.
  */
 export async function writeMeters(tx: Tables, rows: MeterRow[], now: Date): Promise<void> {
-  const sent = rows.map(({ meterId, month, owner, counts }) => ({ meter_id: meterId, month, owner_id: owner, ...fromCounts(counts), updated_at: now }));
+  const sent = rows.map(({ meterId, month, owner, counts }) => ({
+    meter_id: meterId,
+    month,
+    owner_id: owner,
+    ...fromCounts(counts),
+    updated_at: now,
+  }));
   // One text, not a parameter for each value: the statement has one form whatever the length, and is prepared once.
   const given = sql`select * from jsonb_populate_recordset(null::usage_meters, ${JSON.stringify(sent)}::jsonb)`;
   await sql`insert into usage_months (owner_id, month) select distinct owner_id, month from (${given}) given

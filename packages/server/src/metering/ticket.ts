@@ -65,7 +65,10 @@ export class LiveTicket implements Ticket {
     if (this.#isOver) return;
     this.#end();
     const { isHeld, opId, owner, credits, log } = this.#parts;
-    if (isHeld) await credits.release(opId, owner).catch((error: unknown) => log.warn({ error, owner, opId }, 'a hold on a wallet is left to expire'));
+    if (isHeld)
+      await credits
+        .release(opId, owner)
+        .catch((error: unknown) => log.warn({ error, owner, opId }, 'a hold on a wallet is left to expire'));
   }
 
   #end(): void {

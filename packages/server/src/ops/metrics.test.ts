@@ -37,7 +37,11 @@ function createMetrics(facts: Partial<MetricsDeps> = {}) {
       check: { at: null, wrong: 0 },
     },
     metering: {
-      facts: () => ({ totals: { actions: 0, egress_bytes: 0, browser_seconds: 0, sessions: 0, captcha_solves: 0 }, refused: noneRefused, meters: 0 }),
+      facts: () => ({
+        totals: { actions: 0, egress_bytes: 0, browser_seconds: 0, sessions: 0, captcha_solves: 0 },
+        refused: noneRefused,
+        meters: 0,
+      }),
     },
     billing: { facts: () => ({ events: [], unsigned: 0 }) },
     gate: { facts: () => ({ bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, waysOpen: 0 }) },
@@ -92,7 +96,9 @@ describe('the metrics', () => {
   });
 
   it('tell the bytes of the gate, and which of them went through proxies of the operator', async () => {
-    const { value } = createMetrics({ gate: { facts: () => ({ bytesIn: 1000, bytesOut: 200, proxiedIn: 700, proxiedOut: 50, waysOpen: 2 }) } });
+    const { value } = createMetrics({
+      gate: { facts: () => ({ bytesIn: 1000, bytesOut: 200, proxiedIn: 700, proxiedOut: 50, waysOpen: 2 }) },
+    });
     assert.equal(await value('berth_egress_bytes_total{direction="in"}'), 1000);
     assert.equal(await value('berth_egress_bytes_total{direction="out"}'), 200);
     assert.equal(await value('berth_residential_egress_bytes_total{direction="in"}'), 700);
@@ -114,8 +120,15 @@ describe('the metrics', () => {
 
   it('count as denied who was turned away, and not who asked for what is not there', async () => {
     const { metrics, read, value } = createMetrics();
-    const refused = { insufficient_credits: 402, concurrency_limit: 429, no_capacity: 503, invalid_api_key: 403, missing_api_key: 401 } as const;
-    for (const [code, status] of Object.entries(refused)) metrics.answered({ endpointId: 'createSession', status, code: code as keyof typeof refused, ms: 1 });
+    const refused = {
+      insufficient_credits: 402,
+      concurrency_limit: 429,
+      no_capacity: 503,
+      invalid_api_key: 403,
+      missing_api_key: 401,
+    } as const;
+    for (const [code, status] of Object.entries(refused))
+      metrics.answered({ endpointId: 'createSession', status, code: code as keyof typeof refused, ms: 1 });
     for (const code of Object.keys(refused)) assert.equal(await value(`berth_denials_total{reason="${code}"}`), 1, code);
     metrics.answered({ endpointId: 'getSession', status: 404, code: 'session_not_found', ms: 1 });
     metrics.answered({ endpointId: 'createSession', status: 422, code: null, ms: 1 });
@@ -207,7 +220,8 @@ describe('the metrics of the process', () => {
       assert.ok(((await value('process_open_fds')) ?? 1) > 0);
       assert.ok(Math.abs(((await value('process_start_time_seconds')) ?? 0) - Date.now() / 1000) < 600);
       assert.equal(await value(`nodejs_version_info{version="${process.version}"}`), 1);
-      for (const figure of ['mean', 'p50', 'p99', 'max']) assert.ok(((await value(`nodejs_eventloop_lag_${figure}_seconds`)) ?? -1) >= 0, figure);
+      for (const figure of ['mean', 'p50', 'p99', 'max'])
+        assert.ok(((await value(`nodejs_eventloop_lag_${figure}_seconds`)) ?? -1) >= 0, figure);
     } finally {
       metrics.stop();
     }

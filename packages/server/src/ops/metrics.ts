@@ -99,12 +99,21 @@ function tellMoney(readings: Readings, { credits, metering, billing }: MetricsDe
   readings.counterBy('axis', 'berth_credits_total', 'Credits that this worker has charged, by what for.', () => credits.facts().charged);
   readings.counter('berth_credits_granted_total', 'Credits given by operators.', () => credits.facts().granted);
   readings.counter('berth_credits_redeemed_total', 'Credits given for codes.', () => credits.facts().redeemed);
-  readings.gauge('berth_ledger_wrong_wallets', 'Wallets that are not what their journal says: never anything but 0.', () => credits.check.wrong);
-  readings.gauge('berth_ledger_check_timestamp_seconds', 'When that was last found, since 1970; 0 before the first time.', () => secondsOf(credits.check.at));
+  readings.gauge(
+    'berth_ledger_wrong_wallets',
+    'Wallets that are not what their journal says: never anything but 0.',
+    () => credits.check.wrong,
+  );
+  readings.gauge('berth_ledger_check_timestamp_seconds', 'When that was last found, since 1970; 0 before the first time.', () =>
+    secondsOf(credits.check.at),
+  );
   readings.counterBy('axis', 'berth_usage_total', 'What this worker has metered.', () => ({ ...metering.facts().totals }));
   readings.gauge('berth_meters', 'Meters that are open, or not yet written and settled.', () => metering.facts().meters);
-  readings.counterRows('berth_webhook_events_total', 'Events of the payment provider, by type and what became of them.', ['type', 'outcome'], () =>
-    billing.facts().events.map(({ type, outcome, count }) => [{ type, outcome }, count]),
+  readings.counterRows(
+    'berth_webhook_events_total',
+    'Events of the payment provider, by type and what became of them.',
+    ['type', 'outcome'],
+    () => billing.facts().events.map(({ type, outcome, count }) => [{ type, outcome }, count]),
   );
   readings.counter('berth_webhooks_unsigned_total', 'Events that were believed without a signature.', () => billing.facts().unsigned);
 }
@@ -116,15 +125,22 @@ function tellTraffic(readings: Readings, { gate }: MetricsDeps): void {
     const { bytesIn, bytesOut } = gate.facts();
     return { in: bytesIn, out: bytesOut };
   });
-  readings.counterBy('direction', 'berth_residential_egress_bytes_total', 'Those of them that went through managed and rotating proxies.', () => {
-    const { proxiedIn, proxiedOut } = gate.facts();
-    return { in: proxiedIn, out: proxiedOut };
-  });
+  readings.counterBy(
+    'direction',
+    'berth_residential_egress_bytes_total',
+    'Those of them that went through managed and rotating proxies.',
+    () => {
+      const { proxiedIn, proxiedOut } = gate.facts();
+      return { in: proxiedIn, out: proxiedOut };
+    },
+  );
   readings.gauge('berth_egress_ways', 'Ways out that are open.', () => gate.facts().waysOpen);
 }
 
 function tellSessions(readings: Readings, { sessions }: MetricsDeps): void {
-  readings.gaugeBy('status', 'berth_sessions', 'Sessions that this worker holds: failed ones until they are cleared away.', () => countLive(sessions.live));
+  readings.gaugeBy('status', 'berth_sessions', 'Sessions that this worker holds: failed ones until they are cleared away.', () =>
+    countLive(sessions.live),
+  );
   // Of what is over nothing is left to be read.
   const ended = zeroOf(endedReasons);
   sessions.onEnded(({ endedReason }) => {
@@ -143,8 +159,11 @@ function tellMachines(readings: Readings, { fleet }: MetricsDeps): void {
   readings.gaugeRows('berth_pool_machines', 'Machines of this worker by kind, those in use (assigned) among them.', ['kind', 'state'], () =>
     fleet.facts().machines.map(({ kind, state, count }) => [{ kind, state }, count]),
   );
-  readings.gaugeRows('berth_pool_target', 'Machines that this worker is to keep warm: its part of the target of its region.', ['kind'], () =>
-    fleet.facts().targets.map(({ kind, target }) => [{ kind }, target]),
+  readings.gaugeRows(
+    'berth_pool_target',
+    'Machines that this worker is to keep warm: its part of the target of its region.',
+    ['kind'],
+    () => fleet.facts().targets.map(({ kind, target }) => [{ kind }, target]),
   );
   readings.counterBy('reason', 'berth_pool_retired_total', 'Warm machines that were ended unused.', () => fleet.facts().retired);
   readings.counterRows('berth_machine_boots_total', 'Machines that were started, by the way in which.', ['kind', 'way'], () =>
@@ -161,7 +180,8 @@ function tellMachines(readings: Readings, { fleet }: MetricsDeps): void {
 }
 
 function tellWork(readings: Readings, { version, jobs, loops }: MetricsDeps): void {
-  const ofLoops = (value: (loop: Loop) => number) => (): Record<string, number> => Object.fromEntries(loops.map((loop) => [loop.name, value(loop)]));
+  const ofLoops = (value: (loop: Loop) => number) => (): Record<string, number> =>
+    Object.fromEntries(loops.map((loop) => [loop.name, value(loop)]));
   readings.gaugeBy('state', 'berth_jobs', 'Jobs of this worker that are not over.', () => {
     const { pending, places } = jobs.load;
     return { queued: Math.max(0, pending - places), running: places };

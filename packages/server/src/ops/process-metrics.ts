@@ -29,7 +29,13 @@ export class ProcessMetrics {
     tellHandles(readings);
     tellLoopDelay(readings, this.#loopDelay);
     const name = 'nodejs_gc_duration_seconds';
-    const pauses = new Histogram({ name, help: 'Garbage collections by kind.', labelNames: ['kind'], buckets: gcSeconds, registers: [registry] });
+    const pauses = new Histogram({
+      name,
+      help: 'Garbage collections by kind.',
+      labelNames: ['kind'],
+      buckets: gcSeconds,
+      registers: [registry],
+    });
     this.#collections = new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) pauses.observe({ kind: kindOf(entry) }, entry.duration / 1000);
     });
@@ -66,7 +72,9 @@ function tellMemory(readings: Readings): void {
 }
 
 function tellHandles(readings: Readings): void {
-  readings.gaugeBy('type', 'nodejs_active_resources', 'What keeps the process busy, by kind.', () => countEach(process.getActiveResourcesInfo()));
+  readings.gaugeBy('type', 'nodejs_active_resources', 'What keeps the process busy, by kind.', () =>
+    countEach(process.getActiveResourcesInfo()),
+  );
   // Linux only.
   if (!existsSync('/proc/self/limits')) return;
   const openMax = Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Number.NaN);

@@ -47,4 +47,5 @@ export class Readings {
   }
 }
 
-const rowsBy = (label: string, values: Readonly<Record<string, number>>): Rows => Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
+const rowsBy = (label: string, values: Readonly<Record<string, number>>): Rows =>
+  Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);

@@ -67,7 +67,8 @@ function checkHistogram(metricName: string, samples: ReadonlyMap<string, number>
     if (!series.startsWith(`${metricName}_bucket{`)) continue;
     const labels = series.slice(metricName.length + '_bucket'.length).replace(/le="[^"]*",?/, '');
     byLabels.set(labels, [...(byLabels.get(labels) ?? []), value]);
-    if (series.includes('le="+Inf"')) assert.equal(samples.get(`${metricName}_count${labels === '{}' ? '' : labels.replace(',}', '}')}`), value, series);
+    if (series.includes('le="+Inf"'))
+      assert.equal(samples.get(`${metricName}_count${labels === '{}' ? '' : labels.replace(',}', '}')}`), value, series);
   }
   for (const values of byLabels.values())
     assert.deepEqual(

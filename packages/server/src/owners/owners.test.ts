@@ -29,7 +29,11 @@ function counted(): { store: Store; asked: () => number } {
   return { store: { ...store, tables, transaction: (work) => store.transaction(work) }, asked: () => count };
 }
 
-function makeOwners({ tiers = builtin, clock = new ManualClock(), from = store }: { tiers?: Tiers; clock?: ManualClock; from?: Store } = {}) {
+function makeOwners({
+  tiers = builtin,
+  clock = new ManualClock(),
+  from = store,
+}: { tiers?: Tiers; clock?: ManualClock; from?: Store } = {}) {
   const audit = new Audit({ store, clock });
   const owners = new Owners({ store: from, tiers, audit, clock });
   const setTier = async (owner: string, tier: string, by = byOperator): Promise<void> => {
@@ -83,7 +87,12 @@ describe('an owner', () => {
     const { owners } = makeOwners();
     const made = store.transaction((tx) => owners.ensure(tx, 'phantom', 'platinum', 'operator'));
     await assert.rejects(made, (error) => error instanceof ValidationError && error.detail[0]?.loc.join('.') === 'body.tier');
-    const rows = await store.tables<{ owners: { owner_id: string } }>().selectFrom('owners').selectAll().where('owner_id', '=', 'phantom').execute();
+    const rows = await store
+      .tables<{ owners: { owner_id: string } }>()
+      .selectFrom('owners')
+      .selectAll()
+      .where('owner_id', '=', 'phantom')
+      .execute();
     assert.deepEqual(rows, []);
   });
 

@@ -153,5 +153,7 @@ export class Owners {
 
 function unknownTier(tier: string, names: string[]): ValidationError {
   const expected = names.map((name) => `'${name}'`).join(', ');
-  return new ValidationError([{ loc: ['body', 'tier'], msg: `Input should be one of ${expected}`, type: 'literal_error', input: tier, ctx: { expected } }]);
+  return new ValidationError([
+    { loc: ['body', 'tier'], msg: `Input should be one of ${expected}`, type: 'literal_error', input: tier, ctx: { expected } },
+  ]);
 }

@@ -2,7 +2,13 @@ import type { Generated } from 'kysely';
 import type { Tables } from '../store/store.ts';
 
 interface OwnerTables {
-  owners: { owner_id: string; tier: string; created_at: Generated<Date>; trial_tier: Generated<string | null>; trial_ends_at: Generated<Date | null> };
+  owners: {
+    owner_id: string;
+    tier: string;
+    created_at: Generated<Date>;
+    trial_tier: Generated<string | null>;
+    trial_ends_at: Generated<Date | null>;
+  };
 }
 
 /** What the row says: whether the trial still runs, the clock tells. */
@@ -15,7 +21,11 @@ export interface Plan {
 const own = (tables: Tables) => tables.tables<OwnerTables>();
 
 export async function readPlan(tables: Tables, owner: string): Promise<Plan | undefined> {
-  const row = await own(tables).selectFrom('owners').select(['tier', 'trial_tier', 'trial_ends_at']).where('owner_id', '=', owner).executeTakeFirst();
+  const row = await own(tables)
+    .selectFrom('owners')
+    .select(['tier', 'trial_tier', 'trial_ends_at'])
+    .where('owner_id', '=', owner)
+    .executeTakeFirst();
   return row && { tier: row.tier, trialTier: row.trial_tier, trialEndsAt: row.trial_ends_at };
 }
 

@@ -124,7 +124,8 @@ export function loadTiers(file: string | null, { billing }: { billing: boolean }
   const tiers = new Map(Object.entries(table.tiers).map(([name, tier]) => [name, { ...tier, name }]));
   const prices = new Map(Object.entries(table.prices));
   if (!tiers.has(table.default_tier)) throw new Error(`${file}: default_tier "${table.default_tier}" is not one of its tiers`);
-  for (const [price, tier] of prices) if (!tiers.has(tier)) throw new Error(`${file}: prices."${price}" names "${tier}", which is not one of its tiers`);
+  for (const [price, tier] of prices)
+    if (!tiers.has(tier)) throw new Error(`${file}: prices."${price}" names "${tier}", which is not one of its tiers`);
   return {
     default: table.default_tier,
     names: [...tiers.keys()],

@@ -16,9 +16,27 @@ function makeRecording(test: TestContext): { folder: string; root: string } {
   const root = tempFolder((undo) => test.after(undo));
   const folder = join(root, 'rec_a');
   makeFolder(folder);
-  for (const name of ['recording.json', 'events.ndjson', 'har.json', 'poster.jpg', 'frames.mjpeg', 'frames.ndjson', 'secret.txt', 'recording.json.new'])
+  for (const name of [
+    'recording.json',
+    'events.ndjson',
+    'har.json',
+    'poster.jpg',
+    'frames.mjpeg',
+    'frames.ndjson',
+    'secret.txt',
+    'recording.json.new',
+  ])
     writeFileSync(join(folder, name), `of ${name}`);
-  for (const name of ['video.m3u8', 'init.mp4', 'seg00000.m4s', 'seg00011.m4s', 'seg1.m4s', 'seg00002.m4s.tmp', 'events.ndjson', 'evil.html'])
+  for (const name of [
+    'video.m3u8',
+    'init.mp4',
+    'seg00000.m4s',
+    'seg00011.m4s',
+    'seg1.m4s',
+    'seg00002.m4s.tmp',
+    'events.ndjson',
+    'evil.html',
+  ])
     writeFileSync(join(folder, 'video', name), `of video ${name}`);
   writeFileSync(join(root, 'passwd'), 'of another');
   return { folder, root };

@@ -38,7 +38,12 @@ const segmentForm = /^seg(\d{5})\.m4s$/;
 function assetOf(name: string): Asset | undefined {
   const number = segmentForm.exec(name)?.[1];
   if (number === undefined) return index.get(name);
-  return { name: `seg${String(Number(number)).padStart(5, '0')}.m4s`, folder: videoFolder, contentType: 'video/iso.segment', isFinal: true };
+  return {
+    name: `seg${String(Number(number)).padStart(5, '0')}.m4s`,
+    folder: videoFolder,
+    contentType: 'video/iso.segment',
+    isFinal: true,
+  };
 }
 
 /** Names that can be asked for, the player first. */
@@ -53,7 +58,8 @@ export async function fileNames(path: string): Promise<string[]> {
   return assets.filter((_, at) => there[at]).map(({ name }) => name);
 }
 
-export const assetNotFound = (cause?: unknown): ServiceError => new ServiceError('asset_not_found', 'The recording has no such file.', { cause });
+export const assetNotFound = (cause?: unknown): ServiceError =>
+  new ServiceError('asset_not_found', 'The recording has no such file.', { cause });
 
 /** As it is now: what is still written is sent up to where it is. @throws ServiceError asset_not_found */
 export async function openAsset(path: string, name: string, { status }: Pick<RecordingRecord, 'status'>): Promise<FileReply> {

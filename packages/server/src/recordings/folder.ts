@@ -31,11 +31,11 @@ export interface PlainFile {
 
 /** A file of a folder, to be read. A pipe does not make it wait. @throws NoSuchFile also for what is no plain file */
 export async function openPlain(path: string, name: string): Promise<PlainFile> {
-  const handle = await within(path, (folder) => open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)).catch(
-    (cause: unknown) => {
-      throw new NoSuchFile('no such file', { cause });
-    },
-  );
+  const handle = await within(path, (folder) =>
+    open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
+  ).catch((cause: unknown) => {
+    throw new NoSuchFile('no such file', { cause });
+  });
   try {
     const stat = await handle.stat();
     if (!stat.isFile() || stat.nlink !== 1) throw new NoSuchFile('no plain file');

@@ -15,7 +15,10 @@ describe('what went over the network', () => {
 
   it('names what failed, by the network and by the site, and not all of very many', () => {
     const failed = [entryOf({ status: 0, error: 'net::ERR_FAILED' }), entryOf({ status: 503, method: 'POST' })];
-    const look = new NetworkTally().look({ entries: [...failed, entryOf(), ...Array.from({ length: 20 }, () => entryOf({ status: 404 }))], dropped: 0 });
+    const look = new NetworkTally().look({
+      entries: [...failed, entryOf(), ...Array.from({ length: 20 }, () => entryOf({ status: 404 }))],
+      dropped: 0,
+    });
     assert.equal(look?.summary.failed, 22);
     assert.equal(look?.failures.length, 10);
     assert.deepEqual(look?.failures.slice(0, 2), [

@@ -28,12 +28,16 @@ export class NetworkTally {
     if (ended.length + uncounted === 0) return null;
     const failed = ended.filter(hasFailed);
     const bytes = ended.reduce((sum, entry) => sum + entry.wireBytes, 0);
-    return { summary: { requests: ended.length + uncounted, failed: failed.length, bytes }, failures: failed.slice(0, failuresMax).map(toFailure) };
+    return {
+      summary: { requests: ended.length + uncounted, failed: failed.length, bytes },
+      failures: failed.slice(0, failuresMax).map(toFailure),
+    };
   }
 }
 
 /** A page that never reads an answer, or leaves before it is whole, breaks it off: the browser calls that aborted. */
-const hasFailed = ({ error, status }: NetworkEntry): boolean => status >= 400 || (error !== null && !(status > 0 && error === 'net::ERR_ABORTED'));
+const hasFailed = ({ error, status }: NetworkEntry): boolean =>
+  status >= 400 || (error !== null && !(status > 0 && error === 'net::ERR_ABORTED'));
 
 const toFailure = ({ method, url, status, error }: NetworkEntry): NetworkLook['failures'][number] => ({
   method,

@@ -53,7 +53,12 @@ export class Pictures {
   get demand(): ScreencastDemand {
     const { encoders } = this.#parts;
     const isVideo = encoders !== null && !(this.#encoder instanceof Frames);
-    return { maxWidth: size.width, maxHeight: size.height, quality, framesPerSecond: isVideo ? encoders.framesPerSecond : picturesPerSecond };
+    return {
+      maxWidth: size.width,
+      maxHeight: size.height,
+      quality,
+      framesPerSecond: isVideo ? encoders.framesPerSecond : picturesPerSecond,
+    };
   }
 
   /** null until it can be played. */
@@ -165,6 +170,8 @@ export class Pictures {
 
   async #writePoster(jpeg: Buffer): Promise<void> {
     const { folder, log, recId } = this.#parts;
-    await replaceFile(folder, posterName, jpeg).catch((error: unknown) => log.warn({ error, recording: recId }, 'a poster could not be written'));
+    await replaceFile(folder, posterName, jpeg).catch((error: unknown) =>
+      log.warn({ error, recording: recId }, 'a poster could not be written'),
+    );
   }
 }

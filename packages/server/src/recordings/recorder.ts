@@ -172,7 +172,10 @@ export class Recorder {
     // On a disk that is full it would take the room of what matters more.
     if (!network || this.#isDiskShort) return;
     const shown = { ...network, entries: network.entries.map(shownRequest) };
-    await writeHar(this.#parts.folder, toHar(shown, { title: shownText(title), startedAt: network.since }), { bytesMax: harBytesMax, signal });
+    await writeHar(this.#parts.folder, toHar(shown, { title: shownText(title), startedAt: network.since }), {
+      bytesMax: harBytesMax,
+      signal,
+    });
   }
 
   #stop(why: 'size' | 'disk'): void {

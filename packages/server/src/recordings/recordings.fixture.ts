@@ -97,7 +97,17 @@ export class StubBrowser {
   }
 
   tabs(): TabInfo[] {
-    return [{ tabId: 'tab_1', url: 'https://shop.test/', title: 'Shop', active: true, openerTabId: null, createdAt: startedAt, status: 'complete' }];
+    return [
+      {
+        tabId: 'tab_1',
+        url: 'https://shop.test/',
+        title: 'Shop',
+        active: true,
+        openerTabId: null,
+        createdAt: startedAt,
+        status: 'complete',
+      },
+    ];
   }
 
   draw(data: string | Buffer): void {

@@ -95,7 +95,8 @@ function begin({ sessions }: Made, settings: { rec_id: string | null } = { rec_i
 }
 
 async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); !(await holds()); await wait(5)) assert.ok(performance.now() - start < 5000, `not in time: ${what}`);
+  for (const start = performance.now(); !(await holds()); await wait(5))
+    assert.ok(performance.now() - start < 5000, `not in time: ${what}`);
 }
 
 async function turnOf(loop: Loop): Promise<void> {
@@ -128,7 +129,16 @@ describe('recordings', () => {
     );
     assert.deepEqual(sessions.noted, [[sessionId, 'complete']]);
     const [over] = await recordings.list('anna', sessionId);
-    assert.deepEqual(over?.assets, ['index.html', 'recording.json', 'events.ndjson', 'har.json', 'poster.jpg', 'video.m3u8', 'init.mp4', 'seg00000.m4s']);
+    assert.deepEqual(over?.assets, [
+      'index.html',
+      'recording.json',
+      'events.ndjson',
+      'har.json',
+      'poster.jpg',
+      'video.m3u8',
+      'init.mp4',
+      'seg00000.m4s',
+    ]);
   });
 
   it('are made of no other session', async (test) => {
@@ -264,7 +274,10 @@ describe('recovery', () => {
     const alive = recordOf({ workerId: 'wrk_alive' });
     for (const record of [silent, alive]) await insertRecording(served.store, record);
     await turnOf(made.recordings.recovery);
-    assert.deepEqual([(await rowsOf(silent.sessionId))[0]?.status, (await rowsOf(alive.sessionId))[0]?.status], ['incomplete', 'recording']);
+    assert.deepEqual(
+      [(await rowsOf(silent.sessionId))[0]?.status, (await rowsOf(alive.sessionId))[0]?.status],
+      ['incomplete', 'recording'],
+    );
   });
 
   it('goes on with the others where one cannot be mended, and tries that again', async (test) => {
@@ -326,7 +339,10 @@ describe('pruning', () => {
     const running = begin(made);
     running.ready();
     await turnOf(made.recordings.pruning);
-    assert.deepEqual([existsSync(made.folderOf(stray)), existsSync(made.folderOf(foreign)), existsSync(made.folderOf(running.recId))], [false, true, true]);
+    assert.deepEqual(
+      [existsSync(made.folderOf(stray)), existsSync(made.folderOf(foreign)), existsSync(made.folderOf(running.recId))],
+      [false, true, true],
+    );
     assert.equal((await rowsOf(gone.sessionId)).length, 0);
     assert.equal(made.recordings.size, 1);
     await made.recordings.stop();

@@ -152,7 +152,9 @@ export class Recordings {
     } catch (error) {
       log.warn({ error, recording: recId }, 'a recording could not be begun');
       const failed = { status: 'failed', video: null, endedAt: clock.now(), durationMs: 0, sizeBytes: 0, truncated: false } as const;
-      void this.#settle(record, failed).catch((cause: unknown) => log.warn({ error: cause, recording: recId }, 'a recording could not be written down'));
+      void this.#settle(record, failed).catch((cause: unknown) =>
+        log.warn({ error: cause, recording: recId }, 'a recording could not be written down'),
+      );
       return;
     }
     // It ended while it became ready.

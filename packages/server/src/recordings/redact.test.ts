@@ -22,7 +22,8 @@ const addresses: [address: string, shown: string][] = [
 ];
 
 describe('an address on a timeline', () => {
-  for (const [address, shown] of addresses) test(`${address || 'nothing'} is shown as ${shown || 'nothing'}`, () => assert.equal(shownAddress(address), shown));
+  for (const [address, shown] of addresses)
+    test(`${address || 'nothing'} is shown as ${shown || 'nothing'}`, () => assert.equal(shownAddress(address), shown));
 
   it('is cut where it is very long', () => assert.ok(shownAddress(`https://shop.test/${'a'.repeat(10_000)}`).length <= 1024));
 });
@@ -42,7 +43,14 @@ describe('what is told on a timeline', () => {
       list: ['http://a.test/?b=hunter2'],
       in: { url: '?c=d' },
     });
-    assert.deepEqual(data, { url: 'http://a.test/?b=…', final_url: '?b=…', count: 3, none: null, list: ['http://a.test/?b=…'], in: { url: '?c=…' } });
+    assert.deepEqual(data, {
+      url: 'http://a.test/?b=…',
+      final_url: '?b=…',
+      count: 3,
+      none: null,
+      list: ['http://a.test/?b=…'],
+      in: { url: '?c=…' },
+    });
     assert.equal(shownText('a'.repeat(5000)).length, 2000);
   });
 

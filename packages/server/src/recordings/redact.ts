@@ -34,7 +34,9 @@ export const shownRequest = (entry: NetworkEntry): NetworkEntry => ({
 });
 
 const shownHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, addressHeader.test(name) ? shownAddress(value) : shownText(value)]));
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, addressHeader.test(name) ? shownAddress(value) : shownText(value)]),
+  );
 
 /** All texts in what is told of an event. */
 export function shownData(data: Readonly<Record<string, unknown>>): Record<string, unknown> {

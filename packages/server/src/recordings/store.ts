@@ -76,7 +76,9 @@ export async function finishRecording(tables: Tables, recId: string, outcome: Re
       expires_at: outcome.expiresAt,
     })
     .where('rec_id', '=', recId)
-    .where((where) => where.or([where('status', '=', 'recording'), where.and([where('status', '=', 'incomplete'), where('video', 'is', null)])]))
+    .where((where) =>
+      where.or([where('status', '=', 'recording'), where.and([where('status', '=', 'incomplete'), where('video', 'is', null)])]),
+    )
     .returning('rec_id')
     .executeTakeFirst();
   return row !== undefined;
@@ -133,7 +135,11 @@ export async function forgetExpired(tables: Tables, before: Date, limit: number)
 }
 
 /** Ids of a worker's recordings, in their order and after `after`; `limit` at most. */
-export async function recordingIdsOf(tables: Tables, workerId: string, { after, limit }: { after: string; limit: number }): Promise<string[]> {
+export async function recordingIdsOf(
+  tables: Tables,
+  workerId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
   const rows = await recordings(tables)
     .selectFrom('recordings')
     .select('rec_id')

@@ -18,7 +18,13 @@ function makeTimeline(test: TestContext) {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as TimelineLine);
-  return { timeline: new Timeline(path, { clock, zeroMs: () => zeroMs }), clock, path, lines, see: () => void (zeroMs = clock.monotonicMs()) };
+  return {
+    timeline: new Timeline(path, { clock, zeroMs: () => zeroMs }),
+    clock,
+    path,
+    lines,
+    see: () => void (zeroMs = clock.monotonicMs()),
+  };
 }
 
 describe('a timeline', () => {

@@ -22,7 +22,9 @@ const regions = [
 test('is one region named by the default without a file', () => {
   const known = loadRegions({ file: null, defaultCode: 'local' });
   assert.equal(known.version, 'builtin');
-  assert.deepEqual(known.list(), [{ code: 'local', name: 'local', country: null, default: true, egress: { managed: false, rotating: false, countries: [] } }]);
+  assert.deepEqual(known.list(), [
+    { code: 'local', name: 'local', country: null, default: true, egress: { managed: false, rotating: false, countries: [] } },
+  ]);
   assert.equal(known.resolve(undefined)?.code, 'local');
   assert.equal(known.resolve('other'), null);
 });
@@ -61,7 +63,8 @@ test('refuses a file with its path and what is wrong, and repeats no secret', (t
     const file = written(t, content);
     assert.throws(
       () => loadRegions({ file, defaultCode: 'us-1' }),
-      (error) => error instanceof RegionsFileError && error.message.includes(file) && wrong.test(error.message) && !error.message.includes('hush'),
+      (error) =>
+        error instanceof RegionsFileError && error.message.includes(file) && wrong.test(error.message) && !error.message.includes('hush'),
       String(wrong),
     );
   }

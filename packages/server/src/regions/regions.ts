@@ -16,10 +16,14 @@ const ProxyEntry = z.strictObject({
 });
 
 const Entry = z.strictObject({
-  code: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, { error: 'Expected lower-case letters, digits and inner hyphens, 64 at most' }),
+  code: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, { error: 'Expected lower-case letters, digits and inner hyphens, 64 at most' }),
   name: z.string().min(1).max(100),
   country: Country.nullable().default(null),
-  proxies: z.strictObject({ managed: z.array(ProxyEntry).default([]), rotating: z.array(ProxyEntry).default([]) }).default({ managed: [], rotating: [] }),
+  proxies: z
+    .strictObject({ managed: z.array(ProxyEntry).default([]), rotating: z.array(ProxyEntry).default([]) })
+    .default({ managed: [], rotating: [] }),
 });
 
 const RegionsFile = z.strictObject({
@@ -83,7 +87,11 @@ function createRegions(version: string, regions: readonly RegionEntry[], default
 
 function toRegion({ code, name, country, proxies }: RegionEntry, isDefault: boolean): Region {
   const countries = [...proxies.managed, ...proxies.rotating].flatMap((proxy) => proxy.country ?? []);
-  const egress = { managed: proxies.managed.length > 0, rotating: proxies.rotating.length > 0, countries: [...new Set(countries)].toSorted() };
+  const egress = {
+    managed: proxies.managed.length > 0,
+    rotating: proxies.rotating.length > 0,
+    countries: [...new Set(countries)].toSorted(),
+  };
   return { code, name, country, default: isDefault, egress };
 }
 

@@ -60,7 +60,8 @@ async function standAside(group: string): Promise<void> {
     const pids = (await namesIn(join(group, 'cgroup.procs'))).map(Number);
     if (pids.length === 0) return;
     const ours = family();
-    if (!pids.every((pid) => ours.has(pid))) throw new Error(`this service is not alone in the control group ${group}: give it one of its own`);
+    if (!pids.every((pid) => ours.has(pid)))
+      throw new Error(`this service is not alone in the control group ${group}: give it one of its own`);
     await mkdir(leaf, { recursive: true });
     // One that has ended meanwhile is not there in the next round.
     for (const pid of pids) await writeFile(join(leaf, 'cgroup.procs'), String(pid)).catch(() => undefined);

@@ -23,7 +23,11 @@ describe('the control groups of this service', () => {
     const trees = findIn({ cgroup: ['0::/system.slice/berth.service'], mountinfo: ['22 1 0:21 / / rw - ext4 /dev/vda rw', second] });
     const tree = { version: 2, top: '/sys/fs/cgroup', own: '/sys/fs/cgroup/system.slice/berth.service' };
     assert.deepEqual(Object.fromEntries(trees), { unified: tree, memory: tree, cpu: tree, pids: tree });
-    assert.deepEqual(trees.get('memory') && groupsAround(trees.get('memory') ?? assert.fail()), [tree.own, '/sys/fs/cgroup/system.slice', '/sys/fs/cgroup']);
+    assert.deepEqual(trees.get('memory') && groupsAround(trees.get('memory') ?? assert.fail()), [
+      tree.own,
+      '/sys/fs/cgroup/system.slice',
+      '/sys/fs/cgroup',
+    ]);
   });
 
   it('are each where their controller is on a host of the first', () => {
@@ -38,7 +42,10 @@ describe('the control groups of this service', () => {
   it('are of both generations where a host has both', () => {
     const unified = '41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw';
     const trees = findIn({ cgroup: ['4:memory:/jobs/7', '0::/service'], mountinfo: [firstMemory, unified] });
-    assert.deepEqual([trees.get('memory')?.version, trees.get('pids')?.version, trees.get('unified')?.own], [1, 2, '/sys/fs/cgroup/unified/service']);
+    assert.deepEqual(
+      [trees.get('memory')?.version, trees.get('pids')?.version, trees.get('unified')?.own],
+      [1, 2, '/sys/fs/cgroup/unified/service'],
+    );
   });
 
   it('are what a container sees of them', () => {

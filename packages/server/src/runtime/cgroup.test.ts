@@ -21,7 +21,9 @@ const canBound = await MachineCgroups.open(name, silentLog).then(async (groups) 
   return groups?.controllers ?? [];
 });
 const needs = (...wanted: Controller[]) =>
-  wanted.every((controller) => canBound.includes(controller)) ? {} : { skip: `no control groups can be made here for ${wanted.join(', ')}` };
+  wanted.every((controller) => canBound.includes(controller))
+    ? {}
+    : { skip: `no control groups can be made here for ${wanted.join(', ')}` };
 const folderOf = (controller: Controller, ...names: string[]): string => join(trees.get(controller)?.own ?? '', ...names);
 
 /** Processes that begin when they are told to, and have then been taken in. */
@@ -63,7 +65,10 @@ describe('a machine in a control group', needs('memory'), () => {
   it('that takes too much memory loses a process, alone, and it is counted', async () => {
     await withGroup('vm_bomb', {}, async (bomb) => {
       await withGroup('vm_neighbour', {}, async (neighbour) => {
-        const [one, other] = [startWaiting(`my @all; push @all, 'x' x ${megabyte} while 1;`), startWaiting(`my $some = 'x' x (20 * ${megabyte}); sleep 100;`)];
+        const [one, other] = [
+          startWaiting(`my @all; push @all, 'x' x ${megabyte} while 1;`),
+          startWaiting(`my $some = 'x' x (20 * ${megabyte}); sleep 100;`),
+        ];
         await Promise.all([bomb.join(one.pid ?? 0), neighbour.join(other.pid ?? 0)]);
         begin(one);
         begin(other);
@@ -77,7 +82,9 @@ describe('a machine in a control group', needs('memory'), () => {
 
   it('cannot have more processes than it may', needs('pids'), async () => {
     await withGroup('vm_forks', { processes: 8 }, async (group) => {
-      const child = startWaiting(`my $n = 0; while (defined(my $pid = fork)) { if (!$pid) { sleep 100; exit } last if ++$n == 50 } print "$n\\n"; sleep 100;`);
+      const child = startWaiting(
+        `my $n = 0; while (defined(my $pid = fork)) { if (!$pid) { sleep 100; exit } last if ++$n == 50 } print "$n\\n"; sleep 100;`,
+      );
       await group.join(child.pid ?? 0);
       begin(child);
       const [told] = (await once(child.stdout ?? assert.fail(), 'data')) as [Buffer];
@@ -189,7 +196,11 @@ describe('what a dead worker left', () => {
     const mine = `${name}-dead`;
     const dead = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
     const other = (await MachineCgroups.open(`${name}-other`, silentLog)) ?? assert.fail();
-    const [alive] = [await dead.create('vm_alive', limits), await dead.create('vm_empty', limits), await other.create('vm_foreign', limits)];
+    const [alive] = [
+      await dead.create('vm_alive', limits),
+      await dead.create('vm_empty', limits),
+      await other.create('vm_foreign', limits),
+    ];
     const child = startWaiting('sleep 100;');
     await alive.join(child.pid ?? 0);
     const next = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
@@ -214,7 +225,8 @@ describe('a host with control groups of the second generation', () => {
   };
   const read = (...path: string[]): string => readFileSync(join(own, ...path), 'latin1');
   const tree: CgroupTree = { version: 2, top: root, own };
-  const open = () => MachineCgroups.open('berth-1', silentLog, new Map((['memory', 'cpu', 'pids'] as const).map((controller) => [controller, tree])));
+  const open = () =>
+    MachineCgroups.open('berth-1', silentLog, new Map((['memory', 'cpu', 'pids'] as const).map((controller) => [controller, tree])));
 
   it('has a machine’s bounds in the files that its kernel reads', async () => {
     put(join(own, 'cgroup.controllers'), 'cpuset cpu io memory pids\n');

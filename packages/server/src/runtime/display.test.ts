@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -209,7 +221,8 @@ for (const jail of ['auto', 'none'] as const) {
 
     it('leaves nothing in the folder that all displays share', async () => {
       const folder = '/tmp/.X11-unix';
-      const socketsOf = (uid: number): string[] => readdirSync(folder).filter((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.uid === uid);
+      const socketsOf = (uid: number): string[] =>
+        readdirSync(folder).filter((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.uid === uid);
       let uid = 0;
       await withMachine(async (vm) => {
         uid = (await readMarker(dataDir, vm.id))?.uid ?? 0;
@@ -261,7 +274,11 @@ describe('a machine with a display', () => {
       assert.match(status, /^CapEff:\s+0+$/m, name);
       assert.match(status, /^NoNewPrivs:\s+1$/m, name);
       for (const space of ['net', 'pid', 'mnt', 'ipc', 'uts'])
-        assert.notEqual(readlinkSync(`/proc/${named(vm.id, name)}/ns/${space}`), readlinkSync(`/proc/self/ns/${space}`), `${name} ${space}`);
+        assert.notEqual(
+          readlinkSync(`/proc/${named(vm.id, name)}/ns/${space}`),
+          readlinkSync(`/proc/self/ns/${space}`),
+          `${name} ${space}`,
+        );
     }
     const sandboxed = processesOf(vm.id).filter((pid) => /^Seccomp:\s+2$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
     assert.ok(sandboxed.length > 0, 'no process is under seccomp');

@@ -57,7 +57,16 @@ function jail(folder: string, own: string[]): string[] {
   const devices = ['null', 'urandom'].flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]);
   return [
     ...(isRoot() ? [] : ['--unshare-user']),
-    ...['--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--die-with-parent', '--hostname', 'berth'],
+    ...[
+      '--unshare-pid',
+      '--unshare-net',
+      '--unshare-ipc',
+      '--unshare-uts',
+      '--unshare-cgroup-try',
+      '--die-with-parent',
+      '--hostname',
+      'berth',
+    ],
     ...['--cap-drop', 'ALL', ...powers.flatMap((power) => ['--cap-add', power])],
     ...['/usr', '/etc', '/dev'].flatMap((path) => ['--dir', path]),
     ...['/usr/bin', '/usr/lib'].flatMap((path) => ['--ro-bind', path, path]),
@@ -70,7 +79,19 @@ function jail(folder: string, own: string[]): string[] {
 }
 
 /** A small trial of all that a recording needs. */
-export const trialArguments = ['-loglevel', 'error', '-f', 'lavfi', '-i', 'color=size=64x64:duration=0.1', '-c:v', 'libx264', '-f', 'null', '-'];
+export const trialArguments = [
+  '-loglevel',
+  'error',
+  '-f',
+  'lavfi',
+  '-i',
+  'color=size=64x64:duration=0.1',
+  '-c:v',
+  'libx264',
+  '-f',
+  'null',
+  '-',
+];
 
 /** JPEGs in IVF on standard input, with the milliseconds at which each was seen; HLS in the working folder. */
 export function videoArguments({ width, height }: { width: number; height: number }): string[] {
@@ -93,7 +114,26 @@ export function videoArguments({ width, height }: { width: number; height: numbe
     ...['-maxrate', String(bitsPerSecond), '-bufsize', String(2 * bitsPerSecond)],
     // A segment begins with a whole picture, and only a segment does.
     ...['-g', '100000', '-force_key_frames', `expr:gte(t,n_forced*${segmentSeconds})`],
-    ...['-f', 'hls', '-hls_segment_type', 'fmp4', '-hls_playlist_type', 'event', '-hls_time', String(segmentSeconds), '-hls_list_size', '0'],
-    ...['-hls_flags', 'temp_file+independent_segments', '-hls_fmp4_init_filename', 'init.mp4', '-hls_segment_filename', 'seg%05d.m4s', 'video.m3u8'],
+    ...[
+      '-f',
+      'hls',
+      '-hls_segment_type',
+      'fmp4',
+      '-hls_playlist_type',
+      'event',
+      '-hls_time',
+      String(segmentSeconds),
+      '-hls_list_size',
+      '0',
+    ],
+    ...[
+      '-hls_flags',
+      'temp_file+independent_segments',
+      '-hls_fmp4_init_filename',
+      'init.mp4',
+      '-hls_segment_filename',
+      'seg%05d.m4s',
+      'video.m3u8',
+    ],
   ];
 }

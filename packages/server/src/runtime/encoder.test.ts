@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +48,19 @@ const orderFor = (parts: Partial<EncoderOrder> = {}): EncoderOrder => ({
 function makePictures(size: string): Buffer[] {
   const folder = newFolder();
   const source = `testsrc2=size=${size}:rate=8`;
-  execFileSync('ffmpeg', ['-loglevel', 'error', '-f', 'lavfi', '-i', source, '-frames:v', '8', '-pix_fmt', 'yuvj420p', join(folder, '%d.jpg')]);
+  execFileSync('ffmpeg', [
+    '-loglevel',
+    'error',
+    '-f',
+    'lavfi',
+    '-i',
+    source,
+    '-frames:v',
+    '8',
+    '-pix_fmt',
+    'yuvj420p',
+    join(folder, '%d.jpg'),
+  ]);
   return readdirSync(folder).map((name) => readFileSync(join(folder, name)));
 }
 
@@ -77,7 +101,8 @@ function framesOf(folder: string): { width: number; height: number; frames: Fram
   return { width: first?.width ?? 0, height: first?.height ?? 0, frames };
 }
 
-const playlistOf = (folder: string): string => (existsSync(join(folder, 'video.m3u8')) ? readFileSync(join(folder, 'video.m3u8'), 'utf8') : '');
+const playlistOf = (folder: string): string =>
+  existsSync(join(folder, 'video.m3u8')) ? readFileSync(join(folder, 'video.m3u8'), 'utf8') : '';
 
 /** The encoder's own processes, by the folder that one of them works in. */
 function ffmpegsOf(folder: string): number[] {

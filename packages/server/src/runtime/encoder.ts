@@ -38,7 +38,9 @@ export async function createVideoEncoders(options: VideoEncodersOptions): Promis
     log.warn({ problem }, 'this ffmpeg makes no video: recordings are kept without');
     return null;
   }
-  const warnings = jailed ? [] : [`Recordings are encoded without a jail (${noJail}): the encoder may read what every user of this host may.`];
+  const warnings = jailed
+    ? []
+    : [`Recordings are encoded without a jail (${noJail}): the encoder may read what every user of this host may.`];
   for (const warning of warnings) log.warn({ warning }, 'recordings are less isolated than they could be');
   return { framesPerSecond, warnings, start: (order) => startEncoder(order, { ffmpegPath, jailed, clock }) };
 }

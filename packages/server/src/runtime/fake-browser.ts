@@ -162,7 +162,12 @@ export class FakeBrowser {
   download({ guid, url, suggestedFilename, bytes, state }: FakeDownload): void {
     const [page] = this.#pages.values();
     this.#event(this.#root, 'Browser.downloadWillBegin', { frameId: page?.targetId ?? '', guid, url, suggestedFilename });
-    this.#event(this.#root, 'Browser.downloadProgress', { guid, totalBytes: bytes, receivedBytes: state === 'completed' ? bytes : 1, state });
+    this.#event(this.#root, 'Browser.downloadProgress', {
+      guid,
+      totalBytes: bytes,
+      receivedBytes: state === 'completed' ? bytes : 1,
+      state,
+    });
   }
 
   /** Every page writes a line to its console. */
@@ -231,7 +236,8 @@ export class FakeBrowser {
     switch (name) {
       case 'setDiscoverTargets':
         session.discovers = params.discover === true;
-        if (session.discovers) for (const page of this.#pages.values()) this.#event(session, 'Target.targetCreated', { targetInfo: this.#info(page) });
+        if (session.discovers)
+          for (const page of this.#pages.values()) this.#event(session, 'Target.targetCreated', { targetInfo: this.#info(page) });
         return {};
       case 'setAutoAttach':
         session.autoAttach = params.autoAttach === true;
@@ -271,7 +277,10 @@ export class FakeBrowser {
         return { browserContextId };
       }
       case 'getBrowserContexts':
-        return { browserContextIds: [...this.#contexts].filter((id) => id !== defaultContextId), defaultBrowserContextId: defaultContextId };
+        return {
+          browserContextIds: [...this.#contexts].filter((id) => id !== defaultContextId),
+          defaultBrowserContextId: defaultContextId,
+        };
       case 'disposeBrowserContext':
         if (!this.#contexts.delete(textOf(params.browserContextId))) throw new ProtocolError(-32602, 'Failed to find context with id');
         for (const page of this.#pages.values()) if (page.browserContextId === params.browserContextId) this.#close(page);
@@ -318,7 +327,13 @@ export class FakeBrowser {
         return {};
       case 'Runtime.enable':
         this.#event(session, 'Runtime.executionContextCreated', {
-          context: { id: 1, uniqueId: '1.1', origin: page.url, name: '', auxData: { isDefault: true, type: 'default', frameId: page.targetId } },
+          context: {
+            id: 1,
+            uniqueId: '1.1',
+            origin: page.url,
+            name: '',
+            auxData: { isDefault: true, type: 'default', frameId: page.targetId },
+          },
         });
         return {};
       case 'Page.getLayoutMetrics':
@@ -369,7 +384,9 @@ export class FakeBrowser {
       this.#event(session, 'Page.screencastFrame', frame),
     );
     this.#sessions.set(session.id ?? '', session);
-    const targetInfo = page ? this.#info(page) : { targetId: 'browser', type: 'browser', title: '', url: '', attached: true, canAccessOpener: false };
+    const targetInfo = page
+      ? this.#info(page)
+      : { targetId: 'browser', type: 'browser', title: '', url: '', attached: true, canAccessOpener: false };
     this.#event(parent, 'Target.attachedToTarget', { sessionId: session.id, targetInfo, waitingForDebugger });
     if (page) this.#announce('Target.targetInfoChanged', { targetInfo });
     return session.id ?? '';
@@ -392,7 +409,15 @@ export class FakeBrowser {
 
   #info(page: FakePage): Json {
     const { targetId, title, url, browserContextId } = page;
-    return { targetId, type: 'page', title, url, attached: this.#sessionsOf(targetId).length > 0, canAccessOpener: false, browserContextId };
+    return {
+      targetId,
+      type: 'page',
+      title,
+      url,
+      attached: this.#sessionsOf(targetId).length > 0,
+      canAccessOpener: false,
+      browserContextId,
+    };
   }
 
   #sessionsOf(targetId: string): Session[] {
@@ -422,7 +447,12 @@ export class FakeBrowser {
   }
 }
 
-const newSession = (id: string | undefined, page: FakePage | undefined, parent: Session | undefined, onFrame: (params: Json) => void): Session => ({
+const newSession = (
+  id: string | undefined,
+  page: FakePage | undefined,
+  parent: Session | undefined,
+  onFrame: (params: Json) => void,
+): Session => ({
   id,
   page,
   parent,

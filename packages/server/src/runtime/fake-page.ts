@@ -5,7 +5,14 @@ export class Pending {
   settle: (result: Json) => void = () => {};
 }
 
-const snapshotOf = ({ html, title }: FakePage): Json => ({ html, mainHtml: '<h1>Main</h1>', title, text: title, truncated: false, hasShadow: false });
+const snapshotOf = ({ html, title }: FakePage): Json => ({
+  html,
+  mainHtml: '<h1>Main</h1>',
+  title,
+  text: title,
+  truncated: false,
+  hasShadow: false,
+});
 const lookOf = ({ html, title, url }: FakePage): Json => ({
   probe: { selectors: [], visibleCaptcha: null, presentCaptcha: null, visibleTextLength: 1000, title },
   html,
@@ -99,7 +106,13 @@ export class FakePage {
   }
 
   navigationHistory(): Json {
-    const entries = this.#history.map((url, id) => ({ id, url, userTypedURL: url, title: URL.parse(url)?.hostname ?? '', transitionType: 'typed' }));
+    const entries = this.#history.map((url, id) => ({
+      id,
+      url,
+      userTypedURL: url,
+      title: URL.parse(url)?.hostname ?? '',
+      transitionType: 'typed',
+    }));
     return { currentIndex: this.#position, entries };
   }
 
@@ -184,7 +197,13 @@ export class FakePage {
   #fail(url: string, errorText: string): Json {
     const { targetId: frameId } = this;
     this.#request(url);
-    this.#events.event('Network', 'Network.loadingFailed', { requestId: this.#loaderId, timestamp: now(), type: 'Document', errorText, canceled: false });
+    this.#events.event('Network', 'Network.loadingFailed', {
+      requestId: this.#loaderId,
+      timestamp: now(),
+      type: 'Document',
+      errorText,
+      canceled: false,
+    });
     this.#events.event('Page', 'Page.frameStoppedLoading', { frameId });
     return { frameId, loaderId: this.#loaderId, errorText };
   }
@@ -221,7 +240,8 @@ export class FakePage {
     this.#lifecycle('init');
     this.#events.event('Page', 'Page.frameNavigated', { frame: this.frame(), type: 'Navigation' });
     this.#lifecycle('commit');
-    if (/^https?:/.test(url)) this.#events.event('Network', 'Network.loadingFinished', { requestId, timestamp: now(), encodedDataLength: 100 });
+    if (/^https?:/.test(url))
+      this.#events.event('Network', 'Network.loadingFinished', { requestId, timestamp: now(), encodedDataLength: 100 });
     this.#events.event('Page', 'Page.domContentEventFired', { timestamp: now() });
     this.#lifecycle('DOMContentLoaded');
     this.#events.event('Page', 'Page.loadEventFired', { timestamp: now() });

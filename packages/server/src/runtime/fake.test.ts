@@ -61,7 +61,10 @@ describe('the fake browser', () => {
       ...['Page.frameStartedLoading', 'init', 'Page.frameNavigated', 'commit', 'Page.domContentEventFired', 'DOMContentLoaded'],
       ...['Page.loadEventFired', 'load', 'Page.frameStoppedLoading', 'networkAlmostIdle', 'networkIdle'],
     ]);
-    assert.deepEqual((await talk.call('Runtime.evaluate', { expression: 'document.title' }, page)).result, { type: 'string', value: 'example.test' });
+    assert.deepEqual((await talk.call('Runtime.evaluate', { expression: 'document.title' }, page)).result, {
+      type: 'string',
+      value: 'example.test',
+    });
     await vm.destroy();
   });
 
@@ -86,7 +89,8 @@ describe('the fake browser', () => {
 
   it('draws a page for whoever watches: at once, when it changes and when it moves on, two ahead of what is acknowledged', async () => {
     const { vm, talk, page } = await start();
-    const pictures = (): unknown[] => talk.events.filter(({ method }) => method === 'Page.screencastFrame').map(({ params }) => params?.data);
+    const pictures = (): unknown[] =>
+      talk.events.filter(({ method }) => method === 'Page.screencastFrame').map(({ params }) => params?.data);
     await talk.call('Page.startScreencast', { format: 'jpeg', maxWidth: 640 }, page);
     assert.deepEqual(vm.browser.screencasts, [{ format: 'jpeg', maxWidth: 640 }]);
     await talk.call('Page.navigate', { url: 'http://example.test/' }, page);

@@ -31,8 +31,10 @@ function makeHost(files: Record<string, string>, { version = 2, own = '/' }: { v
   return { procPath: root, put };
 }
 
-const meminfo = (megabytes: number): string => `MemTotal:       99999999 kB\nMemFree:          100 kB\nMemAvailable:   ${megabytes * 1024} kB`;
-const stall = (percent: string): string => `some avg10=${percent} avg60=1.00 avg300=2.00 total=3\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=1`;
+const meminfo = (megabytes: number): string =>
+  `MemTotal:       99999999 kB\nMemFree:          100 kB\nMemAvailable:   ${megabytes * 1024} kB`;
+const stall = (percent: string): string =>
+  `some avg10=${percent} avg60=1.00 avg300=2.00 total=3\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=1`;
 const bytes = (megabytes: number): string => String(megabytes * megabyte);
 const available = (host: { procPath: string }): number | null => {
   const read = createHostReader(host)().memoryAvailableBytes;
@@ -42,13 +44,24 @@ const available = (host: { procPath: string }): number | null => {
 describe('memory that is available', () => {
   it('is what the host has, where nobody bounds this service', () => {
     assert.equal(available(makeHost({ meminfo: meminfo(4000) })), 4000);
-    assert.equal(available(makeHost({ meminfo: meminfo(4000), 'groups/a/memory.max': 'max', 'groups/a/memory.current': bytes(100) }, { own: '/a' })), 4000);
-    const first = { meminfo: meminfo(4000), 'groups/memory/memory.limit_in_bytes': '9223372036854771712', 'groups/memory/memory.usage_in_bytes': '1' };
+    assert.equal(
+      available(makeHost({ meminfo: meminfo(4000), 'groups/a/memory.max': 'max', 'groups/a/memory.current': bytes(100) }, { own: '/a' })),
+      4000,
+    );
+    const first = {
+      meminfo: meminfo(4000),
+      'groups/memory/memory.limit_in_bytes': '9223372036854771712',
+      'groups/memory/memory.usage_in_bytes': '1',
+    };
     assert.equal(available(makeHost(first, { version: 1 })), 4000);
   });
 
   it('is what the service’s own control group still may take, pages of files that nobody uses not counted', () => {
-    const second = { 'groups/a/memory.max': bytes(1000), 'groups/a/memory.current': bytes(700), 'groups/a/memory.stat': `anon 1\ninactive_file ${bytes(200)}` };
+    const second = {
+      'groups/a/memory.max': bytes(1000),
+      'groups/a/memory.current': bytes(700),
+      'groups/a/memory.stat': `anon 1\ninactive_file ${bytes(200)}`,
+    };
     assert.equal(available(makeHost({ meminfo: meminfo(4000), ...second }, { own: '/a' })), 500);
     const first = {
       'groups/memory/a/memory.limit_in_bytes': bytes(1000),
@@ -120,7 +133,11 @@ describe('processors that may be used', () => {
   it('are no more than the tightest group around the service has time for', () => {
     const second = { 'groups/cpu.max': 'max 100000', 'groups/a/cpu.max': '50000 100000', 'groups/a/b/cpu.max': '80000 100000' };
     assert.equal(processorsHere(makeHost(second, { own: '/a/b' })), 0.5);
-    const first = { 'groups/cpu/a/cpu.cfs_quota_us': '25000', 'groups/cpu/a/cpu.cfs_period_us': '100000', 'groups/cpu/cpu.cfs_quota_us': '-1' };
+    const first = {
+      'groups/cpu/a/cpu.cfs_quota_us': '25000',
+      'groups/cpu/a/cpu.cfs_period_us': '100000',
+      'groups/cpu/cpu.cfs_quota_us': '-1',
+    };
     assert.equal(processorsHere(makeHost(first, { version: 1, own: '/a' })), 0.25);
   });
 

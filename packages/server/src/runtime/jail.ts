@@ -75,7 +75,10 @@ export function jailCommand(order: JailOrder, inside?: string[]): Command {
   const listener = readFileSync(new URL('./egress-listener.pl', import.meta.url), 'utf8');
   const profilePath = '/home/profile';
   const windows = order.hostDisplayPath !== null;
-  const chromium = [order.chromiumPath, ...chromiumFlags({ proxyPort: jailProxyPort, profilePath, smallSharedMemory: false, jailed: true, windows })];
+  const chromium = [
+    order.chromiumPath,
+    ...chromiumFlags({ proxyPort: jailProxyPort, profilePath, smallSharedMemory: false, jailed: true, windows }),
+  ];
   const browser = windows ? withDisplay(chromium, { vnc: `${jailDisplayPath}/${vncSocket}`, profilePath }) : chromium;
   return {
     program: 'bwrap',
@@ -96,7 +99,16 @@ function namespaces(): string[] {
   const powers = ['CAP_NET_ADMIN', 'CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
   return [
     ...(isRoot() ? [] : ['--unshare-user']),
-    ...['--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--die-with-parent', '--hostname', 'berth'],
+    ...[
+      '--unshare-pid',
+      '--unshare-net',
+      '--unshare-ipc',
+      '--unshare-uts',
+      '--unshare-cgroup-try',
+      '--die-with-parent',
+      '--hostname',
+      'berth',
+    ],
     ...['--cap-drop', 'ALL', ...powers.flatMap((power) => ['--cap-add', power])],
   ];
 }

@@ -70,7 +70,9 @@ async function tryJail(question: HostQuestion): Promise<string | undefined> {
     if (server instanceof Server) server.close(() => pipe.write('\n'));
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), probeTimeoutMs);
-  const ended = new Promise<number | null>((resolve) => child.once('error', (error) => resolve(((problems += error.message), null))).once('close', resolve));
+  const ended = new Promise<number | null>((resolve) =>
+    child.once('error', (error) => resolve(((problems += error.message), null))).once('close', resolve),
+  );
   const code = await ended;
   clearTimeout(timer);
   pipe.destroy();

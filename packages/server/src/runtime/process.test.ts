@@ -120,7 +120,8 @@ describe('a machine of the process runtime', () => {
   it('gives each machine a user of its own', async () => {
     await withMachine(async (one) => {
       await withMachine(async (two) => {
-        const uidOf = (vm: Vm): string => /"uid":(\d+)/.exec(readFileSync(join(machinePath(dataDir, vm.id), 'marker.json'), 'utf8'))?.[1] ?? '';
+        const uidOf = (vm: Vm): string =>
+          /"uid":(\d+)/.exec(readFileSync(join(machinePath(dataDir, vm.id), 'marker.json'), 'utf8'))?.[1] ?? '';
         assert.notEqual(uidOf(one), uidOf(two));
       });
     });

@@ -149,7 +149,10 @@ class ProcessRuntime implements Runtime {
     await writeMarker(dataDir, marker);
     await Promise.all(['tmp', 'downloads', 'uploads', 'display'].map((name) => mkdir(join(marker.workPath ?? '', name))));
     if (isRoot()) await makeSharedFolder();
-    if (isRoot()) await Promise.all(['', 'tmp', 'downloads', 'display'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)));
+    if (isRoot())
+      await Promise.all(
+        ['', 'tmp', 'downloads', 'display'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)),
+      );
     return marker;
   }
 
@@ -188,7 +191,11 @@ class ProcessRuntime implements Runtime {
     return workPath === null ? hostDisplayPath(this.#place.dataDir, id) : join(workPath, 'display');
   }
 
-  #command({ id, kind }: VmOrder, { uid, workPath }: MachineMarker, { open, displayPath }: { open: Server | undefined; displayPath: string | null }): Command {
+  #command(
+    { id, kind }: VmOrder,
+    { uid, workPath }: MachineMarker,
+    { open, displayPath }: { open: Server | undefined; displayPath: string | null },
+  ): Command {
     const { dataDir, dataDigest, smallSharedMemory } = this.#place;
     const chromiumPath = kind === 'shell' ? this.#place.shellPath : this.#place.chromiumPath;
     const address = open?.address();
@@ -203,7 +210,16 @@ class ProcessRuntime implements Runtime {
         hostDisplayPath: displayPath,
       });
     }
-    return openCommand({ id, dataDigest, uid, chromiumPath, workPath, hostDisplayPath: displayPath, proxyPort: address.port, smallSharedMemory });
+    return openCommand({
+      id,
+      dataDigest,
+      uid,
+      chromiumPath,
+      workPath,
+      hostDisplayPath: displayPath,
+      proxyPort: address.port,
+      smallSharedMemory,
+    });
   }
 }
 

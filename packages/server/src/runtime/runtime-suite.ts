@@ -101,7 +101,8 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       under = await create();
     });
     after(() => under.close());
-    const boot = (parts: Partial<VmOrder> = {}): Promise<Vm> => under.runtime.boot(newOrder(parts), { signal: bootSignal(under.runtime.bootMsMax) });
+    const boot = (parts: Partial<VmOrder> = {}): Promise<Vm> =>
+      under.runtime.boot(newOrder(parts), { signal: bootSignal(under.runtime.bootMsMax) });
 
     it('boots a browser that answers on its DevTools pipe', async () => {
       const vm = await boot();

@@ -19,7 +19,10 @@ export interface TracesOptions {
 }
 
 /** The environment by which the processes of a machine are found: to be given to its outermost one. */
-export const machineEnvironment = (id: string, { dataDigest }: MachinesPlace): Record<string, string> => ({ BERTH_VM: id, BERTH_DATA: dataDigest });
+export const machineEnvironment = (id: string, { dataDigest }: MachinesPlace): Record<string, string> => ({
+  BERTH_VM: id,
+  BERTH_DATA: dataDigest,
+});
 
 export class Traces {
   readonly #options: TracesOptions;
@@ -48,7 +51,10 @@ export class Traces {
     const seen = (await this.list()).find(({ id }) => id === trace.id);
     if (!seen) return;
     if (seen.incarnation !== trace.incarnation) {
-      log.warn({ vm: trace.id, expected: trace.incarnation, found: seen.incarnation }, 'a trace was not acted on: it is not that incarnation any more');
+      log.warn(
+        { vm: trace.id, expected: trace.incarnation, found: seen.incarnation },
+        'a trace was not acted on: it is not that incarnation any more',
+      );
       return;
     }
     const held = running(trace.id);

@@ -61,7 +61,8 @@ export interface Noted {
   healed: StrategyName | 'none' | null;
 }
 
-export const endOf = ({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): Date => new Date(startedAt.getTime() + durationMs);
+export const endOf = ({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): Date =>
+  new Date(startedAt.getTime() + durationMs);
 
 /** Null where nothing was tried: the answer of a cooldown says nothing new about the site. */
 export function noteOf(attempts: readonly Attempt[], secret: Buffer): Noted | null {

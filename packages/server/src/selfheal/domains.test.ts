@@ -21,7 +21,13 @@ describe('domainOf', () => {
 
 describe('domainNamed', () => {
   it('takes a host as an operator writes it', () => {
-    const domains = { 'www.example.com': 'example.com', 'Example.COM': 'example.com', '::1': '::1', '127.0.0.1': '127.0.0.1', 'bücher.de': 'xn--bcher-kva.de' };
+    const domains = {
+      'www.example.com': 'example.com',
+      'Example.COM': 'example.com',
+      '::1': '::1',
+      '127.0.0.1': '127.0.0.1',
+      'bücher.de': 'xn--bcher-kva.de',
+    };
     for (const [host, domain] of Object.entries(domains)) assert.equal(domainNamed(host), domain, host);
   });
 });

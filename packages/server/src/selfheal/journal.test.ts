@@ -9,7 +9,10 @@ import { attemptOf } from './testing.ts';
 const note = (owner = 'anna'): Noted => ({ attempts: [attemptOf({ owner })], events: [], healed: null });
 
 /** Keeps what was written, and fails as it is told. */
-function written({ failing = () => false }: { failing?: (batch: Noted[]) => Error | false } = {}): { batches: Noted[][]; journal: Journal } {
+function written({ failing = () => false }: { failing?: (batch: Noted[]) => Error | false } = {}): {
+  batches: Noted[][];
+  journal: Journal;
+} {
   const batches: Noted[][] = [];
   const write = (batch: Noted[]): Promise<void> => {
     const error = failing(batch);

@@ -141,7 +141,8 @@ export class Journal {
   #drop(attempts: number): void {
     const told = Math.ceil(this.#dropped / 1000);
     this.#dropped += attempts;
-    if (Math.ceil(this.#dropped / 1000) > told) this.#log.warn({ dropped: this.#dropped }, 'attempts on sites were forgotten before they were written');
+    if (Math.ceil(this.#dropped / 1000) > told)
+      this.#log.warn({ dropped: this.#dropped }, 'attempts on sites were forgotten before they were written');
   }
 }
 

@@ -73,7 +73,9 @@ describe('the ladder', () => {
 
   it('waits twice as long each time, and as long as the site asked where that is longer', () => {
     const ladder = new Ladder(['wait_retry'], half);
-    const waits = [null, null, null, 30].map((retryAfter) => ladder.next(blocked('wait_retry', 'rate_limited', retryAfter), 60_000)?.waitMs);
+    const waits = [null, null, null, 30].map(
+      (retryAfter) => ladder.next(blocked('wait_retry', 'rate_limited', retryAfter), 60_000)?.waitMs,
+    );
     assert.deepEqual(waits, [500, 1000, 2000, 30_000]);
   });
 
@@ -118,7 +120,8 @@ describe('the ladder', () => {
             assert.ok(enabled.includes(rest.strategy));
             assert.ok(rest.strategy === 'wait_retry' || !tried.includes(rest.strategy));
             assert.ok(Number.isInteger(rest.waitMs) && rest.waitMs >= 0 && rest.waitMs < budgetMs);
-            if (block && (rest.strategy === 'wait_retry' || rest.strategy === 'slower_pacing')) assert.ok(rest.waitMs >= (retryAfter ?? 0) * 1000);
+            if (block && (rest.strategy === 'wait_retry' || rest.strategy === 'slower_pacing'))
+              assert.ok(rest.waitMs >= (retryAfter ?? 0) * 1000);
             tried.push(rest.strategy);
           }
         },

@@ -30,7 +30,10 @@ describe('the rung that comes first', () => {
   });
 
   it('is the one that works, where direct clearly does not', () => {
-    assert.equal(learned([rungOf('direct', 0, 6), rungOf('other_egress', 6, 0), rungOf('wait_retry', 3, 3)], strategyNames), 'other_egress');
+    assert.equal(
+      learned([rungOf('direct', 0, 6), rungOf('other_egress', 6, 0), rungOf('wait_retry', 3, 3)], strategyNames),
+      'other_egress',
+    );
   });
 
   it('is direct while it may be as good as the other', () => {

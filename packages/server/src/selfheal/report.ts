@@ -57,7 +57,18 @@ export function healthAt(site: Site, now: Date): SiteHealth {
 
 export function recordOf(strategy: StrategyName, rung: Rung | undefined, enabled: boolean): StrategyRecord {
   if (!rung)
-    return { strategy, attempts: 0, successes: 0, blocks: 0, errors: 0, successRate: null, score: null, avgLatencyMs: null, lastUsedAt: null, enabled };
+    return {
+      strategy,
+      attempts: 0,
+      successes: 0,
+      blocks: 0,
+      errors: 0,
+      successRate: null,
+      score: null,
+      avgLatencyMs: null,
+      lastUsedAt: null,
+      enabled,
+    };
   const { attempts, successes, blocks, errors, durationMs, recent, lastUsedAt } = rung;
   const avgLatencyMs = Math.round(durationMs / attempts);
   return {

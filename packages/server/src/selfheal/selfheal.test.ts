@@ -36,7 +36,15 @@ beforeEach((context) => {
 const minute = 60_000;
 const domain = 'example.com';
 const open = (parts: Partial<SelfHealParts> = {}): SelfHeal =>
-  new SelfHeal({ store: database.store, clock, log: silentLog, secret: Buffer.from('secret'), enabled: strategyNames, random: () => 0.5, ...parts });
+  new SelfHeal({
+    store: database.store,
+    clock,
+    log: silentLog,
+    secret: Buffer.from('secret'),
+    enabled: strategyNames,
+    random: () => 0.5,
+    ...parts,
+  });
 
 /** An attempt that begins now and is over when it returns. */
 function attempt(facts: Partial<Attempt> = {}): Attempt {
@@ -105,7 +113,8 @@ describe('the events', () => {
     clock.advance(minute);
     const since = clock.now();
     record([{ ...blocked, block: blockOf('captcha') }]);
-    const found = async (filter: object) => (await selfHeal.blocks({ owner, limit: 10, ...filter })).map((event) => `${event.domain} ${event.type}`);
+    const found = async (filter: object) =>
+      (await selfHeal.blocks({ owner, limit: 10, ...filter })).map((event) => `${event.domain} ${event.type}`);
     assert.deepEqual(await found({ domain }), ['example.com captcha', 'example.com challenge']);
     assert.deepEqual(await found({ type: 'challenge' }), ['other.example challenge', 'example.com challenge']);
     assert.deepEqual(await found({ since }), ['example.com captcha']);
@@ -193,7 +202,11 @@ describe('the health of a site', () => {
   it('is what the last 50 attempts say', async () => {
     record(...Array.from({ length: 30 }, () => [{ ...blocked, block: blockOf('captcha', 'low') }]));
     const since = clock.now();
-    record(...Array.from({ length: 48 }, () => [{ durationMs: 200 }]), [{ ...blocked, block: blockOf('captcha', 'medium') }], [{ outcome: 'error' }]);
+    record(
+      ...Array.from({ length: 48 }, () => [{ durationMs: 200 }]),
+      [{ ...blocked, block: blockOf('captcha', 'medium') }],
+      [{ outcome: 'error' }],
+    );
     const health = await selfHeal.healthOf(owner, domain);
     assert.deepEqual(
       { ...health, lastOkAt: null, lastBlockAt: null },
@@ -213,7 +226,10 @@ describe('the health of a site', () => {
         updatedAt: clock.now(),
       },
     );
-    assert.deepEqual([health.lastBlockAt?.getTime(), health.lastOkAt?.getTime()], [clock.now().getTime() - 100, clock.now().getTime() - 200]);
+    assert.deepEqual(
+      [health.lastBlockAt?.getTime(), health.lastOkAt?.getTime()],
+      [clock.now().getTime() - 100, clock.now().getTime() - 200],
+    );
   });
 
   it('is told worst first', async () => {
@@ -259,7 +275,16 @@ describe('the strategies of a site', () => {
         lastUsedAt: new Date(lastUsedAt.getTime() - 100),
       },
     );
-    assert.deepEqual(paced, { attempts: 0, successes: 0, blocks: 0, errors: 0, successRate: null, score: null, avgLatencyMs: null, lastUsedAt: null });
+    assert.deepEqual(paced, {
+      attempts: 0,
+      successes: 0,
+      blocks: 0,
+      errors: 0,
+      successRate: null,
+      score: null,
+      avgLatencyMs: null,
+      lastUsedAt: null,
+    });
     assert.deepEqual([current, nextProbeAt], ['direct', null]);
   });
 
@@ -281,7 +306,9 @@ describe('several workers', () => {
         for (let n = 0; n < works; n += 1) {
           // Each in another order, as locks would be taken if nobody took care.
           for (const site of place === 0 ? sites : sites.toReversed())
-            worker.record({ attempts: [attempt({ domain: site, ...(n % 3 === 0 ? blocked : {}) }), attempt({ domain: site, strategy: 'wait_retry' })] });
+            worker.record({
+              attempts: [attempt({ domain: site, ...(n % 3 === 0 ? blocked : {}) }), attempt({ domain: site, strategy: 'wait_retry' })],
+            });
           if (n % 4 === 0) await worker.healthOf(owner, 'a.example');
         }
         await worker.stop();
@@ -393,7 +420,10 @@ describe('while the database is away', () => {
       for (let n = 0; n < 4; n += 1) worker.record({ attempts: [attempt(blocked)] });
       const course = await worker.begin(owner, domain, { enabled: strategyNames, force: false });
       assert.deepEqual([course.cooldown, course.first.strategy], [null, 'direct']);
-      assert.equal(course.next({ strategy: 'direct', outcome: 'blocked', block: blockOf('captcha'), statusCode: 403 }, 10_000)?.strategy, 'wait_retry');
+      assert.equal(
+        course.next({ strategy: 'direct', outcome: 'blocked', block: blockOf('captcha'), statusCode: 403 }, 10_000)?.strategy,
+        'wait_retry',
+      );
       await assert.rejects(worker.healthOf(owner, domain), { code: 'store_unavailable' });
     } finally {
       await allow(true);

@@ -220,7 +220,8 @@ export class SelfHeal {
       return known;
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof ServiceError && error.code === 'store_unavailable')) this.#log.warn({ error }, 'what is known of a site could not be read');
+      if (!(error instanceof ServiceError && error.code === 'store_unavailable'))
+        this.#log.warn({ error }, 'what is known of a site could not be read');
       return { site: newSite(key.owner, key.domain), rungs: [] };
     }
   }

@@ -110,7 +110,9 @@ export function rungAfter(rung: Rung | undefined, attempt: Attempt): Rung {
 
 /** In the order in which attempts began, whichever worker made them. */
 function withAttempt(recent: Recent, { startedAt, outcome, durationMs }: Attempt): Recent {
-  return [...recent, [startedAt.getTime(), outcome, durationMs] satisfies Recent[number]].sort(([one], [other]) => one - other).slice(-windowSize);
+  return [...recent, [startedAt.getTime(), outcome, durationMs] satisfies Recent[number]]
+    .sort(([one], [other]) => one - other)
+    .slice(-windowSize);
 }
 
 const later = (one: Date | null, other: Date): Date => (one && one > other ? one : other);

@@ -137,7 +137,9 @@ const fromRung = (rung: Rung): RungRow => ({
 export async function insertEvents(tables: Tables, events: BlockEvent[]): Promise<void> {
   if (events.length === 0) return;
   const rows = asRows(events.map(fromEvent));
-  await sql`insert into block_events select * from jsonb_populate_recordset(null::block_events, ${rows}) on conflict do nothing`.execute(own(tables));
+  await sql`insert into block_events select * from jsonb_populate_recordset(null::block_events, ${rows}) on conflict do nothing`.execute(
+    own(tables),
+  );
 }
 
 /**
@@ -149,7 +151,10 @@ export async function lockSites(tables: Tables, keys: SiteKey[]): Promise<{ site
   const wanted = sql`select owner_id, domain from jsonb_populate_recordset(null::site_health, ${rows})`;
   await sql`insert into site_health (owner_id, domain, updated_at) select owner_id, domain, 'epoch' from (${wanted}) wanted
     order by owner_id, domain on conflict do nothing`.execute(own(tables));
-  const sites = await sql<SiteRow>`select * from site_health where (owner_id, domain) in (${wanted}) order by owner_id, domain for update`.execute(own(tables));
+  const sites =
+    await sql<SiteRow>`select * from site_health where (owner_id, domain) in (${wanted}) order by owner_id, domain for update`.execute(
+      own(tables),
+    );
   const rungs = await sql<RungRow>`select * from site_strategies where (owner_id, domain) in (${wanted})`.execute(own(tables));
   return { sites: sites.rows.map(toSite), rungs: rungs.rows.map(toRung) };
 }
@@ -259,7 +264,9 @@ export async function topSites(tables: Tables, since: Date, limit: number): Prom
         .limit(limit),
     )
     .selectFrom('top')
-    .leftJoin('site_health', (join) => join.onRef('site_health.owner_id', '=', 'top.owner_id').onRef('site_health.domain', '=', 'top.domain'))
+    .leftJoin('site_health', (join) =>
+      join.onRef('site_health.owner_id', '=', 'top.owner_id').onRef('site_health.domain', '=', 'top.domain'),
+    )
     .select(['top.owner_id', 'top.domain', 'top.blocks', 'site_health.cooldown_until', 'site_health.recent'])
     .orderBy('top.blocks', 'desc')
     .orderBy('top.owner_id')

@@ -7,7 +7,8 @@ const seen = fc.integer({ min: 1, max: 1000 }).chain((attempts) => fc.tuple(fc.i
 
 describe('wilson', () => {
   it('gives the values of the textbook', () => {
-    const rounded = (successes: number, attempts: number) => Object.values(wilson(successes, attempts)).map((bound: number) => Number(bound.toFixed(4)));
+    const rounded = (successes: number, attempts: number) =>
+      Object.values(wilson(successes, attempts)).map((bound: number) => Number(bound.toFixed(4)));
     assert.deepEqual(rounded(8, 10), [0.4902, 0.9433]);
     assert.deepEqual(rounded(5, 5), [0.5655, 1]);
     assert.deepEqual(rounded(0, 5), [0, 0.4345]);

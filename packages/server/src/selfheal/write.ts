@@ -38,7 +38,8 @@ async function learnFrom(tx: Tables, all: readonly Attempt[]): Promise<void> {
   await writeSites(tx, learned, [...rungs.values()]);
 }
 
-const rungKey = ({ owner, domain, strategy }: Pick<Rung, 'owner' | 'domain' | 'strategy'>): string => `${keyOf(owner, domain)}\n${strategy}`;
+const rungKey = ({ owner, domain, strategy }: Pick<Rung, 'owner' | 'domain' | 'strategy'>): string =>
+  `${keyOf(owner, domain)}\n${strategy}`;
 
 export const hourOf = (at: Date): Date => new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000);
 

@@ -42,7 +42,9 @@ export class Connects {
     if (credentials.authorization !== undefined || credentials.token === undefined) return this.#keys.authenticate(credentials);
     const claims = verifyToken(this.#secret, credentials.token, 'connect', this.#clock.now());
     const good =
-      claims && claims.session === credentials.params['session_id'] && (claims.keyId === null || (await this.#keys.deadAmong([claims.keyId])).length === 0);
+      claims &&
+      claims.session === credentials.params['session_id'] &&
+      (claims.keyId === null || (await this.#keys.deadAmong([claims.keyId])).length === 0);
     if (!good) throw new ServiceError('invalid_connect_token', 'This connect token is not valid. Ask for a new one with `GET …/connect`.');
     return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute: null, scope: `owner:${claims.owner}` };
   };

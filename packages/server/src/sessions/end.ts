@@ -46,7 +46,8 @@ async function clearAway(deps: EndDeps, session: LiveSession): Promise<void> {
   await session.started;
   if (session.machine) await deps.fleet.release(session.machine.id);
   try {
-    if (session.status === 'ending' && (await moveSession(deps.store, sessionId, { to: 'ended' }))) session.record = { ...session.record, status: 'ended' };
+    if (session.status === 'ending' && (await moveSession(deps.store, sessionId, { to: 'ended' })))
+      session.record = { ...session.record, status: 'ended' };
   } catch (error) {
     // The next start of this worker finds the row and finishes it.
     deps.log.error({ error, session: sessionId }, 'the end of a session could not be written down');

@@ -30,9 +30,13 @@ export class UploadedFiles {
 
   async put({ vm }: Machine, name: string, data: Buffer): Promise<UploadedFile> {
     if (this.#files.size >= filesMax || this.#bytes + data.length > allBytesMax)
-      throw new ServiceError('upload_limit_reached', `A session holds ${filesMax} files and ${allBytesMax / 1024 ** 2} MB of them. End it and start another.`, {
-        details: { files: filesMax, bytes: allBytesMax },
-      });
+      throw new ServiceError(
+        'upload_limit_reached',
+        `A session holds ${filesMax} files and ${allBytesMax / 1024 ** 2} MB of them. End it and start another.`,
+        {
+          details: { files: filesMax, bytes: allBytesMax },
+        },
+      );
     this.#bytes += data.length;
     const fileId = newId('file');
     const path = await vm.files.put(fileId, name, data);

@@ -19,7 +19,10 @@ function makeSession(purpose: SessionPurpose = 'session') {
   let sample: () => Sample = () => assert.fail('no meter was opened');
   const session = new LiveSession(record, clock, (given) => {
     sample = given;
-    return { totals: () => ({ actions: 2, browser_seconds: 3, egress_bytes: 4, sessions: 1, captcha_solves: 0 }), credits: () => 1.02 } as Meter;
+    return {
+      totals: () => ({ actions: 2, browser_seconds: 3, egress_bytes: 4, sessions: 1, captcha_solves: 0 }),
+      credits: () => 1.02,
+    } as Meter;
   });
   const way = new FakeWay();
   return { session, clock, way, sampled: () => sample(), leave: () => session.leaveBy(way as unknown as EgressWay) };

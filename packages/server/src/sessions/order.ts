@@ -116,7 +116,13 @@ export function planFaults(request: { timeout_seconds?: number | undefined }, mo
   const { timeout_seconds: seconds } = request;
   if (seconds === undefined || seconds <= Math.min(most, timerBounds.timeoutSeconds.most)) return [];
   return [
-    { loc: ['body', 'timeout_seconds'], msg: `Input should be less than or equal to ${most}`, type: 'less_than_equal', input: seconds, ctx: { le: most } },
+    {
+      loc: ['body', 'timeout_seconds'],
+      msg: `Input should be less than or equal to ${most}`,
+      type: 'less_than_equal',
+      input: seconds,
+      ctx: { le: most },
+    },
   ];
 }
 
@@ -158,7 +164,9 @@ function captchaFaults({ mode, provider }: CaptchaRequest, configured: readonly 
     ];
   if (provider === undefined || configured.includes(provider)) return [];
   const expected = configured.map((name) => `'${name}'`).join(', ');
-  return [{ loc: ['body', 'captcha', 'provider'], msg: `Input should be ${expected}`, type: 'literal_error', input: provider, ctx: { expected } }];
+  return [
+    { loc: ['body', 'captcha', 'provider'], msg: `Input should be ${expected}`, type: 'literal_error', input: provider, ctx: { expected } },
+  ];
 }
 
 function unknownRegion(region: string | undefined, codes: string[]): Fault {

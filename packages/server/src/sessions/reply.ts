@@ -38,7 +38,11 @@ export function toSession({ record, seen, lastActivityAt, connections, viewers }
     egress: seen.egress,
     tabs: { open: seen.tabs_open, limit: settings.tab_limit },
     connections: { cdp: connections, viewers },
-    recording: { enabled: recId !== null, rec_id: recId, status: recId === null ? null : (seen.recording ?? (isOver(record.status) ? 'failed' : 'recording')) },
+    recording: {
+      enabled: recId !== null,
+      rec_id: recId,
+      status: recId === null ? null : (seen.recording ?? (isOver(record.status) ? 'failed' : 'recording')),
+    },
     usage: { captcha_solves: 0, credits: 0, ...seen.usage },
     isolation: seen.isolation,
     runtime: seen.runtime,
@@ -51,5 +55,13 @@ export function toAdminSession(view: SessionView, origin: string): AdminSessionR
   const { record, seen } = view;
   const session = toSession(view, origin);
   const { credits } = session.usage;
-  return { ...session, owner: record.owner, key_id: record.keyId, worker_id: record.workerId, vm_id: seen.vm_id, pid: view.pid, cost: { credits } };
+  return {
+    ...session,
+    owner: record.owner,
+    key_id: record.keyId,
+    worker_id: record.workerId,
+    vm_id: seen.vm_id,
+    pid: view.pid,
+    cost: { credits },
+  };
 }

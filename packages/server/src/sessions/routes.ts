@@ -22,7 +22,9 @@ export function mountSessions(routes: Routes, sessions: Sessions): void {
   routes.on(createSession, async ({ principal, body, query, signal, origin }) =>
     toSession(await sessions.create(principal, body, { wait: query.wait, signal }), origin),
   );
-  routes.on(getSession, async ({ principal, params, origin }) => toSession(await sessions.get(ownerOf(principal), params.session_id), origin));
+  routes.on(getSession, async ({ principal, params, origin }) =>
+    toSession(await sessions.get(ownerOf(principal), params.session_id), origin),
+  );
   routes.on(updateSession, async ({ principal, params, body, origin }) =>
     toSession(await sessions.update(ownerOf(principal), params.session_id, body), origin),
   );
@@ -62,6 +64,8 @@ export function mountConnect(routes: Routes, sessions: Sessions, connects: Conne
 
 /** `metadata.KEY=VALUE` of the query, as the record that must be contained. */
 function metadataOf(query: ListSessionsQuery): Record<string, string> {
-  const wanted = Object.entries(query).filter((entry): entry is [string, string] => entry[0].startsWith('metadata.') && typeof entry[1] === 'string');
+  const wanted = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[0].startsWith('metadata.') && typeof entry[1] === 'string',
+  );
   return Object.fromEntries(wanted.map(([name, value]) => [name.slice('metadata.'.length), value]));
 }

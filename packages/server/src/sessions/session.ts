@@ -66,7 +66,13 @@ export interface SessionSettings {
   user_agent: string | null;
   locale: string | null;
   timezone: string | null;
-  proxy: { type: 'none' | 'managed' | 'rotating' | 'external'; server: string | null; country: string | null; rotate: string; bypass: string[] } | null;
+  proxy: {
+    type: 'none' | 'managed' | 'rotating' | 'external';
+    server: string | null;
+    country: string | null;
+    rotate: string;
+    bypass: string[];
+  } | null;
   tab_limit: number;
 }
 

@@ -1,6 +1,13 @@
 /** Sessions: create, read, change, end, and the one way to a session's browser. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { ServiceError, ValidationError, type CreateSessionRequest, type EndedReason, type RecordingStatus, type UpdateSessionRequest } from '@berth/contract';
+import {
+  ServiceError,
+  ValidationError,
+  type CreateSessionRequest,
+  type EndedReason,
+  type RecordingStatus,
+  type UpdateSessionRequest,
+} from '@berth/contract';
 import type { Machine, MachineLoss } from '../fleet/fleet.ts';
 import { actorOf, ownerOf, type Principal } from '../http/call.ts';
 import { isId } from '../lib/ids.ts';
@@ -98,7 +105,8 @@ export class Sessions {
    */
   async create(principal: Principal, request: CreateSessionRequest, options: CreateOptions): Promise<SessionView> {
     const owner = ownerOf(principal);
-    if (this.#draining) throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
+    if (this.#draining)
+      throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
     const tier = await this.deps.owners.tierOf(owner);
     const purpose = options.purpose ?? 'session';
     const actor = actorOf(principal);
@@ -144,7 +152,8 @@ export class Sessions {
     try {
       if (!(await changeSession(this.deps.store, sessionId, change))) throw sessionEnded(session.record);
     } catch (error) {
-      if (isUniqueViolation(error, liveNameIndex)) throw new ServiceError('name_taken', `You have a live session named "${change.name}" already.`);
+      if (isUniqueViolation(error, liveNameIndex))
+        throw new ServiceError('name_taken', `You have a live session named "${change.name}" already.`);
       throw error;
     }
     session.record = { ...session.record, ...change };
@@ -173,12 +182,15 @@ export class Sessions {
   async ready(owner: string, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
     const { record } = await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
-    if (session?.status === 'ready' && session.machine && !session.ending && (await hasTab(session.machine))) return { session, machine: session.machine };
+    if (session?.status === 'ready' && session.machine && !session.ending && (await hasTab(session.machine)))
+      return { session, machine: session.machine };
     // An end under way is told as what it comes to.
     await session?.ending?.catch(() => undefined);
     const { record: latest } = session ?? { record };
     if (latest.status === 'ready')
-      throw new ServiceError('session_not_ready', 'The session’s browser does not answer. Try again in a moment.', { retryAfterSeconds: 1 });
+      throw new ServiceError('session_not_ready', 'The session’s browser does not answer. Try again in a moment.', {
+        retryAfterSeconds: 1,
+      });
     if (latest.status === 'starting')
       throw new ServiceError('session_not_ready', 'The session is still starting. Try again in a moment.', { retryAfterSeconds: 1 });
     throw sessionEnded(latest);
@@ -219,7 +231,12 @@ export class Sessions {
     });
   }
 
-  async #driving<T>(owner: string, sessionId: string, asked: AbortSignal, work: (session: LiveSession, signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #driving<T>(
+    owner: string,
+    sessionId: string,
+    asked: AbortSignal,
+    work: (session: LiveSession, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { session } = await this.ready(owner, sessionId);
     const signal = AbortSignal.any([asked, session.abort.signal]);
     session.driving += 1;
@@ -280,7 +297,10 @@ export class Sessions {
       signal.throwIfAborted();
       if (error instanceof ServiceError || error instanceof ValidationError) throw error;
       if (session.ending) throw sessionEnded(session.record);
-      throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { cause: error, retryAfterSeconds: 2 });
+      throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', {
+        cause: error,
+        retryAfterSeconds: 2,
+      });
     } finally {
       signal.removeEventListener('abort', leave);
     }
@@ -288,19 +308,26 @@ export class Sessions {
 
   async #driveError(session: LiveSession, error: unknown): Promise<unknown> {
     if (error instanceof LaneFull || error instanceof LaneTimeout)
-      return new ServiceError('session_busy', 'Other calls are driving this session. Try again when they are done.', { cause: error, retryAfterSeconds: 1 });
+      return new ServiceError('session_busy', 'Other calls are driving this session. Try again when they are done.', {
+        cause: error,
+        retryAfterSeconds: 1,
+      });
     if (!session.ending) return error;
     // The call failed because the session ended under it: say that, and not what broke first.
     await session.ending.catch(() => undefined);
     const { status, endedReason } = session.record;
     if (status === 'failed')
-      return new ServiceError('session_lost', 'The session’s browser was lost during the call.', { cause: error, details: { ended_reason: endedReason } });
+      return new ServiceError('session_lost', 'The session’s browser was lost during the call.', {
+        cause: error,
+        details: { ended_reason: endedReason },
+      });
     return isOver(status) ? sessionEnded(session.record) : error;
   }
 
   #onLost(sessionId: string, loss: MachineLoss): void {
     const session = this.live.get(sessionId);
-    if (session) this.#endUnasked(session, loss.how === 'out_of_memory' ? 'out_of_memory' : loss.how === 'vm_gone' ? 'vm_lost' : 'browser_crashed');
+    if (session)
+      this.#endUnasked(session, loss.how === 'out_of_memory' ? 'out_of_memory' : loss.how === 'vm_gone' ? 'vm_lost' : 'browser_crashed');
   }
 
   /** Nobody waits for it: what the store cannot be told of now, the timers try again. */

@@ -65,7 +65,8 @@ export async function reserve(deps: StartDeps, order: Order): Promise<LiveSessio
   } catch (error) {
     deps.live.delete(record.sessionId);
     await Promise.all([session.meter.close(), order.ticket?.drop()]);
-    if (isUniqueViolation(error, liveNameIndex)) throw new ServiceError('name_taken', `You have a live session named "${record.name}" already.`);
+    if (isUniqueViolation(error, liveNameIndex))
+      throw new ServiceError('name_taken', `You have a live session named "${record.name}" already.`);
     throw error;
   }
 }
@@ -78,7 +79,11 @@ function makeLive(deps: StartDeps, { record, tier }: Order): LiveSession {
 }
 
 /** The owner is locked while its sessions are counted, so that two creates cannot both be the last that fits. */
-async function keepWithin({ owners }: StartDeps, tx: Tables, { record: { owner }, tier: { concurrency_limit: limit } }: Order): Promise<void> {
+async function keepWithin(
+  { owners }: StartDeps,
+  tx: Tables,
+  { record: { owner }, tier: { concurrency_limit: limit } }: Order,
+): Promise<void> {
   if (limit === null) return;
   await owners.lock(tx, owner);
   const active = await countLive(tx, owner);
@@ -165,7 +170,11 @@ async function fillStorage({ browser }: Machine, state: StorageState, signal: Ab
   await browser.setStorageState(state, { signal });
 }
 
-async function publish(deps: StartDeps, session: LiveSession, { machine, ticket }: { machine: Machine; ticket: Ticket | null }): Promise<void> {
+async function publish(
+  deps: StartDeps,
+  session: LiveSession,
+  { machine, ticket }: { machine: Machine; ticket: Ticket | null },
+): Promise<void> {
   const startedAt = deps.clock.now();
   session.touch();
   const moved = await moveSession(deps.store, session.record.sessionId, { to: 'ready', startedAt });
@@ -201,7 +210,13 @@ export async function openStartUrl(session: LiveSession, url: string): Promise<v
     session.startNavigation = { url, status: 'ok', status_code: outcome.statusCode, reason: null, net_error: null };
   } catch (error) {
     const known = error instanceof NavigationError;
-    session.startNavigation = { url, status: 'failed', status_code: null, reason: known ? error.reason : 'aborted', net_error: known ? error.netError : null };
+    session.startNavigation = {
+      url,
+      status: 'failed',
+      status_code: null,
+      reason: known ? error.reason : 'aborted',
+      net_error: known ? error.netError : null,
+    };
   }
 }
 

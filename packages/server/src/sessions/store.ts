@@ -185,7 +185,10 @@ export async function listSessions(tables: Tables, filter: ListFilter): Promise<
   return rows.map(toRecord);
 }
 
-function filtered<O>(query: SelectQueryBuilder<SessionTables, 'sessions', O>, filter: ListFilter): SelectQueryBuilder<SessionTables, 'sessions', O> {
+function filtered<O>(
+  query: SelectQueryBuilder<SessionTables, 'sessions', O>,
+  filter: ListFilter,
+): SelectQueryBuilder<SessionTables, 'sessions', O> {
   const { owner, statuses, name, metadata = {}, after } = filter;
   let narrowed = query;
   if (owner !== undefined) narrowed = narrowed.where('owner_id', '=', owner);

@@ -12,7 +12,11 @@ interface WriteDeps {
 /** Machines of fetches come and go by themselves: nobody did anything to them. */
 const isSomebodys = ({ settings }: SessionRecord): boolean => settings.purpose !== 'fetch';
 
-export async function writeStart({ audit }: WriteDeps, tx: Tables, { record, actor }: { record: SessionRecord; actor: string }): Promise<void> {
+export async function writeStart(
+  { audit }: WriteDeps,
+  tx: Tables,
+  { record, actor }: { record: SessionRecord; actor: string },
+): Promise<void> {
   const { owner, sessionId: subject } = record;
   await insertSession(tx, record);
   if (isSomebodys(record)) await audit.record(tx, { actor, action: 'session.created', owner, subject });

@@ -99,7 +99,8 @@ export class Attempt {
         if (error instanceof StepFailed && error.code === 'frame_not_found') missing = () => error;
         else if (!isPassing(error) && !this.#isLate(error)) throw error;
       }
-      if (!this.isOver) await this.pause(pausesMs[Math.min(turn, pausesMs.length - 1)] ?? 0).catch((error: unknown) => this.#unlessLate(error));
+      if (!this.isOver)
+        await this.pause(pausesMs[Math.min(turn, pausesMs.length - 1)] ?? 0).catch((error: unknown) => this.#unlessLate(error));
       if (this.isOver) throw missing();
     }
   }

@@ -17,7 +17,12 @@ const byPage: Record<PageError['reason'], StepErrorCode> = {
   not_possible: 'not_actionable',
 };
 
-const byContent: Record<ContentFailed['reason'], StepErrorCode> = { too_large: 'too_large', timeout: 'timeout', busy: 'timeout', failed: 'script_failed' };
+const byContent: Record<ContentFailed['reason'], StepErrorCode> = {
+  too_large: 'too_large',
+  timeout: 'timeout',
+  busy: 'timeout',
+  failed: 'script_failed',
+};
 
 /** Null for what is no matter of the step: the browser is gone, the request is over, or we are at fault. */
 export function toStepFailed(error: unknown, attempt: Attempt | null): StepFailed | null {
@@ -31,7 +36,8 @@ export function toStepFailed(error: unknown, attempt: Attempt | null): StepFaile
         cause: error,
       },
     );
-  if (error instanceof TabNotFound || attempt?.page.gone.aborted) return new StepFailed('tab_not_found', 'The tab is gone.', { cause: error });
+  if (error instanceof TabNotFound || attempt?.page.gone.aborted)
+    return new StepFailed('tab_not_found', 'The tab is gone.', { cause: error });
   if (error instanceof ContentFailed) return new StepFailed(byContent[error.reason], sentence(error.message), { cause: error });
   if (error instanceof TimeOver) return new StepFailed('timeout', `It did not end within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
   return null;
@@ -40,5 +46,12 @@ export function toStepFailed(error: unknown, attempt: Attempt | null): StepFaile
 const sentence = (text: string): string => `${text.slice(0, 1)?.toUpperCase()}${text.slice(1, 1000)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
 /** Doing it again would come to the same. */
-const final: ReadonlySet<StepErrorCode> = new Set(['not_allowed', 'limit_reached', 'invalid_selector', 'invalid_value', 'file_not_found', 'too_large']);
+const final: ReadonlySet<StepErrorCode> = new Set([
+  'not_allowed',
+  'limit_reached',
+  'invalid_selector',
+  'invalid_value',
+  'file_not_found',
+  'too_large',
+]);
 export const isFinal = ({ code }: StepFailed): boolean => final.has(code);

@@ -35,14 +35,20 @@ const allOk = (results: Parameters<typeof short>[0]): void =>
   );
 
 it('clicks, and the next step sees the page that the click leads to', async () => {
-  site.pages.set('/slow', (_, response) => void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>slow</title>'), 300));
-  const { results, outputs } = await here('<a href="/slow">go</a><button id=b ondblclick="n=2" oncontextmenu="r=1" onclick="s=event.shiftKey">x</button>', [
-    { type: 'click', selectors: ['#b'], count: 2, modifiers: ['Shift'] },
-    { type: 'click', selectors: ['#b'], button: 'right' },
-    evaluate('[n, r, s]'),
-    { type: 'click', selectors: ['text/go'] },
-    evaluate('document.title'),
-  ]);
+  site.pages.set(
+    '/slow',
+    (_, response) => void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>slow</title>'), 300),
+  );
+  const { results, outputs } = await here(
+    '<a href="/slow">go</a><button id=b ondblclick="n=2" oncontextmenu="r=1" onclick="s=event.shiftKey">x</button>',
+    [
+      { type: 'click', selectors: ['#b'], count: 2, modifiers: ['Shift'] },
+      { type: 'click', selectors: ['#b'], button: 'right' },
+      evaluate('[n, r, s]'),
+      { type: 'click', selectors: ['text/go'] },
+      evaluate('document.title'),
+    ],
+  );
   allOk(results);
   assert.deepEqual([outputs[2], outputs[4]], [[2, 1, true], 'slow']);
 });
@@ -91,17 +97,20 @@ it('fills fields of every kind and tells the page', async () => {
 });
 
 it('types key by key and presses chords', async () => {
-  const { results, outputs } = await here('<form action="/two"><input id=t name=q value=a><script>keys=[];onkeydown=(e)=>keys.push(e.key)</script></form>', [
-    { type: 'type', selectors: ['#t'], text: 'bC', delay_ms: 5 },
-    { type: 'type', text: 'd' },
-    evaluate('[t.value, keys.includes("b"), keys.includes("d")]'),
-    { type: 'press', keys: 'Control+A' },
-    { type: 'press', selectors: ['#t'], keys: ['Backspace', 'x'] },
-    evaluate('t.value'),
-    { type: 'press', keys: 'Enter' },
-    { type: 'assert', url: '/two?q=x' },
-    { type: 'press', keys: 'NoSuchKey' },
-  ]);
+  const { results, outputs } = await here(
+    '<form action="/two"><input id=t name=q value=a><script>keys=[];onkeydown=(e)=>keys.push(e.key)</script></form>',
+    [
+      { type: 'type', selectors: ['#t'], text: 'bC', delay_ms: 5 },
+      { type: 'type', text: 'd' },
+      evaluate('[t.value, keys.includes("b"), keys.includes("d")]'),
+      { type: 'press', keys: 'Control+A' },
+      { type: 'press', selectors: ['#t'], keys: ['Backspace', 'x'] },
+      evaluate('t.value'),
+      { type: 'press', keys: 'Enter' },
+      { type: 'assert', url: '/two?q=x' },
+      { type: 'press', keys: 'NoSuchKey' },
+    ],
+  );
   assert.deepEqual([outputs[2], outputs[5]], [['abCd', true, true], 'x']);
   assert.deepEqual(short(results.slice(6)), ['press ok', 'assert ok', 'press error invalid_value']);
 });
@@ -176,17 +185,20 @@ const growing = (most: number): string =>
    onscroll=()=>{if(scrollY+innerHeight>document.documentElement.scrollHeight-50)setTimeout(more,60)}</script>`;
 
 it('scrolls to places, into containers, and through pages that grow', async () => {
-  const { results, outputs } = await here(`<div id=box style="height:50px;overflow:auto"><p style="height:900px">x</p></div>${growing(35)}`, [
-    { type: 'scroll', container: ['#box'], to: 'bottom' },
-    evaluate('box.scrollTop'),
-    { type: 'scroll', by: { x: 0, y: 300 } },
-    evaluate('scrollY'),
-    { type: 'scroll', to: { x: 0, y: 10 } },
-    evaluate('scrollY'),
-    { type: 'scroll', to: 'bottom', until: { selectors: ['li'], count: 20 } },
-    { type: 'scroll', to: 'bottom', until: {}, idle_ms: 300 },
-    evaluate('n'),
-  ]);
+  const { results, outputs } = await here(
+    `<div id=box style="height:50px;overflow:auto"><p style="height:900px">x</p></div>${growing(35)}`,
+    [
+      { type: 'scroll', container: ['#box'], to: 'bottom' },
+      evaluate('box.scrollTop'),
+      { type: 'scroll', by: { x: 0, y: 300 } },
+      evaluate('scrollY'),
+      { type: 'scroll', to: { x: 0, y: 10 } },
+      evaluate('scrollY'),
+      { type: 'scroll', to: 'bottom', until: { selectors: ['li'], count: 20 } },
+      { type: 'scroll', to: 'bottom', until: {}, idle_ms: 300 },
+      evaluate('n'),
+    ],
+  );
   allOk(results);
   assert.deepEqual([(outputs[1] as number) > 500, outputs[3], outputs[5], outputs[8]], [true, 300, 10, 35]);
   assert.deepEqual(

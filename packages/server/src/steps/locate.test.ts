@@ -21,7 +21,14 @@ after(async () => {
 /** The texts of what each locator means. */
 async function textsAt(html: string, locators: unknown[], more: object = {}): Promise<unknown[]> {
   site.pages.set('/', html);
-  const extracts = locators.map((selector) => ({ type: 'extract', selectors: [selector], timeout_ms: 300, on_error: 'continue', attribute: 'id', ...more }));
+  const extracts = locators.map((selector) => ({
+    type: 'extract',
+    selectors: [selector],
+    timeout_ms: 300,
+    on_error: 'continue',
+    attribute: 'id',
+    ...more,
+  }));
   const { results } = await run(worldOf({ browser: launched.browser, content }), [{ type: 'navigate', url: `${site.url}/` }, ...extracts]);
   return results.slice(1).map(({ output, error }) => output ?? error?.code);
 }

@@ -81,7 +81,8 @@ function grouped(selectors: Selectors): Group[] {
 }
 
 /** A path of one entry is that entry: the Recorder writes all of its selectors so. */
-const singleOf = (selector: Selector): string | null => (typeof selector === 'string' ? selector : selector.length === 1 ? (selector[0] ?? null) : null);
+const singleOf = (selector: Selector): string | null =>
+  typeof selector === 'string' ? selector : selector.length === 1 ? (selector[0] ?? null) : null;
 
 function parsed(selector: string): ParsedSelector {
   const { kind, body, role } = parseSelector(selector) ?? invalid(selector, 'it has no form that is known');
@@ -117,10 +118,19 @@ async function locateGroup(attempt: Attempt, root: Root, group: Group & { pick: 
   return elements.length === 0 ? null : { elements, count: found.count, selector: used };
 }
 
-async function locateByRole(attempt: Attempt, root: Root, { selector, pick, max }: { selector: Selector; pick: Pick; max: number }): Promise<Located | null> {
+async function locateByRole(
+  attempt: Attempt,
+  root: Root,
+  { selector, pick, max }: { selector: Selector; pick: Pick; max: number },
+): Promise<Located | null> {
   const { body, role } = parsed(singleOf(selector) ?? '');
   const { page } = attempt;
-  const by = { exact: true, ...(role === undefined ? {} : { role }), ...(body === '' ? {} : { name: body }), ...(root.element ? { root: root.element } : {}) };
+  const by = {
+    exact: true,
+    ...(role === undefined ? {} : { role }),
+    ...(body === '' ? {} : { name: body }),
+    ...(root.element ? { root: root.element } : {}),
+  };
   const found = attempt.hold(await page.findByRole(root.frameId, by, attempt.call()));
   if (found.length === 0) return null;
   if (pick === 'all' || found.length === 1) return { elements: found.slice(0, max), count: found.length, selector };

@@ -176,7 +176,9 @@ export function choose(element: Element, { by, wanted }: Choice): { chosen: stri
   const options = [...page.options(element)];
   const fits = (option: HTMLOptionElement, index: number, want: string | number): boolean => {
     if (by === 'index') return index === want;
-    return by === 'value' ? option.value === want : oneLine(option.label) === oneLine(String(want)) || oneLine(option.text) === oneLine(String(want));
+    return by === 'value'
+      ? option.value === want
+      : oneLine(option.label) === oneLine(String(want)) || oneLine(option.text) === oneLine(String(want));
   };
   const picked = wanted.map((want) => options.find((option, index) => fits(option, index, want)));
   const absent = wanted.find((_, index) => picked[index] === undefined);

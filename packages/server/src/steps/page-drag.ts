@@ -19,7 +19,11 @@ export function watchDrag(element: Element): boolean {
   const isWatched = seen.berthDrag !== undefined;
   seen.berthDrag = { started: false, down: null, over: null };
   const note = (name: string, what: (place: Place) => Partial<DragState>): void =>
-    addEventListener(name, (event) => Object.assign(seen.berthDrag ?? {}, what({ x: (event as MouseEvent).clientX, y: (event as MouseEvent).clientY })), true);
+    addEventListener(
+      name,
+      (event) => Object.assign(seen.berthDrag ?? {}, what({ x: (event as MouseEvent).clientX, y: (event as MouseEvent).clientY })),
+      true,
+    );
   if (!isWatched) {
     note('mousedown', (down) => ({ down }));
     note('dragstart', () => ({ started: true }));

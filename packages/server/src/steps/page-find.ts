@@ -139,7 +139,8 @@ export function textOf(page: Natives, node: Node, texts: Map<Node, string>): str
   const name = page.name(node);
   let text = '';
   if (name === 'input') text = ['button', 'submit', 'reset'].includes(page.inputType(node)) ? page.inputValue(node) : '';
-  else if (!['script', 'style', 'noscript', 'template', 'head'].includes(name)) for (const child of childrenOf(page, node)) text += textOf(page, child, texts);
+  else if (!['script', 'style', 'noscript', 'template', 'head'].includes(name))
+    for (const child of childrenOf(page, node)) text += textOf(page, child, texts);
   texts.set(node, text);
   return text;
 }

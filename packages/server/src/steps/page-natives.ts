@@ -43,7 +43,8 @@ export function natives() {
     matches: (element: Element, css: string): boolean => Element.prototype.matches.call(element, css),
     rect: (element: Element): DOMRect => Element.prototype.getBoundingClientRect.call(element),
     rects: (element: Element): DOMRectList => Element.prototype.getClientRects.call(element),
-    isShown: (element: Element): boolean => Element.prototype.checkVisibility.call(element, { visibilityProperty: true, contentVisibilityAuto: false }),
+    isShown: (element: Element): boolean =>
+      Element.prototype.checkVisibility.call(element, { visibilityProperty: true, contentVisibilityAuto: false }),
     host: getter<Element>(ShadowRoot.prototype, 'host'),
     body: getter<HTMLElement | null>(Document.prototype, 'body'),
     root: getter<Element | null>(Document.prototype, 'documentElement'),
@@ -64,9 +65,14 @@ export function natives() {
     takesMany: getter<boolean>(HTMLSelectElement.prototype, 'multiple'),
     dispatch: (on: EventTarget, event: Event): boolean => EventTarget.prototype.dispatchEvent.call(on, event),
     byId: (root: Node, id: string): Element | null =>
-      root instanceof Document ? Document.prototype.getElementById.call(root, id) : root instanceof DocumentFragment ? root.getElementById(id) : null,
+      root instanceof Document
+        ? Document.prototype.getElementById.call(root, id)
+        : root instanceof DocumentFragment
+          ? root.getElementById(id)
+          : null,
     all: (root: Node, css: string): Element[] => {
-      const of = root instanceof Document ? Document.prototype : root instanceof DocumentFragment ? DocumentFragment.prototype : Element.prototype;
+      const of =
+        root instanceof Document ? Document.prototype : root instanceof DocumentFragment ? DocumentFragment.prototype : Element.prototype;
       return Array.from(of.querySelectorAll.call(root as never, css));
     },
   };
@@ -101,7 +107,8 @@ export function isVisible(page: Natives, element: Element): boolean {
   if (!page.isConnected(element)) return false;
   if (getComputedStyle(element).display === 'contents') {
     for (let child = page.firstChild(element); child; child = page.next(child))
-      if (child instanceof Element ? isVisible(page, child) : page.type(child) === 3 && (page.nodeValue(child) ?? '').trim() !== '') return true;
+      if (child instanceof Element ? isVisible(page, child) : page.type(child) === 3 && (page.nodeValue(child) ?? '').trim() !== '')
+        return true;
     return false;
   }
   if (!page.isShown(element)) return false;

@@ -88,7 +88,10 @@ export function fieldOf(page: Natives, root: Element | null, field: FieldOrder, 
 export function tellItem(element: Element): { text: string; href: string | null } {
   const page = natives();
   const inner = page.matches(element, 'a[href]') ? element : page.all(element, 'a[href]')[0];
-  return { text: readOf(page, element, { attribute: null, as: 'text' })?.slice(0, 2000) ?? '', href: inner ? attributeOf(page, inner, 'href') : null };
+  return {
+    text: readOf(page, element, { attribute: null, as: 'text' })?.slice(0, 2000) ?? '',
+    href: inner ? attributeOf(page, inner, 'href') : null,
+  };
 }
 
 export interface ElementState {
@@ -99,7 +102,11 @@ export interface ElementState {
 
 export function stateOf(element: Element): ElementState {
   const page = natives();
-  return { visible: isVisible(page, element), text: readOf(page, element, { attribute: null, as: 'text' }) ?? '', value: valueOf(page, element) };
+  return {
+    visible: isVisible(page, element),
+    text: readOf(page, element, { attribute: null, as: 'text' }) ?? '',
+    value: valueOf(page, element),
+  };
 }
 
 /** The text that the page shows. */
@@ -123,12 +130,16 @@ export function scrollSize(container: Element | null): { height: number; top: nu
   return element ? { height: page.scrollHeight(element), top: page.scrollTop(element) } : { height: 0, top: 0 };
 }
 
-export function scroll(container: Element | null, order: { to: 'top' | 'bottom' | { x: number; y: number } } | { by: { x: number; y: number } }): void {
+export function scroll(
+  container: Element | null,
+  order: { to: 'top' | 'bottom' | { x: number; y: number } } | { by: { x: number; y: number } },
+): void {
   const page = natives();
   const element = container ?? page.scrolling(document) ?? page.root(document);
   if (!element) return;
   const behavior = 'instant';
-  if ('by' in order) (Element.prototype.scrollBy as (to: ScrollToOptions) => void).call(element, { left: order.by.x, top: order.by.y, behavior });
+  if ('by' in order)
+    (Element.prototype.scrollBy as (to: ScrollToOptions) => void).call(element, { left: order.by.x, top: order.by.y, behavior });
   else (Element.prototype.scrollTo as (to: ScrollToOptions) => void).call(element, { ...placeOf(page, element, order.to), behavior });
 }
 

@@ -27,7 +27,12 @@ export async function htmlOf(attempt: Attempt, selectors: Selectors | undefined,
   const { frameId, element } = await attempt.root();
   const part = selectors ? await waitForElement(attempt, selectors) : element;
   if (part) return page.call(part.frameId, scripts.outerHtml, [part], attempt.call(bytesMax));
-  const { html, truncated } = await page.call<Snapshot>(frameId, snapshotScript, [{ ...snapshotOptions, maxBytes: bytesMax }], attempt.call(3 * bytesMax));
+  const { html, truncated } = await page.call<Snapshot>(
+    frameId,
+    snapshotScript,
+    [{ ...snapshotOptions, maxBytes: bytesMax }],
+    attempt.call(3 * bytesMax),
+  );
   if (truncated) attempt.warn('The page was too large and is cut.');
   return html;
 }

@@ -31,7 +31,10 @@ const late: [string, string][] = [
   ['is shown late', `${button('hidden')}<script>setTimeout(() => b.hidden = false, 250)</script>`],
   ['is enabled late', `<fieldset disabled id=s>${button()}</fieldset><script>setTimeout(() => s.disabled = false, 250)</script>`],
   ['moves for a while', `<style>@keyframes m{to{transform:translateX(400px)}}</style>${button('style="animation:m .4s linear forwards"')}`],
-  ['is covered for a while', `${button()}<div id=c style="position:fixed;inset:0"></div><script>setTimeout(() => c.remove(), 250)</script>`],
+  [
+    'is covered for a while',
+    `${button()}<div id=c style="position:fixed;inset:0"></div><script>setTimeout(() => c.remove(), 250)</script>`,
+  ],
   ['is far below', `<div style="height:5000px"></div>${button()}`],
   [
     'lies under what sticks to the edge',
@@ -65,7 +68,11 @@ const never: [string, string, RegExp][] = [
   ['has no size', '<b id=b></b>', /it is not visible/],
   ['is disabled', button('disabled'), /it is disabled/],
   ['is disabled for those who are read to', `<div aria-disabled=true>${button()}</div>`, /it is disabled/],
-  ['never stands still', `<style>@keyframes m{to{transform:translateX(400px)}}</style>${button('style="animation:m 1s linear infinite"')}`, /it moves/],
+  [
+    'never stands still',
+    `<style>@keyframes m{to{transform:translateX(400px)}}</style>${button('style="animation:m 1s linear infinite"')}`,
+    /it moves/,
+  ],
   ['is covered', `${button()}<div id=c class="veil" style="position:fixed;inset:0"></div>`, /it is covered by .*veil/],
 ];
 for (const [what, html, message] of never)

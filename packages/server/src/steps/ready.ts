@@ -38,7 +38,11 @@ export interface PointOrder {
 }
 
 /** The element and the point at which the mouse reaches it. */
-export async function waitForPoint(attempt: Attempt, selectors: Selectors, order: PointOrder): Promise<{ element: ElementRef; point: Point }> {
+export async function waitForPoint(
+  attempt: Attempt,
+  selectors: Selectors,
+  order: PointOrder,
+): Promise<{ element: ElementRef; point: Point }> {
   const needs: Need[] = order.force ? ['visible'] : ['visible', 'enabled', 'stable'];
   let lacking: string | null = null;
   let turn = 0;
@@ -57,7 +61,11 @@ export async function waitForPoint(attempt: Attempt, selectors: Selectors, order
 }
 
 /** The same for an element that is known. */
-export async function bringTarget(attempt: Attempt, element: ElementRef, order: PointOrder): Promise<{ element: ElementRef; point: Point }> {
+export async function bringTarget(
+  attempt: Attempt,
+  element: ElementRef,
+  order: PointOrder,
+): Promise<{ element: ElementRef; point: Point }> {
   let turn = 0;
   let lacking = 'it is not in view';
   const look = async () => {

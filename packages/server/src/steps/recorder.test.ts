@@ -18,7 +18,11 @@ const selectors = [['aria/Buy'], ['#buy'], ['xpath///*[@id="buy"]'], ['pierce/#b
 test('takes a recording as the Recorder exports it', () => {
   const steps = imported(
     { type: 'setViewport', width: 1200, height: 800, deviceScaleFactor: 1, isMobile: false, hasTouch: false, isLandscape: false },
-    { type: 'navigate', url: 'https://shop.example/', assertedEvents: [{ type: 'navigation', url: 'https://shop.example/', title: 'Shop' }] },
+    {
+      type: 'navigate',
+      url: 'https://shop.example/',
+      assertedEvents: [{ type: 'navigation', url: 'https://shop.example/', title: 'Shop' }],
+    },
     { type: 'click', target: 'main', selectors, offsetX: 3.5, offsetY: 4 },
     { type: 'doubleClick', selectors, offsetX: 1, offsetY: 1, button: 'secondary', duration: 50.4 },
     { type: 'change', selectors, value: 'Ann', target: 'main' },
@@ -42,11 +46,17 @@ test('takes a recording as the Recorder exports it', () => {
 });
 
 test('makes chords of keys that go down and up, and of clicks with them', () => {
-  const keys = (...names: string[]) => names.map((name) => ({ type: name.startsWith('-') ? 'keyUp' : 'keyDown', key: name.replace('-', '') }));
-  const steps = imported(...keys('Control', 'a', '-a', '-Control', 'Enter', '-Enter', 'Shift'), { type: 'click', selectors }, ...keys('-Shift'), {
-    type: 'click',
-    selectors,
-  });
+  const keys = (...names: string[]) =>
+    names.map((name) => ({ type: name.startsWith('-') ? 'keyUp' : 'keyDown', key: name.replace('-', '') }));
+  const steps = imported(
+    ...keys('Control', 'a', '-a', '-Control', 'Enter', '-Enter', 'Shift'),
+    { type: 'click', selectors },
+    ...keys('-Shift'),
+    {
+      type: 'click',
+      selectors,
+    },
+  );
   assert.deepEqual(
     steps.map((step) => (step.type === 'press' ? step.keys : step.type === 'click' && step.modifiers)),
     ['Control+a', 'Enter', ['Shift'], []],

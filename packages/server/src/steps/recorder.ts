@@ -13,9 +13,11 @@ type Written = Record<string, unknown>;
  */
 export function importRecorder(recording: unknown, loc: readonly string[] = ['body', 'recording']): Step[] {
   const recorded = isObject(recording) ? recording['steps'] : undefined;
-  if (!isObject(recording)) throw new ValidationError([fault(loc, { type: 'dict_type', msg: 'Input should be a valid dictionary' }, recording)]);
+  if (!isObject(recording))
+    throw new ValidationError([fault(loc, { type: 'dict_type', msg: 'Input should be a valid dictionary' }, recording)]);
   if (recorded === undefined) throw new ValidationError([fault([...loc, 'steps'], missing, recording)]);
-  if (!Array.isArray(recorded)) throw new ValidationError([fault([...loc, 'steps'], { type: 'list_type', msg: 'Input should be a valid list' }, recorded)]);
+  if (!Array.isArray(recorded))
+    throw new ValidationError([fault([...loc, 'steps'], { type: 'list_type', msg: 'Input should be a valid list' }, recorded)]);
   const importing = new Import([...loc, 'steps'], recording['timeout']);
   for (const [index, step] of recorded.entries()) importing.add(step, index);
   return importing.finish();
@@ -61,7 +63,8 @@ class Import {
     const step = { ...written, ...this.#common(recorded, index) };
     const parsed = parsePart('body', Steps, [step]);
     // Behind `body` and the place in the list of one.
-    if (!parsed.ok) for (const { loc, ...rest } of parsed.faults) this.#faults.push({ ...rest, loc: [...this.#loc, String(index), ...loc.slice(2)] });
+    if (!parsed.ok)
+      for (const { loc, ...rest } of parsed.faults) this.#faults.push({ ...rest, loc: [...this.#loc, String(index), ...loc.slice(2)] });
     this.#steps.push(step);
     this.#origins.push(index);
   }
@@ -91,7 +94,8 @@ class Import {
     const { target, frame, timeout = this.#timeout, assertedEvents } = recorded;
     // Navigations are waited for with every click and key, whether they were recorded or not.
     for (const [place, event] of (Array.isArray(assertedEvents) ? assertedEvents : []).entries())
-      if (!isObject(event) || event['type'] !== 'navigation') this.#cannot([index, 'assertedEvents', place], 'An event that is no navigation', event);
+      if (!isObject(event) || event['type'] !== 'navigation')
+        this.#cannot([index, 'assertedEvents', place], 'An event that is no navigation', event);
     return {
       ...(typeof timeout === 'number' ? { timeout_ms: Math.min(Math.max(Math.round(timeout), 100), 120_000) } : {}),
       ...(target === undefined || target === 'main' ? {} : { tab: 'newest' }),
@@ -112,7 +116,10 @@ class Import {
     const { type, selectors } = recorded;
     switch (type) {
       case 'setViewport':
-        return { type: 'set_viewport', ...known({ width: recorded['width'], height: recorded['height'], device_scale_factor: recorded['deviceScaleFactor'] }) };
+        return {
+          type: 'set_viewport',
+          ...known({ width: recorded['width'], height: recorded['height'], device_scale_factor: recorded['deviceScaleFactor'] }),
+        };
       case 'navigate':
         return { type, url: recorded['url'] };
       case 'click':
@@ -132,7 +139,11 @@ class Import {
       case 'waitForExpression':
         return { type: 'wait', function: recorded['expression'] };
       default:
-        return this.#cannot([index, 'type'], typeof type === 'string' ? `A step of the type ${type.slice(0, 50)}` : 'A step without a type', type);
+        return this.#cannot(
+          [index, 'type'],
+          typeof type === 'string' ? `A step of the type ${type.slice(0, 50)}` : 'A step without a type',
+          type,
+        );
     }
   }
 
@@ -144,7 +155,10 @@ class Import {
       type: 'click',
       selectors,
       button: wanted,
-      ...known({ position: x === undefined && y === undefined ? undefined : { x, y }, modifiers: this.#held.size > 0 ? [...this.#held] : undefined }),
+      ...known({
+        position: x === undefined && y === undefined ? undefined : { x, y },
+        modifiers: this.#held.size > 0 ? [...this.#held] : undefined,
+      }),
       ...(type === 'doubleClick' ? { count: 2 } : {}),
       ...(typeof duration === 'number' ? { delay_ms: Math.min(Math.round(duration), 1000) } : {}),
     };

@@ -85,7 +85,11 @@ describe('a run', () => {
 
   it('skips what its condition does not hold for', async () => {
     const world = tableWorld({});
-    const { results } = await run(world, [step('a'), step('b', { if: { url_matches: '*/a' } }), step('c', { if: { url_matches: 'zzz' } })], order);
+    const { results } = await run(
+      world,
+      [step('a'), step('b', { if: { url_matches: '*/a' } }), step('c', { if: { url_matches: 'zzz' } })],
+      order,
+    );
     assert.deepEqual(
       [short(results), world.asked],
       [
@@ -100,7 +104,14 @@ describe('a run', () => {
     const world = tableWorld({ bad: fails });
     const loop = { type: 'repeat', max: 3, steps: [step('a'), step('b', { if: { url_matches: 'zzz' } })] };
     const branch = { type: 'if', if: { url_matches: '/' }, steps: [step('a')], else: [step('c'), step('c')] };
-    const steps = [step('bad', { optional: true, retries: 1 }), loop, branch, step('c', { if: { url_matches: 'zzz' } }), step('bad'), step('never')];
+    const steps = [
+      step('bad', { optional: true, retries: 1 }),
+      loop,
+      branch,
+      step('c', { if: { url_matches: 'zzz' } }),
+      step('bad'),
+      step('never'),
+    ];
     assert.equal((await run(world, steps, order)).ran, 1 + (1 + 3) + (1 + 1) + 0 + 1);
     assert.equal(countSteps(steps as Step[]), 6 + 2 + 3);
   });
@@ -109,7 +120,10 @@ describe('a run', () => {
     let tries = 0;
     const world = tableWorld({ bad: () => ((tries += 1) < 3 ? fails() : 'at last') });
     const { results } = await run(world, [step('bad', { retries: 2 })], order);
-    assert.deepEqual([results[0]?.output, results[0]?.warnings], ['at last', ['try 1 failed: script_failed', 'try 2 failed: script_failed']]);
+    assert.deepEqual(
+      [results[0]?.output, results[0]?.warnings],
+      ['at last', ['try 1 failed: script_failed', 'try 2 failed: script_failed']],
+    );
   });
 
   it('does not try again what would come to the same', async () => {
@@ -143,13 +157,20 @@ describe('a budget', () => {
   };
 
   it('of a step ends the step', async () => {
-    const { results, stopped } = await run(tableWorld({ slow: hangs }), [step('slow', { timeout_ms: 100, on_error: 'continue' }), step('b')], order);
+    const { results, stopped } = await run(
+      tableWorld({ slow: hangs }),
+      [step('slow', { timeout_ms: 100, on_error: 'continue' }), step('b')],
+      order,
+    );
     assert.deepEqual([short(results), stopped], [['evaluate error timeout', 'evaluate ok'], 'done']);
   });
 
   it('of the whole ends the run at the step that was running, whatever that says', async () => {
     for (const more of [{}, { optional: true }, { on_error: 'continue' }, { retries: 5 }]) {
-      const { results, stopped } = await run(tableWorld({ slow: hangs }), [step('a'), step('slow', more), step('b')], { ...order, timeoutMs: 150 });
+      const { results, stopped } = await run(tableWorld({ slow: hangs }), [step('a'), step('slow', more), step('b')], {
+        ...order,
+        timeoutMs: 150,
+      });
       assert.deepEqual([short(results), stopped], [['evaluate ok', 'evaluate error timeout'], 'timeout'], JSON.stringify(more));
     }
   });
@@ -171,10 +192,14 @@ describe('a budget', () => {
 describe('a loop', () => {
   it('goes over a list with a variable for each', async () => {
     const inner = [{ type: 'if', if: { url_matches: '/' }, steps: [step('a', { save_as: 'seen[]' })] }];
-    const { results, vars } = await run(tableWorld({ a: () => 1 }), [{ type: 'for_each', over: '{{inputs.urls}}', as: 'url', steps: inner }], {
-      ...order,
-      inputs: { urls: ['x', 'y'] },
-    });
+    const { results, vars } = await run(
+      tableWorld({ a: () => 1 }),
+      [{ type: 'for_each', over: '{{inputs.urls}}', as: 'url', steps: inner }],
+      {
+        ...order,
+        inputs: { urls: ['x', 'y'] },
+      },
+    );
     assert.deepEqual(vars, { url: 'y', seen: [1, 1] });
     const { turns, steps } = outputOf(results) as { turns: number; steps: { turn: number; output: { steps: unknown[] } }[] };
     assert.deepEqual(

@@ -158,7 +158,9 @@ export class Run {
   async #once(raw: Step, outcome: Outcome, warnings: string[]): Promise<void> {
     this.#limits.countStep();
     const step = fillStep(raw, this.#values);
-    const page = await this.#attempt({ timeout_ms: step.timeout_ms, page: this.#tabs.any() }, (attempt) => this.#tabs.find(step.tab, attempt));
+    const page = await this.#attempt({ timeout_ms: step.timeout_ms, page: this.#tabs.any() }, (attempt) =>
+      this.#tabs.find(step.tab, attempt),
+    );
     this.#scope.dialogs.watch(page);
     if (step.if && step.type !== 'if' && !(await this.#holds(step, page, step.if))) {
       outcome.isSkipped = true;
@@ -241,7 +243,8 @@ export class Run {
     const steps: StepResult[] = [];
     const output = { turns: 0, stop_reason: 'end', steps };
     outcome.output = output;
-    const items = step.over === undefined ? this.#eachElement(step, page, outcome) : eachItem(fillValue(step.over, this.#values), step.over);
+    const items =
+      step.over === undefined ? this.#eachElement(step, page, outcome) : eachItem(fillValue(step.over, this.#values), step.over);
     for await (const item of items) {
       if (output.turns >= step.max) {
         output.stop_reason = 'max';
@@ -290,7 +293,10 @@ export class Run {
     );
     if (stopped === 'done') return;
     const place = turn === undefined ? '' : ` of turn ${turn}`;
-    throw new StepFailed((last?.error?.code ?? 'timeout') as StepFailed['code'], `Step ${last?.index} (${last?.type})${place}: ${last?.error?.message}`);
+    throw new StepFailed(
+      (last?.error?.code ?? 'timeout') as StepFailed['code'],
+      `Step ${last?.index} (${last?.type})${place}: ${last?.error?.message}`,
+    );
   }
 
   #save(name: string, output: unknown): void {

@@ -45,7 +45,10 @@ test('tells each fault of a step at its own place', () => {
     [{ type: 'wait', ms: 1, text: 'x' }, ['text value_error']],
     [{ type: 'wait', ms: 1, state: 'hidden' }, ['state value_error']],
     [{ type: 'wait', url: '/(/' }, ['url pattern']],
-    [{ type: 'repeat', steps: [{ type: 'for_each', over: '{{vars.x}}', steps: [{ type: 'nope' }] }] }, ['steps.0.steps.0.type literal_error']],
+    [
+      { type: 'repeat', steps: [{ type: 'for_each', over: '{{vars.x}}', steps: [{ type: 'nope' }] }] },
+      ['steps.0.steps.0.type literal_error'],
+    ],
     [
       {
         type: 'if',
@@ -168,7 +171,10 @@ test('answers any JSON whatever with faults, and never throws', () => {
   const name = fc.constantFrom('type', 'selectors', 'steps', 'if', 'else', 'over', 'value', 'url', '__proto__');
   const type = fc.constantFrom('click', 'repeat', 'for_each', 'if', 'extract', 'wait');
   const step = fc.letrec((tie) => ({
-    step: fc.dictionary(name, fc.oneof({ maxDepth: 3 }, fc.jsonValue({ maxDepth: 1 }), type, tie('step'), fc.array(tie('step'), { maxLength: 3 }))),
+    step: fc.dictionary(
+      name,
+      fc.oneof({ maxDepth: 3 }, fc.jsonValue({ maxDepth: 1 }), type, tie('step'), fc.array(tie('step'), { maxLength: 3 })),
+    ),
   })).step;
   fc.assert(
     fc.property(step, (written) => {

@@ -115,7 +115,10 @@ it('extracts values, rows, tables and JSON-LD', async () => {
     [results[3]?.selector_used, outputs[4], results[4]?.warnings],
     ['li', { title: 'Shop', none: null }, ['Nothing was found for the field none.']],
   );
-  assert.deepEqual([(outputs[5] as { rows: unknown }).rows, outputs[6], outputs[7]], [[['a', '1']], [{ '@type': 'Product', name: 'P' }], ['One1,50 €']]);
+  assert.deepEqual(
+    [(outputs[5] as { rows: unknown }).rows, outputs[6], outputs[7]],
+    [[['a', '1']], [{ '@type': 'Product', name: 'P' }], ['One1,50 €']],
+  );
   assert.deepEqual(short(results.slice(8)), ['extract error not_found']);
 });
 
@@ -133,7 +136,10 @@ it('takes pictures, documents, and texts of the page or a part of it', async () 
   allOk(results);
   type Picture = { data_base64: string; height: number; content_type: string };
   const [view, full, part, pdf] = outputs as Picture[];
-  assert.deepEqual([view?.height, (full?.height ?? 0) > 2000, (part?.height ?? 999) < 200, full?.content_type], [720, true, true, 'image/jpeg']);
+  assert.deepEqual(
+    [view?.height, (full?.height ?? 0) > 2000, (part?.height ?? 999) < 200, full?.content_type],
+    [720, true, true, 'image/jpeg'],
+  );
   assert.equal(
     Buffer.from(pdf?.data_base64 ?? '', 'base64')
       .subarray(0, 5)
@@ -147,13 +153,17 @@ it('takes pictures, documents, and texts of the page or a part of it', async () 
 });
 
 it('downloads by a click and by an address', async () => {
-  site.pages.set('/file', (_, response) => void response.writeHead(200, { 'content-disposition': 'attachment; filename="a.bin"' }).end('12345'));
+  site.pages.set(
+    '/file',
+    (_, response) => void response.writeHead(200, { 'content-disposition': 'attachment; filename="a.bin"' }).end('12345'),
+  );
   const { results, outputs } = await here('<a href="/file">get</a>', [
     { type: 'download', selectors: ['a'] },
     { type: 'download', url: `${site.url}/file` },
     { type: 'download', url: `${site.url}/` },
   ]);
-  for (const output of outputs.slice(0, 2) as { file_name: string; bytes: number }[]) assert.deepEqual([output.file_name, output.bytes], ['a.bin', 5]);
+  for (const output of outputs.slice(0, 2) as { file_name: string; bytes: number }[])
+    assert.deepEqual([output.file_name, output.bytes], ['a.bin', 5]);
   assert.deepEqual(short(results), ['download ok', 'download ok', 'download error download_failed']);
 });
 
@@ -181,7 +191,10 @@ it('answers dialogs as it is told, and tells of them', async () => {
 });
 
 it('sets cookies, headers and the viewport', async () => {
-  site.pages.set('/echo', (request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(request.headers)));
+  site.pages.set(
+    '/echo',
+    (request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(request.headers)),
+  );
   const { results, outputs } = await here(
     '',
     [

@@ -49,7 +49,11 @@ test('keeps a list a list where it stands alone', () => {
 test('leaves names, code and the steps within alone', () => {
   const steps = Steps.parse([
     { type: 'evaluate', expression: '`{{x}}`' },
-    { type: 'repeat', steps: [{ type: 'fill', selectors: ['#{{vars.count}}'], value: '{{vars.nothing}}' }], until: { text: '{{vars.nothing}}' } },
+    {
+      type: 'repeat',
+      steps: [{ type: 'fill', selectors: ['#{{vars.count}}'], value: '{{vars.nothing}}' }],
+      until: { text: '{{vars.nothing}}' },
+    },
     { type: 'fill', selectors: ['#a{{vars.count}}'], value: '{{vars.count}}', description: '{{vars.count}}' },
   ]);
   const [evaluate, repeat, field] = steps.map((step) => fillStep(step, values));

@@ -17,7 +17,8 @@ export function fillText(text: string, values: TemplateValues): string {
   const filled = partsOf(text)
     .map((part) => (typeof part === 'string' ? part : toText(valueOf(part, values))))
     .join('');
-  if (filled.length > filledCharsMax) throw new StepFailed('invalid_value', `A text with its values filled in may have ${filledCharsMax} characters.`);
+  if (filled.length > filledCharsMax)
+    throw new StepFailed('invalid_value', `A text with its values filled in may have ${filledCharsMax} characters.`);
   return filled;
 }
 
@@ -28,7 +29,21 @@ export function fillValue(text: string, values: TemplateValues): unknown {
 }
 
 /** Names, code, and what belongs to steps within, are never filled in. */
-const left = new Set(['type', 'id', 'description', 'on_error', 'save_as', 'as', 'within', 'tab', 'steps', 'else', 'over', 'expression', 'function']);
+const left = new Set([
+  'type',
+  'id',
+  'description',
+  'on_error',
+  'save_as',
+  'as',
+  'within',
+  'tab',
+  'steps',
+  'else',
+  'over',
+  'expression',
+  'function',
+]);
 
 export function fillStep<S extends Step>(step: S, values: TemplateValues): S {
   // `until` of a loop is looked at after each turn, with what the turn has made.
@@ -53,7 +68,8 @@ function valueOf({ from, path, filters }: TemplateValue, values: TemplateValues)
   const name = [from, ...path].join('.');
   let value: unknown = values[from];
   for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) throw new StepFailed('invalid_value', `There is no ${name}.`);
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
+      throw new StepFailed('invalid_value', `There is no ${name}.`);
     value = (value as Record<string, unknown>)[key];
   }
   return filters.reduce((inner, filter) => filtered(filter, inner, name), value);

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -181,28 +192,32 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     assert.equal(existsSync(host), false);
   });
 
-  it('runs for a data folder that only root can enter, and finds its data again there', { skip: !isRoot && 'only root drops its rights' }, async () => {
-    const closed = join(makeFolder(), 'closed');
-    mkdirSync(closed, { mode: 0o700 });
-    const folder = join(closed, 'data');
-    const first = await start(folder);
-    const home = realpathSync(join(folder, 'postgres'));
-    try {
-      assert.equal(dirname(home), '/var/lib/berth');
-      await query(first, 'create table kept as select 42 as answer');
-      await first.stop();
-      const second = await start(folder);
+  it(
+    'runs for a data folder that only root can enter, and finds its data again there',
+    { skip: !isRoot && 'only root drops its rights' },
+    async () => {
+      const closed = join(makeFolder(), 'closed');
+      mkdirSync(closed, { mode: 0o700 });
+      const folder = join(closed, 'data');
+      const first = await start(folder);
+      const home = realpathSync(join(folder, 'postgres'));
       try {
-        assert.deepEqual(await query(second, 'select answer from kept'), [{ answer: 42 }]);
+        assert.equal(dirname(home), '/var/lib/berth');
+        await query(first, 'create table kept as select 42 as answer');
+        await first.stop();
+        const second = await start(folder);
+        try {
+          assert.deepEqual(await query(second, 'select answer from kept'), [{ answer: 42 }]);
+        } finally {
+          await second.stop();
+        }
+        assert.equal(statSync(closed).mode & 0o777, 0o700);
       } finally {
-        await second.stop();
+        await first.stop();
+        rmSync(home, { recursive: true });
       }
-      assert.equal(statSync(closed).mode & 0o777, 0o700);
-    } finally {
-      await first.stop();
-      rmSync(home, { recursive: true });
-    }
-  });
+    },
+  );
 
   it('reads a cluster that root has copied', { skip: !isRoot && 'only root can give files away' }, async () => {
     const folder = makeFolder();
@@ -223,7 +238,10 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     await (await start(folder)).stop();
     const version = join(folder, 'postgres/cluster/PG_VERSION');
     writeFileSync(version, '9.1\n');
-    await assert.rejects(startEmbedded({ dataDir: folder, log: silentLog, startTimeoutMs: 300 }), /did not start[^]*incompatible with server/);
+    await assert.rejects(
+      startEmbedded({ dataDir: folder, log: silentLog, startTimeoutMs: 300 }),
+      /did not start[^]*incompatible with server/,
+    );
     assert.equal(readFileSync(version, 'utf8'), '9.1\n');
   });
 

@@ -118,7 +118,15 @@ export async function startEmbedded({ dataDir, log, startTimeoutMs = 60_000 }: E
   const account = unprivilegedAccount();
   const home = openHome(dataDir, account);
   const binaries = openBinaries(home, account);
-  const place: Place = { home, cluster: join(home, 'cluster'), binaries, account, logFile: join(home, 'postgres.log'), log, startTimeoutMs };
+  const place: Place = {
+    home,
+    cluster: join(home, 'cluster'),
+    binaries,
+    account,
+    logFile: join(home, 'postgres.log'),
+    log,
+    startTimeoutMs,
+  };
   if (!existsSync(place.cluster)) await initialize(place);
   ownCluster(place);
   return new RunningServer(place, await launch(place)).watch();
@@ -204,7 +212,12 @@ async function initialize(place: Place): Promise<void> {
     '--no-sync',
     '--no-instructions',
   ];
-  const child = spawn(join(place.binaries, 'initdb'), args, { ...initAccount, cwd: '/', env: serverEnv, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(join(place.binaries, 'initdb'), args, {
+    ...initAccount,
+    cwd: '/',
+    env: serverEnv,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));

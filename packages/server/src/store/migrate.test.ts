@@ -24,7 +24,9 @@ describe('migrations', { timeout: 120_000 }, () => {
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   const migrateFolder = () => migrate({ connectionString: test.url }, pathToFileURL(`${folder}/`));
   const select = async (column: string, table: string): Promise<unknown[]> => {
-    const { rows } = await sql<Record<string, unknown>>`select ${sql.ref(column)} from ${sql.table(table)} order by 1`.execute(test.store.tables());
+    const { rows } = await sql<Record<string, unknown>>`select ${sql.ref(column)} from ${sql.table(table)} order by 1`.execute(
+      test.store.tables(),
+    );
     return rows.map((row) => row[column]);
   };
 

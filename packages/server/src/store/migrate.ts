@@ -33,14 +33,23 @@ export async function migrate(connection: PoolConfig, folder: URL = ownMigration
     .sort();
   const names = files.map((file) => file.replace(/\.sql$/, ''));
   // A migration may rightly take minutes, and so may waiting for another worker's.
-  const pool = new Connections({ ...connection, max: 2, min: 0, statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 });
+  const pool = new Connections({
+    ...connection,
+    max: 2,
+    min: 0,
+    statement_timeout: 0,
+    query_timeout: 0,
+    idle_in_transaction_session_timeout: 0,
+  });
   const db = new Kysely<MigrationTables>({ dialect: new PostgresDialect({ pool }) });
   try {
     const done = await readDone(db);
     const unknown = done.filter((name) => !names.includes(name));
     if (unknown.length > 0) throw new NewerDatabase(unknown);
     if (done.length === names.length) return;
-    const provider = { getMigrations: () => Promise.resolve(Object.fromEntries(files.map((file, index) => [names[index], toMigration(folder, file)]))) };
+    const provider = {
+      getMigrations: () => Promise.resolve(Object.fromEntries(files.map((file, index) => [names[index], toMigration(folder, file)]))),
+    };
     const { error } = await new Migrator({ db, provider }).migrateToLatest();
     if (error instanceof Error) throw new Error('the database could not be migrated', { cause: error });
     if (error) throw new Error(`the database could not be migrated: ${JSON.stringify(error)}`);

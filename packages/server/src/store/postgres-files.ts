@@ -100,7 +100,8 @@ export function giveTo(folder: string, account: Exclude<Account, null>): void {
  */
 export function openBinaries(home: string, account: Account): string {
   const native = findNative();
-  if (canReach(join(native, 'bin'), account) && canReach(join(native, 'bin/postgres'), account) && hasLinks(native)) return join(native, 'bin');
+  if (canReach(join(native, 'bin'), account) && canReach(join(native, 'bin/postgres'), account) && hasLinks(native))
+    return join(native, 'bin');
   const { version } = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as { version: string };
   const copy = join(home, `binaries-${version}`);
   if (!existsSync(copy)) copyNative(native, copy);
@@ -112,9 +113,12 @@ function findNative(): string {
   try {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '../native');
   } catch (cause) {
-    throw new Error(`there are no PostgreSQL binaries for ${process.platform}-${process.arch} (${name}): set BERTH_DATABASE_URL to a PostgreSQL server`, {
-      cause,
-    });
+    throw new Error(
+      `there are no PostgreSQL binaries for ${process.platform}-${process.arch} (${name}): set BERTH_DATABASE_URL to a PostgreSQL server`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -59,7 +59,13 @@ export function disownDead(cluster: string): void {
 /** Whether a living server of this very cluster answers there: a number alone proves nothing, numbers are given out again. */
 export async function answers(postmaster: Postmaster, cluster: string): Promise<boolean> {
   if (!postmaster.ready || !isAlive(postmaster.pid)) return false;
-  const client = new Client({ host: postmaster.socketDir, user: 'berth', database: 'postgres', connectionTimeoutMillis: 2_000, query_timeout: 2_000 });
+  const client = new Client({
+    host: postmaster.socketDir,
+    user: 'berth',
+    database: 'postgres',
+    connectionTimeoutMillis: 2_000,
+    query_timeout: 2_000,
+  });
   client.on('error', () => {});
   try {
     await client.connect();

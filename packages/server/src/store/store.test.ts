@@ -19,7 +19,11 @@ interface TestTables {
 }
 
 const isUnavailable = (error: unknown): boolean =>
-  error instanceof ServiceError && error.code === 'store_unavailable' && error.status === 503 && error.retryable && (error.retryAfterSeconds ?? 0) > 0;
+  error instanceof ServiceError &&
+  error.code === 'store_unavailable' &&
+  error.status === 503 &&
+  error.retryable &&
+  (error.retryAfterSeconds ?? 0) > 0;
 
 const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'berth-store-'));
 
@@ -76,7 +80,9 @@ describe('the store', { timeout: 120_000 }, () => {
   });
 
   it('runs more statements at once than it has connections', async () => {
-    const rows = await Promise.all(Array.from({ length: 100 }, (_, n) => sql<{ n: number }>`select ${n}::bigint as n`.execute(test.store.tables())));
+    const rows = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => sql<{ n: number }>`select ${n}::bigint as n`.execute(test.store.tables())),
+    );
     assert.deepEqual(
       rows.map((result) => result.rows[0]?.n),
       Array.from({ length: 100 }, (_, n) => n),

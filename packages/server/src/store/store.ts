@@ -49,7 +49,8 @@ export interface StoreOptions {
 export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Promise<Store> {
   const cleanup = new Cleanup();
   try {
-    const connection = databaseUrl === null ? await openEmbedded({ dataDir, log }, cleanup) : await openShared({ databaseUrl, dataDir, log }, cleanup);
+    const connection =
+      databaseUrl === null ? await openEmbedded({ dataDir, log }, cleanup) : await openShared({ databaseUrl, dataDir, log }, cleanup);
     await migrate(connection);
     return new PostgresStore(connection, cleanup.keep());
   } catch (error) {
@@ -62,12 +63,18 @@ export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Pr
 class DatabaseUnusable extends Error {
   constructor(databaseUrl: string, cause: unknown) {
     const { host, pathname } = new URL(databaseUrl);
-    super(`the database at ${host}${pathname} (BERTH_DATABASE_URL) cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(
+      `the database at ${host}${pathname} (BERTH_DATABASE_URL) cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
     this.name = 'DatabaseUnusable';
   }
 }
 
-async function openShared({ databaseUrl, dataDir, log }: { databaseUrl: string; dataDir: string; log: Log }, cleanup: Cleanup): Promise<PoolConfig> {
+async function openShared(
+  { databaseUrl, dataDir, log }: { databaseUrl: string; dataDir: string; log: Log },
+  cleanup: Cleanup,
+): Promise<PoolConfig> {
   const connection = { connectionString: databaseUrl };
   const claim = await claimDataFolder({ dataDir, log, connection: () => connection }).catch((cause: unknown) => {
     throw cause instanceof DataFolderInUse ? cause : new DatabaseUnusable(databaseUrl, cause);

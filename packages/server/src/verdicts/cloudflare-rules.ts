@@ -32,7 +32,14 @@ export const cloudflareRules: readonly Rule[] = [
     type: 'access_denied',
     strength: 'strong',
     // Cloudflare dresses the failures of an origin (52x, 530) in the same markup.
-    sight: { kind: 'element', tag: '*', attribute: 'id', value: /^cf-error-details$/, needle: 'cf-error-details', css: '#cf-error-details' },
+    sight: {
+      kind: 'element',
+      tag: '*',
+      attribute: 'id',
+      value: /^cf-error-details$/,
+      needle: 'cf-error-details',
+      css: '#cf-error-details',
+    },
     when: { statuses: [403, 429] },
   },
   {
@@ -40,7 +47,14 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'access_denied',
     strength: 'strong',
-    sight: { kind: 'element', tag: 'span', attribute: 'class', value: /^cf-error-code$/, needle: 'cf-error-code', css: 'span.cf-error-code' },
+    sight: {
+      kind: 'element',
+      tag: 'span',
+      attribute: 'class',
+      value: /^cf-error-code$/,
+      needle: 'cf-error-code',
+      css: 'span.cf-error-code',
+    },
     when: { statuses: [403, 429] },
   },
   {
@@ -94,7 +108,11 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'script', value: /src\s?=\s?["']\/cdn-cgi\/challenge-platform\/(?:h\/\w\/)?orchestrate\//, needle: 'cdn-cgi/challenge-platform' },
+    sight: {
+      kind: 'script',
+      value: /src\s?=\s?["']\/cdn-cgi\/challenge-platform\/(?:h\/\w\/)?orchestrate\//,
+      needle: 'cdn-cgi/challenge-platform',
+    },
     selfClearing: true,
   },
   {

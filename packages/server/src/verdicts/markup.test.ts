@@ -7,7 +7,9 @@ const found = (html: string): string[] => read(html).elements.map(({ tag, attrib
 
 describe('elements', () => {
   it('are read with their attributes, however these are written', () => {
-    assert.deepEqual(found(`<DIV ID=mark Class = 'a b' data-x="1 > 0 &amp; &#34;" hidden>`), [`div id mark class a b data-x 1 > 0 & " hidden `]);
+    assert.deepEqual(found(`<DIV ID=mark Class = 'a b' data-x="1 > 0 &amp; &#34;" hidden>`), [
+      `div id mark class a b data-x 1 > 0 & " hidden `,
+    ]);
     assert.deepEqual(found('<iframe src="/mark?a=1"/>'), ['iframe src /mark?a=1']);
     assert.deepEqual(found('<p it\'s id="mark">'), ['p it  s  id mark']);
   });

@@ -35,7 +35,22 @@ const rawElements = ['script', 'style', 'textarea', 'title', 'xmp', 'iframe', 'n
 /** What these hold is shown or kept, and does nothing. */
 export const quotingElements: ReadonlySet<string> = new Set(['pre', 'code', 'samp', 'kbd', 'template']);
 /** What a visitor sees or uses although it is no text. */
-const furniture = new Set(['input', 'textarea', 'select', 'button', 'img', 'picture', 'video', 'audio', 'canvas', 'object', 'embed', 'iframe', 'frame', 'pre']);
+const furniture = new Set([
+  'input',
+  'textarea',
+  'select',
+  'button',
+  'img',
+  'picture',
+  'video',
+  'audio',
+  'canvas',
+  'object',
+  'embed',
+  'iframe',
+  'frame',
+  'pre',
+]);
 /** Only these names matter to the pass; of all others it looks at two letters. */
 const notableNames = [...new Set([...rawElements, ...quotingElements, ...furniture])];
 const notable = new RegExp(`(?:${notableNames.join('|')})(?![\\w-])`, 'iy');
@@ -107,7 +122,8 @@ class Reading implements Markup {
     if (close === -1) return -1;
     const name = notableAt(html, open + 1);
     if (name !== '' && quotingElements.has(name)) this.#quotes += 1;
-    if (this.#quotes === 0 && this.elements.length < findingsMax && this.#hasMark(open, close)) this.elements.push(elementOf(html.slice(open, close)));
+    if (this.#quotes === 0 && this.elements.length < findingsMax && this.#hasMark(open, close))
+      this.elements.push(elementOf(html.slice(open, close)));
     if (name === '') return close;
     if (furniture.has(name)) this.#furnished = true;
     const rawEnd = rawEnds.get(name);

@@ -173,7 +173,14 @@ const captchas: readonly Rule[] = [
     when: { statuses: [403] },
   },
   ...(['recaptcha', 'hcaptcha', 'turnstile', 'arkose'] as const).flatMap((vendor): Rule[] => [
-    { id: `${vendor}.displayed`, vendor, type: 'captcha', strength: 'strong', sight: { kind: 'captcha', displayed: true }, when: { statuses: refusals } },
+    {
+      id: `${vendor}.displayed`,
+      vendor,
+      type: 'captcha',
+      strength: 'strong',
+      sight: { kind: 'captcha', displayed: true },
+      when: { statuses: refusals },
+    },
     {
       id: `${vendor}.displayed_alone`,
       vendor,
@@ -194,8 +201,22 @@ const captchas: readonly Rule[] = [
 ];
 
 const generic: readonly Rule[] = [
-  { id: 'generic.status_429', vendor: 'generic', type: 'rate_limited', strength: 'strong', sight: { kind: 'status' }, when: { statuses: [429] } },
-  { id: 'generic.status_451', vendor: 'generic', type: 'geo_blocked', strength: 'strong', sight: { kind: 'status' }, when: { statuses: [451] } },
+  {
+    id: 'generic.status_429',
+    vendor: 'generic',
+    type: 'rate_limited',
+    strength: 'strong',
+    sight: { kind: 'status' },
+    when: { statuses: [429] },
+  },
+  {
+    id: 'generic.status_451',
+    vendor: 'generic',
+    type: 'geo_blocked',
+    strength: 'strong',
+    sight: { kind: 'status' },
+    when: { statuses: [451] },
+  },
   {
     id: 'generic.mitigated',
     vendor: 'generic',
@@ -217,7 +238,11 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'geo_blocked',
     strength: 'weak',
-    sight: { kind: 'text', value: /\b(?:not available|unavailable|restricted|blocked|access) (?:in|from) your (?:country|region|location)\b/i, textMax: 500 },
+    sight: {
+      kind: 'text',
+      value: /\b(?:not available|unavailable|restricted|blocked|access) (?:in|from) your (?:country|region|location)\b/i,
+      textMax: 500,
+    },
     when: { statuses: [403] },
   },
   {

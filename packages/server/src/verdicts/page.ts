@@ -53,7 +53,9 @@ export function holds(page: Page, when: Condition | undefined): boolean {
 export const isError = (status: number | null): boolean => status !== null && status >= 400;
 
 export function findElement(page: Page, { tag, attribute, value }: ElementMark): Element | undefined {
-  return page.markup?.elements.find((element) => (tag === '*' || tag === element.tag) && value.test(element.attributes.get(attribute) ?? ''));
+  return page.markup?.elements.find(
+    (element) => (tag === '*' || tag === element.tag) && value.test(element.attributes.get(attribute) ?? ''),
+  );
 }
 
 export interface CaptchaFound {

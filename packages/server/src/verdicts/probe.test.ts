@@ -122,7 +122,10 @@ describe('the probe script', () => {
        <form id="px-captcha" style="width:300px;height:100px"><input name="getBoundingClientRect"><input name="checkVisibility"><input name="parentElement">text</form>
        <script>Document.prototype.querySelectorAll = () => { throw new Error('mine'); }; Array.from = () => []; Array.prototype.push = () => { throw 1; };</script>`,
     );
-    assert.deepEqual({ visibleTextLength, selectors, visibleCaptcha }, { visibleTextLength: 5, selectors: ['human.px_captcha'], visibleCaptcha: 'human' });
+    assert.deepEqual(
+      { visibleTextLength, selectors, visibleCaptcha },
+      { visibleTextLength: 5, selectors: ['human.px_captcha'], visibleCaptcha: 'human' },
+    );
   });
 
   it('answers on a page that is no HTML, and on an empty one', async (t) => {

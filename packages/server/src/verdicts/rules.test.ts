@@ -22,7 +22,8 @@ const factsOf = ({ status, headers, body, path }: Pick<Exchange, 'status' | 'hea
   netError: null,
 });
 
-const page = (html: string, status: number): PageFacts => factsOf({ status, headers: { 'content-type': 'text/html' }, body: html, path: '/' });
+const page = (html: string, status: number): PageFacts =>
+  factsOf({ status, headers: { 'content-type': 'text/html' }, body: html, path: '/' });
 
 describe('rules', () => {
   it('have ids of their own, and those of a vendor bear its name', () => {
@@ -32,7 +33,9 @@ describe('rules', () => {
 
   it('are each shown by a page of the corpus, save those that need a browser or a host of their own', () => {
     const seen = new Set(exchanges.flatMap((exchange) => classify(factsOf(exchange)).block?.evidence.map(({ id }) => id) ?? []));
-    const shown = rules.filter(({ sight }) => sight.kind !== 'selector' && sight.kind !== 'url' && !(sight.kind === 'captcha' && sight.displayed));
+    const shown = rules.filter(
+      ({ sight }) => sight.kind !== 'selector' && sight.kind !== 'url' && !(sight.kind === 'captcha' && sight.displayed),
+    );
     assert.deepEqual(
       shown.filter(({ id }) => !seen.has(id)).map(({ id }) => id),
       [],
@@ -52,7 +55,8 @@ describe('a page of the corpus', () => {
       const before = classify(factsOf(exchange));
       const html = exchange.body.toString('utf8').replace('</body>', `${rows}</body>`);
       const after = classify({ ...factsOf(exchange), html });
-      if (before.block?.confidence === 'high') assert.deepEqual([after.blocked, after.block?.vendor], [true, before.block.vendor], exchange.name);
+      if (before.block?.confidence === 'high')
+        assert.deepEqual([after.blocked, after.block?.vendor], [true, before.block.vendor], exchange.name);
     }
   });
 });
@@ -89,7 +93,9 @@ describe('hostile pages', () => {
     ...rules.flatMap(({ sight }) => ('value' in sight && sight.value ? [sight.value.source] : [])),
     ...captchaMarks.map(({ value }) => value.source),
   ].map((source) => source.replace(/\\[bswd]/g, ' ').replace(/[\\^$()|?:[\]{}+*]/g, ''));
-  const needles = [...new Set([...rules.flatMap(({ sight }) => ('needle' in sight ? [sight.needle] : [])), ...captchaMarks.map(({ needle }) => needle)])];
+  const needles = [
+    ...new Set([...rules.flatMap(({ sight }) => ('needle' in sight ? [sight.needle] : [])), ...captchaMarks.map(({ needle }) => needle)]),
+  ];
 
   const inTime = (html: string, status: number): void => {
     const startMs = performance.now();

@@ -19,4 +19,5 @@ export async function factsOf(reply: Response): Promise<PageFacts> {
   };
 }
 
-export const classifyReply = async (reply: Response, strictness?: Strictness): Promise<Verdict> => classify(await factsOf(reply), strictness);
+export const classifyReply = async (reply: Response, strictness?: Strictness): Promise<Verdict> =>
+  classify(await factsOf(reply), strictness);

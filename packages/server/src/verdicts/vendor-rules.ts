@@ -39,7 +39,14 @@ const akamai: readonly Rule[] = [
     vendor: 'akamai',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'element', tag: '*', attribute: 'id', value: /^sec-if-cpt-container$/, needle: 'sec-if-cpt-container', css: '#sec-if-cpt-container' },
+    sight: {
+      kind: 'element',
+      tag: '*',
+      attribute: 'id',
+      value: /^sec-if-cpt-container$/,
+      needle: 'sec-if-cpt-container',
+      css: '#sec-if-cpt-container',
+    },
     selfClearing: true,
   },
   {

@@ -37,20 +37,34 @@ const noCaptcha = { present: false, vendor: null, visible: null };
 
 describe('confidence', () => {
   it('is high on one strong observation, and that is a block with any status', () => {
-    for (const status of [200, 202, 403, 500, 503]) assert.deepEqual(told(judge({ ...challenge, status })), [true, 'challenge', 'cloudflare', 'high']);
+    for (const status of [200, 202, 403, 500, 503])
+      assert.deepEqual(told(judge({ ...challenge, status })), [true, 'challenge', 'cloudflare', 'high']);
   });
 
   it('is medium on a guess with an error status, and a block where the status is a refusal', () => {
-    for (const status of [401, 403, 405, 503]) assert.deepEqual(told(judge({ ...weakTitle, status })), [true, 'challenge', 'cloudflare', 'medium']);
+    for (const status of [401, 403, 405, 503])
+      assert.deepEqual(told(judge({ ...weakTitle, status })), [true, 'challenge', 'cloudflare', 'medium']);
   });
 
   it('is medium and only a warning where the status is another error', () => {
     for (const status of [400, 410, 500, 502])
-      assert.deepEqual(told(judge({ ...weakTitle, status })), [false, 'challenge', 'cloudflare', 'medium', 'possible_block:challenge:cloudflare']);
+      assert.deepEqual(told(judge({ ...weakTitle, status })), [
+        false,
+        'challenge',
+        'cloudflare',
+        'medium',
+        'possible_block:challenge:cloudflare',
+      ]);
   });
 
   it('is low on a guess about a small page that was served, and only a warning', () => {
-    assert.deepEqual(told(judge({ ...weakTitle, html: '<p>Wait.</p>' })), [false, 'challenge', 'cloudflare', 'low', 'possible_block:challenge:cloudflare']);
+    assert.deepEqual(told(judge({ ...weakTitle, html: '<p>Wait.</p>' })), [
+      false,
+      'challenge',
+      'cloudflare',
+      'low',
+      'possible_block:challenge:cloudflare',
+    ]);
   });
 
   it('is low on the shape alone, also with a refusal', () => {
@@ -78,7 +92,8 @@ describe('a page that was served with more than 500 visible characters', () => {
     assert.equal(judge({ html: html + longText, visibleTextLength: 20 }).blocked, true);
   });
 
-  it('is blocked all the same with an error status', () => assert.equal(judge({ status: 403, html: `<div id="px-captcha"></div>${longText}` }).blocked, true));
+  it('is blocked all the same with an error status', () =>
+    assert.equal(judge({ status: 403, html: `<div id="px-captcha"></div>${longText}` }).blocked, true));
 });
 
 describe('statuses', () => {
@@ -104,7 +119,12 @@ describe('statuses', () => {
   });
 
   it('an error page of the browser itself is not the site’s', () => {
-    const facts = { status: 403, netError: 'net::ERR_HTTP_RESPONSE_CODE_FAILURE', title: 'Just a moment...', html: '<div id="px-captcha"></div>' };
+    const facts = {
+      status: 403,
+      netError: 'net::ERR_HTTP_RESPONSE_CODE_FAILURE',
+      title: 'Just a moment...',
+      html: '<div id="px-captcha"></div>',
+    };
     assert.deepEqual(told(judge(facts)), [false, null, null, null]);
     assert.equal(judge({ ...facts, headers: challenge.headers }).blocked, true);
   });
@@ -150,11 +170,19 @@ describe('captchas', () => {
   });
 
   it('are told by the browser where there is one', () => {
-    assert.deepEqual(judge({ html: '<div class="g-recaptcha"></div>', dom: seenBy({}) }).captcha, { present: false, vendor: null, visible: false });
+    assert.deepEqual(judge({ html: '<div class="g-recaptcha"></div>', dom: seenBy({}) }).captcha, {
+      present: false,
+      vendor: null,
+      visible: false,
+    });
   });
 
   it('are present wherever a captcha is what blocks', () => {
-    assert.deepEqual(judge({ status: 405, headers: { 'x-amzn-waf-action': 'captcha' } }).captcha, { present: true, vendor: 'aws_waf', visible: null });
+    assert.deepEqual(judge({ status: 405, headers: { 'x-amzn-waf-action': 'captcha' } }).captcha, {
+      present: true,
+      vendor: 'aws_waf',
+      visible: null,
+    });
   });
 });
 
@@ -192,7 +220,12 @@ describe('challenges', () => {
     assert.deepEqual(told(judge({ url: 'https://www.google.com/sorry/index?continue=x&q=secret' })), [true, 'captcha', 'google', 'high']);
     assert.deepEqual(told(judge({ url: 'https://www.google.co.uk/sorry/index' })), [true, 'captcha', 'google', 'high']);
     assert.deepEqual(told(judge({ url: 'https://harbour.example/sorry/index' })), [false, null, null, null]);
-    assert.deepEqual(told(judge({ url: 'https://consent.youtube.com/m?continue=x', visibleTextLength: 300 })), [true, 'consent_wall', 'google', 'high']);
+    assert.deepEqual(told(judge({ url: 'https://consent.youtube.com/m?continue=x', visibleTextLength: 300 })), [
+      true,
+      'consent_wall',
+      'google',
+      'high',
+    ]);
     assert.deepEqual(told(judge({ url: 'not an address' })), [false, null, null, null]);
   });
 });
@@ -203,7 +236,9 @@ describe('evidence', () => {
   it('is of the contract’s shape', () => {
     const { block, blocked } = judge({ ...challenge, status: 403 });
     assert.ok(block);
-    assert.doesNotThrow(() => Block.parse({ ...block, blocked, signatures_version: signaturesVersion, challenge_waited_ms: 0, retry_after_seconds: null }));
+    assert.doesNotThrow(() =>
+      Block.parse({ ...block, blocked, signatures_version: signaturesVersion, challenge_waited_ms: 0, retry_after_seconds: null }),
+    );
   });
 
   it('holds no queries, no values of headers that may be tokens, and no user names', () => {

@@ -57,7 +57,9 @@ const isProxyTrouble = ({ status, netError }: PageFacts): boolean =>
   status === 407 || netError === 'net::ERR_TUNNEL_CONNECTION_FAILED' || netError === 'net::ERR_PROXY_CONNECTION_FAILED';
 
 function suspect(page: Page, sightings: readonly Sighting[]): Suspicion | null {
-  const counted = sightings.filter(({ rule }) => rule.strength === 'strong' || (page.status !== 404 && (rule.strength === 'shape' || isBacked(page))));
+  const counted = sightings.filter(
+    ({ rule }) => rule.strength === 'strong' || (page.status !== 404 && (rule.strength === 'shape' || isBacked(page))),
+  );
   const ranked = (['strong', 'weak', 'shape'] as const).flatMap((strength) => counted.filter(({ rule }) => rule.strength === strength));
   const best = ranked[0];
   if (best === undefined) return null;
@@ -72,7 +74,8 @@ function suspect(page: Page, sightings: readonly Sighting[]): Suspicion | null {
 }
 
 /** A guess needs an error status or a page with next to nothing on it. */
-const isBacked = (page: Page): boolean => isError(page.status) || (!isContent(page) && page.markup !== null && page.htmlLength <= smallPageBytes);
+const isBacked = (page: Page): boolean =>
+  isError(page.status) || (!isContent(page) && page.markup !== null && page.htmlLength <= smallPageBytes);
 
 const isContent = ({ status, visibleLength }: Page): boolean => !isError(status) && visibleLength > contentChars;
 

@@ -23,7 +23,8 @@ const commands: LiveViewCommand[] = [
   { type: 'resize', width: 800, height: 600 },
 ];
 
-const read = (value: unknown, isBinary = false) => readCommand(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), isBinary);
+const read = (value: unknown, isBinary = false) =>
+  readCommand(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), isBinary);
 
 describe('a command of a viewer', () => {
   for (const command of commands) it(`is read as it was sent: ${JSON.stringify(command)}`, () => assert.deepEqual(read(command), command));

@@ -81,7 +81,9 @@ export class Control {
 
   #copy(): void {
     if (this.#inputs >= inputsMax) return this.#tell(busy());
-    void this.#counted(async () => this.#parts.say({ type: 'clipboard', text: await this.#hands().selection() })).catch((error: unknown) => this.#tell(error));
+    void this.#counted(async () => this.#parts.say({ type: 'clipboard', text: await this.#hands().selection() })).catch((error: unknown) =>
+      this.#tell(error),
+    );
   }
 
   async #counted(act: () => Promise<void>): Promise<void> {

@@ -13,7 +13,9 @@ export class StubBrowser {
   readonly demands: ScreencastDemand[] = [];
   /** Watches that have begun and not ended. */
   watching = 0;
-  tabList: TabInfo[] = [{ tabId: 'T1', url: 'http://site.test/', title: 'Site', active: true, openerTabId: null, createdAt: new Date(0), status: 'complete' }];
+  tabList: TabInfo[] = [
+    { tabId: 'T1', url: 'http://site.test/', title: 'Site', active: true, openerTabId: null, createdAt: new Date(0), status: 'complete' },
+  ];
   /** What hands did: the tab, the act, and what it was given. */
   readonly acts: [tabId: string, act: string, given: unknown][] = [];
   /** What hands wait for before they are done. */
@@ -38,7 +40,10 @@ export class StubBrowser {
     for (const listener of this.#tabListeners) listener();
   }
 
-  watch = (demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): { change(demand: ScreencastDemand): void; end(): void } => {
+  watch = (
+    demand: ScreencastDemand,
+    onFrame: (frame: ScreencastFrame) => void,
+  ): { change(demand: ScreencastDemand): void; end(): void } => {
     this.demands.push(demand);
     this.watching += 1;
     this.#onFrame = onFrame;
@@ -140,7 +145,8 @@ export class Seen {
 
 /** Polls a fact that nothing announces. */
 export async function until(what: string, holds: () => boolean, withinMs = 5000): Promise<void> {
-  for (const start = performance.now(); !holds(); await wait(5)) if (performance.now() - start > withinMs) never(`not within ${withinMs} ms: ${what}`);
+  for (const start = performance.now(); !holds(); await wait(5))
+    if (performance.now() - start > withinMs) never(`not within ${withinMs} ms: ${what}`);
 }
 
 export function never(what: string): never {

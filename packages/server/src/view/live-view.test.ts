@@ -260,7 +260,16 @@ describe('the end of a live view', () => {
   });
 });
 
-const click: LiveViewCommand & { type: 'mouse' } = { type: 'mouse', action: 'down', x: 1, y: 2, button: 'left', buttons: 1, clicks: 1, modifiers: 0 };
+const click: LiveViewCommand & { type: 'mouse' } = {
+  type: 'mouse',
+  action: 'down',
+  x: 1,
+  y: 2,
+  button: 'left',
+  buttons: 1,
+  clicks: 1,
+  modifiers: 0,
+};
 
 describe('a viewer’s hands', () => {
   it('do what is said on the active tab, in order', async () => {
@@ -282,7 +291,8 @@ describe('a viewer’s hands', () => {
 
   it('do nothing by a link that is for watching', async () => {
     const watcher = await join('view');
-    for (const command of [click, { type: 'copy' }, { type: 'tab', action: 'open' }, { type: 'navigate', to: 'reload' }] as const) watcher.say(command);
+    for (const command of [click, { type: 'copy' }, { type: 'tab', action: 'open' }, { type: 'navigate', to: 'reload' }] as const)
+      watcher.say(command);
     await until('all were refused', () => watcher.of('failed').length === 4);
     assert.ok(watcher.of('failed').every(({ code }) => code === 'not_allowed'));
     assert.deepEqual(watched.browser.acts, []);

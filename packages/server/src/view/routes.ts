@@ -14,5 +14,6 @@ export function mountView(http: Http, view: View): void {
   http.onSocket(watchLiveView, (call, upgrade) => view.watchLive(call, upgrade));
   http.onFile(openVnc, (call) => view.windowPage(call));
   http.onSocket(watchVnc, (call, upgrade) => view.watchVnc(call, upgrade));
-  for (const [name, { contentType, data }] of pages.files) http.asset(`/static/${name}`, { contentType, headers: forEver, load: () => data });
+  for (const [name, { contentType, data }] of pages.files)
+    http.asset(`/static/${name}`, { contentType, headers: forEver, load: () => data });
 }

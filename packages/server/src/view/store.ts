@@ -11,7 +11,9 @@ export async function writeRevocation(tables: Tables, sessionId: string, at: Dat
     .insertInto('view_revocations')
     .values({ session_id: sessionId, revoked_at: at })
     .onConflict((conflict) =>
-      conflict.column('session_id').doUpdateSet((set) => ({ revoked_at: set.fn('greatest', ['view_revocations.revoked_at', 'excluded.revoked_at']) })),
+      conflict
+        .column('session_id')
+        .doUpdateSet((set) => ({ revoked_at: set.fn('greatest', ['view_revocations.revoked_at', 'excluded.revoked_at']) })),
     )
     .execute();
 }

@@ -38,7 +38,8 @@ export async function standingOf(deps: StandingDeps, links: readonly Link[]): Pr
     looks.set(subject, look);
     return look;
   };
-  const judge = async (link: Link): Promise<Standing> => (isTakenBack(link) ? 'unauthorized' : (await hasSubject(link)) ? 'good' : 'session_ended');
+  const judge = async (link: Link): Promise<Standing> =>
+    isTakenBack(link) ? 'unauthorized' : (await hasSubject(link)) ? 'good' : 'session_ended';
   return new Map(await Promise.all(links.map(async (link) => [link, await judge(link)] as const)));
 }
 

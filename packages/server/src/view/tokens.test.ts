@@ -62,7 +62,8 @@ class World {
       sessions: {
         get: (owner, sessionId) => {
           const session = this.sessions.get(sessionId);
-          if (!session || session.owner !== owner) return Promise.reject(new ServiceError('session_not_found', 'There is no such session.'));
+          if (!session || session.owner !== owner)
+            return Promise.reject(new ServiceError('session_not_found', 'There is no such session.'));
           const record = { sessionId, owner, status: session.status, endedReason: null, settings: { kind: session.kind } };
           return Promise.resolve({ record } as SessionView);
         },
@@ -76,7 +77,12 @@ class World {
   }
 }
 
-const keyOf = (owner: string, keyId: string | null = 'key_1'): Principal => ({ owner, keyId, requestsPerMinute: 600, scope: `owner:${owner}` });
+const keyOf = (owner: string, keyId: string | null = 'key_1'): Principal => ({
+  owner,
+  keyId,
+  requestsPerMinute: 600,
+  scope: `owner:${owner}`,
+});
 const carried = (sessionId: string, carries: Partial<Credentials>): Credentials => ({
   authorization: undefined,
   adminKey: undefined,
@@ -118,7 +124,12 @@ const refusedWith = (work: Promise<unknown>, code: ErrorCode): Promise<void> => 
 
 const places = { 'live-view': 'view', vnc: 'vnc', recordings: 'recording' } as const;
 /** What the first load of an address sets: the whole header, and the value. */
-async function firstLoad(place: keyof typeof places, sessionId: string, token: string, from = origin): Promise<{ header: string; value: string }> {
+async function firstLoad(
+  place: keyof typeof places,
+  sessionId: string,
+  token: string,
+  from = origin,
+): Promise<{ header: string; value: string }> {
   const headers: Record<string, string> = {};
   const principal = await enter(places[place], sessionId, { token });
   tokens.welcome({
@@ -169,7 +180,8 @@ describe('a link', () => {
   it('opens no other session, of its owner or of anybody', async () => {
     const id = world.add();
     const token = await tokenFor(id);
-    for (const other of [world.add(), world.add('berta'), `${id}x`, id.slice(0, -1), newId('ses'), '']) await isRefused('view', other, { token });
+    for (const other of [world.add(), world.add('berta'), `${id}x`, id.slice(0, -1), newId('ses'), ''])
+      await isRefused('view', other, { token });
   });
 
   it('opens nothing where it is not ours to the last letter', async () => {
@@ -179,7 +191,17 @@ describe('a link', () => {
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { expiresAt: number };
     const forged = Buffer.from(JSON.stringify({ ...claims, scope: 'control' })).toString('base64url');
     const stranger = signToken(Buffer.alloc(32, 8), { ...claims, purpose: 'view', owner: 'anna', session: id, keyId: null });
-    for (const text of [`${forged}.${signature}`, payload, `${payload}.`, `.${signature}`, `${token}.${signature}`, stranger, '', '.', 'brt_live_x'])
+    for (const text of [
+      `${forged}.${signature}`,
+      payload,
+      `${payload}.`,
+      `.${signature}`,
+      `${token}.${signature}`,
+      stranger,
+      '',
+      '.',
+      'brt_live_x',
+    ])
       await isRefused('view', id, { token: text }, text);
   });
 
@@ -241,7 +263,10 @@ describe('a link', () => {
   it('passes on that the store cannot be reached, and does not call the link wrong', async () => {
     const id = world.add();
     const token = await tokenFor(id);
-    const gone = new Tokens({ ...world.deps(database.store), keys: { ...world.deps(database.store).keys, deadAmong: () => Promise.reject(unreachable) } });
+    const gone = new Tokens({
+      ...world.deps(database.store),
+      keys: { ...world.deps(database.store).keys, deadAmong: () => Promise.reject(unreachable) },
+    });
     await assert.rejects(async () => gone.authenticateView(carried(id, { token })), unreachable);
     await assert.rejects(async () => gone.authenticateRecording(carried(id, { token, authorization: 'Bearer x' })), unreachable);
   });
@@ -349,7 +374,8 @@ describe('a cookie', () => {
       tokens.welcome({ principal, origin, target, setHeader: (_, header) => void set.push(header) });
     welcome(await enter('view', id, { viewCookies: [value] }), `/v1/session/${id}/live-view`);
     welcome(keyOf('anna'), `/v1/session/${id}/live-view`);
-    for (const target of [`/v1/session/${id}/cdp?x=/live-view`, `/v1/session/${id}/live-viewer?`, `/x/v1/session/${id}/live-view?`]) welcome(first, target);
+    for (const target of [`/v1/session/${id}/cdp?x=/live-view`, `/v1/session/${id}/live-viewer?`, `/x/v1/session/${id}/live-view?`])
+      welcome(first, target);
     assert.deepEqual(set, []);
   });
 
@@ -399,7 +425,11 @@ describe('a cookie', () => {
   });
 
   it('dies with its session, its key and when links are taken back', async () => {
-    const kills = [async (id: string) => world.end(id), async () => world.revokeKey('key_1'), async (id: string) => tokens.revoke(keyOf('anna'), id)];
+    const kills = [
+      async (id: string) => world.end(id),
+      async () => world.revokeKey('key_1'),
+      async (id: string) => tokens.revoke(keyOf('anna'), id),
+    ];
     for (const kill of kills) {
       world.deadKeys.clear();
       const id = world.add();
@@ -580,7 +610,10 @@ describe('what a link has opened', () => {
   });
 
   it('asks the store for nothing while nothing is open', async () => {
-    const idle = new Tokens({ ...world.deps(database.store), keys: { ...world.deps(database.store).keys, deadAmong: () => assert.fail('it was asked') } });
+    const idle = new Tokens({
+      ...world.deps(database.store),
+      keys: { ...world.deps(database.store).keys, deadAmong: () => assert.fail('it was asked') },
+    });
     const [loop] = idle.loops;
     loop?.nudge();
     await loop?.idle();

@@ -72,7 +72,12 @@ export class Tokens {
   };
 
   /** Throws session_not_found, session_ended, recording_not_found. */
-  async mintView(principal: Principal, sessionId: string, { scope, ttl_seconds }: ViewTokenRequest, origin: string): Promise<ViewTokenResponse> {
+  async mintView(
+    principal: Principal,
+    sessionId: string,
+    { scope, ttl_seconds }: ViewTokenRequest,
+    origin: string,
+  ): Promise<ViewTokenResponse> {
     const page = scope === 'recording' ? await this.#player(ownerOf(principal), sessionId) : 'live-view';
     if (scope !== 'recording') checkLive((await this.#deps.sessions.get(ownerOf(principal), sessionId)).record);
     const { token, ...grant } = await this.#grant(principal, sessionId, { scope, ttlSeconds: ttl_seconds });
@@ -83,7 +88,10 @@ export class Tokens {
   async mintVnc(principal: Principal, sessionId: string, { ttl_seconds }: VncTokenRequest, origin: string): Promise<VncTokenResponse> {
     const { record } = await this.#deps.sessions.get(ownerOf(principal), sessionId);
     if (record.settings.kind !== 'full_browser')
-      throw new ServiceError('vnc_unavailable', 'Only a session of the kind `full_browser` has a window. For this one ask for a view token.');
+      throw new ServiceError(
+        'vnc_unavailable',
+        'Only a session of the kind `full_browser` has a window. For this one ask for a view token.',
+      );
     checkLive(record);
     const { token, ...grant } = await this.#grant(principal, sessionId, { scope: 'vnc', ttlSeconds: ttl_seconds });
     return { token, token_type: 'vnc', ...grant, url: `${origin}/v1/session/${sessionId}/vnc/vnc.html?token=${token}` };
@@ -105,7 +113,10 @@ export class Tokens {
     const { protocol, pathname } = new URL(call.origin);
     const path = `${pathname.replace(/\/$/, '')}/v1/session/${link.sessionId}/${place}`;
     const secure = protocol === 'https:' ? '; Secure' : '';
-    call.setHeader('set-cookie', `${viewCookieName(call.origin)}=${this.#grants.issue(link)}; Path=${path}; HttpOnly; SameSite=Lax${secure}`);
+    call.setHeader(
+      'set-cookie',
+      `${viewCookieName(call.origin)}=${this.#grants.issue(link)}; Path=${path}; HttpOnly; SameSite=Lax${secure}`,
+    );
   }
 
   /**
@@ -131,7 +142,13 @@ export class Tokens {
     const link = fitting.find((candidate) => standing.get(candidate) === 'good');
     if (!link) throw this.invalid();
     const { owner, keyId, ...viewer } = link;
-    return { owner, keyId, requestsPerMinute: null, scope: `link:${link.grantId}`, viewer: { ...viewer, isFirstLoad: token !== undefined } };
+    return {
+      owner,
+      keyId,
+      requestsPerMinute: null,
+      scope: `link:${link.grantId}`,
+      viewer: { ...viewer, isFirstLoad: token !== undefined },
+    };
   }
 
   /** One, or none where the token is none of ours. */
@@ -161,7 +178,11 @@ export class Tokens {
 
   async #player(owner: string, sessionId: string): Promise<string> {
     const recId = await this.#recordingOf(owner, sessionId);
-    if (recId === null) throw new ServiceError('recording_not_found', 'This session has no recording. One is made of sessions that are created with `record`.');
+    if (recId === null)
+      throw new ServiceError(
+        'recording_not_found',
+        'This session has no recording. One is made of sessions that are created with `record`.',
+      );
     return `recordings/${recId}/index.html`;
   }
 
@@ -173,7 +194,8 @@ export class Tokens {
   }
 
   async #closeDead(): Promise<void> {
-    for (const [link, standing] of await standingOf(this.#deps, [...this.#held.keys()])) if (standing !== 'good') this.#close(link, standing);
+    for (const [link, standing] of await standingOf(this.#deps, [...this.#held.keys()]))
+      if (standing !== 'good') this.#close(link, standing);
   }
 
   #closeEnded(sessionId: string): void {

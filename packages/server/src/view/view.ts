@@ -59,7 +59,8 @@ export class View {
 
   /** The one file that there is under `vnc/`. Throws asset_not_found for every other name. */
   windowPage(call: Call<typeof openVnc>): FileReply {
-    if (call.params.path !== windowPage) throw new ServiceError('asset_not_found', 'There is no such file. The window’s page is `vnc.html`.');
+    if (call.params.path !== windowPage)
+      throw new ServiceError('asset_not_found', 'There is no such file. The window’s page is `vnc.html`.');
     return this.pageFile(call, 'vnc', windowPage);
   }
 
@@ -102,7 +103,8 @@ export class View {
       return await this.#deps.sessions.ready(ownerOf(principal), sessionId);
     } catch (error) {
       // It ended after the guard had looked: what the link is from now on.
-      if (error instanceof ServiceError && (error.code === 'session_ended' || error.code === 'session_not_found')) throw this.tokens.invalid(error);
+      if (error instanceof ServiceError && (error.code === 'session_ended' || error.code === 'session_not_found'))
+        throw this.tokens.invalid(error);
       throw error;
     }
   }

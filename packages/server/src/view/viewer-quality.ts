@@ -24,7 +24,12 @@ interface Level {
 
 const best: Level = { quality: 80, scale: 1, framesPerSecond: 25 };
 const worst: Level = { quality: 30, scale: 0.5, framesPerSecond: 10 };
-const levels: readonly Level[] = [best, { quality: 60, scale: 1, framesPerSecond: 20 }, { quality: 40, scale: 1, framesPerSecond: 15 }, worst];
+const levels: readonly Level[] = [
+  best,
+  { quality: 60, scale: 1, framesPerSecond: 20 },
+  { quality: 40, scale: 1, framesPerSecond: 15 },
+  worst,
+];
 /** For one that takes nothing at the moment: as little as shows that it is back. */
 const stalled: Level = { ...worst, framesPerSecond: 1 };
 

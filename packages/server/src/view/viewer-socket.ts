@@ -46,7 +46,15 @@ export function closeSocket(socket: Socket, reason: ViewCloseReason): void {
 }
 
 /** Counts somebody who watches, or no longer does, and tells it. */
-export function countViewer({ session, scope, by }: { session: Pick<LiveSession, 'viewers' | 'events'>; scope: 'view' | 'control' | 'vnc'; by: 1 | -1 }): void {
+export function countViewer({
+  session,
+  scope,
+  by,
+}: {
+  session: Pick<LiveSession, 'viewers' | 'events'>;
+  scope: 'view' | 'control' | 'vnc';
+  by: 1 | -1;
+}): void {
   session.viewers += by;
   session.events.tell(by === 1 ? 'viewer.joined' : 'viewer.left', { viewers: session.viewers, scope });
 }

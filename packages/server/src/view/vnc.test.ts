@@ -13,7 +13,15 @@ describe('what a client of the window says', () => {
   });
 
   it('is somebody’s doing where there is anything else', () => {
-    for (const bytes of [pointer, [...updateRequest, ...pointer], [4, 1, 0, 0, 0, 0, 0, 97], [6, 0, 0, 0, 0, 0, 0, 1, 65], [3, 1], [248], [255, 0]])
+    for (const bytes of [
+      pointer,
+      [...updateRequest, ...pointer],
+      [4, 1, 0, 0, 0, 0, 0, 97],
+      [6, 0, 0, 0, 0, 0, 0, 1, 65],
+      [3, 1],
+      [248],
+      [255, 0],
+    ])
       assert.equal(onlyWatches(Buffer.from(bytes)), false, String(bytes));
   });
 });

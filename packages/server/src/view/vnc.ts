@@ -25,7 +25,10 @@ export class Vnc {
   }
 
   /** Throws session_not_ready where there is no display to show. */
-  async open({ session, machine }: { session: LiveSession; machine: Machine }, { upgrade, hold }: { upgrade: Upgrade; hold: Hold }): Promise<void> {
+  async open(
+    { session, machine }: { session: LiveSession; machine: Machine },
+    { upgrade, hold }: { upgrade: Upgrade; hold: Hold },
+  ): Promise<void> {
     const { sessionId } = session.record;
     if ((this.#sockets.get(sessionId) ?? 0) >= socketsMax) return closeSocket(await upgrade.accept(), 'limit');
     this.#count(sessionId, 1);
@@ -53,7 +56,10 @@ async function openDisplay({ vm }: Machine): Promise<Duplex> {
     return await vm.openVnc();
   } catch (error) {
     if (!(error instanceof NoDisplay)) throw error;
-    throw new ServiceError('session_not_ready', 'The session’s window cannot be shown at the moment. Try again.', { cause: error, retryAfterSeconds: 1 });
+    throw new ServiceError('session_not_ready', 'The session’s window cannot be shown at the moment. Try again.', {
+      cause: error,
+      retryAfterSeconds: 1,
+    });
   }
 }
 

@@ -11,7 +11,8 @@ interface AddressBarProps {
   onGo: () => void;
 }
 
-export const AddressBar = ({ view, onGo }: AddressBarProps) => (view.canControl.value ? <Navigation view={view} onGo={onGo} /> : <Watching view={view} />);
+export const AddressBar = ({ view, onGo }: AddressBarProps) =>
+  view.canControl.value ? <Navigation view={view} onGo={onGo} /> : <Watching view={view} />;
 
 /** Address and title, as text. */
 function Watching({ view }: { view: LiveView }) {

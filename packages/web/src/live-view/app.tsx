@@ -58,7 +58,9 @@ export function App({ view }: { view: LiveView }) {
       </header>
       <Stage view={view} onLeave={leave} handle={stage} />
       <HelpPanel canControl={view.canControl.value} />
-      {view.canControl.value && <ClipboardPanel clipboard={view.clipboard} insertLabel="Type into the page" onInsert={(text) => view.sendText(text)} />}
+      {view.canControl.value && (
+        <ClipboardPanel clipboard={view.clipboard} insertLabel="Type into the page" onInsert={(text) => view.sendText(text)} />
+      )}
       <ToastList toasts={view.toasts} />
     </div>
   );

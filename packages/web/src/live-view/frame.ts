@@ -19,5 +19,11 @@ export function readFrame(message: ArrayBuffer): Frame | undefined {
   const width = header.getUint16(16, true);
   const height = header.getUint16(18, true);
   if (width === 0 || height === 0) return undefined;
-  return { seq: header.getUint32(4, true), drawnAtMs: header.getFloat64(8, true), width, height, jpeg: new Uint8Array(message, frameHeaderBytes) };
+  return {
+    seq: header.getUint32(4, true),
+    drawnAtMs: header.getFloat64(8, true),
+    width,
+    height,
+    jpeg: new Uint8Array(message, frameHeaderBytes),
+  };
 }

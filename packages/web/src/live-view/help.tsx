@@ -17,7 +17,11 @@ const driving = [
 
 export const HelpPanel = ({ canControl }: { canControl: boolean }) => (
   <Popover id={helpPanelId} title={canControl ? 'Driving a session' : 'Watching a session'}>
-    {canControl ? <Driving /> : <p>You see the active tab of the session as it happens. This link only watches: nothing that you do here reaches the page.</p>}
+    {canControl ? (
+      <Driving />
+    ) : (
+      <p>You see the active tab of the session as it happens. This link only watches: nothing that you do here reaches the page.</p>
+    )}
   </Popover>
 );
 
@@ -26,6 +30,9 @@ const Driving = () => (
     <p>What you do with mouse and keyboard happens in the page of the session.</p>
     <KeyTable keys={driving} />
     <h3>On a touch screen</h3>
-    <p>Tap to click, drag to scroll, press long for the menu, use two fingers to enlarge the picture. The keyboard button brings up the keyboard.</p>
+    <p>
+      Tap to click, drag to scroll, press long for the menu, use two fingers to enlarge the picture. The keyboard button brings up the
+      keyboard.
+    </p>
   </>
 );

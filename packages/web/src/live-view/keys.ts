@@ -78,7 +78,13 @@ export class HeldKeys {
   }
 
   releaseAll(): KeyCommand[] {
-    const commands = [...this.#held.values()].map((held): KeyCommand => ({ type: 'key', action: 'up', ...held, repeat: false, modifiers: 0 }));
+    const commands = [...this.#held.values()].map((held): KeyCommand => ({
+      type: 'key',
+      action: 'up',
+      ...held,
+      repeat: false,
+      modifiers: 0,
+    }));
     this.#held.clear();
     return commands;
   }

@@ -26,7 +26,8 @@ export const modifiersOf = (event: { altKey: boolean; ctrlKey: boolean; metaKey:
   (event.metaKey ? modifierBits.meta : 0) |
   (event.shiftKey ? modifierBits.shift : 0);
 
-const buttonOf = (buttons: number): MouseCommand['button'] => (buttons & 1 ? 'left' : buttons & 2 ? 'right' : buttons & 4 ? 'middle' : 'none');
+const buttonOf = (buttons: number): MouseCommand['button'] =>
+  buttons & 1 ? 'left' : buttons & 2 ? 'right' : buttons & 4 ? 'middle' : 'none';
 
 /** Mouse and wheel over the picture. Moves and turns are told once for each picture of the screen: more nobody sees. */
 export class MouseOver {

@@ -32,7 +32,8 @@ export function letterbox(picture: Size, space: Size, pixelRatio: number): Box {
 
 /** The place of the page under a point; the nearest one for a point outside, as of a drag that left the picture. */
 export function placeOn(point: Point, picture: Box, page: Size): Point {
-  const along = (offset: number, shown: number, full: number): number => (shown > 0 ? clamp(Math.round((offset / shown) * full), 0, Math.max(0, full - 1)) : 0);
+  const along = (offset: number, shown: number, full: number): number =>
+    shown > 0 ? clamp(Math.round((offset / shown) * full), 0, Math.max(0, full - 1)) : 0;
   return { x: along(point.x - picture.x, picture.width, page.width), y: along(point.y - picture.y, picture.height, page.height) };
 }
 

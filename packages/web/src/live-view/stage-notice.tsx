@@ -40,7 +40,11 @@ function StaleNotice({ view }: { view: LiveView }) {
   const drawnAtMs = view.drawnAtMs.value;
   return (
     <div class="stale">
-      <p>{drawnAtMs > 0 ? `Not live. This is how it was at ${new Date(drawnAtMs).toLocaleTimeString()}.` : 'The session cannot be reached at the moment.'}</p>
+      <p>
+        {drawnAtMs > 0
+          ? `Not live. This is how it was at ${new Date(drawnAtMs).toLocaleTimeString()}.`
+          : 'The session cannot be reached at the moment.'}
+      </p>
       <button type="button" class="button" onClick={() => view.link.hurry()}>
         Connect now
       </button>

@@ -49,7 +49,14 @@ export function Stage({ view, onLeave, handle }: StageProps) {
         role={isPanel ? 'tabpanel' : undefined}
         aria-labelledby={isPanel ? tabElementId(tab.tab_id) : undefined}
       >
-        <canvas ref={canvas} class="picture" style={place} hidden={page === null} role="img" aria-label={`Picture of ${tab ? titleOf(tab) : 'the page'}`} />
+        <canvas
+          ref={canvas}
+          class="picture"
+          style={place}
+          hidden={page === null}
+          role="img"
+          aria-label={`Picture of ${tab ? titleOf(tab) : 'the page'}`}
+        />
         {view.canControl.value && <KeyboardField field={field} />}
         <div class="focus-ring" style={place} aria-hidden="true">
           <span class="focus-hint">

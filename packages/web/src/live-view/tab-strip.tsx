@@ -12,7 +12,8 @@ export const tabElementId = (tabId: string): string => `tab-${tabId}`;
 
 export const titleOf = ({ title, url }: LiveTab): string => (title || url || 'New tab').slice(0, titleCharsMax);
 
-export const TabStrip = ({ view }: { view: LiveView }) => (view.canControl.value ? <Tabs view={view} /> : <TabNames tabs={view.tabs.value} />);
+export const TabStrip = ({ view }: { view: LiveView }) =>
+  view.canControl.value ? <Tabs view={view} /> : <TabNames tabs={view.tabs.value} />;
 
 /** For somebody who watches: names, and which of them is shown. */
 const TabNames = ({ tabs }: { tabs: readonly LiveTab[] }) => (
@@ -84,7 +85,13 @@ function Tabs({ view }: { view: LiveView }) {
           </button>
         ))}
       </div>
-      <button type="button" class="icon-button" aria-label="New tab" title="New tab" onClick={() => view.send({ type: 'tab', action: 'open' })}>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="New tab"
+        title="New tab"
+        onClick={() => view.send({ type: 'tab', action: 'open' })}
+      >
         <Icon name="plus" />
       </button>
     </div>

@@ -5,7 +5,10 @@ export const longPressMs = 500;
 /** No finger rests perfectly still. */
 const stillPx = 10;
 
-export type Gesture = { kind: 'tap'; at: Point } | { kind: 'long-press'; at: Point } | { kind: 'scroll'; at: Point; dx: number; dy: number };
+export type Gesture =
+  | { kind: 'tap'; at: Point }
+  | { kind: 'long-press'; at: Point }
+  | { kind: 'scroll'; at: Point; dx: number; dy: number };
 
 /** What one finger means. A second finger is for the browser's own zoom and ends what the first began. */
 export class TouchGestures {

@@ -14,9 +14,24 @@ export function Controls({ player }: { player: Player }) {
     <div class="controls" role="group" aria-label="Controls of the video">
       <SeekBar player={player} />
       <div class="controls-row">
-        <ControlButton icon={isPlaying ? 'pause' : 'play'} label={isPlaying ? 'Pause' : 'Play'} disabled={!hasVideo} onClick={() => player.toggle()} />
-        <ControlButton icon="rewind" label="Back 5 seconds" disabled={!hasVideo} onClick={() => player.seek(player.timeMs.value - skipMs)} />
-        <ControlButton icon="advance" label="Forward 5 seconds" disabled={!hasVideo} onClick={() => player.seek(player.timeMs.value + skipMs)} />
+        <ControlButton
+          icon={isPlaying ? 'pause' : 'play'}
+          label={isPlaying ? 'Pause' : 'Play'}
+          disabled={!hasVideo}
+          onClick={() => player.toggle()}
+        />
+        <ControlButton
+          icon="rewind"
+          label="Back 5 seconds"
+          disabled={!hasVideo}
+          onClick={() => player.seek(player.timeMs.value - skipMs)}
+        />
+        <ControlButton
+          icon="advance"
+          label="Forward 5 seconds"
+          disabled={!hasVideo}
+          onClick={() => player.seek(player.timeMs.value + skipMs)}
+        />
         <Times player={player} />
         <span class="controls-space" />
         {player.isGrowing.value && hasVideo && (
@@ -51,7 +66,12 @@ const Times = ({ player }: { player: Player }) => (
 );
 
 const RateSelect = ({ player }: { player: Player }) => (
-  <select class="rate" aria-label="Speed" value={player.rate.value} onChange={(event) => player.setRate(Number(event.currentTarget.value) as Rate)}>
+  <select
+    class="rate"
+    aria-label="Speed"
+    value={player.rate.value}
+    onChange={(event) => player.setRate(Number(event.currentTarget.value) as Rate)}
+  >
     {rates.map((rate) => (
       <option key={rate} value={rate}>
         {rate}×

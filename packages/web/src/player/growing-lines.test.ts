@@ -6,7 +6,10 @@ import { AssetError } from './asset.ts';
 import { GrowingLines } from './growing-lines.ts';
 
 /** Serves one text, whatever is asked for, and notes the ranges. */
-async function serve(t: TestContext, file: { text: string; status?: number; knowsRanges?: boolean }): Promise<{ url: string; ranges: (string | undefined)[] }> {
+async function serve(
+  t: TestContext,
+  file: { text: string; status?: number; knowsRanges?: boolean },
+): Promise<{ url: string; ranges: (string | undefined)[] }> {
   const ranges: (string | undefined)[] = [];
   const server = createServer(({ headers: { range } }, response) => {
     ranges.push(range);

@@ -20,7 +20,11 @@ export const HelpPanel = ({ player }: { player: Player }) => (
   <Popover id={helpPanelId} title="Keys">
     <KeyTable keys={keys} />
     <label class="check">
-      <input type="checkbox" checked={player.withCharacters} onChange={(event) => (player.withCharacters.value = event.currentTarget.checked)} />
+      <input
+        type="checkbox"
+        checked={player.withCharacters}
+        onChange={(event) => (player.withCharacters.value = event.currentTarget.checked)}
+      />
       Letters and signs are keys too
     </label>
   </Popover>

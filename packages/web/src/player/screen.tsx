@@ -21,10 +21,14 @@ export function Screen({ player }: { player: Player }) {
   const poster = recording?.assets.includes('poster.jpg') ? 'poster.jpg' : undefined;
   return (
     <div class="screen" ref={screen}>
-      {kind === 'hls' && <video ref={video} class="picture" playsInline muted preload="auto" poster={poster} aria-label="What the browser showed" />}
+      {kind === 'hls' && (
+        <video ref={video} class="picture" playsInline muted preload="auto" poster={poster} aria-label="What the browser showed" />
+      )}
       {kind === 'frames' && <canvas ref={canvas} class="picture" role="img" aria-label="What the browser showed" />}
       {kind === null && <NoPicture player={player} />}
-      {fault === 'unplayable' && <Notice title="This browser cannot play the video" text="Another browser may. What happened stands in the timeline." />}
+      {fault === 'unplayable' && (
+        <Notice title="This browser cannot play the video" text="Another browser may. What happened stands in the timeline." />
+      )}
       {kind !== null && !fault && <PlayOver player={player} />}
     </div>
   );
@@ -34,7 +38,14 @@ export function Screen({ player }: { player: Player }) {
 function PlayOver({ player }: { player: Player }) {
   const isWaiting = player.footage.value?.isWaiting.value ?? false;
   return (
-    <button type="button" class="play-over" tabIndex={-1} aria-hidden="true" onClick={() => player.toggle()} onDblClick={() => player.onFullScreen()}>
+    <button
+      type="button"
+      class="play-over"
+      tabIndex={-1}
+      aria-hidden="true"
+      onClick={() => player.toggle()}
+      onDblClick={() => player.onFullScreen()}
+    >
       {isWaiting && <span class="spinner spinner-large" />}
       {!player.hasStarted.value && (
         <span class="play-mark">
@@ -74,7 +85,12 @@ function openFootage(player: Player, { kind, video, canvas }: Place): () => void
   let isOpen = true;
   const open = async () => {
     if (kind === 'frames' && canvas) {
-      player.footage.value = new FrameFootage({ canvas, index: 'frames.ndjson', pictures: 'frames.mjpeg', isGrowing: () => player.isGrowing.value });
+      player.footage.value = new FrameFootage({
+        canvas,
+        index: 'frames.ndjson',
+        pictures: 'frames.mjpeg',
+        isGrowing: () => player.isGrowing.value,
+      });
     } else if (kind === 'hls' && video) {
       // Most of the page's weight, and not needed for pictures.
       const { VideoFootage } = await import('./video-footage.ts');

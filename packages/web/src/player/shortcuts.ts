@@ -28,7 +28,10 @@ interface Press {
   metaKey: boolean;
 }
 
-export function shortcutOf({ key, ctrlKey, altKey, metaKey }: Press, { withCharacters }: { withCharacters: boolean }): Shortcut | undefined {
+export function shortcutOf(
+  { key, ctrlKey, altKey, metaKey }: Press,
+  { withCharacters }: { withCharacters: boolean },
+): Shortcut | undefined {
   if (ctrlKey || altKey || metaKey) return undefined;
   if (Object.hasOwn(named, key)) return named[key];
   const character = key.toLowerCase();

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eventKinds, isTimelineEvent, marksOf, pickRows, rowAt, toRow, type TimelineEvent } from './timeline.ts';
 
-const event = (type: string, data: Record<string, unknown> = {}, tMs = 0): TimelineEvent => ({ t_ms: tMs, at: '2026-01-01T00:00:00Z', type, data });
+const event = (type: string, data: Record<string, unknown> = {}, tMs = 0): TimelineEvent => ({
+  t_ms: tMs,
+  at: '2026-01-01T00:00:00Z',
+  type,
+  data,
+});
 const all = new Set(eventKinds);
 
 describe('a row', () => {
@@ -20,7 +25,12 @@ describe('a row', () => {
       'step_failed · 10.0 s',
       true,
     ]);
-    assert.deepEqual(said('console', { level: 'error', text: 'x is not a function' }), ['console', 'Console error', 'x is not a function', true]);
+    assert.deepEqual(said('console', { level: 'error', text: 'x is not a function' }), [
+      'console',
+      'Console error',
+      'x is not a function',
+      true,
+    ]);
     assert.deepEqual(said('network', { requests: 1, failed: 0, bytes: 2048 }), ['network', '1 request', '2 kB', false]);
     assert.deepEqual(said('network.failed', { method: 'GET', url: 'https://a.example/x', status: 500 }), [
       'network',
@@ -28,11 +38,19 @@ describe('a row', () => {
       '500 · https://a.example/x',
       true,
     ]);
-    assert.deepEqual(said('download.finished', { suggested_filename: 'a.pdf', status: 'too_large' }), ['page', 'Download stopped', 'a.pdf · too_large', true]);
+    assert.deepEqual(said('download.finished', { suggested_filename: 'a.pdf', status: 'too_large' }), [
+      'page',
+      'Download stopped',
+      'a.pdf · too_large',
+      true,
+    ]);
   });
 
   it('tells what it does not know as it is', () => {
-    assert.deepEqual([toRow(event('moon.landed', { who: 'eagle' })).label, toRow(event('moon.landed', { who: 'eagle' })).detail], ['moon.landed', 'eagle']);
+    assert.deepEqual(
+      [toRow(event('moon.landed', { who: 'eagle' })).label, toRow(event('moon.landed', { who: 'eagle' })).detail],
+      ['moon.landed', 'eagle'],
+    );
     assert.equal(toRow(event('constructor')).label, 'constructor');
   });
 
@@ -56,9 +74,11 @@ describe('lines of the file', () => {
 });
 
 describe('picking', () => {
-  const rows = [event('navigation', { url: 'https://a.example/cart' }), event('action', { name: 'click' }), event('console', { text: 'cart is empty' })].map(
-    toRow,
-  );
+  const rows = [
+    event('navigation', { url: 'https://a.example/cart' }),
+    event('action', { name: 'click' }),
+    event('console', { text: 'cart is empty' }),
+  ].map(toRow);
 
   it('keeps the kinds that are wanted', () => {
     assert.deepEqual(

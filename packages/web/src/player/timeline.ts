@@ -26,14 +26,16 @@ export interface Row {
 /** A row is one line; the whole text is in the event's details. */
 const detailCharsMax = 300;
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '');
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 const joined = (...parts: string[]): string => parts.filter((part) => part !== '').join(' · ');
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 type Words = Pick<Row, 'kind' | 'label' | 'detail'> & { isFault?: boolean };
 type Data = TimelineEvent['data'];
 
-const tookText = (ms: unknown): string => (typeof ms !== 'number' ? '' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
+const tookText = (ms: unknown): string =>
+  typeof ms !== 'number' ? '' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 /** `open_tab` as people write it. */
 const spaced = (name: string): string => capital(name.replaceAll('_', ' '));
 const countText = (count: unknown, one: string, many: string): string => `${textOf(count) || '0'} ${count === 1 ? one : many}`;
@@ -55,7 +57,12 @@ function networkWords({ requests, failed, bytes }: Data): Words {
 const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
   navigation: ({ url }) => {
     const isErrorPage = textOf(url).startsWith('chrome-error:');
-    return { kind: 'page', label: isErrorPage ? 'Page did not load' : 'Page opened', detail: isErrorPage ? '' : textOf(url), isFault: isErrorPage };
+    return {
+      kind: 'page',
+      label: isErrorPage ? 'Page did not load' : 'Page opened',
+      detail: isErrorPage ? '' : textOf(url),
+      isFault: isErrorPage,
+    };
   },
   'tab.opened': ({ url }) => ({ kind: 'page', label: 'New tab', detail: textOf(url) }),
   'tab.closed': () => ({ kind: 'page', label: 'Tab closed', detail: '' }),
@@ -71,7 +78,12 @@ const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
   }),
   action: actionWords,
   'actions.step': actionWords,
-  console: ({ level, text }) => ({ kind: 'console', label: `Console ${textOf(level)}`.trim(), detail: textOf(text), isFault: level === 'error' }),
+  console: ({ level, text }) => ({
+    kind: 'console',
+    label: `Console ${textOf(level)}`.trim(),
+    detail: textOf(text),
+    isFault: level === 'error',
+  }),
   network: networkWords,
   'network.failed': ({ method, url, status, error }) => ({
     kind: 'network',
@@ -79,11 +91,19 @@ const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
     detail: joined(textOf(status), textOf(error), textOf(url)),
     isFault: true,
   }),
-  'viewer.joined': ({ viewers }) => ({ kind: 'session', label: 'Viewer joined', detail: countText(viewers, 'person watches', 'people watch') }),
+  'viewer.joined': ({ viewers }) => ({
+    kind: 'session',
+    label: 'Viewer joined',
+    detail: countText(viewers, 'person watches', 'people watch'),
+  }),
   'viewer.left': ({ viewers }) => ({ kind: 'session', label: 'Viewer left', detail: countText(viewers, 'person watches', 'people watch') }),
   'session.ready': () => ({ kind: 'session', label: 'Session ready', detail: '' }),
   'session.expiring': () => ({ kind: 'session', label: 'Session about to expire', detail: '' }),
-  'session.ended': ({ reason, ended_reason: ended }) => ({ kind: 'session', label: 'Session ended', detail: textOf(ended) || textOf(reason) }),
+  'session.ended': ({ reason, ended_reason: ended }) => ({
+    kind: 'session',
+    label: 'Session ended',
+    detail: textOf(ended) || textOf(reason),
+  }),
   'captcha.detected': ({ vendor, type }) => ({ kind: 'session', label: 'Captcha found', detail: joined(textOf(type), textOf(vendor)) }),
   'captcha.awaiting_human': () => ({ kind: 'session', label: 'Captcha waits for a person', detail: '' }),
   'captcha.solved': () => ({ kind: 'session', label: 'Captcha solved', detail: '' }),
@@ -101,12 +121,24 @@ export function toRow(event: TimelineEvent): Row {
   const read = Object.hasOwn(wordsOf, event.type) ? wordsOf[event.type] : undefined;
   const words = read?.(data) ?? { kind: 'session', label: event.type, detail: Object.values(data).map(textOf).join(' ') };
   const detail = words.detail.slice(0, detailCharsMax);
-  return { event, kind: words.kind, label: words.label, detail, isFault: words.isFault ?? false, words: `${words.label} ${words.detail}`.toLowerCase() };
+  return {
+    event,
+    kind: words.kind,
+    label: words.label,
+    detail,
+    isFault: words.isFault ?? false,
+    words: `${words.label} ${words.detail}`.toLowerCase(),
+  };
 }
 
 /** Whether a line of the file is one that can be shown at all. */
 export const isTimelineEvent = (line: unknown): line is TimelineEvent =>
-  typeof line === 'object' && line !== null && 't_ms' in line && Number.isFinite(line.t_ms) && 'type' in line && typeof line.type === 'string';
+  typeof line === 'object' &&
+  line !== null &&
+  't_ms' in line &&
+  Number.isFinite(line.t_ms) &&
+  'type' in line &&
+  typeof line.type === 'string';
 
 /** Rows of the kinds that are wanted in which every word of the search occurs. */
 export function pickRows(rows: readonly Row[], { kinds, search }: { kinds: ReadonlySet<EventKind>; search: string }): Row[] {

@@ -28,7 +28,9 @@ export function Timeline({ player }: { player: Player }) {
       ) : (
         <EventList player={player} chosen={chosen} />
       )}
-      {player.rows.value.length >= rowsMax && <p class="timeline-note muted">The first {rowsMax.toLocaleString()} events. All are in events.ndjson.</p>}
+      {player.rows.value.length >= rowsMax && (
+        <p class="timeline-note muted">The first {rowsMax.toLocaleString()} events. All are in events.ndjson.</p>
+      )}
       <EventDetails row={player.picked.value[chosen.value ?? player.current.value]} />
     </section>
   );
@@ -38,7 +40,12 @@ const Search = ({ player }: { player: Player }) => (
   <label class="search">
     <Icon name="search" />
     <span class="visually-hidden">Search the timeline</span>
-    <input type="search" placeholder="Search" value={player.search} onInput={(event) => (player.search.value = event.currentTarget.value)} />
+    <input
+      type="search"
+      placeholder="Search"
+      value={player.search}
+      onInput={(event) => (player.search.value = event.currentTarget.value)}
+    />
   </label>
 );
 

@@ -68,7 +68,8 @@ export class VideoFootage implements Footage {
 
   #listen(): void {
     const video = this.#video;
-    const on = (types: string, take: () => void) => types.split(' ').forEach((type) => video.addEventListener(type, take, { signal: this.#listening.signal }));
+    const on = (types: string, take: () => void) =>
+      types.split(' ').forEach((type) => video.addEventListener(type, take, { signal: this.#listening.signal }));
     on('play pause ended', () => (this.isPlaying.value = !video.paused && !video.ended));
     on('waiting stalled', () => (this.isWaiting.value = video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA && !video.paused));
     on('playing canplay pause', () => (this.isWaiting.value = false));

@@ -40,7 +40,14 @@ export function ClipboardPanel({ clipboard, onInsert, insertLabel }: ClipboardPa
     <Popover id={clipboardPanelId} title="Clipboard" popoverRef={panel}>
       <label class="field">
         <span>Copied in the session</span>
-        <textarea ref={received} rows={4} readOnly value={clipboard.received} placeholder="Nothing yet" onFocus={() => (copied.value = false)} />
+        <textarea
+          ref={received}
+          rows={4}
+          readOnly
+          value={clipboard.received}
+          placeholder="Nothing yet"
+          onFocus={() => (copied.value = false)}
+        />
       </label>
       <div class="field-actions">
         <span role="status" class="muted">
@@ -52,7 +59,12 @@ export function ClipboardPanel({ clipboard, onInsert, insertLabel }: ClipboardPa
       </div>
       <label class="field">
         <span>Text for the session</span>
-        <textarea rows={4} value={outgoing} onInput={(event) => (outgoing.value = event.currentTarget.value)} placeholder="Type or paste here" />
+        <textarea
+          rows={4}
+          value={outgoing}
+          onInput={(event) => (outgoing.value = event.currentTarget.value)}
+          placeholder="Type or paste here"
+        />
       </label>
       <div class="field-actions">
         <button type="button" class="button button-main" disabled={outgoing.value === ''} onClick={insert}>

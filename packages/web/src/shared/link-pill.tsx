@@ -1,7 +1,12 @@
 import { Countdown } from './countdown.tsx';
 import type { LinkState } from './link.ts';
 
-const names: Readonly<Record<LinkState['is'], string>> = { connecting: 'Connecting', live: 'Live', lost: 'Connecting again', over: 'Ended' };
+const names: Readonly<Record<LinkState['is'], string>> = {
+  connecting: 'Connecting',
+  live: 'Live',
+  lost: 'Connecting again',
+  over: 'Ended',
+};
 
 /** Whether what is shown is what happens now. */
 export const LinkPill = ({ state }: { state: LinkState }) => (

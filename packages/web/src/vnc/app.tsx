@@ -35,7 +35,13 @@ export function App({ remote }: { remote: RemoteWindow }) {
         <h1>Browser window</h1>
         <LinkPill state={remote.link.state.value} />
         <div class="vnc-tools" role="group" aria-label="Tools" ref={tools}>
-          <button type="button" class="icon-button only-touch" aria-label="Keyboard" title="Keyboard" onClick={() => field.current?.focus()}>
+          <button
+            type="button"
+            class="icon-button only-touch"
+            aria-label="Keyboard"
+            title="Keyboard"
+            onClick={() => field.current?.focus()}
+          >
             <Icon name="keyboard" />
           </button>
           <PopoverButton opens={clipboardPanelId} label="Clipboard" icon="clipboard" />

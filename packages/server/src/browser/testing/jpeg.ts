@@ -32,4 +32,5 @@ const look = `async (base64) => {
 }`;
 
 /** `page` may be any that is not hung. */
-export const seeJpeg = (page: Page, data: Buffer): Promise<Seen> => page.call<Seen>(page.mainFrame(), look, [data.toString('base64')], call());
+export const seeJpeg = (page: Page, data: Buffer): Promise<Seen> =>
+  page.call<Seen>(page.mainFrame(), look, [data.toString('base64')], call());

@@ -23,7 +23,10 @@ export async function openPages(replies: Record<string, Reply>): Promise<Pages> 
     const reply = pages.replies[pathname];
     if (typeof reply === 'function') reply(request, response, pages);
     else if (reply === undefined) response.writeHead(404).end();
-    else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>${reply.replaceAll('{other}', pages.otherSite)}`);
+    else
+      response
+        .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+        .end(`<!doctype html>${reply.replaceAll('{other}', pages.otherSite)}`);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

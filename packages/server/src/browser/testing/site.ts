@@ -10,7 +10,8 @@ const html = (response: ServerResponse, body: string, status = 200, headers: Rec
 };
 
 const replies: Record<string, Reply> = {
-  '/': (_, response) => html(response, '<title>home</title><h1>Home</h1><input id="q"><button id="b" onclick="document.title=q.value">go</button>'),
+  '/': (_, response) =>
+    html(response, '<title>home</title><h1>Home</h1><input id="q"><button id="b" onclick="document.title=q.value">go</button>'),
   '/status': (_, response, url) => html(response, '<title>status</title>', Number(url.searchParams.get('code'))),
   '/empty': (_, response, url) => void response.writeHead(Number(url.searchParams.get('code'))).end(),
   '/redirect': (_, response, url) => void response.writeHead(302, { location: url.searchParams.get('to') ?? '/' }).end(),
@@ -19,12 +20,18 @@ const replies: Record<string, Reply> = {
   '/half': (_, response) => html(response, '<title>half</title><img src="/hang">'),
   '/reset': (request) => void request.socket.resetAndDestroy(),
   '/download': (_, response) =>
-    void response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment; filename="a.bin"' }).end('contents'),
+    void response
+      .writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment; filename="a.bin"' })
+      .end('contents'),
   '/gate': (_, response, url) => html(response, 'refused', 502, { 'x-berth-egress': url.searchParams.get('reason') ?? '' }),
   '/onward': (_, response) => html(response, '<title>onward</title><script>location.href="/"</script>'),
-  '/alert': (_, response) => html(response, '<title>before</title><script>alert(1); confirm(2); prompt(3); print(); document.title="after"</script>'),
+  '/alert': (_, response) =>
+    html(response, '<title>before</title><script>alert(1); confirm(2); prompt(3); print(); document.title="after"</script>'),
   '/leave': (_, response) =>
-    html(response, '<title>leave</title><script>onbeforeunload = (e) => { e.preventDefault(); return "stay"; }</script><button id="b">b</button>'),
+    html(
+      response,
+      '<title>leave</title><script>onbeforeunload = (e) => { e.preventDefault(); return "stay"; }</script><button id="b">b</button>',
+    ),
   '/popup': (_, response) => html(response, '<title>opener</title><button id="b" onclick="window.open(\'/child\')">open</button>'),
   '/popups': (_, response) =>
     html(response, '<title>many</title><button id="b" onclick="for (let i = 0; i < 8; i++) window.open(\'/child?\' + i)">open</button>'),
@@ -33,9 +40,12 @@ const replies: Record<string, Reply> = {
       response,
       '<title>child</title><script>first = { inner: innerWidth, screen: screen.width, agent: navigator.userAgent, zone: Intl.DateTimeFormat().resolvedOptions().timeZone }</script>',
     ),
-  '/auth': (_, response) => void response.writeHead(401, { 'www-authenticate': 'Basic realm="x"', 'content-type': 'text/html' }).end('<title>who</title>'),
+  '/auth': (_, response) =>
+    void response.writeHead(401, { 'www-authenticate': 'Basic realm="x"', 'content-type': 'text/html' }).end('<title>who</title>'),
   '/echo': (request, response) =>
-    void response.writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' }).end(JSON.stringify(request.headers)),
+    void response
+      .writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' })
+      .end(JSON.stringify(request.headers)),
   '/media': (_, response) =>
     html(
       response,

@@ -1,6 +1,18 @@
 /** What a machine that has been taken over can do to its host, and what is left of one when it is gone. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, openSync, readFileSync, readSync, readdirSync, readlinkSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { execFileSync } from 'node:child_process';
@@ -22,7 +34,10 @@ const hostileAgents: Record<string, { script: string; told: RegExp }> = {
       while (1) { syswrite $port, $flood }`,
     told: /bad client magic|Protocol error/,
   },
-  'starts over and over': { script: `syscall 169, 0xfee1dead, 672274793, 0x01234567, 0; sleep 600;`, told: /the machine ended|reboot: Restarting system/ },
+  'starts over and over': {
+    script: `syscall 169, 0xfee1dead, 672274793, 0x01234567, 0; sleep 600;`,
+    told: /the machine ended|reboot: Restarting system/,
+  },
 };
 
 /** Of this process, while machines send gigabytes. */
@@ -172,7 +187,9 @@ function readOrNone(file: number, into: Buffer, position: number): number {
 }
 
 const filesBelow = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+  );
 
 /** The templates that this process has open. */
 const templateMemories = (): string[] =>

@@ -54,7 +54,8 @@ export async function bootMachine(host: BootPlace, boot: BootOrder): Promise<Qem
   try {
     return await start(host, boot, undo);
   } catch (cause) {
-    for (const failure of await undo.run()) host.log.error({ vm: order.id, error: failure }, 'something of a machine that did not start is left');
+    for (const failure of await undo.run())
+      host.log.error({ vm: order.id, error: failure }, 'something of a machine that did not start is left');
     signal.throwIfAborted();
     throw new BootFailed(`machine ${order.id} did not start`, { cause });
   }
@@ -68,10 +69,17 @@ async function start(host: BootPlace, boot: BootOrder, undo: Cleanup): Promise<Q
   const startedMs = performance.now();
   const machine = await spawnMachine({ shape: host.shape, uid: marker.uid, marks: machineEnvironment(order.id, host.place) }, template);
   undo.push('machine', () => machine.kill().then(() => killAll(findProcesses)));
-  const link = new GuestLink({ control: machine.control, egress: machine.egress, acceptEgress: order.acceptEgress, slowness: host.slowness });
+  const link = new GuestLink({
+    control: machine.control,
+    egress: machine.egress,
+    acceptEgress: order.acceptEgress,
+    slowness: host.slowness,
+  });
   undo.push('link', () => link.close());
   const start = template ? null : templateKind(order.kind);
-  const runs = template && loadState(machine, { signal }).then(() => host.log.debug({ vm: order.id, ms: performance.now() - startedMs }, 'a clone runs'));
+  const runs =
+    template &&
+    loadState(machine, { signal }).then(() => host.log.debug({ vm: order.id, ms: performance.now() - startedMs }, 'a clone runs'));
   const beginning = Promise.all([prepare(host, { order, marker, machine, cgroup }), runs]);
   const answer = beginning.then(() => awaitBrowser(link, { start, signal }));
   const cdp = await unlessOver(answer, machine, signal).catch(async (cause: unknown) => {
@@ -105,7 +113,11 @@ async function anchor({ place, workerId, traces }: BootPlace, id: string, undo: 
 
 async function bound({ cgroups, shape }: BootPlace, id: string, undo: Cleanup): Promise<MachineCgroup | null> {
   const translation = shape.accelerator === 'kvm' ? 0 : translationMb;
-  const limits = { memoryBytes: (shape.memoryMb + translation + overheadMb) * 1024 ** 2, cpus: shape.cpus + 1, processes: processesMax + shape.cpus };
+  const limits = {
+    memoryBytes: (shape.memoryMb + translation + overheadMb) * 1024 ** 2,
+    cpus: shape.cpus + 1,
+    processes: processesMax + shape.cpus,
+  };
   const cgroup = (await cgroups?.create(id, limits)) ?? null;
   if (cgroup) undo.push('control group', () => cgroup.remove());
   return cgroup;

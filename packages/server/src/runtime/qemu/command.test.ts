@@ -8,10 +8,28 @@ const image = {
   id: 'image',
   folder: '/images/image',
   chromiumVersion: '156',
-  paths: { kernel: '/images/image/kernel', initramfs: '/images/image/initramfs', root: '/images/image/root.erofs', agent: '/images/image/agent.erofs' },
+  paths: {
+    kernel: '/images/image/kernel',
+    initramfs: '/images/image/initramfs',
+    root: '/images/image/root.erofs',
+    agent: '/images/image/agent.erofs',
+  },
 };
-const emulated: MachineShape = { qemuPath: '/usr/bin/qemu-system-x86_64', image, accelerator: 'tcg', memoryMb: 1024, cpus: 2, kvmGroup: null };
-const order = (parts: Partial<QemuOrder> = {}): QemuOrder => ({ shape: emulated, memory: 'clone', uid: 1_900_000_001, marks: { BERTH_VM: 'vm_1' }, ...parts });
+const emulated: MachineShape = {
+  qemuPath: '/usr/bin/qemu-system-x86_64',
+  image,
+  accelerator: 'tcg',
+  memoryMb: 1024,
+  cpus: 2,
+  kvmGroup: null,
+};
+const order = (parts: Partial<QemuOrder> = {}): QemuOrder => ({
+  shape: emulated,
+  memory: 'clone',
+  uid: 1_900_000_001,
+  marks: { BERTH_VM: 'vm_1' },
+  ...parts,
+});
 const inOneLine = (parts: Partial<QemuOrder> = {}): string => machineCommand(order(parts)).args.join(' ');
 
 test('QEMU has namespaces of its own, no network, and dies with the worker', () => {

@@ -51,7 +51,12 @@ export const serialBuffer = 'serial';
 export const serialBytes = 64 * 1024;
 
 /** Where the files of the image are inside the jail. */
-const imageInside = { kernel: '/image/kernel', initramfs: '/image/initramfs', root: '/image/root.erofs', agent: '/image/agent.erofs' } as const;
+const imageInside = {
+  kernel: '/image/kernel',
+  initramfs: '/image/initramfs',
+  root: '/image/root.erofs',
+  agent: '/image/agent.erofs',
+} as const;
 
 /** Of translated code, under emulation: with less, what a page runs is thrown away and translated again. */
 export const translationMb = 512;
@@ -64,11 +69,16 @@ export function machineCommand(order: QemuOrder): Command {
 /** A machine that says a word on its console, which is descriptor 4, and ends: to see whether the accelerator works. */
 export function probeCommand({ shape, uid }: Pick<QemuOrder, 'shape' | 'uid'>): Command {
   const console = ['-chardev', `socket,id=serial,fd=${descriptors.control}`, '-serial', 'chardev:serial'];
-  return jailed({ shape, memory: 'own', uid, marks: {} }, [...boardArguments(shape, 'berth.probe'), ...console, ...memoryArguments({ shape, memory: 'own' })]);
+  return jailed({ shape, memory: 'own', uid, marks: {} }, [
+    ...boardArguments(shape, 'berth.probe'),
+    ...console,
+    ...memoryArguments({ shape, memory: 'own' }),
+  ]);
 }
 
 /** Tells QEMU's version, and with that that this host lets its jail be built. */
-export const versionCommand = (order: Pick<QemuOrder, 'shape' | 'uid'>): Command => jailed({ ...order, memory: 'own', marks: {} }, ['--version'], []);
+export const versionCommand = (order: Pick<QemuOrder, 'shape' | 'uid'>): Command =>
+  jailed({ ...order, memory: 'own', marks: {} }, ['--version'], []);
 
 /** The same for a template and its clones: what is in a template's state are these devices. */
 export function machineArguments(shape: MachineShape): string[] {
@@ -124,7 +134,17 @@ const onceTied = ['/bin/sh', '-c', 'ulimit -c 0; echo; read -r word || exit 1; e
 function jailed({ shape, uid, marks }: QemuOrder, qemu: string[], first: string[] = onceTied): Command {
   return {
     program: 'bwrap',
-    args: [...namespaces(), ...fileSystem(shape), '--', ...first, 'setpriv', ...user(shape, uid), ...withoutPowers, shape.qemuPath, ...qemu],
+    args: [
+      ...namespaces(),
+      ...fileSystem(shape),
+      '--',
+      ...first,
+      'setpriv',
+      ...user(shape, uid),
+      ...withoutPowers,
+      shape.qemuPath,
+      ...qemu,
+    ],
     env: { PATH: '/usr/bin:/usr/sbin:/bin:/sbin', LANG: 'C.UTF-8', ...marks },
   };
 }
@@ -140,7 +160,16 @@ function namespaces(): string[] {
   const powers = ['CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
   return [
     ...(isRoot() ? [] : ['--unshare-user']),
-    ...['--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--die-with-parent', '--hostname', 'berth'],
+    ...[
+      '--unshare-pid',
+      '--unshare-net',
+      '--unshare-ipc',
+      '--unshare-uts',
+      '--unshare-cgroup-try',
+      '--die-with-parent',
+      '--hostname',
+      'berth',
+    ],
     ...['--cap-drop', 'ALL', ...powers.flatMap((power) => ['--cap-add', power])],
   ];
 }
@@ -149,7 +178,11 @@ function namespaces(): string[] {
 function fileSystem({ qemuPath, image, accelerator }: MachineShape): string[] {
   const programs = ['/usr/bin', '/usr/sbin', '/usr/lib', '/usr/share'].flatMap((path) => ['--ro-bind', path, path]);
   const optional = ['/usr/lib64', '/etc/ld.so.cache', '/etc/alternatives'].flatMap((path) => ['--ro-bind-try', path, path]);
-  const devices = ['null', 'zero', 'urandom', ...(accelerator === 'kvm' ? ['kvm'] : [])].flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]);
+  const devices = ['null', 'zero', 'urandom', ...(accelerator === 'kvm' ? ['kvm'] : [])].flatMap((name) => [
+    '--dev-bind',
+    `/dev/${name}`,
+    `/dev/${name}`,
+  ]);
   const files = Object.entries(imageInside).flatMap(([name, path]) => ['--ro-bind', image.paths[name as keyof typeof imageInside], path]);
   const folder = dirname(qemuPath);
   const elsewhere = folder !== '/usr/bin' && lstatSync(folder, { throwIfNoEntry: false }) ? ['--ro-bind', folder, folder] : [];

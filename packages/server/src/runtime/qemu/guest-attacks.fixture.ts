@@ -5,14 +5,28 @@
 import { connect } from 'node:http2';
 import { Socket } from 'node:net';
 
-const frameTypes = { data: 0, headers: 1, reset: 3, settings: 4, push: 5, ping: 6, leave: 7, window: 8, continuation: 9, unknown: 200 } as const;
+const frameTypes = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  push: 5,
+  ping: 6,
+  leave: 7,
+  window: 8,
+  continuation: 9,
+  unknown: 200,
+} as const;
 type FrameType = keyof typeof frameTypes;
 
 const endStream = 1;
 const acknowledgement = 1;
 const endHeaders = 4;
 
-function frame(type: FrameType, { stream = 0, flags = 0, payload = Buffer.alloc(0) }: { stream?: number; flags?: number; payload?: Buffer } = {}): Buffer {
+function frame(
+  type: FrameType,
+  { stream = 0, flags = 0, payload = Buffer.alloc(0) }: { stream?: number; flags?: number; payload?: Buffer } = {},
+): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(frameTypes[type], 3);
@@ -41,7 +55,8 @@ function lengthOf({ length }: string): Buffer {
 
 const status200 = Buffer.from([0x88]);
 const answer = (stream: number): Buffer => frame('headers', { stream, flags: endHeaders, payload: status200 });
-const settings = (id: number, value: number): Buffer => frame('settings', { payload: Buffer.concat([Buffer.from([0, id]), number(value)]) });
+const settings = (id: number, value: number): Buffer =>
+  frame('settings', { payload: Buffer.concat([Buffer.from([0, id]), number(value)]) });
 const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame('settings')]);
 const connectHeaders = Buffer.concat([literal(':method', 'CONNECT'), literal(':authority', 'berth.egress')]);
 const getHeaders = Buffer.concat([Buffer.from([0x82, 0x84, 0x86]), literal(':authority', 'berth.egress')]);
@@ -86,12 +101,15 @@ export const attacks: Record<string, (control: Socket, egress: Socket) => void> 
   'says nothing at all': () => {},
   'hangs up': (control) => void control.end(),
   'says what is not HTTP/2': (control) => void control.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'.repeat(100)),
-  'says random bytes without end': (control) => flood(control, Buffer.from(Array.from({ length: 65_536 }, (_, at) => (at * 7919 + 13) % 251))),
+  'says random bytes without end': (control) =>
+    flood(control, Buffer.from(Array.from({ length: 65_536 }, (_, at) => (at * 7919 + 13) % 251))),
   'says its first frame byte by byte': (control) => drip(control, frame('settings', { payload: Buffer.alloc(6 * 2000) })),
-  'announces a frame of 16 MB': (control) => void control.write(Buffer.concat([frame('settings'), Buffer.from([255, 255, 255, 0, 0, 0, 0, 0, 1])])),
+  'announces a frame of 16 MB': (control) =>
+    void control.write(Buffer.concat([frame('settings'), Buffer.from([255, 255, 255, 0, 0, 0, 0, 0, 1])])),
   'floods with settings': (control) => flood(control, times(5000, frame('settings'))),
   'floods with settings in small doses': (control) => flood(control, times(500, settings(3, 100))),
-  'floods with pings': (control) => flood(control, Buffer.concat([frame('settings'), times(5000, frame('ping', { payload: Buffer.alloc(8) }))])),
+  'floods with pings': (control) =>
+    flood(control, Buffer.concat([frame('settings'), times(5000, frame('ping', { payload: Buffer.alloc(8) }))])),
   leaves: (control) => void control.write(Buffer.concat([frame('settings'), frame('leave', { payload: Buffer.alloc(8) })])),
   'leaves with an error and goes on': (control) => {
     control.write(frame('settings'));
@@ -100,7 +118,9 @@ export const attacks: Record<string, (control: Socket, egress: Socket) => void> 
   'answers before it is asked': (control) => void control.write(Buffer.concat([frame('settings'), answer(7)])),
   'pushes what nobody asked for': (control) => {
     control.write(frame('settings'));
-    onRequest(control, (stream) => control.write(frame('push', { stream, flags: endHeaders, payload: Buffer.concat([number(2), status200]) })));
+    onRequest(control, (stream) =>
+      control.write(frame('push', { stream, flags: endHeaders, payload: Buffer.concat([number(2), status200]) })),
+    );
   },
   'answers with heads without end': (control) => {
     control.write(frame('settings'));
@@ -111,14 +131,17 @@ export const attacks: Record<string, (control: Socket, egress: Socket) => void> 
   },
   'answers with heads before the answer': (control) => {
     control.write(frame('settings'));
-    onRequest(control, (stream) => flood(control, times(50, frame('headers', { stream, flags: endHeaders, payload: literal(':status', '103') }))));
+    onRequest(control, (stream) =>
+      flood(control, times(50, frame('headers', { stream, flags: endHeaders, payload: literal(':status', '103') }))),
+    );
   },
   'answers with a megabyte of headers': (control) => {
     control.write(frame('settings'));
     onRequest(control, (stream) => {
       const value = literal('x-long', 'x'.repeat(15_000));
       control.write(frame('headers', { stream, payload: Buffer.concat([status200, value]) }));
-      for (let sent = 0; sent < 70; sent += 1) control.write(frame('continuation', { stream, flags: sent === 69 ? endHeaders : 0, payload: value }));
+      for (let sent = 0; sent < 70; sent += 1)
+        control.write(frame('continuation', { stream, flags: sent === 69 ? endHeaders : 0, payload: value }));
     });
   },
   'answers with headers that unpack to gigabytes': (control) => {
@@ -241,12 +264,16 @@ export const attacks: Record<string, (control: Socket, egress: Socket) => void> 
     egress.write(Buffer.concat([preface, frame('headers', { stream: 1, payload: connectHeaders })]));
     flood(egress, times(4, frame('continuation', { stream: 1, payload: Buffer.alloc(16_000) })));
   },
-  'egress: floods with pings': (_control, egress) => flood(egress, Buffer.concat([preface, times(5000, frame('ping', { payload: Buffer.alloc(8) }))])),
+  'egress: floods with pings': (_control, egress) =>
+    flood(egress, Buffer.concat([preface, times(5000, frame('ping', { payload: Buffer.alloc(8) }))])),
   'egress: keeps reads alive by single bytes': (_control, egress) => {
     egress.write(preface);
     const streams = Array.from({ length: 100 }, (_, at) => at * 2 + 1);
     egress.write(Buffer.concat(streams.map(opening)));
-    flood(egress, Buffer.concat(streams.flatMap((stream) => [frame('data', { stream, payload: Buffer.from('x') }), junk.subarray(0, 13 * 200)])));
+    flood(
+      egress,
+      Buffer.concat(streams.flatMap((stream) => [frame('data', { stream, payload: Buffer.from('x') }), junk.subarray(0, 13 * 200)])),
+    );
   },
 };
 

@@ -105,7 +105,10 @@ export class GuestControl {
     const { body } = options;
     if (body) stream.end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
     else stream.end();
-    const answer = async (): Promise<{ status: number; text: string }> => ({ status: (await head).status, text: await this.#textOf(request, stream) });
+    const answer = async (): Promise<{ status: number; text: string }> => ({
+      status: (await head).status,
+      text: await this.#textOf(request, stream),
+    });
     return this.#inTime(request, stream, { ...options, work: answer() });
   }
 
@@ -131,7 +134,8 @@ export class GuestControl {
 
   #send({ method, path }: GuestRequest): { stream: GuestStream; head: Promise<Head> } {
     // A session ends a moment before it tells why.
-    if (this.#lost !== undefined || this.#session.closed || this.#session.destroyed) throw new GuestFault(`${path}: ${this.#lost ?? 'the connection closed'}`);
+    if (this.#lost !== undefined || this.#session.closed || this.#session.destroyed)
+      throw new GuestFault(`${path}: ${this.#lost ?? 'the connection closed'}`);
     if (this.#streams >= streamsMax) throw new GuestFault(`${path}: ${streamsMax} streams are open`);
     const request = this.#session.request({ ':method': method, ':path': path }, { endStream: false });
     this.#streams += 1;

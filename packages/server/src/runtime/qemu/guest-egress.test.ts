@@ -40,7 +40,8 @@ async function browserInside(t: TestContext): Promise<Browser & { connections: D
 }
 
 /** A site that is spoken to without HTTP. */
-const rawSite = (t: TestContext, attend: (socket: Socket) => void): ReturnType<typeof listen> => listen(t, createTcpServer({ allowHalfOpen: true }, attend));
+const rawSite = (t: TestContext, attend: (socket: Socket) => void): ReturnType<typeof listen> =>
+  listen(t, createTcpServer({ allowHalfOpen: true }, attend));
 
 describe('connections out of a virtual machine', () => {
   it('go through the gate, one after the other on one connection, and in tunnels', async (t) => {
@@ -102,7 +103,10 @@ describe('connections out of a virtual machine', () => {
     const words = function* (): Generator<Buffer> {
       for (; sent < bytes; sent += block.length) yield block;
     };
-    const speaks = await site(t, (_request, response) => void Readable.from(words()).pipe(response.writeHead(200, { 'content-length': bytes })));
+    const speaks = await site(
+      t,
+      (_request, response) => void Readable.from(words()).pipe(response.writeHead(200, { 'content-length': bytes })),
+    );
     const reader = await from.connect();
     reader.pause();
     reader.write(get(`http://127.0.0.1:${speaks.port}/`));

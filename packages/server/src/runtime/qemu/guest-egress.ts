@@ -64,7 +64,8 @@ export class GuestEgress {
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const connection = new GuestStream(stream, { intake: this.#intake, writeMsMax, onStalled: () => connection.destroy() });
     stream.on('headers', () => this.lose('egress: a second head'));
-    if (headers[':method'] !== 'CONNECT' || headers[':authority'] !== guestPorts.egress) return this.lose('egress: another request than CONNECT');
+    if (headers[':method'] !== 'CONNECT' || headers[':authority'] !== guestPorts.egress)
+      return this.lose('egress: another request than CONNECT');
     if (this.#isFlood()) return this.lose(`egress: more than ${openingsMax} connections within ${openingsPerMs} ms`);
     // It may have been dropped before we came to it.
     if (stream.destroyed || stream.closed) return;

@@ -39,7 +39,8 @@ export class GuestFiles implements VmFiles {
   async openDownload(name: string): Promise<OpenFile> {
     if (!plainName.test(name)) throw new NoSuchFile('no such name');
     const { status, bytes, stream } = await this.#control.open(download('GET', name), { msMax: askMsMax });
-    if (status === 200 && bytes !== null) return { bytes, stream: () => this.#bodyOf(stream, bytes), close: async () => void stream.destroy() };
+    if (status === 200 && bytes !== null)
+      return { bytes, stream: () => this.#bodyOf(stream, bytes), close: async () => void stream.destroy() };
     stream.destroy();
     if (status === 404) throw new NoSuchFile('no such download');
     throw new GuestFault(`download: status ${status}, ${bytes === null ? 'no length' : `${bytes} bytes`}`);
@@ -55,7 +56,10 @@ export class GuestFiles implements VmFiles {
   }
 }
 
-const download = (method: string, name: string): { method: string; path: string } => ({ method, path: `${guestRequests.downloads.path}/${name}` });
+const download = (method: string, name: string): { method: string; path: string } => ({
+  method,
+  path: `${guestRequests.downloads.path}/${name}`,
+});
 
 /** All of it and no more. The time runs only while somebody waits for what comes next. */
 async function* whole(stream: GuestStream, { bytes, msMax }: { bytes: number; msMax: number }): AsyncGenerator<Buffer> {
@@ -75,7 +79,9 @@ async function* whole(stream: GuestStream, { bytes, msMax }: { bytes: number; ms
       timer = setTimeout(expire, msMax);
     }
   } catch (cause) {
-    throw cause instanceof GuestFault ? cause : new GuestFault(late ? `a download stood still for ${msMax} ms` : 'a download was cut off', { cause });
+    throw cause instanceof GuestFault
+      ? cause
+      : new GuestFault(late ? `a download stood still for ${msMax} ms` : 'a download was cut off', { cause });
   } finally {
     clearTimeout(timer);
   }

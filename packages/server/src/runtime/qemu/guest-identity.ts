@@ -13,7 +13,8 @@ export const newIdentity = (nowMs: number): Identity => ({
   hostname: `berth-${randomBytes(4).toString('hex')}`,
 });
 
-export const isTaken = (identity: Identity, taken: IdentityTaken): boolean => taken.machine_id === identity.machine_id && taken.boot_id === identity.boot_id;
+export const isTaken = (identity: Identity, taken: IdentityTaken): boolean =>
+  taken.machine_id === identity.machine_id && taken.boot_id === identity.boot_id;
 
 /** Whether the answer, which has just come, proves that the machine knows the time. One that was long on its way proves nothing. */
 export const knowsTime = ({ time_ms: timeMs }: IdentityTaken, nowMs: number): boolean => Math.abs(timeMs - nowMs) <= skewMsMax;

@@ -37,10 +37,18 @@ export interface LinkUnderTest {
   close: () => void;
 }
 
-export async function newLink({ slowness = 1, acceptEgress }: { slowness?: number; acceptEgress?: (connection: Duplex) => void } = {}): Promise<LinkUnderTest> {
+export async function newLink({
+  slowness = 1,
+  acceptEgress,
+}: { slowness?: number; acceptEgress?: (connection: Duplex) => void } = {}): Promise<LinkUnderTest> {
   const [[near, control], [nearEgress, egress]] = await Promise.all([socketPair(), socketPair()]);
   const accepted: Duplex[] = [];
-  const link = new GuestLink({ control: near, egress: nearEgress, acceptEgress: acceptEgress ?? ((connection) => accepted.push(connection)), slowness });
+  const link = new GuestLink({
+    control: near,
+    egress: nearEgress,
+    acceptEgress: acceptEgress ?? ((connection) => accepted.push(connection)),
+    slowness,
+  });
   const close = (): void => {
     link.close();
     control.destroy();

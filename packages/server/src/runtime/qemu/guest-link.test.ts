@@ -30,7 +30,8 @@ const saying =
     stream.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-const json = async (stream: ServerHttp2Stream): Promise<Record<string, unknown>> => JSON.parse((await buffer(stream)).toString()) as Record<string, unknown>;
+const json = async (stream: ServerHttp2Stream): Promise<Record<string, unknown>> =>
+  JSON.parse((await buffer(stream)).toString()) as Record<string, unknown>;
 
 describe('a link to a machine', () => {
   it('takes an agent of the same protocol and no other', async () => {
@@ -124,11 +125,15 @@ describe('a link to a machine', () => {
         if (headers[':path'] !== '/identity') return;
         const identity = await json(stream);
         told.push(identity);
-        saying({ time_ms: identity['time_ms'], machine_id: identity['machine_id'], boot_id: identity['boot_id'], ...change })(stream, headers);
+        saying({ time_ms: identity['time_ms'], machine_id: identity['machine_id'], boot_id: identity['boot_id'], ...change })(
+          stream,
+          headers,
+        );
       };
     const takes = await linkTo(taking({}));
     for (let times = 0; times < 50; times += 1) await takes.identify({ signal });
-    for (const key of ['entropy', 'machine_id', 'boot_id', 'hostname']) assert.equal(new Set(told.map((identity) => identity[key])).size, 50, key);
+    for (const key of ['entropy', 'machine_id', 'boot_id', 'hostname'])
+      assert.equal(new Set(told.map((identity) => identity[key])).size, 50, key);
     for (const change of [{ machine_id: '0'.repeat(32) }, { boot_id: '0' }, { time_ms: Date.now() - 5000 }, { time_ms: Date.now() + 5000 }])
       await assert.rejects((await linkTo(taking(change))).identify({ signal }), GuestFault);
   });
@@ -138,7 +143,9 @@ describe('a link to a machine', () => {
     const link = await linkTo((stream, headers) => {
       if (headers[':path'] !== '/identity') return;
       asked += 1;
-      void json(stream).then((identity) => saying({ ...identity, time_ms: Number(identity['time_ms']) - (asked === 1 ? 3000 : 0) })(stream, headers));
+      void json(stream).then((identity) =>
+        saying({ ...identity, time_ms: Number(identity['time_ms']) - (asked === 1 ? 3000 : 0) })(stream, headers),
+      );
     });
     await link.identify({ signal });
     assert.equal(asked, 2);
@@ -170,7 +177,9 @@ describe('a link to a machine', () => {
       links.push(under);
       agent(under.control, (stream) => {
         stream.respond({ ':status': 200 });
-        stream.write('some', () => (how === 'end' ? stream.end() : how === 'cut' ? stream.destroy(new Error('cut off')) : under.control.destroy()));
+        stream.write('some', () =>
+          how === 'end' ? stream.end() : how === 'cut' ? stream.destroy(new Error('cut off')) : under.control.destroy(),
+        );
       });
       const stream = await under.link.openDevtools();
       let ended = false;

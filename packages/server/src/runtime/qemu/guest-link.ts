@@ -5,7 +5,16 @@
  * the machine then ends it.
  */
 import type { Duplex } from 'node:stream';
-import { BrowserExited, BrowserStarted, GuestHello, GuestStats, IdentityTaken, Settled, guestProtocol, guestRequests } from '@berth/contract/guest';
+import {
+  BrowserExited,
+  BrowserStarted,
+  GuestHello,
+  GuestStats,
+  IdentityTaken,
+  Settled,
+  guestProtocol,
+  guestRequests,
+} from '@berth/contract/guest';
 import { NoDisplay } from '../runtime.ts';
 import type { VmFiles } from '../runtime.ts';
 import { GuestControl } from './guest-control.ts';
@@ -128,7 +137,9 @@ export class GuestLink {
   #askForExit(): void {
     if (this.#asksForExit) return;
     this.#asksForExit = true;
-    this.#control.ask(guestRequests.exit, BrowserExited, { msMax: null }).then(this.#resolveExit, (error: GuestFault) => this.#onLost(error.message));
+    this.#control
+      .ask(guestRequests.exit, BrowserExited, { msMax: null })
+      .then(this.#resolveExit, (error: GuestFault) => this.#onLost(error.message));
   }
 }
 

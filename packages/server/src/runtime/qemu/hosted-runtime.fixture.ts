@@ -34,7 +34,11 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
     chmodSync(folder, 0o711);
     const fixture = fileURLToPath(new URL('./agent-process.fixture.ts', import.meta.url));
     const env = { PATH: '/usr/bin:/bin', ...machineEnvironment(order.id, place) };
-    const child = spawn(process.execPath, [fixture, chromiumPath, folder], { env, detached: true, stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [fixture, chromiumPath, folder], {
+      env,
+      detached: true,
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe'],
+    });
     const exited = once(child, 'exit').then(([code, signal]) => ({
       code: code as number | null,
       signal: signal as NodeJS.Signals | null,
@@ -50,12 +54,23 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
       }, 5000);
     };
     const [control, egress] = [child.stdio[3] as Socket, child.stdio[4] as Socket];
-    return { machine: { pid: child.pid ?? null, exited, kill }, link: new GuestLink({ control, egress, acceptEgress: order.acceptEgress, slowness: 4 }) };
+    return {
+      machine: { pid: child.pid ?? null, exited, kill },
+      link: new GuestLink({ control, egress, acceptEgress: order.acceptEgress, slowness: 4 }),
+    };
   };
 
   const boot = async (order: VmOrder, { signal }: { signal: AbortSignal }): Promise<QemuVm> => {
     signal.throwIfAborted();
-    await createMachineFolder(place.dataDir, { id: order.id, workerId: 'wrk_test', bootId: traces.bootId, uid: 0, pid: null, startTime: null, workPath: null });
+    await createMachineFolder(place.dataDir, {
+      id: order.id,
+      workerId: 'wrk_test',
+      bootId: traces.bootId,
+      uid: 0,
+      pid: null,
+      startTime: null,
+      workPath: null,
+    });
     const { machine, link } = start(order);
     try {
       await link.hello({ signal });

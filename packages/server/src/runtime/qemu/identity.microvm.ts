@@ -69,7 +69,9 @@ describe('copies of one virtual machine', () => {
 
 async function lookAtCopy(runtime: Runtime): Promise<Record<string, string>> {
   const said: string[] = [];
-  const vm = await runtime.boot(newOrder({ acceptEgress: (connection) => answer(connection, said) }), { signal: bootSignal(runtime.bootMsMax) });
+  const vm = await runtime.boot(newOrder({ acceptEgress: (connection) => answer(connection, said) }), {
+    signal: bootSignal(runtime.bootMsMax),
+  });
   try {
     const talk = new CdpTalk(vm.cdp);
     const { browserContextId } = await talk.call('Target.createBrowserContext');
@@ -82,7 +84,13 @@ async function lookAtCopy(runtime: Runtime): Promise<Record<string, string>> {
     assert.ok(Math.abs(Number(timeOrigin) - beforeMs) < pageMsMax, timeOrigin);
     assert.ok(Number(now) > beforeMs - skewMsMax && Number(now) < Date.now() + skewMsMax, `${now}: asked at ${beforeMs}`);
     const heard = shown.map(([name, find]) => [name, said.map(find).find((found) => found !== undefined) ?? '']);
-    return { 'a context': String(browserContextId), 'a target': String(targetId), 'a session': page, ...drawn, ...Object.fromEntries(heard) };
+    return {
+      'a context': String(browserContextId),
+      'a target': String(targetId),
+      'a session': page,
+      ...drawn,
+      ...Object.fromEntries(heard),
+    };
   } finally {
     await vm.destroy();
   }
@@ -103,6 +111,7 @@ function answer(connection: Duplex, said: string[]): void {
       said.push(words);
       const body = '<title>site</title>';
       if (isTunnel) connection.end();
-      else connection.end(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+      else
+        connection.end(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
     });
 }

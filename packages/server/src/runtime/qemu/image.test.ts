@@ -41,7 +41,8 @@ function imagesWith(t: TestContext, content: object | string = manifest()): { im
   return { imagesDir, folder };
 }
 
-const refusal = (says: RegExp) => (error: unknown) => error instanceof ImageUnusable && says.test(error.message) && error.message.endsWith('npm run image');
+const refusal = (says: RegExp) => (error: unknown) =>
+  error instanceof ImageUnusable && says.test(error.message) && error.message.endsWith('npm run image');
 
 test('finds the image that `current` leads to', async (t) => {
   const { imagesDir, folder } = imagesWith(t);

@@ -44,7 +44,8 @@ export async function findImage(imagesDir: string): Promise<Image> {
   const expected = architectures[process.arch];
   if (manifest.protocol !== guestProtocol)
     throw unusable(folder, `its agent speaks version ${manifest.protocol} of the protocol, and this service version ${guestProtocol}`);
-  if (manifest.architecture !== expected) throw unusable(folder, `it is for ${manifest.architecture}, and this host is ${expected ?? process.arch}`);
+  if (manifest.architecture !== expected)
+    throw unusable(folder, `it is for ${manifest.architecture}, and this host is ${expected ?? process.arch}`);
   const paths = { kernel: '', initramfs: '', root: '', agent: '' };
   for (const name of ['kernel', 'initramfs', 'root', 'agent'] as const) {
     paths[name] = join(folder, fileNames[name]);
@@ -69,7 +70,8 @@ async function checkFile(folder: string, path: string, size: number): Promise<vo
     throw unusable(folder, `${basename(path)} is missing`, cause);
   });
   if (found.size !== size) throw unusable(folder, `${basename(path)} has ${found.size} bytes instead of ${size}`);
-  if ((found.mode & 0o004) === 0) throw unusable(folder, `${basename(path)} can be read by its owner only, and machines run as other users`);
+  if ((found.mode & 0o004) === 0)
+    throw unusable(folder, `${basename(path)} can be read by its owner only, and machines run as other users`);
 }
 
 const unusable = (folder: string, why: string, cause?: unknown): ImageUnusable =>

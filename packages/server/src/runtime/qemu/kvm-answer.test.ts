@@ -17,8 +17,14 @@ describe('whether KVM works', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true }));
 
-  const ask = ({ closed = null, hangs = null }: { closed?: string | null; hangs?: string | null }, qemuPath = '/usr/bin/qemu'): Promise<string | null> =>
-    askKvm({ imagesDir: '/images', qemuPath, dataDir, clock }, { permissions: async () => closed, boot: async () => ((boots += 1), hangs) });
+  const ask = (
+    { closed = null, hangs = null }: { closed?: string | null; hangs?: string | null },
+    qemuPath = '/usr/bin/qemu',
+  ): Promise<string | null> =>
+    askKvm(
+      { imagesDir: '/images', qemuPath, dataDir, clock },
+      { permissions: async () => closed, boot: async () => ((boots += 1), hangs) },
+    );
 
   it('is not tried again for an hour where a guest hung', async () => {
     assert.equal(await ask({ hangs: 'it hangs' }), 'it hangs');

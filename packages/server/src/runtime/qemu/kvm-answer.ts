@@ -22,7 +22,10 @@ const pathOf = (dataDir: string): string => join(dataDir, 'kvm-refusal.json');
 export const kvmLooks = { permissions: kvmRefusal, boot: probeKvm };
 
 /** null when KVM works; otherwise why it does not. Throws ImageUnusable. */
-export async function askKvm(question: KvmQuestion & { dataDir: string; clock: Clock }, look: typeof kvmLooks = kvmLooks): Promise<string | null> {
+export async function askKvm(
+  question: KvmQuestion & { dataDir: string; clock: Clock },
+  look: typeof kvmLooks = kvmLooks,
+): Promise<string | null> {
   const { dataDir, clock, qemuPath } = question;
   // To look costs nothing, and an operator who has just given the device to a group is not told of before.
   const closed = await look.permissions();

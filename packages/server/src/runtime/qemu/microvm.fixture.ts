@@ -46,7 +46,8 @@ export function copyImage(parent: string): { imagesDir: string; folder: string }
   const copies = mkdtempSync(join(parent, 'images-'));
   const folder = join(copies, basename(source));
   mkdirSync(folder);
-  for (const { name } of readdirSync(source, { withFileTypes: true }).filter((entry) => entry.isFile())) symlinkSync(join(source, name), join(folder, name));
+  for (const { name } of readdirSync(source, { withFileTypes: true }).filter((entry) => entry.isFile()))
+    symlinkSync(join(source, name), join(folder, name));
   if (existsSync(join(source, 'templates'))) cpSync(join(source, 'templates'), join(folder, 'templates'), { recursive: true });
   symlinkSync(basename(source), join(copies, 'current'));
   return { imagesDir: copies, folder };

@@ -28,7 +28,9 @@ describe('a probe of the accelerator', () => {
   });
 
   it('tells of a guest that does not start in time', async () => {
-    await leavesNothing(async () => assert.match((await bootOnce(await shapeOf(imagesDir), 300)) ?? '', /a guest had not started after 0[.]3 s/));
+    await leavesNothing(async () =>
+      assert.match((await bootOnce(await shapeOf(imagesDir), 300)) ?? '', /a guest had not started after 0[.]3 s/),
+    );
   });
 
   it('tells what QEMU says when it does not start at all', async () => {
@@ -37,6 +39,8 @@ describe('a probe of the accelerator', () => {
     const { size } = statSync(kernel);
     unlinkSync(kernel);
     writeFileSync(kernel, Buffer.alloc(size), { mode: 0o644 });
-    await leavesNothing(async () => assert.match((await bootOnce(await shapeOf(spoilt.imagesDir), 10_000)) ?? '', /QEMU ended at once: .*kernel/));
+    await leavesNothing(async () =>
+      assert.match((await bootOnce(await shapeOf(spoilt.imagesDir), 10_000)) ?? '', /QEMU ended at once: .*kernel/),
+    );
   });
 });

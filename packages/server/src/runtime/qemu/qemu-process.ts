@@ -59,14 +59,20 @@ export class QemuProcess {
 
   /** The last lines of QEMU's own log and, as far as they can be had, of the guest's console. */
   async lastWords(): Promise<string> {
-    const said = await this.qmp.call('ringbuf-read', { device: serialBuffer, size: serialBytes }, { signal: AbortSignal.timeout(serialMsMax) }).catch(() => '');
+    const said = await this.qmp
+      .call('ringbuf-read', { device: serialBuffer, size: serialBytes }, { signal: AbortSignal.timeout(serialMsMax) })
+      .catch(() => '');
     if (typeof said === 'string') this.#serial = (this.#serial + said).slice(-tailBytes);
     return this.#words();
   }
 
   /** Gives QEMU an open file by a name that other commands know it by. */
   async giveFile(name: string, descriptor: number): Promise<void> {
-    await this.qmp.call('getfd', { fdname: name }, { send: (line) => sendWithDescriptor(socketOf(this.#child, descriptors.qmp), line, descriptor) });
+    await this.qmp.call(
+      'getfd',
+      { fdname: name },
+      { send: (line) => sendWithDescriptor(socketOf(this.#child, descriptors.qmp), line, descriptor) },
+    );
   }
 
   /** Resolves when no process of it is left. Idempotent; callers share one promise. */

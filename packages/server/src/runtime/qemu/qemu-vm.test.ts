@@ -140,7 +140,11 @@ describe('a machine behind an agent', () => {
 async function machineWith(attend: Attend, outOfMemoryKills = 0): Promise<{ vm: QemuVm; guest: LinkUnderTest }> {
   const guest = await newLink();
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
-  const exited = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null, detail: 'asleep' }));
+  const exited = once(child, 'exit').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+    detail: 'asleep',
+  }));
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
@@ -194,8 +198,14 @@ describe('a machine whose agent', () => {
       outOfMemoryKills: 1,
       exit: { reason: 'out_of_memory', detail: /asleep/ },
     },
-    'is silenced by somebody else': { act: (_guest, vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'), exit: { reason: 'exited', detail: /asleep/ } },
-    'goes away': { act: ({ control }) => void control.destroy(), exit: { reason: 'exited', detail: /the link was lost: the connection closed/ } },
+    'is silenced by somebody else': {
+      act: (_guest, vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
+      exit: { reason: 'exited', detail: /asleep/ },
+    },
+    'goes away': {
+      act: ({ control }) => void control.destroy(),
+      exit: { reason: 'exited', detail: /the link was lost: the connection closed/ },
+    },
     'says what is not HTTP/2': {
       act: ({ control }) => void control.write('HTTP/1.1 200 OK\r\n\r\n'.repeat(10)),
       exit: { reason: 'exited', detail: /the link was lost: Protocol error/ },

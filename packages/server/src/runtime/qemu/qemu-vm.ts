@@ -133,6 +133,8 @@ interface Ending {
   why: string;
 }
 
-const toldOf = ({ code, signal, log }: BrowserExited): string => `the browser ended: ${signal === null ? `code ${code}` : `signal ${signal}`}\n${log}`.trim();
+const toldOf = ({ code, signal, log }: BrowserExited): string =>
+  `the browser ended: ${signal === null ? `code ${code}` : `signal ${signal}`}\n${log}`.trim();
 
-const closeOf = (stream: Duplex): Promise<void> => new Promise((resolve) => (stream.closed ? resolve() : void stream.once('close', resolve)));
+const closeOf = (stream: Duplex): Promise<void> =>
+  new Promise((resolve) => (stream.closed ? resolve() : void stream.once('close', resolve)));

@@ -89,7 +89,8 @@ describe('a virtual machine', () => {
           .every((uid) => Number(uid) >= 1_900_000_000),
       );
       assert.equal(statusOf(qemu, 'Groups').trim(), '');
-      for (const field of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) assert.equal(statusOf(qemu, field), '0000000000000000', field);
+      for (const field of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+        assert.equal(statusOf(qemu, field), '0000000000000000', field);
       assert.equal(statusOf(qemu, 'NoNewPrivs'), '1');
       assert.equal(statusOf(qemu, 'Seccomp'), '2');
       for (const kind of ['net', 'pid', 'mnt', 'ipc', 'uts'])

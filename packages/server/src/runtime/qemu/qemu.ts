@@ -113,7 +113,14 @@ export async function prepareTemplates(options: Omit<QemuRuntimeOptions, 'dataDi
 type ShapeOptions = Pick<QemuRuntimeOptions, 'imagesDir' | 'qemuPath' | 'memoryMb' | 'cpus' | 'accelerator'>;
 
 async function machineShape({ imagesDir, qemuPath, memoryMb, cpus, accelerator }: ShapeOptions): Promise<MachineShape> {
-  return { qemuPath, memoryMb, cpus, accelerator, image: await findImage(imagesDir), kvmGroup: accelerator === 'kvm' ? await kvmGroup() : null };
+  return {
+    qemuPath,
+    memoryMb,
+    cpus,
+    accelerator,
+    image: await findImage(imagesDir),
+    kvmGroup: accelerator === 'kvm' ? await kvmGroup() : null,
+  };
 }
 
 async function openTemplates(
@@ -230,7 +237,10 @@ class QemuRuntime implements Runtime {
       onGone: () => running.delete(order.id),
     });
     running.set(order.id, vm);
-    host.log.debug({ vm: order.id, pid: vm.pid, way: loan ? 'clone' : 'cold', ms: Math.round(clock.monotonicMs() - startedMs) }, 'machine booted');
+    host.log.debug(
+      { vm: order.id, pid: vm.pid, way: loan ? 'clone' : 'cold', ms: Math.round(clock.monotonicMs() - startedMs) },
+      'machine booted',
+    );
     return vm;
   }
 }

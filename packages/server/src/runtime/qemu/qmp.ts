@@ -51,7 +51,11 @@ export class Qmp {
   }
 
   /** Resolves with what the command returns. Throws QmpFailed, or the signal's reason: the command is not taken back then. */
-  call(command: string, given: Record<string, unknown> = {}, { signal, send = (line) => void this.#socket.write(line) }: QmpOptions = {}): Promise<unknown> {
+  call(
+    command: string,
+    given: Record<string, unknown> = {},
+    { signal, send = (line) => void this.#socket.write(line) }: QmpOptions = {},
+  ): Promise<unknown> {
     const id = (this.#lastId += 1);
     return new Promise((resolve, reject) => {
       if (this.#failure) throw this.#failure;

@@ -22,7 +22,10 @@ const mmapNumber = { x64: 9, arm64: 222 }[process.arch as string];
 
 const attempt = (descriptor: number, as: string[]): Record<string, string> => {
   const command = [...as, 'perl', '-e', attempts, String(mmapNumber)];
-  const { stdout, stderr, status } = spawnSync(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'pipe', 'pipe', descriptor], encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync(command[0] ?? '', command.slice(1), {
+    stdio: ['ignore', 'pipe', 'pipe', descriptor],
+    encoding: 'utf8',
+  });
   assert.equal(status, 0, stderr);
   return Object.fromEntries(
     stdout

@@ -90,7 +90,8 @@ export async function sealBytes(content: Buffer): Promise<SealedMemory> {
 
 /** One write takes no more than 2 GiB, and may always take less than it was given. */
 export async function writeAll(handle: FileHandle, content: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < content.length;) done += (await handle.write(content, done, content.length - done, position + done)).bytesWritten;
+  for (let done = 0; done < content.length;)
+    done += (await handle.write(content, done, content.length - done, position + done)).bytesWritten;
 }
 
 /** The process that made the memory and alone can seal it; the memory is bound to it until then. */

@@ -92,7 +92,8 @@ async function bringUp(link: GuestLink, { kind }: TemplateFacts, { log, signal }
 
 async function atRest(machine: QemuProcess): Promise<void> {
   const deadlineMs = performance.now() + restMsMax;
-  const ticks = (): number => withDescendants(new Set([machine.pid ?? 0]), readProcesses()).reduce((sum, { cpuTicks }) => sum + cpuTicks, 0);
+  const ticks = (): number =>
+    withDescendants(new Set([machine.pid ?? 0]), readProcesses()).reduce((sum, { cpuTicks }) => sum + cpuTicks, 0);
   const ticksMax = (restMs / 10) * restShareMax;
   for (let last = ticks(), sinceMs = performance.now(); performance.now() < deadlineMs;) {
     await sleep(restLookMs);

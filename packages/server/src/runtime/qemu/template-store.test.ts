@@ -109,7 +109,10 @@ test('a template that is damaged anywhere is not loaded', async (t) => {
 test('a template of another browser, or of another size, is not loaded', async (t) => {
   const { store, place } = await storeWithOne(t);
   edit(place, (text) => text.replace('156.0', '155.0'));
-  await assert.rejects(store.load(facts, bytes), (error) => error instanceof TemplateUnusable && /chromium 155[.]0 instead of 156[.]0/.test(error.message));
+  await assert.rejects(
+    store.load(facts, bytes),
+    (error) => error instanceof TemplateUnusable && /chromium 155[.]0 instead of 156[.]0/.test(error.message),
+  );
   edit(place, (text) => text.replace('155.0', '156.0'));
   await assert.rejects(store.load(facts, bytes * 2), TemplateUnusable);
 });

@@ -194,7 +194,10 @@ async function copyMemory(from: FileHandle, to: FileHandle, { bytes, extents }: 
 
 function piecesOf([start, length]: Extent, bytes: number): Extent[] {
   if (start + length > bytes) throw new TemplateUnusable('its template.json points beyond its memory');
-  return Array.from({ length: Math.ceil(length / bufferBytes) }, (_, i) => [start + i * bufferBytes, Math.min(bufferBytes, length - i * bufferBytes)]);
+  return Array.from({ length: Math.ceil(length / bufferBytes) }, (_, i) => [
+    start + i * bufferBytes,
+    Math.min(bufferBytes, length - i * bufferBytes),
+  ]);
 }
 
 async function readPiece(from: FileHandle, [position, length]: Extent, buffer: Buffer): Promise<Buffer> {

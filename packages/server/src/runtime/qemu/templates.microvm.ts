@@ -62,7 +62,10 @@ describe('a template', () => {
     await answers(runtime);
     const state = stateOf(runtime);
     assert.deepEqual([state?.way, state?.failures], ['cold', 3]);
-    assert.match(runtime.warnings.join('\n'), /kind headless take longer to start: machines are booted without a template: its clones failed/);
+    assert.match(
+      runtime.warnings.join('\n'),
+      /kind headless take longer to start: machines are booted without a template: its clones failed/,
+    );
     assert.ok(existsSync(place) && readdirSync(place).length < saved);
     await runtime.close();
   });

@@ -14,7 +14,14 @@ import { Templates } from './templates.ts';
 
 const memoryBytes = 1024 ** 2;
 const noSignal = new AbortController().signal;
-const factsOf = (kind: TemplateKind): TemplateFacts => ({ kind, image: 'one', chromium: '156.0', qemu: 'QEMU', machine: 'q35', processor: null });
+const factsOf = (kind: TemplateKind): TemplateFacts => ({
+  kind,
+  image: 'one',
+  chromium: '156.0',
+  qemu: 'QEMU',
+  machine: 'q35',
+  processor: null,
+});
 
 async function makeTemplate(facts: TemplateFacts): Promise<Template> {
   const memory = await createMemory(memoryBytes);
@@ -97,7 +104,9 @@ test('a damaged template is not lent: a new one is built, said, and kept', async
 
 test('who waits for a template is let go when he is called off', async (t) => {
   const { templates, buildBy } = openShop(t);
-  buildBy((_facts, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))));
+  buildBy(
+    (_facts, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+  );
   const abort = new AbortController();
   const waiting = templates.lend('headless', abort.signal);
   const reason = new Error('called off');
@@ -191,7 +200,9 @@ test('a template is open as long as somebody clones it, and no longer', async (t
 
 test('a build that is under way when the service stops is called off', async (t) => {
   const { templates, buildBy } = openShop(t);
-  buildBy((_facts, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))));
+  buildBy(
+    (_facts, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+  );
   const making = templates.makeAhead();
   await new Promise(setImmediate);
   await templates.close();

@@ -144,7 +144,9 @@ class KindTemplate {
       this.#trouble = null;
     } else if (this.#breaker.cloneFailed()) {
       this.#drop();
-      this.#parts.store.remove(this.#facts).catch((error: unknown) => this.#parts.log.warn({ error }, 'a template that failed is still on disk'));
+      this.#parts.store
+        .remove(this.#facts)
+        .catch((error: unknown) => this.#parts.log.warn({ error }, 'a template that failed is still on disk'));
       this.#distrust('its clones failed');
     }
   }

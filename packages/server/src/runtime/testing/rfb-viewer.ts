@@ -55,7 +55,8 @@ export class RfbViewer {
 
   /** Latin letters and digits. */
   type(text: string): void {
-    for (const letter of text) for (const down of [1, 0]) this.#stream.write(message([4, down, 0, 0, 0, 0, ...int16(letter.charCodeAt(0))]));
+    for (const letter of text)
+      for (const down of [1, 0]) this.#stream.write(message([4, down, 0, 0, 0, 0, ...int16(letter.charCodeAt(0))]));
   }
 
   close(): void {
@@ -94,7 +95,8 @@ export class RfbViewer {
         pixels = 'resized';
       } else {
         const raw = await this.#take(width * height * 4);
-        for (let row = 0; row < height; row += 1) raw.copy(this.#pixels, ((y + row) * this.width + x) * 4, row * width * 4, (row + 1) * width * 4);
+        for (let row = 0; row < height; row += 1)
+          raw.copy(this.#pixels, ((y + row) * this.width + x) * 4, row * width * 4, (row + 1) * width * 4);
         if (pixels !== 'resized') pixels += width * height;
       }
     }

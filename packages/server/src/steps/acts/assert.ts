@@ -56,7 +56,12 @@ async function wrongElement(attempt: Attempt, step: Assertion, selectors: NonNul
   if (step.enabled !== undefined && ((await lacks(attempt, element, ['enabled'])) === null) !== step.enabled)
     return `the element should ${step.enabled ? '' : 'not '}be enabled`;
   if (step.checked === undefined) return null;
-  const { checked } = await attempt.page.call<{ checked: boolean | null }>(element.frameId, scripts.checkedState, [element], attempt.call());
+  const { checked } = await attempt.page.call<{ checked: boolean | null }>(
+    element.frameId,
+    scripts.checkedState,
+    [element],
+    attempt.call(),
+  );
   return checked === step.checked ? null : `the element should ${step.checked ? '' : 'not '}be checked`;
 }
 

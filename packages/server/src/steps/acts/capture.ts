@@ -49,7 +49,15 @@ export const html: Act<'html'> = (attempt, { selectors }) => htmlOf(attempt, sel
 async function convert(attempt: Attempt, step: StepOf<'markdown'> | StepOf<'links'>, format: ContentFormat) {
   const source = await htmlOf(attempt, step.selectors, htmlBytesMax);
   const onlyMainContent = step.type === 'markdown' && step.only_main_content;
-  const order = { html: source, url: attempt.page.url(), formats: [format], onlyMainContent, includeSelectors: [], excludeSelectors: [], extract: null };
+  const order = {
+    html: source,
+    url: attempt.page.url(),
+    formats: [format],
+    onlyMainContent,
+    includeSelectors: [],
+    excludeSelectors: [],
+    extract: null,
+  };
   const result = await attempt.world.content.convert(order, { signal: attempt.signal });
   for (const warning of result.warnings) attempt.warn(warning);
   return result;

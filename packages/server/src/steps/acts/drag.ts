@@ -30,7 +30,9 @@ async function dragOnce(attempt: Attempt, step: StepOf<'drag'>): Promise<boolean
     await mouse.move({ x: point.x + 4, y: point.y + 4 }, { signal, steps: 2 });
     const withinMs = page.patience.ms(tellMs, attempt.remainingMs / 4);
     if (isDraggable) await waitForState(attempt, element, { is: ({ started }) => started, withinMs });
-    const target = step.to ? await waitForPoint(attempt, step.to, { position: step.to_position, force: true }) : { element, point: moved(point, step.by) };
+    const target = step.to
+      ? await waitForPoint(attempt, step.to, { position: step.to_position, force: true })
+      : { element, point: moved(point, step.by) };
     await mouse.move(target.point, { signal, steps: step.moves });
     let hasArrived = true;
     for (const shift of [3, 0]) {

@@ -124,11 +124,14 @@ async function readEach(attempt: Attempt, root: Root, { selectors, fields, limit
 
 async function readField(attempt: Attempt, root: Root, field: StepExtractField & { inner: number }): Promise<Read | Read[]> {
   const own = root.element ? [root.element] : [];
-  const order = field.selectors ? { selectors: field.selectors, pick: field.list ? ('all' as const) : ('one' as const), max: field.inner } : null;
+  const order = field.selectors
+    ? { selectors: field.selectors, pick: field.list ? ('all' as const) : ('one' as const), max: field.inner }
+    : null;
   const elements = order ? ((await locateFrom(attempt, root, order))?.elements ?? []) : own;
   const values: Read[] = [];
   const wanted = { attribute: field.attribute ?? null, as: field.as };
-  for (const element of elements) values.push(await attempt.page.call<Read>(element.frameId, scripts.read, [element, wanted], attempt.call(readBytesMax)));
+  for (const element of elements)
+    values.push(await attempt.page.call<Read>(element.frameId, scripts.read, [element, wanted], attempt.call(readBytesMax)));
   return field.list ? values : (values[0] ?? null);
 }
 

@@ -13,7 +13,12 @@ export const fill: Act<'fill'> = async (attempt, step) => {
   const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled', 'editable']);
   const field = await fieldOf(attempt, element);
   await page.focus(field, attempt.call());
-  const begun = await page.call<'insert' | 'done' | { problem: string }>(field.frameId, scripts.beginFill, [field, step.value, step.clear], attempt.call());
+  const begun = await page.call<'insert' | 'done' | { problem: string }>(
+    field.frameId,
+    scripts.beginFill,
+    [field, step.value, step.clear],
+    attempt.call(),
+  );
   if (typeof begun === 'object') throw new StepFailed('not_actionable', `The field could not be filled: ${begun.problem}.`);
   if (begun === 'done') return;
   if (step.value !== '') await page.keyboard.insertText(step.value, { signal });
@@ -77,7 +82,12 @@ export const select: Act<'select'> = async (attempt, step) => {
 };
 
 /** Options that come later are waited for. */
-async function choosing(attempt: Attempt, field: ElementRef, look: () => Promise<string[] | undefined>, missing: () => string): Promise<string[]> {
+async function choosing(
+  attempt: Attempt,
+  field: ElementRef,
+  look: () => Promise<string[] | undefined>,
+  missing: () => string,
+): Promise<string[]> {
   let chosen: string[] = [];
   const choose = async (): Promise<void> => {
     chosen = await attempt.poll(look, () => new StepFailed('not_found', `The field has ${missing()}.`));
@@ -95,7 +105,12 @@ function choiceOf({ value, label, index }: StepOf<'select'>): Choice {
 export const upload: Act<'upload'> = async (attempt, step) => {
   const { page, world, signal } = attempt;
   const field = await fieldOf(attempt, await waitForElement(attempt, step.selectors));
-  const { takes, several } = await page.call<{ takes: boolean; several: boolean }>(field.frameId, scripts.fileField, [field], attempt.call());
+  const { takes, several } = await page.call<{ takes: boolean; several: boolean }>(
+    field.frameId,
+    scripts.fileField,
+    [field],
+    attempt.call(),
+  );
   if (!takes) throw new StepFailed('not_actionable', 'The element is no file field.');
   if (!several && step.file_ids.length > 1) throw new StepFailed('not_actionable', 'The field takes one file.');
   const paths: string[] = [];

@@ -19,7 +19,8 @@ async function scrollOnce(attempt: Attempt, { selectors, to, by }: StepOf<'scrol
   await page.call(await frameOf(attempt, container), scripts.scroll, [container, order], attempt.call());
 }
 
-const frameOf = async (attempt: Attempt, container: ElementRef | null): Promise<string> => container?.frameId ?? (await attempt.root()).frameId;
+const frameOf = async (attempt: Attempt, container: ElementRef | null): Promise<string> =>
+  container?.frameId ?? (await attempt.root()).frameId;
 
 interface Progress {
   height: number;
@@ -75,7 +76,12 @@ const marginOf = ({ page, timeoutMs }: Attempt): number => page.patience.ms(tell
 
 async function progressOf(attempt: Attempt, { until }: StepOf<'scroll'>, container: ElementRef | null): Promise<Progress> {
   const { page } = attempt;
-  const size = await page.call<{ height: number; top: number }>(await frameOf(attempt, container), scripts.scrollSize, [container], attempt.call());
+  const size = await page.call<{ height: number; top: number }>(
+    await frameOf(attempt, container),
+    scripts.scrollSize,
+    [container],
+    attempt.call(),
+  );
   const count = until?.selectors ? (await locateAll(attempt, until.selectors, 1)).count : 0;
   return { ...size, count };
 }

@@ -47,13 +47,26 @@ export const setViewport: Act<'set_viewport'> = async (attempt, { width, height,
 
 export const download: Act<'download'> = async (attempt, step, scope) => {
   const trigger = (): Promise<unknown> => (step.url === undefined ? clickFor(attempt, step, scope) : open(attempt, step.url));
-  const came = await attempt.world.waitForDownload(async () => void (await trigger()), { signal: attempt.signal, timeoutMs: attempt.remainingMs });
-  if (came.status !== 'completed') throw new StepFailed(came.status === 'too_large' ? 'too_large' : 'download_failed', `The download ended as ${came.status}.`);
+  const came = await attempt.world.waitForDownload(async () => void (await trigger()), {
+    signal: attempt.signal,
+    timeoutMs: attempt.remainingMs,
+  });
+  if (came.status !== 'completed')
+    throw new StepFailed(came.status === 'too_large' ? 'too_large' : 'download_failed', `The download ended as ${came.status}.`);
   return { download_id: came.id, file_name: came.suggestedFilename, url: came.url, bytes: came.receivedBytes };
 };
 
-const clickFor: Act<'download'> = (attempt, { selectors = [], ...step }, scope) => click(attempt, { ...step, ...plainClick, selectors }, scope);
-const plainClick = { type: 'click' as const, button: 'left' as const, count: 1, modifiers: [], delay_ms: 0, position: undefined, force: false };
+const clickFor: Act<'download'> = (attempt, { selectors = [], ...step }, scope) =>
+  click(attempt, { ...step, ...plainClick, selectors }, scope);
+const plainClick = {
+  type: 'click' as const,
+  button: 'left' as const,
+  count: 1,
+  modifiers: [],
+  delay_ms: 0,
+  position: undefined,
+  force: false,
+};
 
 /** An address that is a download is no page: that the navigation to it ends is what was wanted. */
 async function open(attempt: Attempt, url: string): Promise<void> {
@@ -61,7 +74,11 @@ async function open(attempt: Attempt, url: string): Promise<void> {
   try {
     await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.remainingMs }, { signal: attempt.signal });
   } catch (error) {
-    if (!(error instanceof NavigationError && error.reason === 'aborted') && !(error instanceof PageError && error.reason === 'not_possible')) throw error;
+    if (
+      !(error instanceof NavigationError && error.reason === 'aborted') &&
+      !(error instanceof PageError && error.reason === 'not_possible')
+    )
+      throw error;
     return;
   }
   throw new StepFailed('download_failed', 'The address is a page and no download.');
