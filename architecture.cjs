@@ -1,6 +1,8 @@
 // The ladder. A folder of packages/server/src may import only folders that stand above it in this list.
 // Reading it top to bottom is reading the service from its tools to its operators.
 module.exports.ladder = [
+  // code that runs inside a page, where nothing else of ours is
+  'page-scripts',
   // tools: no word of the product
   'lib',
   'store',
@@ -17,9 +19,9 @@ module.exports.ladder = [
   'regions',
   'egress',
   'runtime',
-  // pages: what is made of one, without a browser
+  // pages: what is read and made of one
   'content',
-  'verdicts',
+  'block-detection',
   'browser',
   'fleet',
   // browsing: what a caller does in a session
@@ -40,7 +42,7 @@ module.exports.ladder = [
 
 // Folders that are toolboxes: any of their files may be imported. Every other
 // folder has one door, the file that bears the folder's name.
-module.exports.toolboxes = ['lib', 'http'];
+module.exports.toolboxes = ['lib', 'http', 'page-scripts'];
 
 // Who alone may touch what. `modules` are matched after resolution, so packages
 // are named as they lie in node_modules and Node's own modules by bare name.
@@ -81,7 +83,7 @@ module.exports.serverEntries = [
   '(app|config|testing)',
   '[^/]+/testing',
   'browser/testing/png',
-  'runtime/(fake|runtime)',
+  'runtime/(fake/fake|runtime)',
   'runtime/qemu/qemu',
   'store/(store|test-store)',
   'keys/keys',

@@ -2,7 +2,7 @@ import { buildApp, type App } from '../packages/server/src/app.ts';
 import { readConfig } from '../packages/server/src/config.ts';
 import { systemClock } from '../packages/server/src/lib/clock.ts';
 import { silentLog } from '../packages/server/src/lib/log.ts';
-import { createFakeRuntime } from '../packages/server/src/runtime/fake.ts';
+import { createFakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
 import { openStore, type Store } from '../packages/server/src/store/store.ts';
 import type { Stage } from './stage.ts';
 

@@ -94,6 +94,20 @@ function packageRules({ toolboxes, serverEntries }: Architecture): IRegularForbi
   ];
 }
 
+/** Code that runs inside a page is sent as text, so nothing that it imports would be there. */
+function pageScriptRules(): IRegularForbiddenRuleType[] {
+  return [
+    error(
+      'page-scripts-stand-alone',
+      'Code that runs inside a page may import only other files of page-scripts/, and types of the contract.',
+      {
+        from: { path: `^${src}/page-scripts/`, pathNot: tests },
+        to: { pathNot: [`^${src}/`, '^packages/contract/'] },
+      },
+    ),
+  ];
+}
+
 function hygieneRules(): IRegularForbiddenRuleType[] {
   return [
     error('no-circular', 'A cycle of types is a cycle of ideas.', { from: {}, to: { circular: true } }),
@@ -120,5 +134,6 @@ export const boundaryRules = (of: Architecture): IRegularForbiddenRuleType[] => 
     }),
   ),
   ...packageRules(of),
+  ...pageScriptRules(),
   ...hygieneRules(),
 ];

@@ -20,7 +20,7 @@ import { buildApp, type App, type AppParts } from '../packages/server/src/app.ts
 import { readConfig } from '../packages/server/src/config.ts';
 import { systemClock, type Clock } from '../packages/server/src/lib/clock.ts';
 import { silentLog, type Log } from '../packages/server/src/lib/log.ts';
-import { createFakeRuntime, type FakeRuntime } from '../packages/server/src/runtime/fake.ts';
+import { createFakeRuntime, type FakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
 import { openStore } from '../packages/server/src/store/store.ts';
 import { testStore, type TestStore } from '../packages/server/src/store/test-store.ts';
 import type { Issuer } from './issuer.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFakeRuntime } from '../packages/server/src/runtime/fake.ts';
+import { createFakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
 import { testStore } from '../packages/server/src/store/test-store.ts';
 import { startApp, type AppOptions, type TestApp } from './harness.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { endSession, getPool, type PoolResponse } from '@berth/contract';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake.ts';
+import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { startingSession } from '../session-states.ts';
 

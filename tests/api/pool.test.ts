@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, getPool, getSession, health, resizePool, type PoolKind, type PoolResponse } from '@berth/contract';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { silentLog } from '../../packages/server/src/lib/log.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake.ts';
+import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
 import { readMetrics } from '../../packages/server/src/ops/testing.ts';
 import { adminKey, eventually, startApp, type TestApp } from '../harness.ts';
 import { machinesLeft, nothingLeft } from '../session-states.ts';

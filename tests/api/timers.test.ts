@@ -19,7 +19,7 @@ import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { assertError, hang, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake.ts';
+import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { classifyReply } from '../../packages/server/src/verdicts/testing.ts';
+import { classifyReply } from '../../packages/server/src/block-detection/testing.ts';
 import { exchanges, serve, type Exchange, type Expected, type Served } from './corpus.ts';
 
 let served: Served;

@@ -11,7 +11,7 @@ import { buildApp, type App } from '../../packages/server/src/app.ts';
 import { readConfig } from '../../packages/server/src/config.ts';
 import type { Clock } from '../../packages/server/src/lib/clock.ts';
 import type { Log } from '../../packages/server/src/lib/log.ts';
-import { createFakeRuntime, type FakeRuntime } from '../../packages/server/src/runtime/fake.ts';
+import { createFakeRuntime, type FakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
 import { openStore, type Store } from '../../packages/server/src/store/store.ts';
 import { FaultyDriver } from './driver.ts';
 import type { DoorAnswer, Order, Report, StartOrder } from './protocol.ts';

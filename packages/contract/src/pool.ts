@@ -53,12 +53,9 @@ const PoolVm = z
 
 const PoolTemplate = z.object({
   kind: z.enum(['headless', 'full_browser', 'shell']),
-  way: z
-    .enum(['process', 'clone', 'cold'])
-    .meta({
-      description:
-        '`clone`: machines start from a template. `cold`: they are booted, because no template works. `process`: they have none.',
-    }),
+  way: z.enum(['process', 'clone', 'cold']).meta({
+    description: '`clone`: machines start from a template. `cold`: they are booted, because no template works. `process`: they have none.',
+  }),
   failures: count.meta({ description: 'Boots of this kind that failed since one last went well.' }),
   note: z.string().nullable(),
 });

@@ -11,12 +11,9 @@ const TtlSeconds = z.int().min(30).max(3600).default(300).meta({ description: 'H
 
 export const ViewTokenRequest = z
   .strictObject({
-    scope: z
-      .enum(viewScopes)
-      .default('view')
-      .meta({
-        description: '`view` watches, `control` also drives, `recording` opens the session’s recording, also when the session is over.',
-      }),
+    scope: z.enum(viewScopes).default('view').meta({
+      description: '`view` watches, `control` also drives, `recording` opens the session’s recording, also when the session is over.',
+    }),
     ttl_seconds: TtlSeconds,
   })
   .meta({ id: 'ViewTokenRequest' });

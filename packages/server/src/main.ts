@@ -8,7 +8,7 @@ import { systemClock } from './lib/clock.ts';
 import { createLog } from './lib/log.ts';
 import { readOrMakeSecret } from './lib/secret-file.ts';
 import { chooseRuntime } from './runtime/choose.ts';
-import { createVideoEncoders } from './runtime/encoder.ts';
+import { createVideoEncoders } from './runtime/encoder/encoder.ts';
 import { openStore, type Store } from './store/store.ts';
 import { welcome } from './welcome.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog } from './lib/log.ts';
-import { askKvm } from './runtime/qemu/kvm-answer.ts';
+import { askKvm } from './runtime/qemu/kvm/answer.ts';
 import { prepareTemplates, templateKinds } from './runtime/qemu/qemu.ts';
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MB`;

@@ -5,7 +5,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Vm } from '../runtime/runtime.ts';
-import { Connection, CommandTimeout } from './connection.ts';
+import { Connection, CommandTimeout } from './cdp/connection.ts';
 import {
   BrowserGone,
   NavigationError,
@@ -16,29 +16,29 @@ import {
   type DownloadInfo,
   type NavigationOrder,
 } from './model.ts';
-import { Console } from './console.ts';
-import { Display } from './display.ts';
-import { Downloads } from './downloads.ts';
-import { TabHands } from './hands.ts';
-import { Multiplexer } from './multiplexer.ts';
-import { Screencast } from './screencast.ts';
-import { navigate, type EgressReason } from './navigate.ts';
-import { createPage, type TabParts } from './page.ts';
-import type { Page } from './page-model.ts';
-import { Patience } from './patience.ts';
-import { FetchedPage } from './private-page.ts';
-import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
-import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './watch-model.ts';
-import { NetworkLog } from './network-log.ts';
-import { readStorageState, setCookies, writeStorageState, type StorageParts } from './storage.ts';
-import type { Tab } from './tab.ts';
-import { Tabs } from './tabs.ts';
+import { Console } from './tabs/console.ts';
+import { Display } from './screencast/display.ts';
+import { Downloads } from './storage/downloads.ts';
+import { TabHands } from './input/remote-input.ts';
+import { Multiplexer } from './cdp/multiplexer.ts';
+import { Screencast } from './screencast/screencast.ts';
+import { navigate, type EgressReason } from './page/navigate.ts';
+import { createPage, type TabParts } from './page/page.ts';
+import type { Page } from './page/model.ts';
+import { Patience } from './timeout-scale.ts';
+import { FetchedPage } from './page/private-page.ts';
+import type { CookieOrder, NetworkEntries, PrivatePage } from './page/private-model.ts';
+import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
+import { NetworkLog } from './network/network-log.ts';
+import { readStorageState, setCookies, writeStorageState, type StorageParts } from './storage/storage.ts';
+import type { Tab } from './tabs/tab.ts';
+import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
 export { BrowserGone, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
-export { harmlessName } from './downloads.ts';
-export type * from './private-model.ts';
-export type * from './watch-model.ts';
+export { harmlessName } from './storage/downloads.ts';
+export type * from './page/private-model.ts';
+export type * from './screencast/model.ts';
 export type {
   Browser,
   BrowserEvent,
@@ -51,12 +51,12 @@ export type {
   NavigationOutcome,
   TabInfo,
 } from './model.ts';
-export { PageError } from './page-model.ts';
-export type { Patience } from './patience.ts';
-export type * from './page-model.ts';
-export { listDocument, versionDocument, type TargetDocument, type VersionDocument } from './devtools.ts';
-export { protocolDocument, type ProtocolDocument } from './protocol.ts';
-export { egressHeader, failureOf, type EgressReason } from './navigate.ts';
+export { PageError } from './page/model.ts';
+export type { Patience } from './timeout-scale.ts';
+export type * from './page/model.ts';
+export { listDocument, versionDocument, type TargetDocument, type VersionDocument } from './cdp/json-endpoints.ts';
+export { protocolDocument, type ProtocolDocument } from './cdp/protocol.ts';
+export { egressHeader, failureOf, type EgressReason } from './page/navigate.ts';
 
 /** A page of a thousand frames keeps the browser process busy for several seconds; one that needs this long for its version is frozen. */
 const pingLimitMs = 15_000;

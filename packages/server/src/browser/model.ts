@@ -1,11 +1,11 @@
 /** The words in which a browser is driven: what it is asked for, what it tells, and how it fails. */
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
-import type { NavigationOrder, NavigationOutcome, Page } from './page-model.ts';
-import type { Patience } from './patience.ts';
-import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './watch-model.ts';
-import type { CookieOrder, NetworkEntries, PrivatePage } from './private-model.ts';
+import type { NavigationOrder, NavigationOutcome, Page } from './page/model.ts';
+import type { Patience } from './timeout-scale.ts';
+import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
+import type { CookieOrder, NetworkEntries, PrivatePage } from './page/private-model.ts';
 
-export type { NavigationOrder, NavigationOutcome } from './page-model.ts';
+export type { NavigationOrder, NavigationOutcome } from './page/model.ts';
 
 /** What a session asks of its browser. Set over DevTools, never by a start flag, so that any warm machine fits. */
 export interface BrowserSettings {

@@ -1,7 +1,7 @@
 /** Which captcha a page shows, by its widgets in any of the page's own frames. */
 import type { BlockVendor, CaptchaType } from '@berth/contract';
 import { PageError, type FrameRef, type Page } from '../browser/browser.ts';
-import type { FoundFacts } from './page-widgets.ts';
+import type { FoundFacts } from '../page-scripts/captcha-widgets.ts';
 import { lookScript } from './scripts.ts';
 import { turnstileHost, turnstileKeyInAddress, vendorHosts, widgets } from './widgets.ts';
 

@@ -1,15 +1,9 @@
 /** The functions of the page's side as source text, each with those that it uses. */
-import * as callbacks from './page-callback.ts';
-import * as widgets from './page-widgets.ts';
+import * as callbacks from '../page-scripts/captcha-callback.ts';
+import * as widgets from '../page-scripts/captcha-widgets.ts';
+import { scriptsOf } from '../page-scripts/page-scripts.ts';
 
-const callable = (module: object, name: string): string => {
-  const functions = Object.values(module).map(String).join('\n');
-  return `(...given) => {\n${functions}\nreturn ${name}(...given);\n}`;
-};
-
-export const lookScript = callable(widgets, 'look');
-export const giveScript = callable(widgets, 'give');
-export const takeBackScript = callable(widgets, 'takeBack');
+export const { look: lookScript, give: giveScript, takeBack: takeBackScript } = scriptsOf(widgets);
 
 /** An expression, for a world in which nothing is ours: the order stands in its text. */
-export const callbackScript = (order: callbacks.CallbackOrder): string => `(${callable(callbacks, 'callBack')})(${JSON.stringify(order)})`;
+export const callbackScript = (order: callbacks.CallbackOrder): string => `(${scriptsOf(callbacks).callBack})(${JSON.stringify(order)})`;

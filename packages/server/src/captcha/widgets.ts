@@ -1,26 +1,7 @@
 /** The widgets by which captchas stand in pages, as their vendors document them for the sites that use them. */
-import type { BlockVendor, CaptchaType } from '@berth/contract';
+import type { Widget } from '../page-scripts/captcha-widgets.ts';
 
-export interface Widget {
-  type: CaptchaType;
-  vendor: BlockVendor;
-  /** What the site, or the wall, has put where the captcha is to be; CSS like the next three. */
-  container: string;
-  /** What the vendor has drawn: a box to tick, or a puzzle. */
-  frame: string;
-  /** Of these, the puzzle itself. */
-  challenge: string;
-  /** What loads the widget: a sign of a captcha to come, and of none yet. */
-  script: string;
-  /** Names of the fields that carry the answer; the first is the one that the vendor's server side reads. */
-  fields: readonly string[];
-  /** Attributes of the container. */
-  keyAttributes: readonly string[];
-  dataAttribute: string;
-  /** Query or fragment parameters of a frame's address, and else the part of an address that is the key. */
-  keyParameters: readonly string[];
-  keyInAddress: string;
-}
+export type { Widget } from '../page-scripts/captcha-widgets.ts';
 
 const none = { fields: [], keyAttributes: [], dataAttribute: '', keyParameters: [], keyInAddress: '' } as const;
 

@@ -14,7 +14,7 @@ export { kindOf, type ContentKind } from './kind-of.ts';
 export { invalidSelectors } from './selectors.ts';
 export { snapshotScript, snapshotSource } from './snapshot.ts';
 export { toDate, toNumber } from './values.ts';
-export type { Snapshot, SnapshotOptions } from './page-snapshot.ts';
+export type { Snapshot, SnapshotOptions } from '../page-scripts/snapshot.ts';
 
 /** `busy`: as many pages are waiting as may, or this one waited too long. The next conversion may well work. */
 export type ContentFailure = 'too_large' | 'timeout' | 'busy' | 'failed';

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import * as page from './page-snapshot.ts';
+import { sourceOf } from '../page-scripts/page-scripts.ts';
+import * as page from '../page-scripts/snapshot.ts';
 
-const functions = Object.values(page).map(String).join('\n');
+const functions = sourceOf(page);
 
 /**
  * An expression for a page's isolated world: a function of `SnapshotOptions`

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Block, BlockDetection, Captcha } from '@berth/contract';
 import { PageError, type NavigationOutcome, type Page } from '../browser/browser.ts';
 import { systemClock } from '../lib/clock.ts';
-import { classify, probeScript, signaturesVersion, type PageFacts, type Probed, type Verdict } from '../verdicts/verdicts.ts';
+import { classify, probeScript, signaturesVersion, type PageFacts, type Probed, type Verdict } from '../block-detection/block-detection.ts';
 
 export interface JudgeOptions {
   strictness: BlockDetection;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Verdict } from '../verdicts/verdicts.ts';
+import type { Verdict } from '../block-detection/block-detection.ts';
 import { needsBrowser } from './needs-browser.ts';
 
 const clear: Verdict = {

@@ -1,5 +1,5 @@
 /** Whether a page that came without a browser is worth one: a pure guess from its HTML. */
-import type { Verdict } from '../verdicts/verdicts.ts';
+import type { Verdict } from '../block-detection/block-detection.ts';
 
 export type BrowserReason = 'needs_script' | 'blocked' | 'meta_refresh';
 

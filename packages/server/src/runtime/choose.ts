@@ -2,9 +2,9 @@
 import { access, constants } from 'node:fs/promises';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { createProcessRuntime } from './process.ts';
+import { createProcessRuntime } from './process/process.ts';
 import { findImage, ImageUnusable } from './qemu/image.ts';
-import { askKvm } from './qemu/kvm-answer.ts';
+import { askKvm } from './qemu/kvm/answer.ts';
 import { createQemuRuntime } from './qemu/qemu.ts';
 import type { Runtime } from './runtime.ts';
 

@@ -9,9 +9,9 @@ import type { OpenFile } from '@berth/guest';
 
 export { NoDisplay, NoSuchFile } from '@berth/guest';
 export type { OpenFile } from '@berth/guest';
-export { createHostReader, processorsHere } from './host-pressure.ts';
-export type { HostReader, HostReading } from './host-pressure.ts';
-export type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder, VideoEncoders } from './encoder-model.ts';
+export { createHostReader, processorsHere } from './host/pressure.ts';
+export type { HostReader, HostReading } from './host/pressure.ts';
+export type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder, VideoEncoders } from './encoder/model.ts';
 
 /** `headless`: the whole browser, without a display. `full_browser`: with windows on a display, that `openVnc` shows. `shell`: its engine alone, without windows, which opens a page for a third of the work; the whole browser where there is none. */
 export type VmKind = 'headless' | 'full_browser' | 'shell';

@@ -1,12 +1,12 @@
 /** Steps in a page: what a caller has done there, one after the other, and what came of each. */
 import type { Step, StepResult } from '@berth/contract';
-import { Run, type StepRun, type Stopped } from './run.ts';
+import { Run, type StepRun, type Stopped } from './run/run.ts';
 import { scripts } from './scripts.ts';
-import type { StepWorld } from './world.ts';
+import type { StepWorld } from './context.ts';
 
-export type { StepRun } from './run.ts';
+export type { StepRun } from './run/run.ts';
 export { importRecorder } from './recorder.ts';
-export { StepFailed, type StepWorld } from './world.ts';
+export { StepFailed, type StepWorld } from './context.ts';
 
 /** The source of the function that looks for elements in a page's isolated world: see `find` of page-find.ts. */
 export const locatorScript: string = scripts.find;

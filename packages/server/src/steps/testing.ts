@@ -6,7 +6,7 @@ import type { Browser, DownloadInfo } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
 import { systemClock } from '../lib/clock.ts';
 import { runSteps, type StepRun, type StepsOutcome } from './steps.ts';
-import type { StepWorld } from './world.ts';
+import type { StepWorld } from './context.ts';
 
 export interface TestWorldOptions {
   browser: Browser;

@@ -1,5 +1,5 @@
 /** Looks into pictures of a screencast, by means of a browser's own decoder. */
-import type { Page } from '../page-model.ts';
+import type { Page } from '../page/model.ts';
 import { call } from './on-page.ts';
 
 export interface Seen {

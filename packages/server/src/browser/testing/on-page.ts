@@ -1,7 +1,7 @@
 /** What the tests of the page layer do again and again on a page. */
 import assert from 'node:assert/strict';
 import { PageError, type Browser } from '../browser.ts';
-import type { CallOptions, ElementRef, Page } from '../page-model.ts';
+import type { CallOptions, ElementRef, Page } from '../page/model.ts';
 
 export const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
 

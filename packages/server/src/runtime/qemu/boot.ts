@@ -2,24 +2,24 @@
 import { readOutOfMemoryKills } from '@berth/guest';
 import { Cleanup } from '../../lib/cleanup.ts';
 import type { Log } from '../../lib/log.ts';
-import type { MachineCgroup, MachineCgroups } from '../cgroup.ts';
-import { BootFailed } from '../first-answer.ts';
-import { niceness, readProcess, setSessionNice } from '../host-processes.ts';
-import type { HostProcess } from '../host-processes.ts';
-import { createMachineFolder, removeMachineFolder, writeMarker } from '../machine-folder.ts';
-import type { MachineMarker, MachinesPlace } from '../machine-folder.ts';
+import type { MachineCgroup, MachineCgroups } from '../host/cgroup.ts';
+import { BootFailed } from '../process/first-answer.ts';
+import { niceness, readProcess, setSessionNice } from '../host/processes.ts';
+import type { HostProcess } from '../host/processes.ts';
+import { createMachineFolder, removeMachineFolder, writeMarker } from '../host/machine-folder.ts';
+import type { MachineMarker, MachinesPlace } from '../host/machine-folder.ts';
 import type { VmOrder } from '../runtime.ts';
-import { killAll, machineEnvironment } from '../traces.ts';
-import type { Traces } from '../traces.ts';
-import { newUid } from '../users.ts';
+import { killAll, machineEnvironment } from '../host/artifacts.ts';
+import type { Traces } from '../host/artifacts.ts';
+import { newUid } from '../host/users.ts';
 import { awaitBrowser, loadState, spawnMachine, unlessOver } from './clone.ts';
 import { translationMb } from './command.ts';
 import type { MachineShape } from './command.ts';
-import { GuestLink } from './guest-link.ts';
+import { GuestLink } from './guest/link.ts';
 import type { QemuProcess } from './qemu-process.ts';
 import { QemuVm } from './qemu-vm.ts';
-import { templateKind } from './template.ts';
-import type { Template } from './template.ts';
+import { templateKind } from './templates/template.ts';
+import type { Template } from './templates/template.ts';
 
 export interface BootPlace {
   place: MachinesPlace;

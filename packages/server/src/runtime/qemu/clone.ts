@@ -1,11 +1,11 @@
 /** The steps from a template, or from nothing, to a machine whose browser answers: for sessions, and for the trial of a new template. */
 import type { Duplex } from 'node:stream';
-import { firstAnswer } from '../first-answer.ts';
+import { firstAnswer } from '../process/first-answer.ts';
 import { descriptors, machineCommand } from './command.ts';
 import type { QemuOrder } from './command.ts';
-import type { GuestLink } from './guest-link.ts';
+import type { GuestLink } from './guest/link.ts';
 import { QemuProcess } from './qemu-process.ts';
-import type { Template, TemplateKind } from './template.ts';
+import type { Template, TemplateKind } from './templates/template.ts';
 
 interface Signalled {
   signal: AbortSignal;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRoot } from '../users.ts';
+import { isRoot } from '../host/users.ts';
 import { machineArguments, machineCommand, probeCommand } from './command.ts';
 import type { MachineShape, QemuOrder } from './command.ts';
 

@@ -13,9 +13,9 @@
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { guestPorts } from '@berth/contract/guest';
-import { sameAsHost } from '../jail.ts';
-import type { Command } from '../jail.ts';
-import { asUser, isRoot, withoutPowers } from '../users.ts';
+import { sameAsHost } from '../process/jail.ts';
+import type { Command } from '../process/jail.ts';
+import { asUser, isRoot, withoutPowers } from '../host/users.ts';
 import type { Image } from './image.ts';
 
 export type Accelerator = 'kvm' | 'tcg';

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { silentLog } from '../../lib/log.ts';
-import { createMachineFolder, openMachinesPlace, removeMachineFolder } from '../machine-folder.ts';
+import { createMachineFolder, openMachinesPlace, removeMachineFolder } from '../host/machine-folder.ts';
 import type { Runtime, Vm, VmOrder } from '../runtime.ts';
-import { killAll, machineEnvironment, Traces } from '../traces.ts';
+import { killAll, machineEnvironment, Traces } from '../host/artifacts.ts';
 import { until } from '../testing/machines.ts';
-import { GuestLink } from './guest-link.ts';
+import { GuestLink } from './guest/link.ts';
 import { QemuVm } from './qemu-vm.ts';
 import type { QemuHandle } from './qemu-vm.ts';
 
@@ -32,7 +32,7 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
     const folder = mkdtempSync(join(tmpdir(), 'agent-'));
     folders.set(order.id, folder);
     chmodSync(folder, 0o711);
-    const fixture = fileURLToPath(new URL('./agent-process.fixture.ts', import.meta.url));
+    const fixture = fileURLToPath(new URL('./guest/agent-process.fixture.ts', import.meta.url));
     const env = { PATH: '/usr/bin:/bin', ...machineEnvironment(order.id, place) };
     const child = spawn(process.execPath, [fixture, chromiumPath, folder], {
       env,

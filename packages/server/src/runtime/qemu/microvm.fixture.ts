@@ -7,8 +7,8 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rea
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { silentLog } from '../../lib/log.ts';
-import { childrenOf } from '../host-processes.ts';
-import { machinePath } from '../machine-folder.ts';
+import { childrenOf } from '../host/processes.ts';
+import { machinePath } from '../host/machine-folder.ts';
 import { newOrder } from '../runtime-suite.ts';
 import type { Vm } from '../runtime.ts';
 import { processesOf } from '../testing/machines.ts';

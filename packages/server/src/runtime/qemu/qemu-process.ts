@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childrenOf, sendSignal } from '../host-processes.ts';
-import { sendmsgNumbers } from '../jail.ts';
-import type { Command } from '../jail.ts';
+import { childrenOf, sendSignal } from '../host/processes.ts';
+import { sendmsgNumbers } from '../process/jail.ts';
+import type { Command } from '../process/jail.ts';
 import { descriptors, serialBuffer, serialBytes } from './command.ts';
 import { Qmp } from './qmp.ts';
 

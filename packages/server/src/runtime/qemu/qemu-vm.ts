@@ -2,12 +2,12 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guestPaths } from '@berth/contract/guest';
 import type { BrowserExited } from '@berth/contract/guest';
-import { usageOf } from '../host-processes.ts';
-import type { HostProcess } from '../host-processes.ts';
+import { usageOf } from '../host/processes.ts';
+import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
 import type { Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from '../runtime.ts';
-import { killAll } from '../traces.ts';
-import type { GuestLink } from './guest-link.ts';
+import { killAll } from '../host/artifacts.ts';
+import type { GuestLink } from './guest/link.ts';
 
 /** Between the end of QEMU's ports and its own lie milliseconds, and more between the end of a browser's pipe and the agent's word of how it ended. */
 const exitMsMax = 100;

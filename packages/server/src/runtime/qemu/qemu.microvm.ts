@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { killProcess, readProcess, sendSignal } from '../host-processes.ts';
+import { killProcess, readProcess, sendSignal } from '../host/processes.ts';
 import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
 import type { Runtime, Vm, VmOrder } from '../runtime.ts';
 import { evaluate, helloTo, processesOf, until } from '../testing/machines.ts';

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../lib/log.ts';
-import { readEnvironment, readProcesses, withDescendants } from '../host-processes.ts';
-import type { ProcessRuntimeOptions } from '../process.ts';
+import { readEnvironment, readProcesses, withDescendants } from '../host/processes.ts';
+import type { ProcessRuntimeOptions } from '../process/process.ts';
 import { newOrder, type CdpTalk } from '../runtime-suite.ts';
 import type { VmKind } from '../runtime.ts';
 
@@ -62,7 +62,7 @@ export async function bootInAnotherWorker(
   const order = newOrder();
   const options = JSON.stringify({ dataDir, workerId: 'wrk_killed', chromiumPath, jail });
   const script = `
-    const { createProcessRuntime } = await import(${JSON.stringify(new URL('../process.ts', import.meta.url).href)});
+    const { createProcessRuntime } = await import(${JSON.stringify(new URL('../process/process.ts', import.meta.url).href)});
     const { silentLog } = await import(${JSON.stringify(new URL('../../lib/log.ts', import.meta.url).href)});
     const runtime = await createProcessRuntime({ ...${options}, log: silentLog });
     const order = { id: ${JSON.stringify(order.id)}, kind: ${JSON.stringify(kind)}, priority: 'normal', acceptEgress: () => {} };

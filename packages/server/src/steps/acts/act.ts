@@ -1,7 +1,7 @@
 /** What every act is given. */
 import type { PlainStep } from '@berth/contract';
-import type { Attempt } from '../attempt.ts';
-import type { Dialogs } from '../dialogs.ts';
+import type { Attempt } from '../run/attempt.ts';
+import type { Dialogs } from '../run/dialogs.ts';
 
 export type StepOf<T extends PlainStep['type']> = Extract<PlainStep, { type: T }>;
 

@@ -1,6 +1,6 @@
 /** What is done for each type of step. */
 import type { PlainStep } from '@berth/contract';
-import type { Attempt } from '../attempt.ts';
+import type { Attempt } from '../run/attempt.ts';
 import type { Act, ActScope } from './act.ts';
 import { assert } from './assert.ts';
 import { evaluate, html, links, markdown, pdf, screenshot } from './capture.ts';

@@ -1,10 +1,10 @@
-import type { Attempt } from '../attempt.ts';
-import { locate, locateAll, tell } from '../locate.ts';
-import { matchesPattern } from '../pattern.ts';
-import { lacks } from '../ready.ts';
-import { stateOf, textOfPage } from '../read.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { locate, locateAll, tell } from '../locators/locate.ts';
+import { matchesPattern } from '../locators/pattern.ts';
+import { lacks } from '../locators/ready.ts';
+import { stateOf, textOfPage } from '../locators/read.ts';
 import { scripts } from '../scripts.ts';
-import { StepFailed } from '../world.ts';
+import { StepFailed } from '../context.ts';
 import type { Act, StepOf } from './act.ts';
 
 /** Shown of what was there instead. */

@@ -1,8 +1,8 @@
 import type { ContentFormat } from '../../content/content.ts';
-import type { Attempt } from '../attempt.ts';
-import { htmlOf } from '../read.ts';
-import { waitUntilReady } from '../ready.ts';
-import { StepFailed } from '../world.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { htmlOf } from '../locators/read.ts';
+import { waitUntilReady } from '../locators/ready.ts';
+import { StepFailed } from '../context.ts';
 import type { Act, StepOf } from './act.ts';
 
 /** Of one picture or document, before it is written as text. */

@@ -1,7 +1,7 @@
 import type { ElementRef, Point } from '../../browser/browser.ts';
-import type { Attempt } from '../attempt.ts';
-import type { DragState } from '../page-drag.ts';
-import { waitForPoint } from '../ready.ts';
+import type { Attempt } from '../run/attempt.ts';
+import type { DragState } from '../../page-scripts/drag.ts';
+import { waitForPoint } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
 import type { Act, StepOf } from './act.ts';
 

@@ -1,12 +1,12 @@
 import type { Selectors, StepExtractField } from '@berth/contract';
 import type { Json } from '../../browser/browser.ts';
-import type { Attempt, Root } from '../attempt.ts';
-import { locateFrom, notFound, toFindOrders } from '../locate.ts';
-import type { FieldOrder, Read } from '../page-read.ts';
-import { htmlOf } from '../read.ts';
+import type { Attempt, Root } from '../run/attempt.ts';
+import { locateFrom, notFound, toFindOrders } from '../locators/locate.ts';
+import type { FieldOrder, Read } from '../../page-scripts/read.ts';
+import { htmlOf } from '../locators/read.ts';
 import { scripts } from '../scripts.ts';
 import { toDate, toNumber } from '../../content/content.ts';
-import { StepFailed } from '../world.ts';
+import { StepFailed } from '../context.ts';
 import type { Act, StepOf } from './act.ts';
 
 /** What one step may read out of a page. */

@@ -1,7 +1,7 @@
 import { isBrowsable } from '@berth/contract';
 import type { NavigationOutcome } from '../../browser/browser.ts';
-import type { Attempt } from '../attempt.ts';
-import { StepFailed } from '../world.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { StepFailed } from '../context.ts';
 import type { Act } from './act.ts';
 
 /** What the navigation itself says when it is late tells more than that the step is. */

@@ -1,10 +1,10 @@
 import type { ElementRef, Modifier, MouseButton, Point } from '../../browser/browser.ts';
-import type { Attempt } from '../attempt.ts';
-import { followNavigation } from '../leave.ts';
-import { waitForElement } from '../locate.ts';
-import { bringTarget, lacks, waitForPoint } from '../ready.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { followNavigation } from '../run/leave.ts';
+import { waitForElement } from '../locators/locate.ts';
+import { bringTarget, lacks, waitForPoint } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
-import { StepFailed } from '../world.ts';
+import { StepFailed } from '../context.ts';
 import type { Act } from './act.ts';
 
 interface ClickOrder {

@@ -1,7 +1,7 @@
 import type { ElementRef } from '../../browser/browser.ts';
-import type { Attempt } from '../attempt.ts';
-import { locateAll, waitForElement } from '../locate.ts';
-import { waitUntilReady } from '../ready.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { locateAll, waitForElement } from '../locators/locate.ts';
+import { waitUntilReady } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
 import type { Act, StepOf } from './act.ts';
 

@@ -1,6 +1,6 @@
 import { NavigationError, PageError } from '../../browser/browser.ts';
-import { StepFailed } from '../world.ts';
-import type { Attempt } from '../attempt.ts';
+import { StepFailed } from '../context.ts';
+import type { Attempt } from '../run/attempt.ts';
 import { isBrowsable } from '@berth/contract';
 import { click } from './pointer.ts';
 import type { Act } from './act.ts';

@@ -1,10 +1,10 @@
 import type { Selectors } from '@berth/contract';
-import type { Attempt } from '../attempt.ts';
-import { locate, notFound, tell } from '../locate.ts';
-import { matchesPattern } from '../pattern.ts';
-import { lacks } from '../ready.ts';
-import { textOfPage } from '../read.ts';
-import { StepFailed } from '../world.ts';
+import type { Attempt } from '../run/attempt.ts';
+import { locate, notFound, tell } from '../locators/locate.ts';
+import { matchesPattern } from '../locators/pattern.ts';
+import { lacks } from '../locators/ready.ts';
+import { textOfPage } from '../locators/read.ts';
+import { StepFailed } from '../context.ts';
 import type { Act, StepOf } from './act.ts';
 
 export const wait: Act<'wait'> = async (attempt, step, { allowEvaluate }) => {

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { chromium, type Browser as PlaywrightBrowser } from 'playwright-core';
+import puppeteer from 'puppeteer-core';
+import { launch, settings, type Launched } from '../testing/launch.ts';
+import { openBridge, type Bridge } from '../testing/bridge.ts';
+import { openSite, type Site } from '../testing/site.ts';
+
+let site: Site;
+let launched: Launched;
+let bridge: Bridge;
+
+before(async () => void (site = await openSite()));
+after(() => site.close());
+beforeEach(async () => {
+  launched = await launch();
+  await launched.browser.prepare(settings({ viewport: { width: 1000, height: 700, device_scale_factor: 1 }, tabLimit: 6 }));
+  bridge = await openBridge(launched.browser);
+});
+afterEach(async () => {
+  await bridge.close();
+  await launched.end();
+});
+
+const connect = (): Promise<PlaywrightBrowser> => chromium.connectOverCDP(bridge.url, { timeout: 10_000 });
+
+async function until(what: () => boolean): Promise<void> {
+  const end = performance.now() + 5000;
+  while (!what()) {
+    assert.ok(performance.now() < end, `never: ${String(what)}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
+  it('drives the page that is there', async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]?.pages()[0];
+    assert.ok(page);
+    await page.goto(site.url);
+    await page.fill('#q', 'typed');
+    await page.click('#b');
+    assert.equal(await page.title(), 'typed');
+    assert.ok((await page.screenshot()).length > 1000);
+    await browser.close();
+    await until(() => launched.browser.clientCount() === 0);
+    assert.equal(launched.browser.tabs()[0]?.url, `${site.url}/`);
+  });
+
+  it('sees popups and new contexts, and leaves the settings on them', async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    await page.goto(`${site.url}/popup`);
+    const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#b')]);
+    await popup.waitForLoadState();
+    assert.equal(await popup.evaluate('first.inner'), 1000);
+    assert.equal(launched.browser.tabs()[1]?.openerTabId, launched.browser.tabs()[0]?.tabId);
+    const context = await browser.newContext({ viewport: null });
+    const other = await context.newPage();
+    await other.goto(`${site.url}/child`);
+    assert.equal(await other.evaluate('first.screen'), 1000);
+    assert.equal(launched.browser.tabs().length, 3);
+    await context.close();
+    await popup.close();
+    await until(() => launched.browser.tabs().length === 1);
+    await browser.close();
+  });
+
+  it("takes downloads into the machine's folder whatever path the client names", async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    await page.goto(site.url);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.evaluate('location.href = "/download"')]);
+    assert.equal(download.suggestedFilename(), 'a.bin');
+    await download.failure();
+    const names = await readdir(launched.downloadsPath);
+    assert.equal(await readFile(join(launched.downloadsPath, names[0]!), 'utf8'), 'contents');
+    await browser.close();
+  });
+
+  it('keeps two clients blind to each other', async () => {
+    const [one, two] = await Promise.all([connect(), connect()]);
+    assert.equal(launched.browser.clientCount(), 2);
+    const first = one.contexts()[0]!.pages()[0]!;
+    const second = two.contexts()[0]!.pages()[0]!;
+    await first.exposeFunction('mine', () => 1);
+    await Promise.all([first.goto(`${site.url}/`), second.waitForURL(`${site.url}/`)]);
+    assert.deepEqual(await Promise.all([first.evaluate('1 + 1'), second.evaluate('2 + 2')]), [2, 4]);
+    const context = await one.newContext();
+    await context.newPage();
+    assert.equal(two.contexts().length, 1);
+    await one.close();
+    assert.equal(await second.evaluate('document.title'), 'home');
+    await two.close();
+    assert.deepEqual(bridge.closed, []);
+  });
+
+  it('finds a fresh tab after it has closed the last', async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    await page.close();
+    await until(() => launched.browser.tabs().length === 1);
+    await until(() => browser.contexts()[0]!.pages().length === 1);
+    await browser.contexts()[0]!.pages()[0]!.goto(site.url);
+    await browser.close();
+  });
+
+  it('answers its own dialogs', async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    await page.goto(site.url);
+    page.on('dialog', (dialog) => void dialog.accept('said'));
+    assert.equal(await page.evaluate('prompt("?")'), 'said');
+    await browser.close();
+  });
+
+  it('refuses pages of the browser and files of the machine', async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    for (const url of ['file:///etc/passwd', 'chrome://version', 'view-source:http://x/', 'about:version'])
+      await assert.rejects(page.goto(url), /Cannot navigate/);
+    await page.evaluate('location.href = "file:///etc/passwd"').catch(() => {});
+    assert.equal(await page.evaluate('document.body.innerText'), '');
+    await browser.close();
+  });
+});
+
+describe('Puppeteer over connect', { timeout: 60_000 }, () => {
+  it('drives pages, popups and contexts', async () => {
+    const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    const page = (await browser.pages())[0];
+    assert.ok(page);
+    await page.goto(`${site.url}/popup`);
+    const popup = new Promise<string>((resolve) => page.once('popup', (opened) => resolve(opened?.url() ?? '')));
+    await page.click('#b');
+    await popup;
+    await page.goto(site.url);
+    await page.type('#q', 'typed');
+    await page.click('#b');
+    assert.equal(await page.title(), 'typed');
+    const context = await browser.createBrowserContext();
+    const other = await context.newPage();
+    await other.goto(`${site.url}/child`);
+    assert.equal(await other.evaluate('first.inner'), 1000);
+    assert.ok((await page.screenshot()).length > 1000);
+    await context.close();
+    await browser.disconnect();
+    await until(() => launched.browser.clientCount() === 0);
+  });
+
+  it('closes the client and not the browser', async () => {
+    const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url });
+    await browser.close();
+    await until(() => bridge.closed.length === 1);
+    assert.deepEqual(bridge.closed, ['browser_close']);
+    await launched.browser.ping({ signal: AbortSignal.timeout(1000) });
+  });
+});

@@ -1,0 +1,44 @@
+/** What Chromium's own `/json` addresses would say, from our own state: customers' clients look there before they connect. */
+import type { BrowserVersion, TabInfo } from '../model.ts';
+
+export interface VersionDocument {
+  Browser: string;
+  'Protocol-Version': string;
+  'User-Agent': string;
+  'V8-Version': string;
+  'WebKit-Version': string;
+  webSocketDebuggerUrl: string;
+}
+
+/** For `/json/version`. The address is the session's, as the caller can reach it. */
+export function versionDocument(version: BrowserVersion, webSocketDebuggerUrl: string): VersionDocument {
+  return {
+    Browser: version.product,
+    'Protocol-Version': version.protocolVersion,
+    'User-Agent': version.userAgent,
+    'V8-Version': version.jsVersion,
+    'WebKit-Version': /AppleWebKit\/([\d.]+)/.exec(version.userAgent)?.[1] ?? '',
+    webSocketDebuggerUrl,
+  };
+}
+
+export interface TargetDocument {
+  id: string;
+  type: 'page';
+  title: string;
+  url: string;
+  description: string;
+  webSocketDebuggerUrl: string;
+}
+
+/** For `/json/list`, oldest first. Every entry bears the session's one address: pages are reached by attaching to them. */
+export function listDocument(tabs: readonly TabInfo[], webSocketDebuggerUrl: string): TargetDocument[] {
+  return tabs.map(({ tabId, title, url }) => ({
+    id: tabId,
+    type: 'page',
+    title: title || url,
+    url,
+    description: '',
+    webSocketDebuggerUrl,
+  }));
+}

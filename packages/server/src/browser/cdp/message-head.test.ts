@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isTargetEvent, sessionOf, withoutSession } from './message-head.ts';
+import { FrameSplitter, FrameTooLong } from './pipe.ts';
+
+const sessionId = fc.string({ unit: fc.constantFrom(...'0123456789ABCDEF'), minLength: 32, maxLength: 32 });
+const hostile = fc.oneof(
+  fc.json(),
+  fc.constantFrom(
+    '"sessionId":"',
+    ',"sessionId":"0123456789ABCDEF0123456789ABCDEF"}',
+    '","sessionId":"0123456789ABCDEF0123456789ABCDEF',
+    '\\',
+    '}',
+    '😀',
+  ),
+  sessionId.map((id) => `,"sessionId":"${id}"}`),
+);
+const payload = fc.oneof(
+  hostile,
+  fc.record({ sessionId: hostile, a: hostile }),
+  sessionId.map((id) => ({ sessionId: id })),
+  fc.jsonValue(),
+);
+
+describe('the session of a message', () => {
+  it('is found at its end, whatever stands in it', () => {
+    fc.assert(
+      fc.property(payload, sessionId, fc.boolean(), (body, id, isReply) => {
+        const message = isReply ? { id: 1, result: body } : { method: 'X.y', params: body };
+        assert.equal(sessionOf(Buffer.from(JSON.stringify({ ...message, sessionId: id }))), id);
+        assert.equal(sessionOf(Buffer.from(JSON.stringify(message))), undefined);
+        assert.deepEqual(
+          JSON.parse(withoutSession(Buffer.from(JSON.stringify({ ...message, sessionId: id }))).toString()),
+          JSON.parse(JSON.stringify(message)),
+        );
+      }),
+    );
+  });
+
+  it('is not found in bytes that are too few', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => assert.equal(sessionOf(Buffer.from(bytes)), undefined)));
+  });
+
+  it('tells target events by their first bytes', () => {
+    assert.equal(isTargetEvent(Buffer.from('{"method":"Target.attachedToTarget"}')), true);
+    assert.equal(isTargetEvent(Buffer.from('{"method":"Tracing.x"}')), false);
+    assert.equal(isTargetEvent(Buffer.from('{"id":1}')), false);
+  });
+});
+
+describe('the splitter', () => {
+  it('gives the same messages however the bytes are cut', () => {
+    const message = fc.uint8Array({ minLength: 1, maxLength: 50 }).map((bytes) => Buffer.from(bytes.map((byte) => byte || 1)));
+    fc.assert(
+      fc.property(fc.array(message), fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }), (messages, sizes) => {
+        const stream = Buffer.concat(messages.flatMap((each) => [each, Buffer.from([0])]));
+        const splitter = new FrameSplitter();
+        const seen: Buffer[] = [];
+        for (let at = 0, turn = 0; at < stream.length; turn += 1) {
+          const size = sizes[turn % sizes.length] ?? 1;
+          splitter.push(stream.subarray(at, at + size), (frame) => seen.push(Buffer.from(frame)));
+          at += size;
+        }
+        assert.deepEqual(seen, messages);
+      }),
+    );
+  });
+
+  it('refuses a message without an end before it fills the memory', () => {
+    const splitter = new FrameSplitter(1000);
+    splitter.push(Buffer.alloc(900, 1), () => {});
+    assert.throws(() => splitter.push(Buffer.alloc(200, 1), () => {}), FrameTooLong);
+  });
+
+  it('refuses a message that comes byte by byte by what it costs to hold', () => {
+    const splitter = new FrameSplitter(64 * 1024);
+    assert.throws(() => {
+      for (let count = 0; count < 100; count += 1) splitter.push(Buffer.from([1]), () => {});
+    }, FrameTooLong);
+  });
+
+  it('joins megabytes that came in small pieces in linear time', () => {
+    const splitter = new FrameSplitter();
+    const piece = Buffer.alloc(4096, 1);
+    let length = 0;
+    for (let count = 0; count < 16_384; count += 1) splitter.push(piece, () => {});
+    splitter.push(Buffer.from([0]), (frame) => (length = frame.length));
+    assert.equal(length, 64 * 1024 * 1024);
+  });
+});

@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { TabNotFound, type Browser } from '../browser.ts';
+import { PageError, type Page } from '../page/model.ts';
+import { launch, type Launched } from '../testing/launch.ts';
+import { call, fails, freshPage } from '../testing/on-page.ts';
+import { openPages, type Pages } from '../testing/pages.ts';
+import { until } from '../testing/until.ts';
+import type { Hands } from '../screencast/model.ts';
+
+const replies = {
+  '/keys': `<title>keys</title><textarea id=t autofocus></textarea><script>
+    seen = [];
+    for (const kind of ['keydown', 'keyup', 'compositionstart', 'compositionupdate', 'compositionend'])
+      addEventListener(kind, (e) => seen.push([kind, e.key ?? e.data, e.keyCode ?? '', e.repeat ? 'R' : ''].join(' ').trim()));
+  </script>`,
+  '/field': `<input id=t value="in a far field">`,
+  '/frames': `<body style="margin:0"><iframe src="{other}/field" style="width:300px;height:200px;border:0"></iframe>`,
+  '/near': `<body style="margin:0"><iframe src="/field" style="width:300px;height:200px;border:0"></iframe>`,
+  '/texts': `<body style="margin:0;font:20px/30px monospace"><p id=p style="margin:0">The words of a page.</p>
+    <input id=i value="of a field"><input id=secret type=password value="hidden words"><input id=mail type=email value="a@b.test"><textarea id=a>of an area</textarea>
+    <div id=e contenteditable>to be edited</div><div id=host></div><form id=f><input name=activeElement></form>
+    <script>host.attachShadow({ mode: 'open' }).innerHTML = '<input value="in a shadow">'</script>`,
+  '/mouse': `<body style="margin:0"><script>
+    seen = [];
+    for (const kind of ['mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'])
+      addEventListener(kind, (e) => seen.push([e.type, e.clientX, e.clientY, e.button, e.buttons, e.detail, (e.ctrlKey ? 'C' : '') + (e.shiftKey ? 'S' : '')].join(' ').trim()));
+    moves = []; addEventListener('mousemove', (e) => moves.push([e.clientX, e.buttons].join()));
+    wheels = [0, 0]; addEventListener('wheel', (e) => { wheels = [wheels[0] + e.deltaX, wheels[1] + e.deltaY]; });
+  </script>`,
+  '/drop': `<body style="margin:0"><div id=a draggable=true style="position:absolute;left:0;top:0;width:50px;height:50px;background:red">a</div>
+    <div id=b style="position:absolute;left:200px;top:0;width:100px;height:100px;background:blue"></div><script>
+    seen = [];
+    a.ondragstart = (e) => e.dataTransfer.setData('text/plain', 'carried');
+    for (const kind of ['dragstart', 'dragend']) a.addEventListener(kind, () => seen.push(kind));
+    b.ondragover = (e) => e.preventDefault();
+    b.ondrop = (e) => { e.preventDefault(); seen.push('drop ' + e.dataTransfer.getData('text/plain')); };
+  </script>`,
+  '/hang': `<title>hang</title><script>addEventListener('keydown', () => { for (;;); })</script>`,
+};
+const [control, shift] = [2, 8];
+
+let pages: Pages;
+let launched: Launched;
+let browser: Browser;
+let page: Page;
+let hands: Hands;
+
+before(async () => {
+  pages = await openPages(replies);
+  launched = await launch();
+  browser = launched.browser;
+  page = browser.page(browser.activeTab().tabId);
+  // A window that was there from the start has its address line in focus, which keeps the shortcuts of the clipboard.
+  await browser.activateTab(page.tabId, call());
+});
+after(async () => {
+  await launched.end();
+  await pages.close();
+});
+beforeEach(() => {
+  hands = browser.hands(page.tabId);
+});
+
+const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
+const run = <T = unknown>(expression: string): Promise<T> => page.evaluate<T>(page.mainFrame(), expression, call());
+const key = (action: 'down' | 'up', name: string, code: string, modifiers = 0): Promise<void> =>
+  hands.key({ action, key: name, code, modifiers, repeat: false, location: 0 });
+/** All at once, as they come from a fast hand. */
+const strike = (name: string, code: string, modifiers = 0): Promise<unknown> =>
+  Promise.all([key('down', name, code, modifiers), key('up', name, code, modifiers)]);
+const mouse = (action: 'move' | 'down' | 'up', x: number, y: number, more: Partial<Parameters<Hands['mouse']>[0]> = {}): Promise<void> =>
+  hands.mouse({
+    action,
+    x,
+    y,
+    button: action === 'move' ? 'none' : 'left',
+    buttons: action === 'down' ? 1 : 0,
+    clicks: 1,
+    modifiers: 0,
+    ...more,
+  });
+const click = (x: number, y: number): Promise<unknown> => Promise.all([mouse('move', x, y), mouse('down', x, y), mouse('up', x, y)]);
+
+/** A click reaches a frame of another process once that has been drawn. */
+const focusFrame = (): Promise<void> =>
+  until(async () => {
+    await click(100, 17);
+    const frameId = (await page.frames(call())).at(-1)?.id ?? '';
+    return page.call(frameId, `() => document.activeElement.id === 't'`, [], call());
+  });
+
+describe('hands at the keyboard', { timeout: 60_000 }, () => {
+  beforeEach(async () => {
+    await go('/keys');
+    await run('t.focus()');
+  });
+
+  it('type in all languages', async () => {
+    const strokes = [
+      ...[...'Ab1'].map((sign) => strike(sign, `Key${sign.toUpperCase()}`, /[A-Z]/.test(sign) ? shift : 0)),
+      ...[
+        strike('ß', 'Minus'),
+        strike('é', 'Digit2'),
+        strike('@', 'KeyQ', control | 1),
+        strike('你', ''),
+        strike('🦊', ''),
+        strike('ф', 'KeyA'),
+      ],
+      ...[
+        strike('Dead', 'Equal'),
+        strike('Enter', 'Enter'),
+        strike(' ', 'Space'),
+        strike('7', 'Numpad7'),
+        strike('x', 'KeyX'),
+        strike('Backspace', 'Backspace'),
+      ],
+    ];
+    await Promise.all(strokes);
+    assert.equal(await run('t.value'), 'Ab1ßé@你🦊ф\n 7');
+    const seen = await run<string[]>('seen');
+    assert.deepEqual(
+      [seen[0], seen[1], seen.filter((each) => each.startsWith('keydown é'))],
+      ['keydown A 65', 'keyup A 65', ['keydown é 50']],
+    );
+  });
+
+  it('edit with shortcuts', async () => {
+    await hands.insertText('one two');
+    const chord = (letter: string, modifiers = control): Promise<unknown> => strike(letter, `Key${letter.toUpperCase()}`, modifiers);
+    await chord('a');
+    await chord('c');
+    await strike('End', 'End');
+    await chord('v');
+    assert.equal(await run('t.value'), 'one twoone two');
+    await chord('a');
+    await chord('x');
+    assert.equal(await run('t.value'), '');
+    await chord('z');
+    assert.equal(await run('t.value'), 'one twoone two');
+    await strike('ArrowLeft', 'ArrowLeft');
+    await strike('ArrowRight', 'ArrowRight', control | shift);
+    assert.equal(await hands.selection(), 'one');
+  });
+
+  it('show what an input method is about to write, settle it, and give it up', async () => {
+    await hands.compose('n', 1, 1);
+    await hands.compose('に', 1, 1);
+    assert.equal(await run('t.value'), 'に');
+    await hands.insertText('日本');
+    assert.equal(await run('t.value'), '日本');
+    await hands.compose('x', 99, -1);
+    await hands.compose('', 0, 0);
+    assert.equal(await run('t.value'), '日本');
+    const composed = (await run<string[]>('seen')).filter((each) => each.startsWith('composition'));
+    assert.deepEqual(composed.slice(0, 4), ['compositionstart', 'compositionupdate n', 'compositionupdate に', 'compositionupdate 日本']);
+    assert.deepEqual([composed[4], composed.at(-1)], ['compositionend 日本', 'compositionend']);
+  });
+
+  it('write into the frame that a click gave the focus, in another process', async () => {
+    await go('/frames');
+    const far = (await page.frames(call())).at(-1)?.id ?? '';
+    await focusFrame();
+    await Promise.all([click(100, 17), strike('End', 'End'), strike('!', 'Digit1', shift), hands.insertText('ü')]);
+    await hands.compose('漢', 1, 1);
+    await hands.insertText('漢字');
+    assert.equal(await page.call(far, '() => document.querySelector("input").value', [], call()), 'in a far field!ü漢字');
+  });
+
+  it('leave no key down when they go away', async () => {
+    for (const [name, code] of [
+      ['Shift', 'ShiftLeft'],
+      ['Control', 'ControlLeft'],
+      ['a', 'KeyA'],
+    ] as const)
+      await key('down', name, code, control | shift);
+    await key('up', 'Control', 'ControlLeft', shift);
+    await run('seen.length = 0');
+    await hands.release();
+    assert.deepEqual(await run('seen'), ['keyup a 65', 'keyup Shift 16']);
+    await run('seen.length = 0');
+    await hands.release();
+    assert.deepEqual(await run('seen'), []);
+  });
+
+  it('let go of what was pressed beside the key of a Mac', async () => {
+    await key('down', 'Meta', 'MetaLeft', 4);
+    await key('down', 'k', 'KeyK', 4);
+    await key('up', 'Meta', 'MetaLeft');
+    assert.deepEqual((await run<string[]>('seen')).toSorted(), ['keydown Meta 91', 'keydown k 75', 'keyup Meta 91', 'keyup k 75']);
+    assert.equal(await run('t.value'), '');
+  });
+});
+
+describe('hands at the mouse', { timeout: 60_000 }, () => {
+  it('click with each button, once and twice, with what is held', async () => {
+    await go('/mouse');
+    await click(100, 90);
+    await Promise.all([mouse('down', 100, 90, { clicks: 2 }), mouse('up', 100, 90, { clicks: 2 })]);
+    await Promise.all([
+      mouse('down', 7, 8, { button: 'right', buttons: 2, modifiers: control }),
+      mouse('up', 7, 8, { button: 'right', modifiers: control }),
+    ]);
+    await Promise.all([mouse('down', 9, 8, { button: 'middle', buttons: 4 }), mouse('up', 9, 8, { button: 'middle' })]);
+    assert.deepEqual(await run('seen'), [
+      'mousedown 100 90 0 1 1',
+      'mouseup 100 90 0 0 1',
+      'click 100 90 0 0 1',
+      'mousedown 100 90 0 1 2',
+      'mouseup 100 90 0 0 2',
+      'click 100 90 0 0 2',
+      'dblclick 100 90 0 0 2',
+      'mousedown 7 8 2 2 1 C',
+      'contextmenu 7 8 2 2 0 C',
+      'mouseup 7 8 2 0 1 C',
+      'auxclick 7 8 2 0 1 C',
+      'mousedown 9 8 1 4 1',
+      'mouseup 9 8 1 0 1',
+      'auxclick 9 8 1 0 1',
+    ]);
+    await assert.rejects(mouse('move', NaN, 1), fails('not_possible'));
+    await assert.rejects(mouse('down', 1, 1, { button: 'none' }), fails('not_possible'));
+  });
+
+  it('go straight to the newest place, and lose no turn of the wheel', async () => {
+    await go('/mouse');
+    await Promise.all(Array.from({ length: 500 }, (_, index) => mouse('move', index, 50)));
+    const moves = await run<string[]>('moves');
+    assert.equal(moves.at(-1), '499,0');
+    assert.ok(moves.length < 20, `${moves.length} moves`);
+    await Promise.all(Array.from({ length: 100 }, () => hands.wheel({ x: 50, y: 50, dx: 1, dy: 12, modifiers: 0 })));
+    await until(async () => (await run<number[]>('wheels')).join() === '100,1200');
+  });
+
+  it('select by dragging, and what is selected can be had', async () => {
+    await go('/texts');
+    const [left, right] = await run<[number, number]>(
+      `(() => { const r = new Range(); r.setStart(p.firstChild, 4); r.setEnd(p.firstChild, 9); const b = r.getBoundingClientRect(); return [b.left, b.right]; })()`,
+    );
+    await Promise.all([
+      mouse('move', left + 1, 15),
+      mouse('down', left + 1, 15),
+      mouse('move', left + 20, 15, { buttons: 1 }),
+      mouse('move', right - 1, 15, { buttons: 1 }),
+      mouse('up', right - 1, 15),
+    ]);
+    assert.equal(await hands.selection(), 'words');
+  });
+
+  it('drag and drop what a page hands over, and drop nothing when they go away', async () => {
+    await go('/drop');
+    await Promise.all([
+      ...[mouse('move', 20, 20), mouse('down', 20, 20), mouse('move', 100, 25, { buttons: 1 }), mouse('move', 240, 50, { buttons: 1 })],
+      ...[mouse('move', 250, 50, { buttons: 1 }), mouse('up', 250, 50)],
+    ]);
+    await until(() => run('seen.includes("dragend")'));
+    assert.deepEqual(await run('seen'), ['dragstart', 'drop carried', 'dragend']);
+    await run('seen.length = 0');
+    await Promise.all([
+      mouse('move', 20, 20),
+      mouse('down', 20, 20),
+      mouse('move', 100, 25, { buttons: 1 }),
+      mouse('move', 250, 50, { buttons: 1 }),
+    ]);
+    await until(() => run('seen.includes("dragstart")'));
+    await hands.release();
+    await until(() => run('seen.includes("dragend")'));
+    assert.deepEqual(await run('seen'), ['dragstart', 'dragend']);
+    await go('/mouse');
+    await click(33, 44);
+    assert.equal(await run('seen.at(-1)'), 'click 33 44 0 0 1');
+  });
+
+  it('leave no button down when they go away', async () => {
+    await go('/mouse');
+    await mouse('down', 5, 6);
+    await mouse('move', 15, 6, { buttons: 1 });
+    await hands.release();
+    assert.deepEqual(await run('seen'), ['mousedown 5 6 0 1 1', 'mouseup 15 6 0 0 1', 'click 15 6 0 0 1']);
+  });
+});
+
+describe('what is selected', { timeout: 60_000 }, () => {
+  const select = async (id: string): Promise<string> => {
+    await run(`(${id}.focus(), ${id}.select())`);
+    return hands.selection();
+  };
+
+  it('is that of the page, of fields and of what can be edited, and never a password', async () => {
+    await go('/texts');
+    assert.equal(await hands.selection(), '');
+    await run('getSelection().selectAllChildren(p)');
+    assert.equal(await hands.selection(), 'The words of a page.');
+    assert.equal(await select('i'), 'of a field');
+    await run('i.setSelectionRange(3, 4)');
+    assert.equal(await hands.selection(), 'a');
+    assert.equal(await select('a'), 'of an area');
+    assert.equal(await select('mail'), 'a@b.test');
+    assert.equal(await select('secret'), '');
+    assert.equal(await select('host.shadowRoot.firstChild'), 'in a shadow');
+    await run('(e.focus(), getSelection().selectAllChildren(e))');
+    assert.equal(await hands.selection(), 'to be edited');
+  });
+
+  it('is found in the frame with the focus, whatever its process', async () => {
+    for (const path of ['/near', '/frames']) {
+      await go(path);
+      await focusFrame();
+      await strike('a', 'KeyA', control);
+      assert.equal(await hands.selection(), 'in a far field', path);
+    }
+  });
+
+  it('is no more than a mebibyte', async () => {
+    await go('/texts');
+    await run(`a.value = '語'.repeat(500_000)`);
+    const text = await select('a');
+    assert.equal(text, '語'.repeat(Math.floor((1024 * 1024) / 3)));
+  });
+});
+
+describe('hands on a tab', { timeout: 60_000 }, () => {
+  it('are activity, and end with their tab', async () => {
+    await go('/mouse');
+    const before = browser.lastActivityMs;
+    await mouse('move', 1, 1);
+    assert.ok(browser.lastActivityMs > before);
+    const { tabId } = page;
+    page = await freshPage(browser);
+    await assert.rejects(mouse('move', 1, 1), TabNotFound);
+    await hands.release();
+    assert.throws(() => browser.hands(tabId), TabNotFound);
+  });
+
+  it('are told in time that the page hangs, and do not pile up', { timeout: 30_000 }, async () => {
+    await go('/hang');
+    const began = performance.now();
+    const moves = Array.from({ length: 300 }, (_, index) => mouse('move', index, 1).then(() => null, String));
+    const strokes = Array.from({ length: 400 }, () =>
+      key('down', 'a', 'KeyA').then(
+        () => null,
+        (error: unknown) => (error instanceof PageError ? error.reason : String(error)),
+      ),
+    );
+    const results = await Promise.all(strokes);
+    await Promise.all(moves);
+    const took = performance.now() - began;
+    assert.ok(took > 9000 && took < 12_000, `${took} ms`);
+    assert.deepEqual([results[0], results.at(-1)], ['timeout', 'not_possible']);
+    assert.equal(
+      results.filter((reason) => reason === 'timeout').length + results.filter((reason) => reason === 'not_possible').length,
+      400,
+    );
+    assert.ok(results.filter((reason) => reason === 'not_possible').length >= 140);
+  });
+});

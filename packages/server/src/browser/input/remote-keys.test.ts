@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { keyOrder, type HandKey } from './remote-keys.ts';
+
+const [alt, control, meta, shift] = [1, 2, 4, 8];
+const down = (key: string, code: string, modifiers = 0, location = 0): HandKey => ({
+  action: 'down',
+  key,
+  code,
+  modifiers,
+  repeat: false,
+  location,
+});
+/** The number that the page is told, what is typed, and the modifiers that the page is told. */
+const told = (event: HandKey): (string | number | undefined)[] | null => {
+  const order = keyOrder(event);
+  return order && [order.windowsVirtualKeyCode, order.text ?? '', order.modifiers];
+};
+
+describe('a key of a person far away', () => {
+  it('types what the keyboard there says it types', () => {
+    for (const [event, wanted] of [
+      [down('a', 'KeyA'), [65, 'a', 0]],
+      [down('A', 'KeyA', shift), [65, 'A', shift]],
+      [down('1', 'Digit1'), [49, '1', 0]],
+      [down('!', 'Digit1', shift), [49, '!', shift]],
+      [down(' ', 'Space'), [32, ' ', 0]],
+      [down('Enter', 'Enter'), [13, '\r', 0]],
+      [down('Enter', 'NumpadEnter', 0, 3), [13, '\r', 0]],
+      [down('7', 'Numpad7', 0, 3), [103, '7', 0]],
+      [down('+', 'NumpadAdd', 0, 3), [107, '+', 0]],
+      // German: z and y change places, ß stands where the US has a minus.
+      [down('z', 'KeyY'), [90, 'z', 0]],
+      [down('ß', 'Minus'), [189, 'ß', 0]],
+      [down('ö', 'Semicolon'), [186, 'ö', 0]],
+      // French: digits need Shift.
+      [down('é', 'Digit2'), [50, 'é', 0]],
+      [down('2', 'Digit2', shift), [50, '2', shift]],
+      [down('ф', 'KeyA'), [65, 'ф', 0]],
+      [down('你', ''), [0, '你', 0]],
+      [down('🦊', 'Unidentified'), [0, '🦊', 0]],
+      [down('IntlBackslash', 'IntlBackslash'), null],
+      [down('<', 'IntlBackslash'), [188, '<', 0]],
+    ] as const)
+      assert.deepEqual(told(event), wanted, JSON.stringify(event));
+  });
+
+  it('is a shortcut with Control, Alt or the Mac key, and types nothing then', () => {
+    for (const [event, wanted] of [
+      [down('a', 'KeyA', control), [65, '', control]],
+      [down('z', 'KeyY', control), [90, '', control]],
+      [down('с', 'KeyC', control), [67, '', control]],
+      [down('c', 'KeyC', meta), [67, '', meta]],
+      [down('a', 'KeyA', alt), [65, '', alt]],
+      [down('t', 'KeyT', control | alt), [84, '', control | alt]],
+      [down('=', 'Equal', alt), [187, '', alt]],
+      [down('Enter', 'Enter', control), [13, '', control]],
+      [down('Tab', 'Tab', shift), [9, '', shift]],
+    ] as const)
+      assert.deepEqual(told(event), wanted, JSON.stringify(event));
+  });
+
+  it('types the sign of the third level, without the modifiers that led to it', () => {
+    for (const [event, wanted] of [
+      [down('@', 'KeyQ', control | alt), [81, '@', 0]],
+      [down('€', 'KeyE', control | alt), [69, '€', 0]],
+      [down('@', 'KeyL', alt), [76, '@', 0]],
+      [down('{', 'Digit7', control | alt), [55, '{', 0]],
+      [down('@', 'KeyQ'), [81, '@', 0]],
+    ] as const)
+      assert.deepEqual(told(event), wanted, JSON.stringify(event));
+  });
+
+  it('has the number of its name and its side', () => {
+    for (const [event, wanted] of [
+      [down('Home', 'Numpad7', 0, 3), [36, '', 0]],
+      [down('Delete', 'NumpadDecimal', 0, 3), [46, '', 0]],
+      [down('ArrowLeft', 'ArrowLeft'), [37, '', 0]],
+      [down('F11', 'F11'), [122, '', 0]],
+      [down('Shift', 'ShiftRight', shift, 2), [16, '', shift]],
+      [down('Meta', 'MetaRight', meta, 2), [92, '', meta]],
+      [down('AltGraph', 'AltRight', 0, 2), [225, '', 0]],
+      [down('Backspace', 'Backspace'), [8, '', 0]],
+    ] as const)
+      assert.deepEqual(told(event), wanted, JSON.stringify(event));
+    assert.equal(keyOrder(down('Home', 'Numpad7', 0, 3))?.isKeypad, true);
+  });
+
+  it('is left out where it means nothing by itself', () => {
+    for (const key of ['Dead', 'Process', 'Unidentified', 'Compose', '', 'AudioVolumeUp', 'Nothing', 'x'.repeat(5)])
+      assert.equal(keyOrder(down(key, 'KeyA')), null, key);
+  });
+
+  it('goes up as it went down, and repeats', () => {
+    assert.deepEqual(keyOrder({ ...down('A', 'KeyA', shift), action: 'up' }), {
+      type: 'keyUp',
+      key: 'A',
+      code: 'KeyA',
+      modifiers: shift,
+      location: 0,
+      isKeypad: false,
+      windowsVirtualKeyCode: 65,
+      nativeVirtualKeyCode: 65,
+    });
+    assert.equal(keyOrder({ ...down('a', 'KeyA'), repeat: true })?.autoRepeat, true);
+  });
+});

@@ -1,0 +1,295 @@
+/** The requests of some pages, as HAR entries need them: bounded, without bodies. */
+import type { Protocol } from 'devtools-protocol';
+import type { Connection } from '../cdp/connection.ts';
+import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private-model.ts';
+
+/** A busy page makes a few hundred requests. */
+const entriesMax = 2000;
+const longestUrl = 8192;
+const longestHeader = 4096;
+const headersMax = 100;
+/** Requests that never end stay pending; the oldest then go first. */
+const pendingMax = 1000;
+
+/** What pages ask for by script, and show when it has come. */
+const asking = new Set(['XHR', 'Fetch']);
+
+interface Pending extends NetworkEntry {
+  startedMs: number;
+  responseMs: number | null;
+  isTaken: boolean;
+  cookieHeaders: Readonly<Record<string, string>>;
+}
+
+export class NetworkLog {
+  readonly #since: Date;
+  readonly #isMine: (sessionId: string | undefined) => boolean;
+  readonly #pending = new Map<string, Pending>();
+  readonly #entries: NetworkEntry[] = [];
+  readonly #bytes: NetworkBytes = { in: 0, out: 0 };
+  readonly #undo: (() => void)[] = [];
+  /** Told when a request is over. */
+  readonly #lookers = new Set<() => void>();
+  #dropped = 0;
+
+  constructor(connection: Connection, options: { since: Date; isMine: (sessionId: string | undefined) => boolean }) {
+    this.#since = options.since;
+    this.#isMine = options.isMine;
+    const mine =
+      <P>(act: (params: P, sessionId: string) => void) =>
+      (params: P, sessionId: string | undefined): void => {
+        if (sessionId !== undefined && this.#isMine(sessionId)) act(params, sessionId);
+      };
+    this.#undo.push(
+      connection.on(
+        'Network.requestWillBeSent',
+        mine((event: Protocol.Network.RequestWillBeSentEvent, from) => this.#onRequest(event, from)),
+      ),
+      connection.on(
+        'Network.requestWillBeSentExtraInfo',
+        mine((event: Protocol.Network.RequestWillBeSentExtraInfoEvent, from) => this.#onRequestExtra(event, from)),
+      ),
+      connection.on(
+        'Network.responseReceivedExtraInfo',
+        mine((event: Protocol.Network.ResponseReceivedExtraInfoEvent, from) => this.#onResponseExtra(event, from)),
+      ),
+      connection.on(
+        'Network.responseReceived',
+        mine((event: Protocol.Network.ResponseReceivedEvent, from) => this.#onResponse(event, from)),
+      ),
+      connection.on(
+        'Network.loadingFinished',
+        mine((event: Protocol.Network.LoadingFinishedEvent, from) => this.#onFinished(event, from)),
+      ),
+      connection.on(
+        'Network.loadingFailed',
+        mine((event: Protocol.Network.LoadingFailedEvent, from) => this.#onFailed(event, from)),
+      ),
+      connection.on(
+        'Network.dataReceived',
+        mine((event: Protocol.Network.DataReceivedEvent, from) => this.#onData(event, from)),
+      ),
+    );
+  }
+
+  end(): void {
+    for (const undo of this.#undo.splice(0)) undo();
+    this.#pending.clear();
+  }
+
+  bytes(): NetworkBytes {
+    let pending = 0;
+    for (const entry of this.#pending.values()) pending += entry.wireBytes;
+    return { in: this.#bytes.in + pending, out: this.#bytes.out };
+  }
+
+  /** Whether a script waits for an answer: what the page shows may be about to change. */
+  get isAsking(): boolean {
+    for (const { resourceType } of this.#pending.values()) if (asking.has(resourceType)) return true;
+    return false;
+  }
+
+  /** Resolves with true when no script waits for an answer any more, with false after `withinMs`. */
+  async answered(withinMs: number): Promise<boolean> {
+    if (!this.isAsking) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), withinMs);
+    const look = (): void => {
+      if (!this.isAsking) resolve(true);
+    };
+    this.#lookers.add(look);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      this.#lookers.delete(look);
+    });
+  }
+
+  entries(): NetworkEntries {
+    const unfinished = [...this.#pending.values()].map((entry) => ({ ...entry, error: 'unfinished' }));
+    const entries = [...this.#entries, ...unfinished].sort((one, other) => one.startedAt.getTime() - other.startedAt.getTime());
+    return { since: this.#since, entries, dropped: this.#dropped };
+  }
+
+  /** A response whose body was taken out of the browser, which tells no more of it than that it was given up. */
+  took(
+    sessionId: string,
+    { networkId = '', responseStatusCode = 0, responseStatusText = '', responseHeaders = [] }: Protocol.Fetch.RequestPausedEvent,
+    bodyBytes: number,
+  ): void {
+    const entry = this.#pending.get(keyOf(sessionId, networkId));
+    if (!entry) return;
+    const headers = Object.fromEntries(responseHeaders.map(({ name, value }) => [name, value]));
+    const headBytes = responseHeaders.reduce((sum, { name, value }) => sum + name.length + value.length + 4, 2);
+    Object.assign(entry, {
+      status: responseStatusCode,
+      statusText: responseStatusText.slice(0, 200),
+      responseHeaders: cutHeaders(headers),
+      mimeType: (responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '').slice(0, 200),
+      bodyBytes,
+      wireBytes: headBytes + bodyBytes,
+      isTaken: true,
+    } satisfies Partial<Pending>);
+  }
+
+  #onRequest(event: Protocol.Network.RequestWillBeSentEvent, from: string): void {
+    const key = keyOf(from, event.requestId);
+    const before = this.#pending.get(key);
+    // A redirect goes on under the same id: what was asked before ends with its answer.
+    if (before && event.redirectResponse) {
+      this.#answer(before, event.redirectResponse, event.timestamp * 1000);
+      before.redirectUrl = event.request.url.slice(0, longestUrl);
+      this.#finish(key, before, { atMs: event.timestamp * 1000, wireBytes: event.redirectResponse.encodedDataLength, error: null });
+    }
+    if (/^(data|blob|about):/.test(event.request.url)) return;
+    if (this.#pending.size >= pendingMax) this.#forgetOldest();
+    this.#pending.set(key, toPending(event));
+  }
+
+  #onRequestExtra({ requestId, headers }: Protocol.Network.RequestWillBeSentExtraInfoEvent, from: string): void {
+    const entry = this.#pending.get(keyOf(from, requestId));
+    if (!entry) return;
+    entry.requestHeaders = cutHeaders(headers);
+    entry.requestBytes = sizeOf(entry);
+  }
+
+  /** The head as it came, with the cookies that it sets. It may come before the response is told of, or after. */
+  #onResponseExtra({ requestId, headers }: Protocol.Network.ResponseReceivedExtraInfoEvent, from: string): void {
+    const entry = this.#pending.get(keyOf(from, requestId));
+    const cookies = Object.entries(headers).filter(([name]) => /^set-cookie2?$/i.test(name));
+    if (entry && cookies.length > 0) entry.cookieHeaders = cutHeaders(Object.fromEntries(cookies));
+  }
+
+  #onResponse({ requestId, response, timestamp }: Protocol.Network.ResponseReceivedEvent, from: string): void {
+    const entry = this.#pending.get(keyOf(from, requestId));
+    if (entry) this.#answer(entry, response, timestamp * 1000);
+  }
+
+  #onData({ requestId, dataLength, encodedDataLength }: Protocol.Network.DataReceivedEvent, from: string): void {
+    const entry = this.#pending.get(keyOf(from, requestId));
+    if (!entry) return;
+    entry.bodyBytes += dataLength;
+    entry.wireBytes += encodedDataLength;
+  }
+
+  #onFinished({ requestId, timestamp, encodedDataLength }: Protocol.Network.LoadingFinishedEvent, from: string): void {
+    const key = keyOf(from, requestId);
+    const entry = this.#pending.get(key);
+    if (entry) this.#finish(key, entry, { atMs: timestamp * 1000, wireBytes: encodedDataLength, error: null });
+  }
+
+  #onFailed({ requestId, timestamp, errorText, blockedReason }: Protocol.Network.LoadingFailedEvent, from: string): void {
+    const key = keyOf(from, requestId);
+    const entry = this.#pending.get(key);
+    if (entry)
+      this.#finish(key, entry, {
+        atMs: timestamp * 1000,
+        wireBytes: entry.wireBytes,
+        error: entry.isTaken ? null : (blockedReason ?? errorText),
+      });
+  }
+
+  #answer(entry: Pending, response: Protocol.Network.Response, atMs: number): void {
+    Object.assign(entry, {
+      status: response.status,
+      statusText: response.statusText.slice(0, 200),
+      protocol: response.protocol ?? '',
+      responseHeaders: cutHeaders(response.headers),
+      mimeType: response.mimeType.slice(0, 200),
+      remoteAddress: null,
+      fromCache: response.fromDiskCache === true || response.fromPrefetchCache === true,
+      fromServiceWorker: response.fromServiceWorker === true,
+      responseMs: atMs,
+    } satisfies Partial<Pending>);
+    if (response.timing) entry.timings = timingsOf(response.timing);
+    else entry.timings = { ...noTimings, waitMs: Math.max(0, atMs - entry.startedMs) };
+  }
+
+  #finish(key: string, entry: Pending, { atMs, wireBytes, error }: { atMs: number; wireBytes: number; error: string | null }): void {
+    this.#pending.delete(key);
+    for (const look of this.#lookers) look();
+    const { startedMs, responseMs, isTaken: _, cookieHeaders, ...kept } = entry;
+    const receiveMs = responseMs === null ? 0 : Math.max(0, atMs - responseMs);
+    this.#bytes.in += wireBytes;
+    this.#bytes.out += entry.fromCache || entry.fromServiceWorker ? 0 : entry.requestBytes;
+    if (this.#entries.length >= entriesMax) {
+      this.#dropped += 1;
+      return;
+    }
+    const responseHeaders = { ...kept.responseHeaders, ...cookieHeaders };
+    this.#entries.push({
+      ...kept,
+      responseHeaders,
+      wireBytes,
+      error,
+      totalMs: Math.max(0, atMs - startedMs),
+      timings: { ...kept.timings, receiveMs },
+    });
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#pending.keys();
+    if (oldest === undefined) return;
+    this.#pending.delete(oldest);
+    this.#dropped += 1;
+  }
+}
+
+const keyOf = (sessionId: string, requestId: string): string => `${sessionId} ${requestId}`;
+
+const noTimings: NetworkEntry['timings'] = { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 0, receiveMs: 0 };
+
+function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.Network.RequestWillBeSentEvent): Pending {
+  const entry: Pending = {
+    requestId,
+    startedAt: new Date(wallTime * 1000),
+    method: request.method.slice(0, 32),
+    url: request.url.slice(0, longestUrl),
+    resourceType: type ?? 'Other',
+    requestHeaders: cutHeaders(request.headers),
+    requestBytes: 0,
+    status: 0,
+    statusText: '',
+    protocol: '',
+    responseHeaders: {},
+    mimeType: '',
+    redirectUrl: '',
+    remoteAddress: null,
+    fromCache: false,
+    fromServiceWorker: false,
+    bodyBytes: 0,
+    wireBytes: 0,
+    error: null,
+    timings: noTimings,
+    totalMs: 0,
+    startedMs: timestamp * 1000,
+    responseMs: null,
+    isTaken: false,
+    cookieHeaders: {},
+  };
+  entry.requestBytes = sizeOf(entry);
+  return entry;
+}
+
+/** The head of a request as HTTP/1.1 would send it; bodies are not counted by the browser. */
+const sizeOf = ({ method, url, requestHeaders }: NetworkEntry): number =>
+  method.length + url.length + 12 + Object.entries(requestHeaders).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 2);
+
+const cutHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .slice(0, headersMax)
+      .map(([name, value]) => [name.slice(0, 256), value.slice(0, longestHeader)]),
+  );
+
+function timingsOf(timing: Protocol.Network.ResourceTiming): NetworkEntry['timings'] {
+  const between = (start: number, end: number): number => (start < 0 || end < 0 ? -1 : Math.max(0, end - start));
+  return {
+    blockedMs: Math.max(0, Math.min(...[timing.dnsStart, timing.connectStart, timing.sendStart].filter((at) => at >= 0))),
+    dnsMs: between(timing.dnsStart, timing.dnsEnd),
+    connectMs: between(timing.connectStart, timing.connectEnd),
+    sslMs: between(timing.sslStart, timing.sslEnd),
+    sendMs: Math.max(0, between(timing.sendStart, timing.sendEnd)),
+    waitMs: Math.max(0, between(timing.sendEnd, timing.receiveHeadersEnd)),
+    receiveMs: 0,
+  };
+}

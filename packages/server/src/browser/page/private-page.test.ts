@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LoadOrder, LoadOutcome, NetworkEntry, PrivatePage, PrivateSettings } from '../browser.ts';
+import { launch, type Launched } from '../testing/launch.ts';
+
+const html = (title: string, body = ''): string => `<!doctype html><title>${title}</title>${body}`;
+
+const site: RequestListener = (request, response) => {
+  const { pathname } = new URL(request.url ?? '/', 'http://site');
+  const reply = (type: string, body: string | Buffer, headers: Record<string, string | string[]> = {}, status = 200): void => {
+    response.writeHead(status, { 'content-type': type, ...headers }).end(body);
+  };
+  if (pathname === '/') reply('text/html', html('home', '<h1>Home</h1>'), { 'set-cookie': ['one=1; Path=/', 'two=2; Path=/'] });
+  else if (pathname === '/cookie') reply('text/html', html(request.headers.cookie ?? 'none'));
+  else if (pathname === '/header') reply('text/html', html(String(request.headers['x-asked'])));
+  else if (pathname === '/json') reply('application/json', '{"a":[1,2]}');
+  else if (pathname === '/file') reply('text/html', 'not shown', { 'content-disposition': 'attachment; filename="a.html"' });
+  else if (pathname === '/bare') response.writeHead(200).end(html('bare', '<p>no type'));
+  else if (pathname === '/big') reply('application/octet-stream', Buffer.alloc(3_000_000, 7));
+  else if (pathname === '/204') response.writeHead(204).end();
+  else if (pathname === '/304') response.writeHead(304).end();
+  else if (pathname === '/hops') response.writeHead(301, { location: '/hop2' }).end();
+  else if (pathname === '/hop2') response.writeHead(302, { location: '/json' }).end();
+  else if (pathname === '/onward') reply('text/html', html('onward', '<script>location.href = "/json"</script>'));
+  else if (pathname === '/half') reply('text/html', html('half', '<h1>Half</h1><img src="/hang">'));
+  else if (pathname === '/framed') reply('text/html', html('framed', '<iframe src="/json"></iframe><iframe src="/"></iframe>'));
+  else if (pathname === '/image') reply('text/html', html('image', '<img src="/pixel">'));
+  else if (pathname === '/pixel') reply('image/png', Buffer.alloc(10_000));
+  else if (pathname === '/windows') reply('text/html', html('windows', '<script>for (let n = 0; n < 20; n++) open("/?" + n)</script>'));
+  else if (pathname !== '/hang') reply('text/html', html('missing'), {}, 404);
+};
+
+describe('a private page', { timeout: 60_000 }, () => {
+  let chromium: Launched;
+  let url: string;
+  const server = createServer(site);
+  const { signal } = new AbortController();
+
+  before(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    chromium = await launch();
+  });
+
+  after(async () => {
+    await chromium.end();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const plain: PrivateSettings = { blockResources: [], extraHeaders: {}, cookies: [], wholeNetwork: false };
+  const orderOf = (path: string, order: Partial<LoadOrder> = {}): LoadOrder => ({
+    url: url + path,
+    waitUntil: 'load',
+    timeoutMs: 10_000,
+    showAnything: false,
+    keepBody: false,
+    readsPage: false,
+    bodyBytesMax: 1_000_000,
+    ...order,
+  });
+
+  async function visit<T>(work: (page: PrivatePage) => Promise<T>, settings: Partial<PrivateSettings> = {}): Promise<T> {
+    const page = await chromium.browser.openPrivate({ signal });
+    try {
+      await page.prepare({ ...plain, ...settings }, { signal });
+      return await work(page);
+    } finally {
+      await page.close();
+    }
+  }
+  const load = (path: string, order?: Partial<LoadOrder>, settings?: Partial<PrivateSettings>): Promise<LoadOutcome> =>
+    visit((page) => page.load(orderOf(path, order), { signal }), settings);
+
+  /** Without the browser's own wish for an icon, which comes when it likes. */
+  const requestsOf = (page: PrivatePage): NetworkEntry[] => page.network().entries.filter((entry) => !entry.url.endsWith('/favicon.ico'));
+
+  it('tells the document as the network brought it', async () => {
+    const outcome = await load('/');
+    assert.equal(outcome.statusCode, 200);
+    assert.equal(outcome.contentType, 'text/html');
+    assert.deepEqual(outcome.cookieNames, ['one', 'two']);
+    assert.equal(outcome.headers['set-cookie'], undefined);
+    assert.equal(outcome.body, null);
+    assert.equal((await load('/nowhere')).statusCode, 404);
+  });
+
+  it('is seen by no caller, and leaves nothing behind', async () => {
+    const tabs = chromium.browser.tabs();
+    await visit(async (page) => {
+      await page.load(orderOf('/'), { signal });
+      assert.deepEqual(chromium.browser.tabs(), tabs);
+      assert.equal((await page.load(orderOf('/cookie'), { signal })).title, 'one=1; two=2');
+    });
+    assert.equal((await load('/cookie')).title, 'none');
+  });
+
+  it('sends the cookies and headers that it was given', async () => {
+    assert.equal((await load('/cookie', {}, { cookies: [{ name: 'mine', value: 'yes', url }] })).title, 'mine=yes');
+    assert.equal((await load('/header', {}, { extraHeaders: { 'x-asked': 'this' } })).title, 'this');
+  });
+
+  it('takes the bytes of what is no page', async () => {
+    const { body, statusCode, finalUrl, contentType, redirects } = await load('/hops');
+    assert.deepEqual(
+      { text: body?.data.toString(), statusCode, finalUrl, contentType, redirects },
+      {
+        text: '{"a":[1,2]}',
+        statusCode: 200,
+        finalUrl: `${url}/json`,
+        contentType: 'application/json',
+        redirects: [
+          { url: `${url}/hops`, statusCode: 301 },
+          { url: `${url}/hop2`, statusCode: 302 },
+        ],
+      },
+    );
+    assert.equal((await load('/file')).body?.data.toString(), 'not shown');
+    assert.equal((await load('/onward', { waitUntil: 'networkidle' })).body?.data.toString(), '{"a":[1,2]}');
+    const big = await load('/big');
+    assert.equal(big.body?.data.length, 1_000_000);
+    assert.equal(big.body?.truncated, true);
+  });
+
+  it('shows what is no page where it is asked to', async () => {
+    const shown = await visit(async (page) => {
+      const outcome = await page.load(orderOf('/json', { showAnything: true }), { signal });
+      const text = await page.page.call<string>(page.page.mainFrame(), '() => document.body.innerText', [], { signal, timeoutMs: 2000 });
+      return { outcome, text };
+    });
+    assert.equal(shown.outcome.body, null);
+    assert.match(shown.text, /\{"a":\[1,2\]\}/);
+  });
+
+  it('shows a page without a type, and keeps the bytes of a page', async () => {
+    assert.equal((await load('/bare')).title, 'bare');
+    const kept = await visit(async (page) => {
+      assert.equal((await page.load(orderOf('/', { keepBody: true }), { signal })).title, 'home');
+      return page.documentBody({ signal, maxBytes: 1000 });
+    });
+    assert.equal(kept?.data.toString(), html('home', '<h1>Home</h1>'));
+  });
+
+  it('tells answers without a document truly', async () => {
+    assert.equal((await load('/204')).statusCode, 204);
+    assert.equal((await load('/304')).statusCode, 304);
+  });
+
+  it('takes a page that never loads as far as it came', async () => {
+    const late = await load('/half', { timeoutMs: 1500 });
+    assert.deepEqual(
+      { timedOut: late.timedOut, statusCode: late.statusCode, title: late.title },
+      { timedOut: true, statusCode: 200, title: 'half' },
+    );
+    await assert.rejects(load('/hang', { timeoutMs: 1000 }), { name: 'NavigationError', reason: 'timeout' });
+  });
+
+  it('leaves the documents of frames alone', async () => assert.equal((await load('/framed')).title, 'framed'));
+
+  it('counts what came over the network for it', async () => {
+    const bytes = await visit(async (page) => {
+      await page.load(orderOf('/image'), { signal });
+      assert.deepEqual(
+        requestsOf(page).map(({ url: address, status }) => [address.slice(url.length), status]),
+        [
+          ['/image', 200],
+          ['/pixel', 200],
+        ],
+      );
+      // The last of a request is told of a moment after the page has loaded.
+      for (let turns = 0; page.bytes().in < 10_000 && turns < 200; turns += 1) await sleep(10);
+      return page.bytes();
+    });
+    assert.ok(bytes.in > 10_000 && bytes.in < 14_000, `${bytes.in} bytes in`);
+    assert.ok(bytes.out > 200, `${bytes.out} bytes out`);
+  });
+
+  it('leaves out the kinds of requests that are blocked', async () => {
+    await visit(
+      async (page) => {
+        await page.load(orderOf('/image'), { signal });
+        assert.deepEqual(
+          requestsOf(page).map(({ error }) => error),
+          [null, 'inspector'],
+        );
+      },
+      { blockResources: ['image'] },
+    );
+  });
+
+  it('holds back a flood of windows', async () => {
+    const tabs = chromium.browser.tabs();
+    assert.equal((await load('/windows')).title, 'windows');
+    assert.deepEqual(chromium.browser.tabs(), tabs);
+  });
+
+  it('borrows a tab of the session and gives it back as it was', async () => {
+    const [tab] = chromium.browser.tabs();
+    const page = chromium.browser.borrow(tab?.tabId ?? '');
+    await page.prepare({ ...plain, extraHeaders: { 'x-asked': 'this' } }, { signal });
+    assert.equal((await page.load(orderOf('/header'), { signal })).title, 'this');
+    assert.equal((await page.load(orderOf('/json'), { signal })).body?.data.toString(), '{"a":[1,2]}');
+    await page.close();
+    const order = { url: `${url}/header`, waitUntil: 'load' as const, timeoutMs: 5000 };
+    assert.equal((await chromium.browser.navigate(tab?.tabId ?? '', order, { signal })).title, 'undefined');
+  });
+});

@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser, DevtoolsClient, ScreencastDemand, ScreencastFrame, ScreencastWatch } from '../browser.ts';
+import type { Page } from '../page/model.ts';
+import { seeJpeg, type Seen } from '../testing/jpeg.ts';
+import { launch, settings, type Launched } from '../testing/launch.ts';
+import { call } from '../testing/on-page.ts';
+import { openPages, type Pages } from '../testing/pages.ts';
+import { until } from '../testing/until.ts';
+
+const colour = (name: string): string => `<title>${name}</title><body style="margin:0;background:${name}">`;
+const replies = {
+  '/moving': `<title>moving</title><style>@keyframes there { to { transform: translateX(900px) } } div { width: 200px; height: 200px; background: green; animation: there 1s infinite alternate linear }</style><div></div>`,
+  '/red': colour('red'),
+  '/blue': colour('blue'),
+  '/lime': colour('lime'),
+  '/target': `<title>target</title><body style="margin:0;background:white"><div id=target style="position:fixed;left:70%;top:80%;width:20px;height:20px;background:red"></div>
+    <script>hits = []; addEventListener('mousedown', (e) => hits.push(e.target.id))</script>`,
+  '/steps': `<title>steps</title><body style="margin:0;background:white"><script>
+    run = () => { let step = 0; const next = () => { step += 1; document.body.style.background = step < 40 ? 'rgb(255,255,' + step + ')' : 'blue'; if (step < 40) setTimeout(next, 10); }; next(); };</script>`,
+};
+
+const demand = (wanted: Partial<ScreencastDemand> = {}): ScreencastDemand => ({
+  maxWidth: 640,
+  maxHeight: 480,
+  quality: 60,
+  framesPerSecond: 15,
+  ...wanted,
+});
+
+let pages: Pages;
+let launched: Launched;
+let browser: Browser;
+/** Sees pictures; no tab of the session. */
+let eye: Launched;
+let eyePage: Page;
+let watches: ScreencastWatch[] = [];
+/** What the worker sent to the browser since the test began. */
+let sent: string[] = [];
+let framesOnPipe = 0;
+
+before(async () => {
+  pages = await openPages(replies);
+  [launched, eye] = await Promise.all([launch(), launch()]);
+  browser = launched.browser;
+  eyePage = eye.browser.page(eye.browser.activeTab().tabId);
+  const write = launched.cdp.write.bind(launched.cdp);
+  launched.cdp.write = ((message: string) => {
+    sent.push(/"method":"([^"]+)"/.exec(message)?.[1] ?? '');
+    return write(message);
+  }) as typeof launched.cdp.write;
+  launched.cdp.on('data', (chunk: Buffer) => (framesOnPipe += chunk.includes('Page.screencastFrame') ? 1 : 0));
+});
+after(async () => {
+  await Promise.all([launched.end(), eye.end()]);
+  await pages.close();
+});
+beforeEach(() => {
+  sent = [];
+});
+afterEach(async () => {
+  for (const watch of watches) watch.end();
+  watches = [];
+  // The browser draws for a moment longer, for whoever comes back.
+  if (count('Page.startScreencast') > 0) await until(() => sent.at(-1) === 'Page.stopScreencast');
+});
+
+const active = (): string => browser.activeTab().tabId;
+const go = (path: string, tabId = active()): Promise<unknown> =>
+  browser.navigate(tabId, { url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
+const run = <T>(expression: string, tabId = active()): Promise<T> => browser.page(tabId).evaluate<T>(tabId, expression, call());
+const count = (method: string): number => sent.filter((each) => each === method).length;
+
+function watch(wanted: Partial<ScreencastDemand> = {}): { frames: ScreencastFrame[]; watch: ScreencastWatch } {
+  const frames: ScreencastFrame[] = [];
+  const begun = browser.watch(demand(wanted), (frame) => frames.push(frame));
+  watches.push(begun);
+  return { frames, watch: begun };
+}
+
+async function newest(frames: ScreencastFrame[]): Promise<Seen> {
+  await until(() => frames.length > 0);
+  return seeJpeg(eyePage, frames.at(-1)?.data ?? Buffer.alloc(0));
+}
+
+const isColour = (wanted: 'red' | 'lime' | 'blue', { middle }: Seen): boolean => {
+  const index = ['red', 'lime', 'blue'].indexOf(wanted);
+  return middle.every((part, at) => (at === index ? part > 200 : part < 60));
+};
+const shows = (frames: ScreencastFrame[], wanted: 'red' | 'lime' | 'blue'): Promise<void> =>
+  until(async () => frames.length > 0 && isColour(wanted, await newest(frames)));
+
+/** A customer's client with a screencast of its own. */
+async function customer(
+  tabId: string,
+): Promise<{ frames: () => number; ask(method: string, params: object): void; client: DevtoolsClient }> {
+  let frames = 0;
+  let sessionId = '';
+  let lastId = 0;
+  const client = await browser.connectClient({
+    send: (message) => {
+      const { method, params } = JSON.parse(message.toString()) as { method?: string; params?: { sessionId: string | number } };
+      if (method === 'Target.attachedToTarget') sessionId = String(params?.sessionId);
+      if (method !== 'Page.screencastFrame') return;
+      frames += 1;
+      ask('Page.screencastFrameAck', { sessionId: params?.sessionId });
+    },
+    onClose: () => {},
+  });
+  const ask = (method: string, params: object): void =>
+    client.receive(JSON.stringify({ id: ++lastId, method, params, ...(sessionId ? { sessionId } : {}) }));
+  ask('Target.attachToTarget', { targetId: tabId, flatten: true });
+  await until(() => sessionId !== '');
+  return { frames: () => frames, ask, client };
+}
+
+describe('watching', { timeout: 90_000 }, () => {
+  it('gives moving pictures at the pace that is asked for', async () => {
+    await go('/moving');
+    const { frames } = watch({ framesPerSecond: 12 });
+    await until(() => frames.length > 3);
+    const [from, first] = [performance.now(), frames.length];
+    await until(() => frames.length >= first + 30);
+    const perSecond = 30_000 / (performance.now() - from);
+    assert.ok(perSecond >= 10 && perSecond <= 13, `${perSecond} a second`);
+    assert.notDeepEqual(frames.at(-1)?.data, frames.at(-3)?.data);
+    const last = frames.at(-1);
+    assert.ok(last && Math.abs(Date.now() - last.drawnAtMs) < 2000, 'drawn now');
+    assert.deepEqual([last.tabId, last.width, last.height], [active(), 1280, 720]);
+    const { width, height } = await newest(frames);
+    assert.deepEqual([width, height], [640, 360]);
+  });
+
+  it('gives a page that stands still at once, to the first and to whoever comes later', async () => {
+    await go('/red');
+    const began = performance.now();
+    const first = watch();
+    await until(() => first.frames.length > 0);
+    assert.ok(performance.now() - began < 1000);
+    await shows(first.frames, 'red');
+    const second = watch();
+    assert.equal(second.frames.length, 0, 'not before it holds its watch');
+    await Promise.resolve();
+    assert.equal(second.frames[0], first.frames.at(-1));
+    await sleep(1000);
+    const [starts, frames] = [count('Page.startScreencast'), first.frames.length];
+    await sleep(800);
+    assert.deepEqual([count('Page.startScreencast'), first.frames.length], [starts, frames], 'it rests');
+    assert.ok(starts <= 3);
+  });
+
+  it('gives no picture of another size than the page has now', async () => {
+    await go('/red');
+    const { frames } = watch();
+    await shows(frames, 'red');
+    await browser.page(active()).setViewport({ width: 333, height: 777, device_scale_factor: 1 }, call());
+    const late = watch();
+    await until(() => late.frames.length > 0);
+    assert.deepEqual([late.frames[0]?.width, late.frames[0]?.height], [333, 777]);
+    await browser.page(active()).setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
+    await until(() => frames.at(-1)?.width === 1280);
+  });
+
+  it('ends with what was drawn last, also of what changed faster than the pace', async () => {
+    await go('/steps');
+    const { frames } = watch({ framesPerSecond: 4 });
+    await until(() => frames.length > 0);
+    await run('run()');
+    await shows(frames, 'blue');
+    assert.ok(frames.length < 15, `${frames.length} frames`);
+  });
+
+  it('is one drawing for all, as large as the largest needs it', async () => {
+    await go('/target');
+    const small = watch({ maxWidth: 320, maxHeight: 320 });
+    const large = watch({ maxWidth: 960, maxHeight: 960 });
+    await until(async () => large.frames.length > 0 && (await newest(large.frames)).width === 960);
+    assert.equal(small.frames.at(-1), large.frames.at(-1));
+    large.watch.end();
+    await until(async () => (await newest(small.frames)).width === 320);
+    assert.equal(count('Page.startScreencast') - count('Page.stopScreencast'), 1);
+  });
+
+  it('lets nobody who changes the demand all the time start a storm', async () => {
+    await go('/moving');
+    const { frames, watch: flips } = watch();
+    for (let turn = 0; turn < 30; turn += 1) {
+      flips.change(demand({ maxWidth: 300 + turn, framesPerSecond: 5 + turn }));
+      await sleep(50);
+    }
+    assert.ok(count('Page.startScreencast') <= 3, `${count('Page.startScreencast')} starts`);
+    await until(async () => (await newest(frames)).width === 329);
+  });
+
+  it('is no activity, and asks nothing that a page could notice', async () => {
+    await go('/moving');
+    const before = browser.lastActivityMs;
+    const { frames } = watch();
+    await until(() => frames.length > 5);
+    assert.equal(browser.lastActivityMs, before);
+    assert.deepEqual(
+      sent.filter((method) => !method.startsWith('Page.screencastFrameAck')),
+      [...sent.slice(0, sent.indexOf('Page.startScreencast')), 'Page.startScreencast'],
+    );
+    assert.equal(count('Runtime.enable'), 0);
+  });
+
+  it('ends within a second of the last watcher, and 200 who come and go leave nothing', async () => {
+    await go('/moving');
+    const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+    const before = timers();
+    let heard = 0;
+    for (let cycle = 0; cycle < 200; cycle += 1) {
+      const each = browser.watch(demand({ quality: 30 + (cycle % 50) }), () => (heard += 1));
+      if (cycle % 10 === 0) await sleep(20);
+      each.end();
+      each.end();
+    }
+    const { frames, watch: last } = watch();
+    await until(() => frames.length > 3);
+    last.end();
+    const [endedAt, framesThen, heardThen] = [performance.now(), frames.length, heard];
+    await until(() => sent.at(-1) === 'Page.stopScreencast', 1000);
+    assert.ok(performance.now() - endedAt < 1000);
+    await sleep(100);
+    const onPipe = framesOnPipe;
+    await sleep(500);
+    assert.equal(framesOnPipe, onPipe, 'the browser draws no more');
+    assert.deepEqual([frames.length, heard], [framesThen, heardThen], 'nobody hears who has ended');
+    assert.ok(count('Page.startScreencast') < 20, `${count('Page.startScreencast')} starts`);
+    assert.ok(timers() <= before, `${timers()} timers, ${before} before`);
+  });
+
+  it("stands beside a customer's own screencast", async () => {
+    await go('/moving');
+    const other = await customer(active());
+    other.ask('Page.startScreencast', { format: 'jpeg', quality: 20, maxWidth: 100, maxHeight: 100 });
+    const { frames, watch: mine } = watch({ framesPerSecond: 5 });
+    await until(() => frames.length > 5 && other.frames() > 5);
+    mine.end();
+    await until(() => sent.includes('Page.stopScreencast'));
+    const before = other.frames();
+    await until(() => other.frames() > before + 5);
+    const again = watch();
+    other.ask('Page.stopScreencast', {});
+    await until(() => again.frames.length > 5);
+    other.client.close();
+  });
+});
+
+describe('the picture', { timeout: 60_000 }, () => {
+  const strikes = async (frames: ScreencastFrame[]): Promise<void> => {
+    const hands = browser.hands(active());
+    // A page that was just sized may be drawn once more.
+    await until(async () => {
+      await until(async () => (await newest(frames)).red !== null);
+      const { width = 0, height = 0 } = frames.at(-1) ?? {};
+      const { red } = await newest(frames);
+      const at = { x: (red?.x ?? 0) * width, y: (red?.y ?? 0) * height, clicks: 1, modifiers: 0 };
+      await run('hits.length = 0');
+      await hands.mouse({ ...at, action: 'down', button: 'left', buttons: 1 });
+      await hands.mouse({ ...at, action: 'up', button: 'left', buttons: 0 });
+      return (await run<string[]>('hits')).join() === 'target';
+    }, 2000);
+  };
+
+  it('shows what a click at its place strikes, whatever the size and scale', async () => {
+    await go('/target');
+    const { frames } = watch({ maxWidth: 500, maxHeight: 400 });
+    await strikes(frames);
+    for (const [width, height, factor] of [
+      [801, 601, 2],
+      [333, 777, 1.5],
+      [1599, 400, 1],
+    ] as const) {
+      await browser.page(active()).setViewport({ width, height, device_scale_factor: factor }, call());
+      await until(() => frames.at(-1)?.width === width && frames.at(-1)?.height === height);
+      await strikes(frames);
+    }
+    await browser.page(active()).setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
+    await run(`document.body.style.height = '5000px'; scrollTo(0, 1000)`);
+    await strikes(frames);
+  });
+
+  it('is true where a client makes the browser a telephone', async () => {
+    await go('/target');
+    const { ask, client } = await customer(active());
+    ask('Emulation.setDeviceMetricsOverride', { width: 400, height: 800, deviceScaleFactor: 2, mobile: true });
+    const { frames } = watch({ maxWidth: 500, maxHeight: 800 });
+    await until(() => frames.at(-1)?.width === 980);
+    await strikes(frames);
+    client.close();
+    await browser.page(active()).setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
+  });
+
+  it('is whole in a session that was prepared for another size', async () => {
+    const other = await launch();
+    try {
+      await other.browser.prepare(settings({ viewport: { width: 900, height: 1100, device_scale_factor: 1 } }));
+      const { tabId } = other.browser.activeTab();
+      await other.browser.navigate(tabId, { url: `${pages.url}/target`, waitUntil: 'load', timeoutMs: 8000 }, call());
+      const frames: ScreencastFrame[] = [];
+      const each = other.browser.watch(demand(), (frame) => frames.push(frame));
+      await until(() => frames.at(-1)?.height === 1100);
+      assert.equal(frames.at(-1)?.width, 900);
+      assert.ok((await newest(frames)).red);
+      const hands = other.browser.hands(tabId);
+      // A window of its own, and of its own size.
+      await other.browser
+        .page(tabId)
+        .evaluate(tabId, `addEventListener('mousedown', () => open('/red', '', 'width=300,height=300'))`, call());
+      await hands.mouse({ action: 'down', x: 1, y: 1, button: 'left', buttons: 1, clicks: 1, modifiers: 0 });
+      await until(() => other.browser.tabs().some(({ openerTabId, status }) => openerTabId === tabId && status === 'complete'));
+      await other.browser.activateTab(other.browser.tabs().at(-1)?.tabId ?? '', call());
+      await until(() => frames.at(-1)?.tabId !== tabId && frames.at(-1)?.height === 1100);
+      each.end();
+    } finally {
+      await other.end();
+    }
+  });
+});
+
+describe('the active tab', { timeout: 60_000 }, () => {
+  const open = async (path: string, isActive: boolean): Promise<string> => {
+    const { tabId } = await browser.openTab({ active: isActive, ...call() });
+    await go(path, tabId);
+    return tabId;
+  };
+
+  beforeEach(async () => {
+    const front = active();
+    for (const { tabId } of browser.tabs()) if (tabId !== front) await browser.closeTab(tabId, call());
+  });
+
+  it('is followed: opened, brought to the front by us and by a client, closed', async () => {
+    await go('/red');
+    const first = active();
+    const { frames } = watch();
+    await shows(frames, 'red');
+    const second = await open('/blue', true);
+    await shows(frames, 'blue');
+    assert.equal(frames.at(-1)?.tabId, second);
+    const third = await open('/lime', false);
+    await browser.activateTab(first, call());
+    await shows(frames, 'red');
+    const { ask, client } = await customer(third);
+    ask('Page.bringToFront', {});
+    await shows(frames, 'lime');
+    client.close();
+    await browser.closeTab(third, call());
+    await until(() => frames.at(-1)?.tabId === active());
+    await browser.closeTab(active() === first ? second : first, call());
+    const colours = { [first]: 'red', [second]: 'blue' } as const;
+    await shows(frames, colours[active()] ?? 'lime');
+  });
+
+  it('is told to whoever listens, with what becomes of the others', async () => {
+    const told: string[] = [];
+    const undo = browser.onTabsChanged(() =>
+      told.push(
+        browser
+          .tabs()
+          .map(({ title, active: isActive, status }) => `${title}:${isActive}:${status}`)
+          .join(),
+      ),
+    );
+    await go('/red');
+    await until(() => told.at(-1) === 'red:true:complete');
+    const first = active();
+    const second = await open('/blue', false);
+    await until(() => told.at(-1) === 'red:true:complete,blue:false:complete');
+    await run(`document.title = 'navy'`, second);
+    await until(() => told.at(-1) === 'red:true:complete,navy:false:complete');
+    await browser.activateTab(second, call());
+    assert.equal(told.at(-1), 'red:false:complete,navy:true:complete');
+    await browser.closeTab(second, call());
+    assert.equal(told.at(-1), 'red:true:complete');
+    undo();
+    const heard = told.length;
+    await go('/blue', first);
+    assert.equal(told.length, heard);
+    await assert.rejects(browser.activateTab(second, call()), { name: 'Error', message: /^no tab/ });
+  });
+
+  it('keeps its last picture when it crashes, and goes on when it is sent on', async () => {
+    await go('/red');
+    const { frames } = watch();
+    await shows(frames, 'red');
+    const { ask, client } = await customer(active());
+    ask('Page.crash', {});
+    await until(() => browser.activeTab().status === 'crashed');
+    const late = watch();
+    await Promise.resolve();
+    assert.equal(late.frames[0], frames.at(-1));
+    await go('/blue');
+    await shows(late.frames, 'blue');
+    client.close();
+  });
+
+  it('is the fresh one when the last is closed', async () => {
+    await go('/red');
+    const { frames } = watch();
+    await shows(frames, 'red');
+    const { ask, client } = await customer(active());
+    const before = active();
+    ask('Page.close', {});
+    await until(() => browser.tabs().length === 1 && browser.tabs()[0]?.tabId !== before);
+    await browser.tabReady();
+    await until(() => frames.at(-1)?.tabId === active());
+    await go('/lime');
+    await shows(frames, 'lime');
+    client.close();
+  });
+});

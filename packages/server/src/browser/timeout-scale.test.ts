@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { NavigationError, type Browser, type BrowserEvent } from './browser.ts';
+import type { Page } from './page/model.ts';
+import { Patience } from './timeout-scale.ts';
+import { launch, type Launched } from './testing/launch.ts';
+import { call, freshPage } from './testing/on-page.ts';
+import { openPages, type Pages } from './testing/pages.ts';
+import { SlowLine } from './testing/slow-line.ts';
+
+describe('a limit', () => {
+  it('is what it says on the processor itself, whatever time is left', () => {
+    for (const patience of [new Patience(), new Patience(1), new Patience(0.5)])
+      assert.deepEqual([patience.ms(500), patience.ms(500, 100), patience.ms(500, 9000)], [500, 500, 500]);
+  });
+
+  it('is never stretched beyond two minutes', () => {
+    assert.deepEqual([new Patience(30).ms(10_000), new Patience(30).ms(150_000)], [120_000, 150_000]);
+  });
+
+  it('is stretched on a slow machine, as far as the time of the caller goes', () => {
+    const patience = new Patience(8);
+    assert.deepEqual(
+      [patience.ms(500), patience.ms(500, 9000), patience.ms(500, 1500), patience.ms(500, 100), patience.ms(500, -1)],
+      [4000, 4000, 1500, 500, 500],
+    );
+  });
+});
+
+describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
+  let pages: Pages;
+  let launched: Launched;
+  let line: SlowLine;
+  let browser: Browser;
+  let page: Page;
+  let told: BrowserEvent['type'][];
+
+  before(async () => {
+    pages = await openPages({
+      '/one': '<title>one</title><iframe src="{other}/in" name=within></iframe>',
+      '/in': '<title>in</title>',
+      '/two': '<title>two</title>',
+      '/hangs': '<title>hangs</title><script>setTimeout(() => { for (;;); }, 50)</script>',
+    });
+    launched = await launch({ slowness: 8, over: (cdp) => (line = new SlowLine(cdp)) });
+    browser = launched.browser;
+    browser.onEvent(({ type }) => told.push(type));
+  });
+  after(async () => {
+    await launched.end();
+    await pages.close();
+  });
+  beforeEach(async () => {
+    line.lagMs = 0;
+    told = [];
+    page = await freshPage(browser);
+  });
+
+  const go = (path: string, timeoutMs = 8000): Promise<{ title: string }> =>
+    page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs }, call());
+
+  it('is sent on as any other: the page that it leaves is not held for hung, and the title is told', async () => {
+    await go('/one');
+    line.lagMs = 1100;
+    assert.equal((await go('/two')).title, 'two');
+    assert.ok(!told.includes('tab.crashed'));
+  });
+
+  it('tells the titles of now', async () => {
+    await go('/two');
+    await page.evaluate(page.mainFrame(), 'void (document.title = "changed")', call());
+    line.lagMs = 700;
+    assert.deepEqual(
+      (await browser.tabsNow()).map(({ title }) => title),
+      ['changed'],
+    );
+  });
+
+  it('hides no frame for being late', async () => {
+    await go('/one');
+    await page.frames(call());
+    line.lagMs = 1600;
+    assert.deepEqual(
+      (await page.frames(call())).map(({ name }) => name),
+      ['', 'within'],
+    );
+  });
+
+  it('has its time from the caller, and no more: a page that hangs costs none beyond it', async () => {
+    await go('/hangs');
+    await assert.rejects(page.networkIdle({ ...call(), timeoutMs: 300 }), { reason: 'timeout' });
+    const begin = performance.now();
+    const went = await go('/two', 2500).catch((error: unknown) => error);
+    const took = performance.now() - begin;
+    assert.ok(took < 4500, `${Math.round(took)} ms`);
+    if (went instanceof Error) assert.ok(went instanceof NavigationError && went.reason === 'timeout', String(went));
+  });
+});

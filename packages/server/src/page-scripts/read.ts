@@ -1,0 +1,149 @@
+/** What is read of a page, in its isolated world. Sent as text, together with `page-natives.ts` and `page-find.ts`. */
+import { tryMatch, type FindOrder } from './find.ts';
+import { isVisible, natives, oneLine, type Natives } from './natives.ts';
+
+export interface ReadOrder {
+  attribute: string | null;
+  as: 'text' | 'html' | 'value' | 'number' | 'boolean' | 'date' | 'url';
+}
+export interface FieldOrder extends ReadOrder {
+  name: string;
+  /** Null: of the element itself. */
+  orders: readonly FindOrder[] | null;
+  list: boolean;
+}
+export type Read = string | null;
+
+export function read(element: Element, order: ReadOrder): Read {
+  return readOf(natives(), element, order);
+}
+
+export function readOf(page: Natives, element: Element, { attribute, as }: ReadOrder): Read {
+  if (attribute !== null) return attributeOf(page, element, attribute);
+  if (as === 'html') return page.innerHtml(element);
+  if (as === 'value') return valueOf(page, element);
+  if (as === 'url') return attributeOf(page, element, 'href') ?? attributeOf(page, element, 'src') ?? attributeOf(page, element, 'content');
+  // What is not shown has an inner text all the same; `<script>` and elements of SVG have none.
+  return oneLine(element instanceof HTMLElement ? page.innerText(element) : (page.textContent(element) ?? ''));
+}
+
+export function attributeOf(page: Natives, element: Element, name: string): Read {
+  const value = page.attribute(element, name);
+  if (value === null || !['href', 'src', 'action', 'formaction', 'poster', 'data', 'cite'].includes(name)) return value;
+  const base = page.baseUri(element);
+  return URL.canParse(value, base) ? new URL(value, base).href : value;
+}
+
+export function valueOf(page: Natives, element: Element): Read {
+  if (element instanceof HTMLInputElement) return page.inputValue(element);
+  if (element instanceof HTMLTextAreaElement) return page.areaValue(element);
+  if (element instanceof HTMLSelectElement) return page.selectValue(element);
+  return element instanceof HTMLElement && page.isEditable(element) ? page.innerText(element) : page.attribute(element, 'value');
+}
+
+/** The fields of each row; null rows: of the root alone. A selector that cannot be read is told. */
+export function readRows(
+  root: Element | null,
+  rows: readonly FindOrder[] | null,
+  fields: readonly FieldOrder[],
+  limit: number,
+): { rows: Record<string, Read | Read[]>[]; index: number; invalid?: string } {
+  const page = natives();
+  let elements: (Element | null)[] = rows === null ? [root] : [];
+  let used = -1;
+  for (const [index, order] of (rows ?? []).entries()) {
+    const match = tryMatch(page, root, order);
+    if (match.invalid !== undefined) return { rows: [], index: used, invalid: match.invalid };
+    elements = match.elements.slice(0, limit);
+    used = index;
+    if (elements.length > 0) break;
+  }
+  let invalid: string | undefined;
+  const told = elements.map((element) => {
+    const row: Record<string, Read | Read[]> = {};
+    for (const field of fields) {
+      const value = fieldOf(page, element, field, limit);
+      if (typeof value === 'object' && value !== null && 'invalid' in value) invalid = value.invalid;
+      else row[field.name] = value;
+    }
+    return row;
+  });
+  return { rows: told, index: used, ...(invalid === undefined ? {} : { invalid }) };
+}
+
+export function fieldOf(page: Natives, root: Element | null, field: FieldOrder, limit: number): Read | Read[] | { invalid: string } {
+  let elements: Element[] = root && field.orders === null ? [root] : [];
+  for (const order of field.orders ?? []) {
+    const match = tryMatch(page, root, order);
+    if (match.invalid !== undefined) return { invalid: match.invalid };
+    elements = match.elements;
+    if (elements.length > 0) break;
+  }
+  if (field.list) return elements.slice(0, limit).map((element) => readOf(page, element, field));
+  const element = elements.find((candidate) => isVisible(page, candidate)) ?? elements[0];
+  return element ? readOf(page, element, field) : null;
+}
+
+/** What a loop's turn knows of its element. */
+export function tellItem(element: Element): { text: string; href: string | null } {
+  const page = natives();
+  const inner = page.matches(element, 'a[href]') ? element : page.all(element, 'a[href]')[0];
+  return {
+    text: readOf(page, element, { attribute: null, as: 'text' })?.slice(0, 2000) ?? '',
+    href: inner ? attributeOf(page, inner, 'href') : null,
+  };
+}
+
+export interface ElementState {
+  visible: boolean;
+  text: string;
+  value: string | null;
+}
+
+export function stateOf(element: Element): ElementState {
+  const page = natives();
+  return {
+    visible: isVisible(page, element),
+    text: readOf(page, element, { attribute: null, as: 'text' }) ?? '',
+    value: valueOf(page, element),
+  };
+}
+
+/** The text that the page shows. */
+export function pageText(): string {
+  const page = natives();
+  const body = page.body(document);
+  return body ? oneLine(page.innerText(body)) : '';
+}
+
+export function outerHtml(element: Element): string {
+  return natives().outerHtml(element);
+}
+
+export function testExpression(source: string, flags: string, text: string): boolean {
+  return new RegExp(source, flags).test(text);
+}
+
+export function scrollSize(container: Element | null): { height: number; top: number } {
+  const page = natives();
+  const element = container ?? page.scrolling(document) ?? page.root(document);
+  return element ? { height: page.scrollHeight(element), top: page.scrollTop(element) } : { height: 0, top: 0 };
+}
+
+export function scroll(
+  container: Element | null,
+  order: { to: 'top' | 'bottom' | { x: number; y: number } } | { by: { x: number; y: number } },
+): void {
+  const page = natives();
+  const element = container ?? page.scrolling(document) ?? page.root(document);
+  if (!element) return;
+  const behavior = 'instant';
+  if ('by' in order)
+    (Element.prototype.scrollBy as (to: ScrollToOptions) => void).call(element, { left: order.by.x, top: order.by.y, behavior });
+  else (Element.prototype.scrollTo as (to: ScrollToOptions) => void).call(element, { ...placeOf(page, element, order.to), behavior });
+}
+
+export function placeOf(page: Natives, element: Element, to: 'top' | 'bottom' | { x: number; y: number }): ScrollToOptions {
+  if (typeof to === 'object') return { left: to.x, top: to.y };
+  return { top: to === 'top' ? 0 : page.scrollHeight(element) };
+}

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { silentLog } from '../../lib/log.ts';
+import { createVideoEncoders } from './encoder.ts';
+import { readProcesses, sendSignal, withDescendants } from '../host/processes.ts';
+import type { EncoderOrder, VideoEncoder, VideoEncoders } from '../runtime.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'encoder-test-'));
+// As the service's own folders are: nobody walks through.
+chmodSync(root, 0o700);
+after(() => rm(root, { recursive: true }));
+
+let folders = 0;
+const newFolder = (): string => {
+  const folder = join(root, String((folders += 1)));
+  mkdirSync(folder);
+  return folder;
+};
+const orderFor = (parts: Partial<EncoderOrder> = {}): EncoderOrder => ({
+  folder: newFolder(),
+  width: 640,
+  height: 360,
+  bytesMax: 100 * 1024 ** 2,
+  log: silentLog,
+  ...parts,
+});
+
+/** Pictures that differ in every part. */
+function makePictures(size: string): Buffer[] {
+  const folder = newFolder();
+  const source = `testsrc2=size=${size}:rate=8`;
+  execFileSync('ffmpeg', [
+    '-loglevel',
+    'error',
+    '-f',
+    'lavfi',
+    '-i',
+    source,
+    '-frames:v',
+    '8',
+    '-pix_fmt',
+    'yuvj420p',
+    join(folder, '%d.jpg'),
+  ]);
+  return readdirSync(folder).map((name) => readFileSync(join(folder, name)));
+}
+
+async function until(isTrue: () => boolean, deadlineMs: number): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
+  while (!isTrue()) {
+    assert.ok(performance.now() < deadline, `not within ${deadlineMs} ms`);
+    await sleep(10);
+  }
+}
+
+/** As a page that never rests: until it is stopped. */
+function play(encoder: VideoEncoder, pictures: Buffer[]): () => void {
+  let shown = 0;
+  const show = (): void => void encoder.write(pictures[(shown += 1) % pictures.length] ?? Buffer.alloc(0));
+  show();
+  const timer = setInterval(show, 50).unref();
+  return () => clearInterval(timer);
+}
+
+interface Frame {
+  seconds: number;
+  isKey: boolean;
+}
+
+/** Every frame that a player would show. Of a playlist that is not closed it shows what is there: a player would wait for more. */
+function framesOf(folder: string): { width: number; height: number; frames: Frame[] } {
+  const closed = join(folder, 'closed.m3u8');
+  writeFileSync(closed, `${playlistOf(folder)}\n#EXT-X-ENDLIST\n`);
+  const asked = ['-v', 'error', '-show_entries', 'frame=pts_time,key_frame,width,height', '-of', 'json', closed];
+  const answer = execFileSync('ffprobe', asked, { encoding: 'utf8', timeout: 10_000 });
+  rmSync(closed);
+  const read = JSON.parse(answer) as {
+    frames: { pts_time: string; key_frame: number; width: number; height: number }[];
+  };
+  const [first] = read.frames;
+  const frames = read.frames.map(({ pts_time, key_frame }) => ({ seconds: Number(pts_time), isKey: key_frame === 1 }));
+  return { width: first?.width ?? 0, height: first?.height ?? 0, frames };
+}
+
+const playlistOf = (folder: string): string =>
+  existsSync(join(folder, 'video.m3u8')) ? readFileSync(join(folder, 'video.m3u8'), 'utf8') : '';
+
+/** The encoder's own processes, by the folder that one of them works in. */
+function ffmpegsOf(folder: string): number[] {
+  const inode = statSync(folder).ino;
+  return readProcesses()
+    .map(({ pid }) => pid)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'ffmpeg' && statSync(`/proc/${pid}/cwd`).ino === inode;
+      } catch {
+        return false;
+      }
+    });
+}
+
+for (const jail of ['auto', 'none'] as const) {
+  describe(jail === 'auto' ? 'a video encoder' : 'a video encoder without a jail', { concurrency: true }, () => {
+    let encoders: VideoEncoders;
+    let pictures: Buffer[];
+    let otherPictures: Buffer[];
+    before(async () => {
+      const found = await createVideoEncoders({ log: silentLog, jail });
+      assert.ok(found);
+      encoders = found;
+      [pictures, otherPictures] = [makePictures('640x360'), makePictures('300x500')];
+    });
+
+    const started = new Set<VideoEncoder>();
+    after(() => Promise.all([...started].map((encoder) => encoder.finish({ timeoutMs: 0 }))));
+    const start = async (order: EncoderOrder): Promise<VideoEncoder> => {
+      const encoder = await encoders.start(order);
+      started.add(encoder);
+      return encoder;
+    };
+
+    it('has a segment within five seconds, and a closed playlist at the end', async () => {
+      const order = orderFor();
+      const encoder = await start(order);
+      const startedMs = Date.now();
+      const stop = play(encoder, pictures);
+      await until(() => playlistOf(order.folder).includes('seg00000.m4s'), 5000);
+      assert.doesNotMatch(playlistOf(order.folder), /ENDLIST/);
+      assert.ok(framesOf(order.folder).frames.length >= 24, 'what is there while it runs does not play');
+      stop();
+      assert.deepEqual(await encoder.finish({ timeoutMs: 5000 }), { end: 'finished', detail: 'code 0' });
+      assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
+      const lastedMs = Date.now() - startedMs;
+      assert.match(playlistOf(order.folder), /#EXT-X-PLAYLIST-TYPE:EVENT[\s\S]*#EXT-X-ENDLIST/);
+      const { frames, width, height } = framesOf(order.folder);
+      assert.deepEqual([width, height], [640, 360]);
+      const last = frames.at(-1)?.seconds ?? 0;
+      assert.ok(Math.abs(last * 1000 - lastedMs) < 700, `${last} s of video after ${lastedMs} ms`);
+      assert.deepEqual(
+        frames.filter(({ isKey }) => isKey).map(({ seconds }) => Math.round(seconds)),
+        [0, 4],
+      );
+      assert.ok(Math.abs((encoder.startedAtMs ?? 0) - startedMs) < 200);
+      const names = readdirSync(order.folder);
+      assert.equal(
+        encoder.bytesWritten,
+        names.reduce((sum, name) => sum + Math.max(4096, statSync(join(order.folder, name)).size), 0),
+      );
+      assert.ok(
+        names.every((name) => /^(video\.m3u8|init\.mp4|seg\d{5}\.m4s)$/.test(name)),
+        names.join(),
+      );
+    });
+
+    it('goes on when the pictures change their size, and when one is none at all', async () => {
+      const order = orderFor();
+      const encoder = await start(order);
+      encoder.write(Buffer.from('no picture'));
+      await sleep(150);
+      for (const some of [pictures, otherPictures, pictures]) {
+        const stop = play(encoder, some);
+        await sleep(600);
+        stop();
+        encoder.write(Buffer.from('no picture'));
+        await sleep(150);
+      }
+      assert.equal((await encoder.finish({ timeoutMs: 5000 })).end, 'finished');
+      const { frames, width, height } = framesOf(order.folder);
+      assert.deepEqual([width, height], [640, 360]);
+      assert.ok((frames.at(-1)?.seconds ?? 0) > 1.5);
+    });
+
+    it('shows a picture for as long as no other comes', async () => {
+      const order = orderFor();
+      const encoder = await start(order);
+      encoder.write(pictures[0] ?? Buffer.alloc(0));
+      await sleep(1500);
+      await encoder.finish({ timeoutMs: 5000 });
+      const { frames } = framesOf(order.folder);
+      assert.ok(frames.length >= 11 && frames.length <= 15, `${frames.length} frames`);
+    });
+
+    it('closes the playlist when its folder is full, and takes no more', async () => {
+      const order = orderFor({ bytesMax: 1 });
+      const encoder = await start(order);
+      const stop = play(encoder, pictures);
+      assert.equal((await encoder.exited).end, 'full');
+      stop();
+      assert.match(playlistOf(order.folder), /ENDLIST/);
+      assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
+    });
+
+    it('refuses pictures while it is behind, and is killed when it does not finish', async () => {
+      const order = orderFor();
+      const encoder = await start(order);
+      encoder.write(pictures[0] ?? Buffer.alloc(0));
+      await until(() => ffmpegsOf(order.folder).length === 1, 2000);
+      for (const pid of ffmpegsOf(order.folder)) sendSignal(pid, 'SIGSTOP');
+      const large = Buffer.alloc(600_000);
+      await until(() => !encoder.write(large), 5000);
+      const exit = await encoder.finish({ timeoutMs: 100 });
+      assert.equal(exit.end, 'broken');
+      assert.deepEqual(ffmpegsOf(order.folder), []);
+    });
+
+    it('tells that it was killed by somebody else', async () => {
+      const order = orderFor();
+      const encoder = await start(order);
+      encoder.write(pictures[0] ?? Buffer.alloc(0));
+      await until(() => ffmpegsOf(order.folder).length === 1, 2000);
+      for (const pid of ffmpegsOf(order.folder)) sendSignal(pid, 'SIGKILL');
+      assert.equal((await encoder.exited).end, 'broken');
+      assert.equal((await encoder.finish({ timeoutMs: 1000 })).end, 'broken');
+    });
+
+    it('gives the folder back when it is over, with nothing in it that others may read', async () => {
+      const order = orderFor();
+      const encoder = await start(order);
+      if (process.getuid?.() === 0) assert.ok(statSync(order.folder).uid >= 1_900_000_000);
+      encoder.write(pictures[0] ?? Buffer.alloc(0));
+      await encoder.finish({ timeoutMs: 5000 });
+      const { uid, mode } = statSync(order.folder);
+      assert.deepEqual([uid, mode & 0o777], [process.getuid?.(), 0o700]);
+    });
+
+    it('runs as a user without powers, behind everybody else, with bounds', async () => {
+      const order = orderFor();
+      const encoder = await start(order);
+      await until(() => ffmpegsOf(order.folder).length === 1, 2000);
+      const pid = ffmpegsOf(order.folder)[0] ?? 0;
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      assert.match(status, /^NoNewPrivs:\s+1$/m);
+      assert.match(status, /^CapEff:\s+0+$/m);
+      assert.match(status, /^Uid:\s+(19|20)\d{8}\b/m);
+      const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+      assert.match(limits, /^Max address space\s+1073741824 /m);
+      assert.match(limits, /^Max file size\s+16777216 /m);
+      assert.equal(/^\S+ \(ffmpeg\) (?:\S+ ){16}(\S+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1], '10');
+      if (jail === 'auto') {
+        for (const kind of ['net', 'pid', 'mnt', 'ipc', 'uts'])
+          assert.notEqual(readlinkSync(`/proc/${pid}/ns/${kind}`), readlinkSync(`/proc/self/ns/${kind}`), kind);
+        assert.deepEqual(readdirSync(`/proc/${pid}/root`).toSorted(), ['bin', 'dev', 'etc', 'lib', 'lib64', 'usr', 'video']);
+      }
+      await encoder.finish({ timeoutMs: 5000 });
+    });
+
+    it('ends with a worker that is killed, and what it has finished plays', async () => {
+      const order = orderFor();
+      const worker = encodeInAnotherWorker({ folder: order.folder, picture: pictures[0] ?? Buffer.alloc(0), jail });
+      try {
+        await until(() => playlistOf(order.folder).includes('seg00000.m4s'), 8000);
+      } finally {
+        const exit = once(worker, 'exit');
+        worker.kill('SIGKILL');
+        await exit;
+      }
+      await until(() => ffmpegsOf(order.folder).length === 0, 2000);
+      assert.ok(framesOf(order.folder).frames.length >= 24);
+    });
+  });
+}
+
+describe('video encoders', () => {
+  it('are none where ffmpeg is missing, or is something else', async () => {
+    assert.equal(await createVideoEncoders({ log: silentLog, ffmpegPath: join(root, 'nothing') }), null);
+    assert.equal(await createVideoEncoders({ log: silentLog, ffmpegPath: '/usr/bin/false' }), null);
+  });
+
+  it('are made by an ffmpeg of one’s own as well', async () => {
+    const ffmpegPath = join(root, 'own-ffmpeg');
+    copyFileSync('/usr/bin/ffmpeg', ffmpegPath);
+    const encoders = await createVideoEncoders({ log: silentLog, ffmpegPath });
+    assert.deepEqual(encoders?.warnings, []);
+  });
+
+  it('leave nothing behind of an encoder that cannot be started', async () => {
+    const encoders = await createVideoEncoders({ log: silentLog });
+    const order = orderFor({ folder: join(root, 'missing') });
+    await assert.rejects(encoders?.start(order) ?? Promise.resolve());
+    assert.deepEqual(
+      withDescendants(new Set([process.pid]), readProcesses()).filter(({ pid }) => pid !== process.pid),
+      [],
+    );
+  });
+});
+
+function encodeInAnotherWorker({ folder, picture, jail }: { folder: string; picture: Buffer; jail: string }): ReturnType<typeof spawn> {
+  const script = `
+    const { createVideoEncoders } = await import(${JSON.stringify(new URL('./encoder.ts', import.meta.url).href)});
+    const { silentLog } = await import(${JSON.stringify(new URL('../../lib/log.ts', import.meta.url).href)});
+    const encoders = await createVideoEncoders({ log: silentLog, jail: ${JSON.stringify(jail)} });
+    const encoder = await encoders.start({ folder: ${JSON.stringify(folder)}, width: 640, height: 360, bytesMax: 1e8, log: silentLog });
+    encoder.write(Buffer.from(${JSON.stringify(picture.toString('base64'))}, 'base64'));
+    setInterval(() => {}, 1000);`;
+  return spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'inherit', 'inherit'] });
+}

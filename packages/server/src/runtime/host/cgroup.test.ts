@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { silentLog } from '../../lib/log.ts';
+import { findCgroupTrees, type CgroupTree, type Controller } from './cgroup-tree.ts';
+import { MachineCgroups, type MachineCgroup, type MachineLimits } from './cgroup.ts';
+import { childrenOf, readProcess, sendSignal } from './processes.ts';
+import { until } from '../testing/machines.ts';
+
+const megabyte = 1024 ** 2;
+const limits: MachineLimits = { memoryBytes: 64 * megabyte, cpus: null, processes: 32 };
+const trees = findCgroupTrees();
+/** Of this run alone: others may try the same on this host. */
+const name = `berth-test-${process.pid}`;
+const canBound = await MachineCgroups.open(name, silentLog).then(async (groups) => {
+  await groups?.close();
+  return groups?.controllers ?? [];
+});
+const needs = (...wanted: Controller[]) =>
+  wanted.every((controller) => canBound.includes(controller))
+    ? {}
+    : { skip: `no control groups can be made here for ${wanted.join(', ')}` };
+const folderOf = (controller: Controller, ...names: string[]): string => join(trees.get(controller)?.own ?? '', ...names);
+
+/** Processes that begin when they are told to, and have then been taken in. */
+const begun: ChildProcess[] = [];
+function startWaiting(perl: string): ChildProcess {
+  const child = spawn('perl', ['-e', `<STDIN>; $| = 1; ${perl}`], { stdio: ['pipe', 'pipe', 'ignore'] });
+  begun.push(child);
+  return child;
+}
+const begin = (child: ChildProcess): void => void child.stdin?.write('\n');
+const end = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+};
+
+describe('a machine in a control group', needs('memory'), () => {
+  let groups: MachineCgroups;
+  before(async () => {
+    groups = (await MachineCgroups.open(name, silentLog)) ?? assert.fail('no control groups');
+  });
+  after(async () => {
+    await Promise.all(begun.map(end));
+    for (const id of await groups.list()) await groups.remove(id);
+    await groups.close();
+    for (const { own } of trees.values()) assert.ok(!existsSync(join(own, name)), `${own} holds nothing of ours`);
+  });
+
+  const withGroup = async (id: string, parts: Partial<MachineLimits>, work: (group: MachineCgroup) => Promise<void>): Promise<void> => {
+    const group = await groups.create(id, { ...limits, ...parts });
+    try {
+      await work(group);
+    } finally {
+      await Promise.all(begun.map(end));
+      await group.remove();
+    }
+  };
+
+  it('that takes too much memory loses a process, alone, and it is counted', async () => {
+    await withGroup('vm_bomb', {}, async (bomb) => {
+      await withGroup('vm_neighbour', {}, async (neighbour) => {
+        const [one, other] = [
+          startWaiting(`my @all; push @all, 'x' x ${megabyte} while 1;`),
+          startWaiting(`my $some = 'x' x (20 * ${megabyte}); sleep 100;`),
+        ];
+        await Promise.all([bomb.join(one.pid ?? 0), neighbour.join(other.pid ?? 0)]);
+        begin(one);
+        begin(other);
+        const [, signal] = (await once(one, 'exit')) as [number | null, string | null];
+        assert.equal(signal, 'SIGKILL');
+        assert.deepEqual([await bomb.oomKills(), await neighbour.oomKills()], [1, 0]);
+        assert.equal(other.exitCode ?? other.signalCode, null);
+      });
+    });
+  });
+
+  it('cannot have more processes than it may', needs('pids'), async () => {
+    await withGroup('vm_forks', { processes: 8 }, async (group) => {
+      const child = startWaiting(
+        `my $n = 0; while (defined(my $pid = fork)) { if (!$pid) { sleep 100; exit } last if ++$n == 50 } print "$n\\n"; sleep 100;`,
+      );
+      await group.join(child.pid ?? 0);
+      begin(child);
+      const [told] = (await once(child.stdout ?? assert.fail(), 'data')) as [Buffer];
+      assert.equal(told.toString().trim(), '7');
+      for (const pid of childrenOf(child.pid ?? 0)) sendSignal(pid, 'SIGKILL');
+    });
+  });
+
+  it('gets no more of the processor than it may', needs('cpu'), async () => {
+    await withGroup('vm_busy', { cpus: 0.2 }, async (group) => {
+      const child = startWaiting('1 while 1;');
+      await group.join(child.pid ?? 0);
+      begin(child);
+      const startMs = performance.now();
+      await until(() => performance.now() - startMs >= 1000, 2000);
+      const seconds = ticksOf(child) / 100 / ((performance.now() - startMs) / 1000);
+      assert.ok(seconds > 0 && seconds < 0.3, `${seconds} of a processor`);
+    });
+  });
+
+  it('that nobody waits for yields to one in use, until it is in use itself', needs('cpu'), async () => {
+    await withGroup('vm_used', {}, async (used) => {
+      await withGroup('vm_ahead', {}, async (ahead) => {
+        assert.equal(await ahead.weigh('background'), true);
+        // Both on one processor: elsewhere there may be room for two.
+        const pin = (child: ChildProcess) => once(spawn('taskset', ['-p', '1', String(child.pid)], { stdio: 'ignore' }), 'exit');
+        const [one, other] = [startWaiting('print "now"; 1 while 1;'), startWaiting('print "now"; 1 while 1;')];
+        await Promise.all([used.join(one.pid ?? 0), ahead.join(other.pid ?? 0), pin(one), pin(other)]);
+        const atWork = [one, other].map((child) => once(child.stdout ?? assert.fail(), 'data'));
+        begin(one);
+        begin(other);
+        await Promise.all(atWork);
+        const bothWork = async (): Promise<{ used: number; ahead: number }> => {
+          const [usedBefore, aheadBefore] = [ticksOf(one), ticksOf(other)];
+          await until(() => ticksOf(one) - usedBefore >= 50, 30_000);
+          return { used: ticksOf(one) - usedBefore, ahead: ticksOf(other) - aheadBefore };
+        };
+        const unequal = await bothWork();
+        assert.ok(unequal.ahead * 5 < unequal.used, JSON.stringify(unequal));
+        await ahead.weigh('normal');
+        const equal = await bothWork();
+        assert.ok(equal.ahead * 2 > equal.used, JSON.stringify(equal));
+      });
+    });
+  });
+
+  it('takes in what its first process has started before, and all that is started later', async () => {
+    await withGroup('vm_family', {}, async (group) => {
+      const child = spawn('sh', ['-c', 'sleep 100 & read -r line; sleep 100 & wait'], { stdio: ['pipe', 'ignore', 'ignore'] });
+      begun.push(child);
+      const pid = child.pid ?? 0;
+      await until(() => childrenOf(pid).length === 1, 5000);
+      await group.join(pid);
+      begin(child);
+      await until(() => childrenOf(pid).length === 2, 5000);
+      const inside = readFileSync(join(folderOf('memory', name, 'vm_family'), 'cgroup.procs'), 'latin1')
+        .trim()
+        .split('\n')
+        .map(Number);
+      assert.deepEqual(
+        inside.toSorted((a, b) => a - b),
+        [pid, ...childrenOf(pid)].toSorted((a, b) => a - b),
+      );
+      for (const each of childrenOf(pid)) sendSignal(each, 'SIGKILL');
+    });
+  });
+
+  it('that ended before it was taken in is no error', async () => {
+    await withGroup('vm_ended', {}, async (group) => {
+      const child = spawn('true');
+      await once(child, 'exit');
+      await group.join(child.pid ?? 0);
+    });
+  });
+
+  it('is waited for when its group is removed, and ended by nobody for that', async () => {
+    const group = await groups.create('vm_slow', limits);
+    const child = startWaiting('sleep 100;');
+    await group.join(child.pid ?? 0);
+    let isRemoved = false;
+    const removed = group.remove().then(() => (isRemoved = true));
+    assert.equal(group.remove(), group.remove());
+    await until(() => readProcess(child.pid ?? 0)?.dead === false, 1000);
+    assert.equal(isRemoved, false);
+    await end(child);
+    await removed;
+    assert.ok(!(await groups.list()).includes('vm_slow'));
+  });
+
+  it('weighs as much as a process beside it, however many machines there are', needs('cpu'), async () => {
+    const version = trees.get('cpu')?.version;
+    const weight = () => Number(readFileSync(folderOf('cpu', name, version === 1 ? 'cpu.shares' : 'cpu.weight'), 'latin1'));
+    const unit = version === 1 ? 1024 : 100;
+    await withGroup('vm_1', {}, async () => {
+      assert.equal(weight(), unit);
+      await withGroup('vm_2', {}, async () => assert.equal(weight(), 2 * unit));
+      assert.equal(weight(), unit);
+    });
+  });
+
+  it('leaves nothing when its bounds cannot be set', async () => {
+    await assert.rejects(groups.create('vm_wrong', { ...limits, memoryBytes: -5 }), /no control group could be made for vm_wrong/);
+    assert.deepEqual(await groups.list(), []);
+  });
+});
+
+describe('what a dead worker left', () => {
+  it('is gone after the next start, but for groups in which something still runs: those are listed', needs('memory'), async () => {
+    const mine = `${name}-dead`;
+    const dead = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
+    const other = (await MachineCgroups.open(`${name}-other`, silentLog)) ?? assert.fail();
+    const [alive] = [
+      await dead.create('vm_alive', limits),
+      await dead.create('vm_empty', limits),
+      await other.create('vm_foreign', limits),
+    ];
+    const child = startWaiting('sleep 100;');
+    await alive.join(child.pid ?? 0);
+    const next = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
+    assert.deepEqual(await next.list(), ['vm_alive']);
+    assert.deepEqual(await other.list(), ['vm_foreign']);
+    await end(child);
+    await next.remove('vm_alive');
+    assert.deepEqual(await next.list(), []);
+    await other.remove('vm_foreign');
+    for (const groups of [next, other]) await groups.close();
+    assert.ok(!existsSync(folderOf('memory', mine)));
+  });
+});
+
+describe('a host with control groups of the second generation', () => {
+  const root = mkdtempSync(join(tmpdir(), 'cgroup-test-'));
+  after(() => rmSync(root, { recursive: true }));
+  const own = join(root, 'service');
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  };
+  const read = (...path: string[]): string => readFileSync(join(own, ...path), 'latin1');
+  const tree: CgroupTree = { version: 2, top: root, own };
+  const open = () =>
+    MachineCgroups.open('berth-1', silentLog, new Map((['memory', 'cpu', 'pids'] as const).map((controller) => [controller, tree])));
+
+  it('has a machine’s bounds in the files that its kernel reads', async () => {
+    put(join(own, 'cgroup.controllers'), 'cpuset cpu io memory pids\n');
+    put(join(own, 'cgroup.subtree_control'), 'cpu\n');
+    put(join(own, 'berth-1', 'cgroup.subtree_control'), '\n');
+    const groups = (await open()) ?? assert.fail();
+    assert.deepEqual(groups.controllers, ['memory', 'cpu', 'pids']);
+    assert.equal(read('cgroup.subtree_control'), '+memory +pids');
+    assert.equal(read('berth-1', 'cgroup.subtree_control'), '+memory +cpu +pids');
+    const group = await groups.create('vm_a', { memoryBytes: 512 * megabyte, cpus: 1.5, processes: 64 });
+    await group.join(process.pid);
+    await group.weigh('background');
+    const files = readdirSync(join(own, 'berth-1', 'vm_a')).map((file) => [file, read('berth-1', 'vm_a', file)]);
+    assert.deepEqual(Object.fromEntries(files), {
+      'cgroup.procs': expectedProcs(),
+      'cpu.max': '150000 100000',
+      'cpu.weight': '10',
+      'memory.max': String(512 * megabyte),
+      'memory.swap.max': '0',
+      'pids.max': '64',
+    });
+    assert.equal(read('berth-1', 'cpu.weight'), '100');
+    put(join(own, 'berth-1', 'vm_a', 'memory.events'), 'low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n');
+    assert.equal(await group.oomKills(), 2);
+    assert.deepEqual(await groups.list(), ['vm_a']);
+  });
+
+  it('that lends this service no controllers runs machines without bounds', async () => {
+    put(join(own, 'cgroup.controllers'), 'hugetlb\n');
+    assert.equal(await open(), null);
+    assert.equal(await MachineCgroups.open('berth-1', silentLog, new Map()), null);
+  });
+});
+
+const ticksOf = ({ pid }: ChildProcess): number => readProcess(pid ?? 0)?.cpuTicks ?? 0;
+/** The stand-in keeps what was written last, which is the last process that was taken in. */
+const expectedProcs = (): string => String(childrenOf(process.pid).at(-1) ?? process.pid);

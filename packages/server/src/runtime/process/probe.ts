@@ -1,0 +1,92 @@
+/** Finds out by trying which of a jail's walls this host allows, before the first browser is started. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Server } from 'node:net';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { displayPrograms } from '@berth/guest';
+import { canJailHere, jailCommand, spawnCommand } from './jail.ts';
+import { asUser, isRoot } from '../host/users.ts';
+
+export interface HostPowers {
+  jail: boolean;
+  warnings: string[];
+  /** Why no browser is started at all. */
+  refusal?: string;
+}
+
+export interface HostQuestion {
+  jail?: 'auto' | 'none';
+  dataDigest: string;
+  uid: number;
+  chromiumPath: string;
+}
+
+/** A host that takes longer than this for an empty jail is not one to serve browsers from. */
+const probeTimeoutMs = 10_000;
+
+const noJail = (reason: string): string =>
+  `Browsers run without a jail (${reason}). Not isolated: the network (only Chromium's flags send its connections to the gate, and other programs of this host can reach the gate's port), the file system (a browser reads what its user may read) and the process list. A browser that is frozen when its worker is killed stays until the next start.`;
+
+/** The namespaces that Chromium's sandbox makes for itself. Where one of them is refused, no page can be opened. */
+const sandboxTrial = ['unshare', '--user', '--pid', '--net', 'true'];
+
+export async function probeHost(question: HostQuestion): Promise<HostPowers> {
+  const warnings: string[] = [];
+  if (!isRoot()) warnings.push('Not started as root: all browsers share the user of this service instead of having one each.');
+  const missing = displayPrograms.filter((path) => !existsSync(path));
+  if (missing.length > 0) warnings.push(`Sessions of the kind full_browser cannot be started: ${missing.join(', ')} is missing.`);
+  const failure = question.jail === 'none' ? 'it is switched off' : await tryJail(question);
+  if (failure === undefined) return { jail: true, warnings };
+  if (await canSandbox(question.uid)) return { jail: false, warnings: [...warnings, noJail(failure)] };
+  const refusal = `No browser is started: this host refuses unprivileged user, process or network namespaces, so Chromium's own sandbox cannot work, and without it no page is opened here. Allow them (sysctl user.max_*_namespaces, kernel.unprivileged_userns_clone, or the container's seccomp profile) and start again. A jail was refused as well: ${failure}.`;
+  return { jail: false, warnings: [...warnings, refusal], refusal };
+}
+
+/**
+ * Builds a whole jail around a shell that tries what Chromium's sandbox does
+ * and then waits until the worker holds the egress listener.
+ */
+async function tryJail(question: HostQuestion): Promise<string | undefined> {
+  if (!canJailHere()) return `the processor ${process.arch} is not known`;
+  const folder = await mkdtemp(join(tmpdir(), 'berth-probe-'));
+  const child = spawnCommand(
+    jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath: folder, hostUploadsPath: folder, hostDisplayPath: null }, [
+      '/bin/sh',
+      '-c',
+      `${sandboxTrial.join(' ')} && read -r line <&3`,
+    ]),
+  );
+  const pipe = child.stdio[3] as Socket;
+  let problems = '';
+  pipe.on('error', () => {});
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    problems = (problems + text).slice(-500);
+  });
+  child.once('message', (_message, server) => {
+    if (server instanceof Server) server.close(() => pipe.write('\n'));
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), probeTimeoutMs);
+  const ended = new Promise<number | null>((resolve) =>
+    child.once('error', (error) => resolve(((problems += error.message), null))).once('close', resolve),
+  );
+  const code = await ended;
+  clearTimeout(timer);
+  pipe.destroy();
+  await rm(folder, { recursive: true, force: true });
+  return code === 0 ? undefined : `bubblewrap could not build one: ${problems.trim() || `code ${code}`}`;
+}
+
+async function canSandbox(uid: number): Promise<boolean> {
+  const child = spawn('setpriv', [...asUser(uid), '--no-new-privs', ...sandboxTrial], { stdio: 'ignore' });
+  try {
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code === 0;
+  } catch {
+    // No setpriv, no degraded jail.
+    return false;
+  }
+}

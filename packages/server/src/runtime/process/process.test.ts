@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { readBootId, readProcess, sendSignal } from '../host/processes.ts';
+import { machinePath } from '../host/machine-folder.ts';
+import { createProcessRuntime } from './process.ts';
+import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
+import type { Runtime, Vm, VmOrder } from '../runtime.ts';
+import { bootInAnotherWorker, evaluate, helloTo, optionsFor, processesOf, until } from '../testing/machines.ts';
+
+const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'runtime-test-'));
+
+for (const jail of ['auto', 'none'] as const) {
+  describeRuntime(jail === 'auto' ? 'process' : 'process without a jail', async () => {
+    const dataDir = newDataDir();
+    return {
+      runtime: await createProcessRuntime(optionsFor(dataDir, { jail })),
+      kill: (vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
+      freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
+      // A program that is there and may not be run.
+      failing: () => createProcessRuntime(optionsFor(dataDir, { jail, chromiumPath: '/usr/lib/chromium/resources.pak' })),
+      residue: (id) => [...processesOf(id).map((pid) => `process ${pid}`), ...(existsSync(machinePath(dataDir, id)) ? ['folder'] : [])],
+      close: () => rm(dataDir, { recursive: true }),
+    };
+  });
+}
+
+describe('a machine of the process runtime', () => {
+  const dataDir = newDataDir();
+  let runtime: Runtime;
+  before(async () => {
+    runtime = await createProcessRuntime(optionsFor(dataDir));
+  });
+  after(() => rm(dataDir, { recursive: true }));
+
+  const withMachine = async (work: (vm: Vm, talk: CdpTalk) => Promise<void>, parts: Partial<VmOrder> = {}): Promise<void> => {
+    const vm = await runtime.boot(newOrder(parts), { signal: bootSignal() });
+    try {
+      await work(vm, new CdpTalk(vm.cdp));
+    } finally {
+      await vm.destroy();
+    }
+  };
+  const loaded = async (talk: CdpTalk, page: string, url: string): Promise<string> => {
+    await talk.call('Page.navigate', { url }, page);
+    return String(
+      await evaluate(
+        talk,
+        page,
+        `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done)).then(() => document.body.innerText)`,
+      ),
+    );
+  };
+
+  it('has no warnings where this host gives everything', () => {
+    assert.deepEqual(runtime.warnings, []);
+  });
+
+  it('gives a page no way to the host but the connections that are handed over', async () => {
+    let reached = 0;
+    const host = createServer((_request, response) => response.end(String((reached += 1)))).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    const { port } = host.address() as AddressInfo;
+    const asked: string[] = [];
+    const acceptEgress = helloTo(asked);
+    await withMachine(
+      async (_vm, talk) => {
+        const page = await talk.openPage();
+        const local = `http://127.0.0.1:${port}/`;
+        assert.equal(await loaded(talk, page, local), 'hello');
+        assert.equal(await evaluate(talk, page, `fetch('/refused').then(() => 'answered', () => 'failed')`), 'failed');
+        assert.equal(await evaluate(talk, page, `navigator.onLine`), true);
+        assert.deepEqual(asked.filter((line) => line === `GET ${local} HTTP/1.1`).length, 1);
+        assert.ok(
+          asked.every((line) => line.startsWith(`GET ${local}`)),
+          asked.join('\n'),
+        );
+      },
+      { acceptEgress },
+    );
+    assert.equal(reached, 0);
+    host.close();
+  });
+
+  it('shows nothing of the host in its file system', async () => {
+    await withMachine(async (_vm, talk) => {
+      const page = await talk.openPage();
+      for (const path of ['/etc/shadow', '/etc/passwd', '/root', '/var/lib', '/run', '/sys', dataDir, process.cwd()]) {
+        assert.match(await loaded(talk, page, `file://${path}`), /ERR_FILE_NOT_FOUND|ERR_ACCESS_DENIED/, path);
+      }
+      assert.doesNotMatch(await loaded(talk, page, 'file:///'), /root|work|data/);
+    });
+  });
+
+  it('runs as a user without powers, with the sandbox of Chromium on', async () => {
+    await withMachine(async (vm, talk) => {
+      await talk.openPage();
+      const status = (pid: number, field: string): string =>
+        new RegExp(`^${field}:\\s+(\\S+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+      const browsers = processesOf(vm.id).filter((pid) => status(pid, 'Name') === 'chromium');
+      const main = browsers[0] ?? 0;
+      assert.ok(browsers.every((pid) => Number(status(pid, 'Uid')) >= 1_900_000_000 && status(pid, 'NoNewPrivs') === '1'));
+      assert.equal(status(main, 'CapEff'), '0000000000000000');
+      const sandboxed = browsers.filter((pid) => status(pid, 'Seccomp') === '2');
+      assert.ok(sandboxed.length > 0, 'no process is under seccomp');
+      const userNamespace = (pid: number | 'self'): string => readlinkSync(`/proc/${pid}/ns/user`);
+      assert.ok(sandboxed.every((pid) => userNamespace(pid) !== userNamespace(main)));
+      for (const kind of ['net', 'pid', 'mnt', 'ipc', 'uts'])
+        assert.notEqual(readlinkSync(`/proc/${main}/ns/${kind}`), readlinkSync(`/proc/self/ns/${kind}`), kind);
+    });
+  });
+
+  it('gives each machine a user of its own', async () => {
+    await withMachine(async (one) => {
+      await withMachine(async (two) => {
+        const uidOf = (vm: Vm): string =>
+          /"uid":(\d+)/.exec(readFileSync(join(machinePath(dataDir, vm.id), 'marker.json'), 'utf8'))?.[1] ?? '';
+        assert.notEqual(uidOf(one), uidOf(two));
+      });
+    });
+  });
+
+  it('carries messages of many megabytes over the DevTools pipe', async () => {
+    await withMachine(async (_vm, talk) => {
+      const page = await talk.openPage();
+      assert.equal(String(await evaluate(talk, page, `'x'.repeat(20_000_000)`)).length, 20_000_000);
+    });
+  });
+
+  it('keeps a browser alive whose page has crashed', async () => {
+    await withMachine(async (_vm, talk) => {
+      const page = await talk.openPage();
+      await talk.call('Inspector.enable', {}, page);
+      void talk.send('Page.crash', {}, page);
+      await until(() => talk.events.some(({ method }) => method === 'Inspector.targetCrashed'), 5000);
+      assert.ok(await talk.openPage());
+    });
+  });
+
+  it('weighs less while it is booted ahead, and as much as all others after', async (t) => {
+    await withMachine(
+      async (vm) => {
+        const path = `/proc/${vm.pid}/autogroup`;
+        if (!existsSync(path)) return t.skip('this kernel does not group tasks by session');
+        assert.match(readFileSync(path, 'utf8'), /nice 19/);
+        vm.prioritize();
+        assert.match(readFileSync(path, 'utf8'), /nice 0/);
+      },
+      { priority: 'background' },
+    );
+  });
+
+  it('refuses to act on a marker whose number another process has by now', async () => {
+    const foreign = spawn('sleep', ['60'], { stdio: 'ignore' });
+    const id = newOrder().id;
+    await mkdir(machinePath(dataDir, id));
+    const marker = { id, workerId: 'wrk_gone', bootId: readBootId(), uid: 1_900_000_000, pid: foreign.pid, startTime: '1', workPath: null };
+    await writeFile(join(machinePath(dataDir, id), 'marker.json'), JSON.stringify(marker));
+    const trace = (await runtime.list()).find((found) => found.id === id);
+    assert.deepEqual(trace?.pids, []);
+    await runtime.destroy(trace);
+    assert.equal(existsSync(machinePath(dataDir, id)), false);
+    assert.equal(readProcess(foreign.pid ?? 0)?.dead, false);
+    foreign.kill();
+    await once(foreign, 'exit');
+  });
+
+  it('dies with a worker that is killed, frozen or not, and the next worker clears its folder', async () => {
+    for (const frozen of [false, true]) {
+      const { id, worker } = await bootInAnotherWorker(dataDir);
+      const exit = once(worker, 'exit');
+      if (frozen) processesOf(id).forEach((pid) => sendSignal(pid, 'SIGSTOP'));
+      worker.kill('SIGKILL');
+      await exit;
+      await until(() => processesOf(id).length === 0, 2000);
+      const trace = (await runtime.list()).find((found) => found.id === id);
+      assert.ok(trace);
+      await runtime.destroy(trace);
+      assert.deepEqual(await runtime.list(), []);
+    }
+  });
+
+  it('holds no handle of the worker once it is destroyed', async () => {
+    const handles = (): number => process.getActiveResourcesInfo().filter((name) => /TCP|Pipe|Process/.test(name)).length;
+    const idle = handles();
+    await withMachine(async () => assert.ok(handles() > idle));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(handles(), idle);
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { openSync, readFileSync, readdirSync, rmSync, writeSync, closeSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { CdpTalk, bootSignal, newOrder } from '../../runtime-suite.ts';
+import type { Runtime } from '../../runtime.ts';
+import { copyImage, firstBootMsMax, newDataDir, optionsFor, residueOf } from '../microvm.fixture.ts';
+import { createQemuRuntime, prepareTemplates } from '../qemu.ts';
+import { createMemory, sealBytes } from './sealed-memory.ts';
+import { TemplateStore } from './store.ts';
+import { closeTemplate } from './template.ts';
+import type { TemplateFacts } from './template.ts';
+
+describe('a template', () => {
+  const dataDir = newDataDir();
+  before(() => prepareTemplates(optionsFor(dataDir)));
+  after(() => rmSync(dataDir, { recursive: true }));
+
+  /** A runtime of its own image and templates, to be spoilt before. */
+  const spoilt = async (spoil: (templates: string, facts: TemplateFacts) => Promise<void> | void): Promise<Runtime> => {
+    const { imagesDir, folder } = copyImage(dataDir);
+    const templates = join(folder, 'templates');
+    for (const key of readdirSync(templates)) {
+      const { facts } = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as { facts: TemplateFacts };
+      if (facts.kind === 'headless') await spoil(templates, facts);
+    }
+    return createQemuRuntime(optionsFor(dataDir, { imagesDir }));
+  };
+  const stateOf = (runtime: Runtime) => runtime.templates().find(({ kind }) => kind === 'headless');
+  const answers = async (runtime: Runtime): Promise<void> => {
+    const order = newOrder();
+    const vm = await runtime.boot(order, { signal: bootSignal(firstBootMsMax) });
+    assert.match(String((await new CdpTalk(vm.cdp).call('Browser.getVersion')).product), /Chrome\/\d+/);
+    await vm.destroy();
+    assert.deepEqual(residueOf(dataDir, order.id), []);
+  };
+
+  it('that is damaged on disk is never cloned: a new one is made, and said', async () => {
+    const runtime = await spoilt((templates, facts) => flipByteOfMemory(templates, facts));
+    const notes = new Set<string>();
+    const watch = setInterval(() => notes.add(stateOf(runtime)?.note ?? ''), 5);
+    await answers(runtime);
+    clearInterval(watch);
+    assert.ok(
+      [...notes].some((note) => /cannot be used: its memory is damaged; a template is being made/.test(note)),
+      [...notes].join('\n'),
+    );
+    assert.deepEqual(stateOf(runtime), { kind: 'headless', way: 'clone', failures: 0, note: null });
+    await runtime.close();
+  });
+
+  it('whose clones fail three times in a row is thrown away: machines are booted without, and it is said', async () => {
+    let place = '';
+    const runtime = await spoilt(async (templates, facts) => {
+      const memory = await createMemory(1024 ** 3);
+      const broken = { facts, memory: await memory.seal(), state: await sealBytes(Buffer.from('no state of any machine')) };
+      await new TemplateStore(templates).save(broken, new Date());
+      await closeTemplate(broken);
+      place = templates;
+    });
+    const saved = readdirSync(place).length;
+    await answers(runtime);
+    const state = stateOf(runtime);
+    assert.deepEqual([state?.way, state?.failures], ['cold', 3]);
+    assert.match(
+      runtime.warnings.join('\n'),
+      /kind headless take longer to start: machines are booted without a template: its clones failed/,
+    );
+    assert.ok(existsSync(place) && readdirSync(place).length < saved);
+    await runtime.close();
+  });
+});
+
+function flipByteOfMemory(templates: string, { kind }: TemplateFacts): void {
+  for (const key of readdirSync(templates)) {
+    const description = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as {
+      facts: TemplateFacts;
+      memory: { extents: [number, number][] };
+    };
+    if (description.facts.kind !== kind) continue;
+    const file = openSync(join(templates, key, 'memory'), 'r+');
+    writeSync(file, 'x', description.memory.extents.at(-1)?.[0] ?? 0);
+    closeSync(file);
+  }
+}

@@ -1,0 +1,57 @@
+/** What went wrong in a step, as its caller is told it. */
+import type { StepErrorCode } from '@berth/contract';
+import { NavigationError, PageError, TabNotFound } from '../../browser/browser.ts';
+import { ContentFailed } from '../../content/content.ts';
+import { TimeOver, type Attempt } from './attempt.ts';
+import { StepFailed } from '../context.ts';
+
+const byPage: Record<PageError['reason'], StepErrorCode> = {
+  timeout: 'timeout',
+  too_large: 'too_large',
+  script_failed: 'script_failed',
+  context_lost: 'page_lost',
+  element_gone: 'page_lost',
+  frame_gone: 'page_lost',
+  unknown_key: 'invalid_value',
+  page_crashed: 'page_lost',
+  not_possible: 'not_actionable',
+};
+
+const byContent: Record<ContentFailed['reason'], StepErrorCode> = {
+  too_large: 'too_large',
+  timeout: 'timeout',
+  busy: 'timeout',
+  failed: 'script_failed',
+};
+
+/** Null for what is no matter of the step: the browser is gone, the request is over, or we are at fault. */
+export function toStepFailed(error: unknown, attempt: Attempt | null): StepFailed | null {
+  if (error instanceof StepFailed) return error;
+  if (error instanceof PageError) return new StepFailed(byPage[error.reason], sentence(error.message), { cause: error });
+  if (error instanceof NavigationError)
+    return new StepFailed(
+      error.reason === 'timeout' ? 'timeout' : error.reason === 'page_crashed' ? 'page_lost' : 'navigation_failed',
+      sentence(error.message),
+      {
+        cause: error,
+      },
+    );
+  if (error instanceof TabNotFound || attempt?.page.gone.aborted)
+    return new StepFailed('tab_not_found', 'The tab is gone.', { cause: error });
+  if (error instanceof ContentFailed) return new StepFailed(byContent[error.reason], sentence(error.message), { cause: error });
+  if (error instanceof TimeOver) return new StepFailed('timeout', `It did not end within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
+  return null;
+}
+
+const sentence = (text: string): string => `${text.slice(0, 1)?.toUpperCase()}${text.slice(1, 1000)}${/[.!?]$/.test(text) ? '' : '.'}`;
+
+/** Doing it again would come to the same. */
+const final: ReadonlySet<StepErrorCode> = new Set([
+  'not_allowed',
+  'limit_reached',
+  'invalid_selector',
+  'invalid_value',
+  'file_not_found',
+  'too_large',
+]);
+export const isFinal = ({ code }: StepFailed): boolean => final.has(code);

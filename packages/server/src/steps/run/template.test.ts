@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Steps } from '@berth/contract';
+import * as fc from 'fast-check';
+import { fillStep, fillText, fillValue } from './template.ts';
+import { matchesPlain } from '../locators/pattern.ts';
+
+const values = {
+  inputs: { name: ' Zoë Müller ', deep: { list: ['a', 'b'] }, price: '1.234,50 €' },
+  vars: { when: '21.11.2026', count: 3, none: null, nested: { a: 1 }, braces: '{{inputs.name}}' },
+};
+const fill = (text: string): string => fillText(text, values);
+
+test('fills in values and passes them through filters from left to right', () => {
+  const cases: [string, string][] = [
+    ['Hi {{inputs.name | trim}}!', 'Hi Zoë Müller!'],
+    ['{{ inputs.name|slug }}', 'zoe-muller'],
+    ['{{inputs.name | trim | lower}}', 'zoë müller'],
+    ['{{inputs.deep.list.1}}{{vars.count}}', 'b3'],
+    ['{{inputs.price | number}}', '1234.5'],
+    ['{{vars.when | date}}', '2026-11-21'],
+    ['{{vars.none}}', ''],
+    ['{{vars.nested}}', '{"a":1}'],
+    ['{{"{{"}} x }}', '{{ x }}'],
+    ['a } b { c', 'a } b { c'],
+  ];
+  for (const [text, filled] of cases) assert.equal(fill(text), filled);
+});
+
+test('fills in nothing twice', () => assert.equal(fill('{{vars.braces}}'), '{{inputs.name}}'));
+
+test('tells a value that is not there, and one that a filter cannot take', () => {
+  for (const text of [
+    '{{vars.nothing}}',
+    '{{inputs.deep.list.9}}',
+    '{{inputs.constructor}}',
+    '{{vars.count.x}}',
+    '{{inputs.name | number}}',
+    '{{inputs.name | date}}',
+  ])
+    assert.throws(() => fill(text), { code: 'invalid_value' }, text);
+});
+
+test('keeps a list a list where it stands alone', () => {
+  assert.deepEqual(fillValue('{{inputs.deep.list}}', values), ['a', 'b']);
+  assert.equal(fillValue('{{inputs.deep.list}}!', values), '["a","b"]!');
+});
+
+test('leaves names, code and the steps within alone', () => {
+  const steps = Steps.parse([
+    { type: 'evaluate', expression: '`{{x}}`' },
+    {
+      type: 'repeat',
+      steps: [{ type: 'fill', selectors: ['#{{vars.count}}'], value: '{{vars.nothing}}' }],
+      until: { text: '{{vars.nothing}}' },
+    },
+    { type: 'fill', selectors: ['#a{{vars.count}}'], value: '{{vars.count}}', description: '{{vars.count}}' },
+  ]);
+  const [evaluate, repeat, field] = steps.map((step) => fillStep(step, values));
+  assert.deepEqual([evaluate, repeat], steps.slice(0, 2));
+  assert.deepEqual(field?.type === 'fill' && [field.selectors, field.value, field.description], [['#a3'], '3', '{{vars.count}}']);
+});
+
+test('compares by parts and by stars, in time in proportion to the text', () => {
+  const cases: [string, string, boolean][] = [
+    ['b', 'abc', true],
+    ['a*c', 'abc', true],
+    ['a*c', 'abcd', false],
+    ['*/cart', 'https://x.example/cart', true],
+    ['*/cart', 'https://x.example/cart?a', false],
+    ['*', '', true],
+    ['ab*ba', 'aba', false],
+    ['a*b*c', 'a1b2b3c', true],
+  ];
+  for (const [pattern, text, matches] of cases) assert.equal(matchesPlain(pattern, text), matches, `${pattern} ${text}`);
+  assert.equal(matchesPlain(`${'a*'.repeat(200)}b`, 'a'.repeat(200_000)), false);
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });
+  const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 12 });
+  fc.assert(
+    fc.property(letters, text, (pattern, of) => {
+      const expected = pattern.includes('*') ? new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(of) : of.includes(pattern);
+      assert.equal(matchesPlain(pattern, of), expected);
+    }),
+  );
+});
