@@ -1,4 +1,4 @@
-/** The yardstick for HTTP: a node:http server with nothing in it, answering the body that stands in BODY. */
+/** The HTTP baseline: a bare node:http server that answers with the text of BODY. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,24 +1,24 @@
 /**
- * Measures the service beside a raw browser and a bare server in the same run,
- * because a host's speed drifts and only ratios keep.
+ * Measures the service against a raw browser and a bare server in the same run,
+ * because a host's speed drifts and only ratios are comparable.
  *
- *   npm run bench                       every section
- *   npm run bench -- lifecycle cdp      some of them
- *   npm run bench -- memory --runs 50   repeated so many times
- *   npm run bench -- view/recording     one part of a section that has parts
- *   npm run bench -- --raw              only the yardsticks, without the service
+ *   npm run bench                       all sections
+ *   npm run bench -- lifecycle cdp      some sections
+ *   npm run bench -- memory --runs 50   with this many runs
+ *   npm run bench -- view/recording     one part of a section
+ *   npm run bench -- --raw              baselines only, without the service
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { inspect, parseArgs } from 'node:util';
-import { isBerthThere } from './berth.ts';
+import { hasBerth } from './berth.ts';
 import type { Bench } from './context.ts';
 import { type Check, type Section, passes, printSection } from './figures.ts';
 import { cdp } from './sections/cdp.ts';
 import { cold } from './sections/cold.ts';
 import { fetches } from './sections/fetch.ts';
-import { gone } from './sections/gone.ts';
+import { teardown } from './sections/teardown.ts';
 import { http } from './sections/http.ts';
 import { lifecycle } from './sections/lifecycle.ts';
 import { machines } from './sections/machines.ts';
@@ -30,7 +30,7 @@ import { Stage } from './stage.ts';
 
 type Measure = (bench: Bench) => Promise<Section>;
 
-/** Where a section has parts, each fails by itself. */
+/** The parts of a section fail independently. */
 const sections: Record<string, Measure | Record<string, Measure>> = {
   lifecycle,
   cold,
@@ -38,29 +38,29 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   http,
   fetch: fetches,
   memory,
-  gone,
+  gone: teardown,
   view,
   money,
   machines,
 };
 
-/** By what each is asked for: `view` for all of its parts, `view/recording` for one. */
-function measuresOf(wish: string): [name: string, measure: Measure][] {
-  const [name = '', part] = wish.split('/');
+/** Returns the measurements of a selector: `view` for all parts of a section, `view/recording` for one. */
+function selectMeasures(selector: string): [name: string, measure: Measure][] {
+  const [name = '', part] = selector.split('/');
   const section = sections[name] ?? {};
   const all: [string, Measure][] =
     typeof section === 'function' ? [[name, section]] : Object.entries(section).map(([key, measure]) => [`${name}/${key}`, measure]);
-  return part === undefined ? all : all.filter(([each]) => each === wish);
+  return part === undefined ? all : all.filter(([each]) => each === selector);
 }
 
-interface Wish {
+interface BenchOptions {
   names: string[];
   runs: number | null;
   chromium: string;
   rawOnly: boolean;
 }
 
-function readWish(): Wish {
+function parseOptions(): BenchOptions {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -69,53 +69,53 @@ function readWish(): Wish {
       raw: { type: 'boolean', default: false },
     },
   });
-  const unknown = positionals.filter((name) => measuresOf(name).length === 0);
-  if (unknown.length > 0) throw new Error(`no section ${unknown.join(', ')}; there are ${Object.keys(sections).join(', ')}`);
+  const unknown = positionals.filter((name) => selectMeasures(name).length === 0);
+  if (unknown.length > 0) throw new Error(`unknown section: ${unknown.join(', ')}. Sections: ${Object.keys(sections).join(', ')}`);
   const runs = values.runs === undefined ? null : Number(values.runs);
-  if (runs !== null && (!Number.isInteger(runs) || runs < 1)) throw new Error('--runs takes a whole number from 1');
+  if (runs !== null && (!Number.isInteger(runs) || runs < 1)) throw new Error('--runs must be a whole number of at least 1');
   return { names: positionals.length > 0 ? positionals : Object.keys(sections), runs, chromium: values.chromium, rawOnly: values.raw };
 }
 
-/** On a terminal each line of progress takes the place of the last. */
-function sayProgress(section: string, progress: string): void {
+/** On a terminal, each progress line replaces the previous one. */
+function printProgress(section: string, progress: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${section}: ${progress}` : `${section}: ${progress}\n`);
 }
 
-function keep(results: readonly Section[]): string {
+function saveResults(results: readonly Section[]): string {
   const folder = join(import.meta.dirname, 'results');
   mkdirSync(folder, { recursive: true });
-  const takenAt = new Date().toISOString();
-  const path = join(folder, `${takenAt.replaceAll(':', '-')}.json`);
+  const measuredAt = new Date().toISOString();
+  const path = join(folder, `${measuredAt.replaceAll(':', '-')}.json`);
   const host = { processors: cpus().length, model: cpus()[0]?.model ?? '', node: process.version };
-  writeFileSync(path, `${JSON.stringify({ taken_at: takenAt, host, sections: results }, null, 2)}\n`);
+  writeFileSync(path, `${JSON.stringify({ taken_at: measuredAt, host, sections: results }, null, 2)}\n`);
   return path;
 }
 
-/** A section that fails is a miss and takes nothing with it: the others still run. */
+/** A section that fails counts as a miss; the others still run. */
 async function runSection(
   stage: Stage,
   [name, measure]: [name: string, measure: Measure],
-  of: Omit<Bench, 'stage' | 'say'>,
+  context: Omit<Bench, 'stage' | 'reportProgress'>,
 ): Promise<Section> {
-  const own = stage.inner();
+  const child = stage.createChild();
   try {
-    return await measure({ ...of, stage: own, say: (progress) => sayProgress(name, progress) });
+    return await measure({ ...context, stage: child, reportProgress: (progress) => printProgress(name, progress) });
   } catch (error) {
     const check: Check = { what: `${name} could be measured`, measured: 0, target: 1, rule: 'at least', unit: '' };
     return { name, columns: ['failed'], rows: [], checks: [check], notes: [inspect(error)] };
   } finally {
-    await own.end();
+    await child.end();
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   }
 }
 
-async function runSections(stage: Stage, wish: Wish): Promise<Section[]> {
+async function runSections(stage: Stage, options: BenchOptions): Promise<Section[]> {
   const site = await serveSite(stage);
-  const withBerth = !wish.rawOnly && isBerthThere();
+  const withBerth = !options.rawOnly && hasBerth();
   const results: Section[] = [];
-  for (const name of wish.names) {
-    for (const measure of measuresOf(name)) {
-      const result = await runSection(stage, measure, { site, chromium: wish.chromium, runs: wish.runs, withBerth });
+  for (const name of options.names) {
+    for (const measure of selectMeasures(name)) {
+      const result = await runSection(stage, measure, { site, chromium: options.chromium, runs: options.runs, withBerth });
       printSection(result);
       results.push(result);
     }
@@ -124,19 +124,19 @@ async function runSections(stage: Stage, wish: Wish): Promise<Section[]> {
 }
 
 async function main(): Promise<void> {
-  const wish = readWish();
+  const options = parseOptions();
   const stage = new Stage();
-  process.once('exit', () => stage.killAtOnce());
+  process.once('exit', () => stage.killAll());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       void stage.end().finally(() => process.exit(130));
     });
   }
   try {
-    const results = await runSections(stage, wish);
+    const results = await runSections(stage, options);
     const checks = results.flatMap((result) => result.checks);
-    const met = checks.length === 0 ? 'the yardsticks alone' : `${checks.filter(passes).length} of ${checks.length} targets met`;
-    console.log(`\n${met}; figures in ${keep(results)}`);
+    const summary = checks.length === 0 ? 'baselines only' : `${checks.filter(passes).length} of ${checks.length} targets met`;
+    console.log(`\n${summary}; figures in ${saveResults(results)}`);
   } finally {
     await stage.end();
   }

@@ -2,26 +2,26 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type CreateSessionRequest, type FetchRequest, type FetchResponse, waitSecondsMax } from '@berth/contract';
-import { isAlive } from './proc.ts';
+import { type Proc, isAlive, pidsOf, treeOf } from './proc.ts';
 import type { Stage } from './stage.ts';
 
 const entry = join(import.meta.dirname, '../scripts/serve.sh');
-export const isBerthThere = (): boolean => existsSync(entry);
+export const hasBerth = (): boolean => existsSync(entry);
 
-export interface BerthOrder {
+export interface BerthOptions {
   chromium: string;
   poolTarget: number;
   /** `host:port`, comma-separated, that its browsers may reach. */
   allow: string;
-  /** Settings beside those. */
+  /** Further settings. */
   environment?: Readonly<Record<string, string>>;
 }
 
-export type FetchOrder = Partial<FetchRequest> & { url: string };
+export type BerthFetchRequest = Partial<FetchRequest> & { url: string };
 
-export type SessionOrder = Partial<Pick<CreateSessionRequest, 'kind' | 'record'>>;
+export type BerthSessionRequest = Partial<Pick<CreateSessionRequest, 'kind' | 'record'>>;
 
 export interface BerthSession {
   session_id: string;
@@ -29,33 +29,33 @@ export interface BerthSession {
   warm: boolean;
 }
 
-const readyMsMax = 120_000;
+const readyTimeoutMs = 120_000;
 
-/** A running service, started by the same command as a user's, and a client of it. */
+/** A running service, started like a user's, and a client of it. */
 export class Berth {
   readonly url: string;
   readonly key: string;
   readonly process: ChildProcess;
   readonly dataFolder: string;
-  /** Where the service puts temporary files: nobody else writes here. */
+  /** Used by this service only. */
   readonly tempFolder: string;
   readonly poolTarget: number;
   readonly #stage: Stage;
 
   private constructor(
     stage: Stage,
-    parts: { url: string; process: ChildProcess; dataFolder: string; tempFolder: string; poolTarget: number },
+    options: { url: string; process: ChildProcess; dataFolder: string; tempFolder: string; poolTarget: number },
   ) {
     this.#stage = stage;
-    this.url = parts.url;
-    this.process = parts.process;
-    this.dataFolder = parts.dataFolder;
-    this.tempFolder = parts.tempFolder;
-    this.poolTarget = parts.poolTarget;
-    this.key = readFileSync(join(parts.dataFolder, 'api-key'), 'utf8').trim();
+    this.url = options.url;
+    this.process = options.process;
+    this.dataFolder = options.dataFolder;
+    this.tempFolder = options.tempFolder;
+    this.poolTarget = options.poolTarget;
+    this.key = readFileSync(join(options.dataFolder, 'api-key'), 'utf8').trim();
   }
 
-  static async start(stage: Stage, order: BerthOrder): Promise<Berth> {
+  static async start(stage: Stage, options: BerthOptions): Promise<Berth> {
     const dataFolder = join(stage.folder('data'), 'data');
     const tempFolder = stage.folder('temp');
     const child = stage.start('sh', [entry], {
@@ -65,17 +65,17 @@ export class Berth {
         TMPDIR: tempFolder,
         BERTH_PORT: '0',
         BERTH_DATA_DIR: dataFolder,
-        BERTH_CHROMIUM: order.chromium,
-        BERTH_EGRESS_ALLOW: order.allow,
-        BERTH_POOL_TARGET: String(order.poolTarget),
+        BERTH_CHROMIUM: options.chromium,
+        BERTH_EGRESS_ALLOW: options.allow,
+        BERTH_POOL_TARGET: String(options.poolTarget),
         BERTH_LOG_LEVEL: 'warn',
-        ...order.environment,
+        ...options.environment,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     stage.onEnd(() => stopDatabase(dataFolder));
-    const url = await readyAddress(child);
-    return new Berth(stage, { url, process: child, dataFolder, tempFolder, poolTarget: order.poolTarget });
+    const url = await waitForAddress(child);
+    return new Berth(stage, { url, process: child, dataFolder, tempFolder, poolTarget: options.poolTarget });
   }
 
   get pid(): number {
@@ -96,8 +96,8 @@ export class Berth {
     return databasePid(this.dataFolder);
   }
 
-  async create(order: SessionOrder = {}): Promise<BerthSession> {
-    return (await this.post('/v1/session', order)) as BerthSession;
+  async create(options: BerthSessionRequest = {}): Promise<BerthSession> {
+    return (await this.post('/v1/session', options)) as BerthSession;
   }
 
   async navigate(sessionId: string, url: string): Promise<void> {
@@ -113,24 +113,24 @@ export class Berth {
     return (await this.get(`/v1/session/${sessionId}`)).json();
   }
 
-  /** What the service makes of a page; with `async`, what it says while it does. */
-  async fetch(order: FetchOrder): Promise<FetchResponse> {
-    return (await this.post('/v1/fetch', order)) as FetchResponse;
+  /** Fetches a page; with `async`, returns the job. */
+  async fetch(options: BerthFetchRequest): Promise<FetchResponse> {
+    return (await this.post('/v1/fetch', options)) as FetchResponse;
   }
 
-  /** Asks after a fetch that was ordered with `async`, and waits for it as long as the service lets one wait. */
+  /** Polls an `async` fetch with the longest wait that the service allows. */
   async poll(jobId: string): Promise<FetchResponse> {
     return (await this.get(`/v1/fetch/job/${jobId}?wait_seconds=${waitSecondsMax}`)).json() as Promise<FetchResponse>;
   }
 
-  /** Waits, at most `waitMsMax`, until the service says that as many machines are warm as it was asked for. */
-  async poolFull(waitMsMax = 30_000): Promise<void> {
-    const deadline = performance.now() + waitMsMax;
+  /** Waits, at most `timeoutMs`, until the pool has its target of warm machines. */
+  async waitForFullPool(timeoutMs = 30_000): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
     while (performance.now() < deadline) {
       const health = (await (await fetch(`${this.url}/health`)).json()) as { checks: Record<string, { note: string }> };
       const warm = Number(/(\d+) warm,/.exec(health.checks['machines']?.note ?? '')?.[1]);
       if (warm >= this.poolTarget) return;
-      await wait(100);
+      await sleep(100);
     }
   }
 
@@ -141,7 +141,7 @@ export class Berth {
     this.#stage.removeFolder(this.tempFolder);
   }
 
-  /** Throws for an answer that is not a success, as `get` does. */
+  /** Throws when the response is not a success, like `get`. */
   async post(path: string, body: object): Promise<unknown> {
     return (await this.#call('POST', path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })).json();
   }
@@ -157,15 +157,15 @@ export class Berth {
   }
 }
 
-async function readyAddress(child: ChildProcess): Promise<string> {
+async function waitForAddress(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('the service was started without a pipe for its output');
-  const timer = setTimeout(() => child.kill('SIGKILL'), readyMsMax);
+  const timer = setTimeout(() => child.kill('SIGKILL'), readyTimeoutMs);
   try {
     for await (const line of createInterface({ input: child.stdout })) {
       const url = /^Berth is ready: (http\S+)/.exec(line)?.[1];
       if (url) return url.replace(/\/$/, '');
     }
-    throw new Error('the service ended, or stayed silent, before it was ready');
+    throw new Error('the service exited or timed out before it was ready');
   } finally {
     clearTimeout(timer);
     child.stdout.resume();
@@ -178,10 +178,16 @@ function databasePid(dataFolder: string): number | null {
   return Number.isInteger(pid) && isAlive(pid) ? pid : null;
 }
 
-/** A database outlives a service that was killed; SIGINT is its fast shutdown. */
+/** The database outlives a killed service. SIGINT is its fast shutdown. */
 async function stopDatabase(dataFolder: string): Promise<void> {
   const pid = databasePid(dataFolder);
   if (pid === null) return;
   process.kill(pid, 'SIGINT');
-  for (let tries = 0; tries < 100 && isAlive(pid); tries += 1) await wait(50);
+  for (let attempts = 0; attempts < 100 && isAlive(pid); attempts += 1) await sleep(50);
+}
+
+/** The processes of machines and encoders: all below the worker except the database's. */
+export function machineProcs(berth: Berth): Proc[] {
+  const database = new Set(berth.databasePid === null ? [] : pidsOf(berth.databasePid));
+  return treeOf(berth.pid).filter(({ pid }) => pid !== berth.pid && !database.has(pid));
 }

@@ -1,13 +1,13 @@
 import { Agent, request } from 'node:http';
 
-export interface Answer {
+export interface ConnectionResponse {
   status: number;
   text: string;
   /** Whether the connection had been used before. */
   isWarm: boolean;
 }
 
-/** One connection that is kept open, as a client has that calls again and again. */
+/** One keep-alive connection, as of a client that calls repeatedly. */
 export class Connection {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -18,8 +18,8 @@ export class Connection {
     this.#headers = headers;
   }
 
-  ask(method: string, path: string, body?: object): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  send(method: string, path: string, body?: object): Promise<ConnectionResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<ConnectionResponse>();
     const headers = { ...this.#headers, ...(body ? { 'content-type': 'application/json' } : {}) };
     const outgoing = request(this.#url + path, { method, headers, agent: this.#agent }, (incoming) => {
       let text = '';
@@ -31,9 +31,9 @@ export class Connection {
     return promise;
   }
 
-  /** Throws for an answer that is not a success. */
-  async get<T>(method: string, path: string, body?: object): Promise<T> {
-    const { status, text } = await this.ask(method, path, body);
+  /** Throws when the response is not a success. */
+  async requestJson<T>(method: string, path: string, body?: object): Promise<T> {
+    const { status, text } = await this.send(method, path, body);
     if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text}`);
     return JSON.parse(text) as T;
   }

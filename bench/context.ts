@@ -1,14 +1,14 @@
 import type { Site } from './site.ts';
 import type { Stage } from './stage.ts';
 
-/** What every section is given. */
+/** The context of a section. */
 export interface Bench {
   stage: Stage;
   site: Site;
   chromium: string;
-  /** How often to repeat, where the caller says so. */
+  /** Number of runs, if the caller sets it. */
   runs: number | null;
-  /** Without the service only the raw and bare parts are measured. */
+  /** Without the service, only the baselines are measured. */
   withBerth: boolean;
-  say(progress: string): void;
+  reportProgress(progress: string): void;
 }

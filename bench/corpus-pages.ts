@@ -1,7 +1,7 @@
-/** The pages that fetches are timed on. */
+/** The pages that fetches are measured on. */
 import type { OutgoingHttpHeaders } from 'node:http';
 
-/** What the server sends for a path. */
+/** The server's response for a path. */
 export interface Serving {
   status?: number;
   type?: string;
@@ -14,7 +14,7 @@ export interface Serving {
 export interface PlainPage {
   name: string;
   path: string;
-  /** Where it differs from an HTML page with status 200 that stays where it is. */
+  /** What differs from an HTML page with status 200 and no redirect. */
   truth: { status?: number; finalPath?: string; contains?: string; contentType?: string | null; scripted?: true };
   /** The page and all that it loads. */
   servings: Record<string, Serving>;
@@ -58,7 +58,7 @@ export const plainPages: readonly PlainPage[] = [
   }),
 ];
 
-/** As much as a long page of an encyclopaedia. */
+/** The size of a long encyclopaedia page. */
 export const longPage: PlainPage = one('100 KB of HTML', '/long', 'So ends the account of the tides', { body: article(longWatches) });
 
 function scripted({ truth, ...page }: PlainPage): PlainPage {
@@ -76,19 +76,23 @@ function article(watches = 12): string {
     return `<h2>Watch ${n + 1}</h2>${paragraphs.join('')}`;
   });
   const rows = Array.from({ length: 20 }, (_, n) => `<tr><td>${n}:00</td><td>${((n * 37) % 61) / 10} m</td></tr>`);
-  const table = `<table><caption>Heights</caption><thead><tr><th>Bell</th><th>Height</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
+  const head = '<thead><tr><th>Bell</th><th>Height</th></tr></thead>';
+  const table = `<table><caption>Heights</caption>${head}<tbody>${rows.join('')}</tbody></table>`;
   return frame(
     'An account of the tides',
     `<main><article><h1>An account of the tides</h1>${sections.join('')}${table}<p>So ends the account of the tides.</p></article></main>`,
   );
 }
 
-/** Everything to read is made by the script, of data in the page, once it has loaded. */
+/** A script renders all text after the load, from data in the page. */
 function rendered(): string {
   const data = JSON.stringify({ count: 25, words: ['was drawn', 'after the load'] });
   const script = `addEventListener('load', () => {
     const { count, words } = JSON.parse(document.getElementById('data').textContent);
-    for (let n = 0; n < count; n += 1) document.getElementById('root').append(Object.assign(document.createElement('p'), { textContent: ['Row', n, ...words].join(' ') }));
+    for (let n = 0; n < count; n += 1) {
+      const textContent = ['Row', n, ...words].join(' ');
+      document.getElementById('root').append(Object.assign(document.createElement('p'), { textContent }));
+    }
   });`;
   return frame('Rendered', `<div id="root"></div><script type="application/json" id="data">${data}</script><script>${script}</script>`);
 }
@@ -104,10 +108,9 @@ function redirected(): PlainPage {
 
 function pictures(): PlainPage {
   const paths = Array.from({ length: imageCount }, (_, n) => `/pictures/${n}.bmp`);
-  const body = frame(
-    'Pictures',
-    `<h1>Thirty pictures of the quay</h1>${paths.map((path, n) => `<img src="${path}" alt="Picture ${n}" width="${imageSide}" height="${imageSide}">`).join('')}`,
-  );
+  const size = `width="${imageSide}" height="${imageSide}"`;
+  const tags = paths.map((path, n) => `<img src="${path}" alt="Picture ${n}" ${size}>`);
+  const body = frame('Pictures', `<h1>Thirty pictures of the quay</h1>${tags.join('')}`);
   const images = paths.map((path, n): [string, Serving] => [path, { type: 'image/bmp', body: bitmap(n) }]);
   return {
     name: 'image-heavy',
@@ -151,10 +154,13 @@ function ledger(): PlainPage {
   };
 }
 
-/** The script asks for its data before it has anything to show. */
+/** A script loads its data before it renders anything. */
 function apiDriven(): PlainPage {
   const script = `fetch('/boats/list').then((answer) => answer.json()).then(({ boats }) => {
-    for (const { name, berth } of boats) document.getElementById('boats').append(Object.assign(document.createElement('li'), { textContent: name + ' lies at ' + berth }));
+    for (const { name, berth } of boats) {
+      const textContent = name + ' lies at ' + berth;
+      document.getElementById('boats').append(Object.assign(document.createElement('li'), { textContent }));
+    }
   });`;
   const boats = Array.from({ length: 30 }, (_, n) => ({ name: `Boat ${n + 1}`, berth: `mooring ${((n * 7) % 30) + 1}` }));
   const servings = {

@@ -1,43 +1,42 @@
-/** Pages for the fetch benchmark, served from this process, each with what a truthful fetch must say of it. */
+/** Pages for the fetch benchmark, served from this process, each with the expected result. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type PlainPage, type Serving, longPage, plainPages } from './corpus-pages.ts';
 
-/** How a page fails that never answers, in Chromium's words. */
-export type NetworkFault = 'ERR_CONNECTION_RESET' | 'ERR_CONNECTION_REFUSED' | 'ERR_UNSAFE_PORT';
+/** Chromium's network error of a page without a response. */
+export type NetworkError = 'ERR_CONNECTION_RESET' | 'ERR_CONNECTION_REFUSED' | 'ERR_UNSAFE_PORT';
 
 export interface CorpusPage {
   name: string;
-  /** Whole, as some pages are at ports of their own. */
+  /** Absolute, as some pages have their own port. */
   url: string;
-  /** What `url` asks for. */
   path: string;
-  /** The last answer's; null where none comes. */
+  /** Of the last response; null without one. */
   status: number | null;
-  /** The path at the end of all redirects. */
+  /** The path after all redirects. */
   finalPath: string;
-  /** A text that the content has once its scripts have run, and that stands in no script or tag; empty where there is no content. */
+  /** Text of the rendered content, which is in no script or tag; empty without content. */
   contains: string;
-  /** Without parameters; null where there is no content. */
+  /** Without parameters; null without content. */
   contentType: string | null;
-  fault: NetworkFault | null;
-  /** Whether the text is not there before scripts have run. */
+  networkError: NetworkError | null;
+  /** Whether the text is rendered by scripts. */
   scripted: boolean;
 }
 
 export interface Corpus {
   /** `http://127.0.0.1:PORT` */
   url: string;
-  /** Of all pages, `host:port`, as the service's list of allowed addresses wants them. */
+  /** `host:port` of all pages, for the service's list of allowed addresses. */
   addresses: string[];
-  /** What fetches are timed on. */
+  /** Pages for timing. */
   pages: CorpusPage[];
-  /** What only the truth of the answer is judged on: one page for each status, and for each way to get none. */
+  /** Pages for accuracy only: one for each status and each network error. */
   truthPages: CorpusPage[];
-  /** One of `pages`: ten kilobytes that need no script and load nothing else. */
+  /** One of `pages`: ten kilobytes without scripts and subresources. */
   staticPage: CorpusPage;
-  /** What conversions are timed on: a hundred kilobytes. */
+  /** For timing conversions: a hundred kilobytes. */
   longPage: CorpusPage;
   close(): Promise<void>;
 }
@@ -45,20 +44,20 @@ export interface Corpus {
 /** Browsers refuse to connect to the port of X11. */
 const unsafePort = 6000;
 const staticPath = '/article';
-const landing = 'The page at the end of the way';
+const landing = 'The page at the end of the redirects';
 
 const statusTexts: Record<number, string> = {
   200: 'All is well',
   403: 'You may not read this',
   404: 'There is no such page',
-  410: 'This page has gone for good',
+  410: 'This page was removed',
   418: 'A teapot answers',
-  429: 'Too many asked',
-  500: 'The server is at fault',
+  429: 'Too many requests',
+  500: 'The server failed',
   503: 'Closed for repairs',
 };
 
-const shown = (text: string): string =>
+const htmlOf = (text: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${text}</title></head><body><h1>${text}</h1></body></html>`;
 
 const html = 'text/html; charset=utf-8';
@@ -68,7 +67,7 @@ const withText = Object.entries(statusTexts).map(([status, text]): [string, Serv
   {
     status: Number(status),
     type: html,
-    body: shown(text),
+    body: htmlOf(text),
     ...(status === '429' || status === '503' ? { headers: { 'retry-after': '1' } } : {}),
   },
 ]);
@@ -77,37 +76,39 @@ const servings: Record<string, Serving> = {
   ...Object.fromEntries(withText),
   ...Object.assign({}, ...[...plainPages, longPage].map(({ servings }) => servings)),
   '/status/204': { status: 204 },
-  // Nobody asked conditionally, so a browser drops the answer; the status is in its extra info alone.
+  // The request was not conditional, so a browser drops the response; only its extra info has the status.
   '/status/304': { status: 304 },
   '/status/301': { status: 301, headers: { location: '/landing' } },
   '/status/302': { status: 302, headers: { location: '/landing' } },
-  '/landing': { type: html, body: shown(landing) },
+  '/landing': { type: html, body: htmlOf(landing) },
   '/empty': { type: html, body: '' },
 };
 
-/** How all pages begin: an answer with a page of text in it. */
-const usual = { status: 200, contains: '', contentType: 'text/html', fault: null, scripted: false } as const;
+/** Defaults: an HTML response. */
+const defaults = { status: 200, contains: '', contentType: 'text/html', networkError: null, scripted: false } as const;
 
-type Truth = Omit<CorpusPage, 'url'>;
+type ExpectedPage = Omit<CorpusPage, 'url'>;
 
-const truthOf = ({ name, path, truth }: PlainPage): Truth => ({ ...usual, name, path, finalPath: path, ...truth });
+const truthOfPage = ({ name, path, truth }: PlainPage): ExpectedPage => ({ ...defaults, name, path, finalPath: path, ...truth });
 
-const answeredTruths: Truth[] = [
-  ...Object.entries(statusTexts).map(([status, contains]) => at(`/status/${status}`, { name: status, status: Number(status), contains })),
-  at('/status/204', { name: '204', status: 204, contentType: null }),
-  at('/status/304', { name: '304', status: 304, contentType: null }),
-  at('/status/301', { name: '301', finalPath: '/landing', contains: landing }),
-  at('/status/302', { name: '302', finalPath: '/landing', contains: landing }),
-  at('/empty', { name: 'empty body' }),
+const answeredTruths: ExpectedPage[] = [
+  ...Object.entries(statusTexts).map(([status, contains]) =>
+    expectPage(`/status/${status}`, { name: status, status: Number(status), contains }),
+  ),
+  expectPage('/status/204', { name: '204', status: 204, contentType: null }),
+  expectPage('/status/304', { name: '304', status: 304, contentType: null }),
+  expectPage('/status/301', { name: '301', finalPath: '/landing', contains: landing }),
+  expectPage('/status/302', { name: '302', finalPath: '/landing', contains: landing }),
+  expectPage('/empty', { name: 'empty body' }),
 ];
 
 const unanswered = { status: null, contentType: null } as const;
-const resetTruth = at('/reset', { ...unanswered, name: 'connection reset', fault: 'ERR_CONNECTION_RESET' });
-const refusedTruth = at('/', { ...unanswered, name: 'refused connection', fault: 'ERR_CONNECTION_REFUSED' });
-const unsafeTruth = at('/', { ...unanswered, name: 'unsafe port', fault: 'ERR_UNSAFE_PORT' });
+const resetTruth = expectPage('/reset', { ...unanswered, name: 'connection reset', networkError: 'ERR_CONNECTION_RESET' });
+const refusedTruth = expectPage('/', { ...unanswered, name: 'refused connection', networkError: 'ERR_CONNECTION_REFUSED' });
+const unsafeTruth = expectPage('/', { ...unanswered, name: 'unsafe port', networkError: 'ERR_UNSAFE_PORT' });
 
-function at(path: string, truth: Partial<Truth> & { name: string }): Truth {
-  return { ...usual, path, finalPath: path, ...truth };
+function expectPage(path: string, truth: Partial<ExpectedPage> & { name: string }): ExpectedPage {
+  return { ...defaults, path, finalPath: path, ...truth };
 }
 
 function serve(request: IncomingMessage, response: ServerResponse): void {
@@ -123,7 +124,7 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   response.once('close', () => clearTimeout(timer));
 }
 
-/** A port of this machine at which nobody listens. */
+/** Returns a local port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -139,18 +140,18 @@ export async function startCorpus(): Promise<Corpus> {
   const server = createServer(serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const placed = (truth: Truth, at = port): CorpusPage => ({ ...truth, url: `http://127.0.0.1:${at}${truth.path}` });
+  const toCorpusPage = (truth: ExpectedPage, onPort = port): CorpusPage => ({ ...truth, url: `http://127.0.0.1:${onPort}${truth.path}` });
   const close = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
     await once(server, 'close');
   };
-  const pages = plainPages.map((page) => placed(truthOf(page)));
+  const pages = plainPages.map((page) => toCorpusPage(truthOfPage(page)));
   const truthPages = [
-    ...answeredTruths.map((truth) => placed(truth)),
-    placed(resetTruth),
-    placed(refusedTruth, refused),
-    placed(unsafeTruth, unsafePort),
+    ...answeredTruths.map((truth) => toCorpusPage(truth)),
+    toCorpusPage(resetTruth),
+    toCorpusPage(refusedTruth, refused),
+    toCorpusPage(unsafeTruth, unsafePort),
   ];
   const staticPage = pages.find(({ path }) => path === staticPath);
   if (!staticPage) throw new Error(`the corpus has no page ${staticPath}`);
@@ -160,7 +161,7 @@ export async function startCorpus(): Promise<Corpus> {
     pages,
     truthPages,
     staticPage,
-    longPage: placed(truthOf(longPage)),
+    longPage: toCorpusPage(truthOfPage(longPage)),
     close,
   };
 }

@@ -9,17 +9,17 @@ interface Message {
   error?: { message: string };
 }
 
-/** A bare DevTools client on one page: no library between the clock and the wire. */
+/** A minimal DevTools client for one page, without library overhead. */
 export class DevTools {
   readonly #socket: WebSocket;
-  readonly #waiting = new Map<number, { resolve: (result: Record<string, unknown>) => void; reject: (error: Error) => void }>();
+  readonly #pending = new Map<number, { resolve: (result: Record<string, unknown>) => void; reject: (error: Error) => void }>();
   readonly #listeners = new Map<string, (params: Record<string, unknown>) => void>();
   #lastId = 0;
   #sessionId: string | undefined;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString()) as Message));
+    socket.on('message', (data: Buffer) => this.#receive(JSON.parse(data.toString()) as Message));
     socket.on('close', (code) => this.#fail(new Error(`the DevTools socket closed with ${code}`)));
   }
 
@@ -40,12 +40,12 @@ export class DevTools {
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject });
       this.#socket.send(JSON.stringify({ id, method, params, ...(this.#sessionId ? { sessionId: this.#sessionId } : {}) }));
     });
   }
 
-  /** One listener for each kind of event; null takes it away. */
+  /** Sets the only listener of an event; null removes it. */
   onEvent(method: string, listener: ((params: Record<string, unknown>) => void) | null): void {
     if (listener) this.#listeners.set(method, listener);
     else this.#listeners.delete(method);
@@ -61,17 +61,17 @@ export class DevTools {
     await closed;
   }
 
-  #take({ id, method, params = {}, result, error }: Message): void {
+  #receive({ id, method, params = {}, result, error }: Message): void {
     if (method !== undefined) return this.#listeners.get(method)?.(params);
-    const caller = id === undefined ? undefined : this.#waiting.get(id);
+    const caller = id === undefined ? undefined : this.#pending.get(id);
     if (!caller || id === undefined) return;
-    this.#waiting.delete(id);
+    this.#pending.delete(id);
     if (error) caller.reject(new Error(error.message));
     else caller.resolve(result ?? {});
   }
 
   #fail(error: Error): void {
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
   }
 }

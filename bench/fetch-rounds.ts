@@ -1,21 +1,21 @@
 import type { Bench } from './context.ts';
 import type { CorpusPage } from './corpus.ts';
-import type { Answer, Fetcher } from './fetchers.ts';
+import type { FetchResult, Fetcher } from './fetchers.ts';
 import { spread, summarize } from './figures.ts';
-import { calm } from './proc.ts';
+import { waitForIdleCpu } from './proc.ts';
 
-/** How one fetcher did with so many pages at once. */
+/** Results of one fetcher at one concurrency. */
 export interface Line {
   name: string;
   atOnce: number;
-  /** Of the pages that were answered truly. */
+  /** Of the pages with the expected status. */
   ms: number[];
-  /** The same by the page's name. */
+  /** By page name. */
   msOf: Map<string, number[]>;
-  /** What the service says of the same. */
-  timings: NonNullable<Answer['timings']>[];
+  /** As reported by the service. */
+  timings: NonNullable<FetchResult['timings']>[];
   failures: string[];
-  /** From the first start to the last end of each round, together. */
+  /** Sum of the rounds, each from the first start to the last end. */
   wallMs: number;
 }
 
@@ -43,20 +43,20 @@ async function fetchOne({ fetch }: Fetcher, page: CorpusPage, line: Line): Promi
   }
 }
 
-/** Takes the pages in their order, as many at once as the line says. */
+/** Fetches the pages in order, `atOnce` at a time. */
 export async function runPages(fetcher: Fetcher, pages: readonly CorpusPage[], line: Line): Promise<void> {
-  const left = pages.values();
+  const remaining = pages.values();
   const started = performance.now();
   const lane = async (): Promise<void> => {
-    for (const page of left) await fetchOne(fetcher, page, line);
+    for (const page of remaining) await fetchOne(fetcher, page, line);
   };
   await Promise.all(Array.from({ length: line.atOnce }, lane));
   line.wallMs += performance.now() - started;
 }
 
-const calmMsMax = 2000;
+const idleTimeoutMs = 2000;
 
-/** Every fetcher in turn with all pages, at least `runs` each. Who comes first meets a machine that has rested, so they take turns at it. */
+/** Runs all pages with every fetcher, at least `runs` each. The order alternates, as the first one runs on a rested machine. */
 export async function interleavePages(
   bench: Bench,
   { fetchers, pages }: { fetchers: readonly Fetcher[]; pages: readonly CorpusPage[] },
@@ -65,9 +65,9 @@ export async function interleavePages(
   const pairs = fetchers.map((fetcher) => ({ fetcher, line: newLine(fetcher.name, atOnce) }));
   const rounds = Math.ceil(runs / pages.length);
   for (let round = 0; round < rounds; round += 1) {
-    bench.say(`${atOnce} at once, round ${round + 1} of ${rounds}`);
+    bench.reportProgress(`${atOnce} at once, round ${round + 1} of ${rounds}`);
     for (const { fetcher, line } of round % 2 === 0 ? pairs : pairs.toReversed()) {
-      await calm(calmMsMax);
+      await waitForIdleCpu(idleTimeoutMs);
       await runPages(fetcher, pages, line);
     }
   }
@@ -78,11 +78,11 @@ export const pagesPerSecond = ({ ms, wallMs }: Line): number => (1000 * ms.lengt
 
 export const lineColumns = ['p50 / p95 / p99 ms', 'at once', 'n', 'ok %', 'ms', 'pages/s', '× raw p50', '× raw pages/s'];
 
-/** `raw` is who did the same without the service. */
+/** `raw` is the baseline. */
 export function lineRow(line: Line, raw?: Line): (string | number)[] {
   const { name, atOnce, ms, failures } = line;
-  const tried = ms.length + failures.length;
-  return [name, atOnce, tried, (100 * ms.length) / tried, spread(ms), pagesPerSecond(line), ...ratios(line, raw)];
+  const attempts = ms.length + failures.length;
+  return [name, atOnce, attempts, (100 * ms.length) / attempts, spread(ms), pagesPerSecond(line), ...ratios(line, raw)];
 }
 
 /** Of the median, and of pages a second. */

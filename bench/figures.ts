@@ -31,7 +31,7 @@ export interface Check {
   unit: 'ms' | 's' | '×' | 'MB' | '%' | '';
 }
 
-/** A figure that could not be taken is a miss. */
+/** A figure that could not be measured is a miss. */
 export const passes = ({ measured, target, rule }: Check): boolean => (rule === 'at most' ? measured <= target : measured >= target);
 
 export interface Section {

@@ -1,15 +1,15 @@
-/** What came to one who watches. */
-export interface TakenFrame {
+/** A frame that a viewer received. */
+export interface ReceivedFrame {
   /** By this process's monotonic clock, in ms. */
   atMs: number;
-  /** Since the browser drew it, by the clock that both share. */
+  /** Since the browser drew it, by the shared clock. */
   ageMs: number;
   bytes: number;
 }
 
 export class FrameLog {
-  #frames: TakenFrame[] = [];
-  #first: ((frame: TakenFrame) => void) | null = null;
+  #frames: ReceivedFrame[] = [];
+  #first: ((frame: ReceivedFrame) => void) | null = null;
 
   /** `drawnAtMs` is in epoch ms. */
   add(drawnAtMs: number, bytes: number): void {
@@ -19,15 +19,15 @@ export class FrameLog {
     this.#first = null;
   }
 
-  /** The next frame that comes, from now on. */
-  next(): Promise<TakenFrame> {
+  /** Resolves to the next frame. */
+  next(): Promise<ReceivedFrame> {
     return new Promise((resolve) => {
       this.#first = resolve;
     });
   }
 
-  /** What has come since it was asked last. */
-  take(): TakenFrame[] {
+  /** Returns the frames since the last call. */
+  take(): ReceivedFrame[] {
     const taken = this.#frames;
     this.#frames = [];
     return taken;
@@ -35,16 +35,17 @@ export class FrameLog {
 }
 
 /** Milliseconds between one frame and the next. */
-export const gapsOf = (frames: readonly TakenFrame[]): number[] => frames.slice(1).map(({ atMs }, i) => atMs - (frames[i]?.atMs ?? atMs));
+export const gapsOf = (frames: readonly ReceivedFrame[]): number[] =>
+  frames.slice(1).map(({ atMs }, i) => atMs - (frames[i]?.atMs ?? atMs));
 
-/** Rejects when it takes longer. What it waited for is left alone. */
+/** Rejects after `ms`. The work is not cancelled. */
 export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${what} took longer than ${ms} ms`)), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -13,9 +13,9 @@ export interface InProcess {
 }
 
 /**
- * The service in this process, on an embedded database of its own, with
- * machines that are simulated: for what is measured at its doors and not over
- * HTTP. It does not listen and its loops stand still.
+ * The service in this process, with its own embedded database and simulated
+ * machines, for measurements without HTTP. It does not listen, and its loops
+ * do not run.
  */
 export async function buildInProcess(stage: Stage, environment: Record<string, string> = {}): Promise<InProcess> {
   const dataDir = stage.folder('doors');

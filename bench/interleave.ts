@@ -1,6 +1,6 @@
 import type { Bench } from './context.ts';
 import { spread, summarize } from './figures.ts';
-import { calm } from './proc.ts';
+import { waitForIdleCpu } from './proc.ts';
 import type { Subject, Timings } from './subjects.ts';
 
 export interface Outcome {
@@ -28,8 +28,8 @@ async function runBatch(subject: Subject, outcome: Outcome, atOnce: number): Pro
 }
 
 /**
- * Runs every subject in turn, `runs` times each and `atOnce` together, so that
- * a drift of the host's speed falls on all alike.
+ * Runs the subjects in turn, `runs` times each and `atOnce` together, so that
+ * changes of the host's speed affect all alike.
  */
 export async function interleave(
   bench: Bench,
@@ -40,17 +40,17 @@ export async function interleave(
   const rounds = Math.ceil(options.runs / options.atOnce);
   let restless = 0;
   for (let round = 0; round < rounds; round += 1) {
-    bench.say(`${options.atOnce} at once, round ${round + 1} of ${rounds}`);
+    bench.reportProgress(`${options.atOnce} at once, round ${round + 1} of ${rounds}`);
     for (const [i, subject] of subjects.entries()) {
       await subject.prepare(options.atOnce);
-      if (!(await calm())) restless += 1;
+      if (!(await waitForIdleCpu())) restless += 1;
       const outcome = outcomes[i];
       if (outcome) await runBatch(subject, outcome, options.atOnce);
     }
   }
-  if (restless > 0) bench.say(`${restless} runs began on a machine that would not calm down`);
+  if (restless > 0) bench.reportProgress(`${restless} runs started on a busy machine`);
   for (const { name, failures } of outcomes)
-    if (failures.length > 0) bench.say(`${name} failed ${failures.length} times, first: ${failures[0] ?? ''}`);
+    if (failures.length > 0) bench.reportProgress(`${name} failed ${failures.length} times, first: ${failures[0] ?? ''}`);
   return outcomes;
 }
 

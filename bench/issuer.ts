@@ -8,12 +8,12 @@ const audience = 'berth-bench';
 const keyId = 'bench-1';
 
 export interface Issuer {
-  /** Has the service believe in it. */
+  /** Makes the service trust it. */
   environment: Record<string, string>;
   token(org: string): Promise<string>;
 }
 
-/** An identity provider that signs whatever it is asked to. */
+/** An identity provider that signs every token. */
 export async function serveIssuer(stage: Stage): Promise<Issuer> {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg: 'ES256', use: 'sig' }] });

@@ -1,16 +1,15 @@
-/** Who had how much of the processor over some time. */
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Berth } from './berth.ts';
-import { machineProcs } from './machine-procs.ts';
+/** CPU use of process groups over time. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { machineProcs, type Berth } from './berth.ts';
 import { commandOf, processorMs } from './proc.ts';
 
 /** In percent of one core. */
 export interface Load {
-  /** The service's own process; of a raw browser, who reads its frames. */
+  /** The service's process; for a raw browser, the process that reads its frames. */
   worker: number;
   browser: number;
   encoder: number;
-  /** This process: the one who watches. */
+  /** This process, as the viewer. */
   client: number;
 }
 
@@ -26,11 +25,11 @@ export const groupsOfBerth =
     return { worker: [berth.pid], browser: below.filter((pid) => !isEncoder(pid)), encoder: below.filter(isEncoder) };
   };
 
-/** Of a process that ended meanwhile nothing is counted; of one that began, all. */
+/** Processes that ended meanwhile are not counted; those that started are. */
 export async function loadOver(seconds: number, groups: LoadGroups): Promise<Load> {
   const before = processorMs(Object.values(groups()).flat());
   const [started, ownBefore] = [performance.now(), process.cpuUsage()];
-  await wait(seconds * 1000);
+  await sleep(seconds * 1000);
   const [tookMs, own, now] = [performance.now() - started, process.cpuUsage(ownBefore), groups()];
   const percent = (pids: readonly number[]): number => {
     const times = [...processorMs(pids)].map(([pid, ms]) => ms - (before.get(pid) ?? 0));

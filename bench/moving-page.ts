@@ -1,7 +1,6 @@
 /**
- * A page that never stands still: a canvas whose gradients turn, and many
- * small elements that wander over a page of text. At 1280×720 a picture of it
- * is a JPEG of some 100 KB, which is what a busy page of the web comes to.
+ * A constantly changing page: an animated canvas and many small elements that
+ * move over text. At 1280×720 its JPEG has some 100 KB, like a busy web page.
  */
 const elements = 40;
 const lines = 12;
@@ -21,7 +20,8 @@ export const movingStyle = `
 body { margin: 0; width: 1280px; height: 720px; overflow: hidden; position: relative; font: 22px/60px sans-serif; background: #fafafa }
 p { margin: 0 8px; white-space: nowrap; overflow: hidden }
 canvas { position: absolute; left: 400px; top: 220px }
-i { position: absolute; width: 72px; height: 44px; border-radius: 6px; text-align: center; animation: wander linear infinite alternate; will-change: transform }
+i { position: absolute; width: 72px; height: 44px; border-radius: 6px; text-align: center }
+i { animation: wander linear infinite alternate; will-change: transform }
 @keyframes wander { from { transform: translate(-40px, -30px) rotate(0) } to { transform: translate(60px, 50px) rotate(90deg) } }`;
 
 export const movingScript = `
@@ -40,5 +40,6 @@ function draw(ms) {
 }
 requestAnimationFrame(draw);`;
 
-export const movingPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Moving</title><link rel="stylesheet" href="/moving.css"></head>
+export const movingPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Moving</title>
+<link rel="stylesheet" href="/moving.css"></head>
 <body>${text}<canvas width="480" height="270"></canvas>${wanderers}<script src="/moving.js"></script></body></html>`;

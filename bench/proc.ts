@@ -1,18 +1,20 @@
-/** What the kernel tells about processes, memory and the processor, read from /proc. */
+/** Processes, memory and CPU time, read from /proc. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
-import { setTimeout as wait } from 'node:timers/promises';
+import { cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Proc {
   pid: number;
   parent: number;
   /** One letter, `Z` for a zombie. */
   state: string;
-  /** When it started, in ticks since boot: with the pid it names one process for good. */
+  /** Start time in ticks since boot. With the pid it identifies the process. */
   startedAt: string;
 }
 
-/** Processes come and go while they are listed, so a file that is gone is an ordinary answer. */
-function readGone(path: string): string | null {
+/** Returns null when the process has exited meanwhile. */
+function readIfExists(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -21,7 +23,7 @@ function readGone(path: string): string | null {
 }
 
 function readProc(pid: number): Proc | null {
-  const stat = readGone(`/proc/${pid}/stat`);
+  const stat = readIfExists(`/proc/${pid}/stat`);
   // The command, in parentheses, may hold spaces; the fields that matter come after its last one.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   const [state, parent] = fields;
@@ -33,7 +35,7 @@ const listProcs = (): Proc[] =>
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => readProc(Number(name)) ?? []);
 
-/** A process and all that descend from it. */
+/** Returns a process and all its descendants. */
 export function treeOf(root: number): Proc[] {
   const procs = listProcs();
   const tree = procs.filter(({ pid }) => pid === root);
@@ -43,23 +45,24 @@ export function treeOf(root: number): Proc[] {
 
 export const pidsOf = (root: number): number[] => treeOf(root).map(({ pid }) => pid);
 
-/** A zombie lives no more; it only waits for its parent to hear of it. */
+/** Zombies have exited and only wait for their parent. */
 export const isAlive = (pid: number): boolean => (readProc(pid)?.state ?? 'Z') !== 'Z';
 
-/** Which of these processes are still there, as zombies too. */
-export const stillThere = (procs: readonly Proc[]): Proc[] => procs.filter(({ pid, startedAt }) => readProc(pid)?.startedAt === startedAt);
+/** Returns those processes that still exist, including zombies. */
+export const stillExisting = (procs: readonly Proc[]): Proc[] =>
+  procs.filter(({ pid, startedAt }) => readProc(pid)?.startedAt === startedAt);
 
-/** Proportional set size of some processes together, in MB of 1024² bytes. */
+/** Returns the total proportional set size (PSS), in MB of 1024² bytes. */
 export function memoryMb(pids: readonly number[]): number {
-  const kilobytes = pids.map((pid) => Number(/^Pss:\s+(\d+)/m.exec(readGone(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0));
+  const kilobytes = pids.map((pid) => Number(/^Pss:\s+(\d+)/m.exec(readIfExists(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0));
   return kilobytes.reduce((sum, one) => sum + one, 0) / 1024;
 }
 
-/** What some processes have each for themselves, and what they share with others, in MB of 1024² bytes. */
+/** Returns the private and the shared memory of processes, in MB of 1024² bytes. */
 export function ownAndSharedMb(pids: readonly number[]): { own: number; shared: number } {
   const sum = (field: string, rollups: string[]): number =>
     rollups.reduce((all, text) => all + Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0), 0) / 1024;
-  const rollups = pids.map((pid) => readGone(`/proc/${pid}/smaps_rollup`) ?? '');
+  const rollups = pids.map((pid) => readIfExists(`/proc/${pid}/smaps_rollup`) ?? '');
   return {
     own: sum('Private_Clean', rollups) + sum('Private_Dirty', rollups),
     shared: sum('Shared_Clean', rollups) + sum('Shared_Dirty', rollups),
@@ -69,23 +72,23 @@ export function ownAndSharedMb(pids: readonly number[]): { own: number; shared: 
 /** The kernel counts in hundredths of a second, whatever its own tick is. */
 const tickMs = 10;
 
-/** Time on the processor that each of these processes has had, with its threads and without its children, in ms. */
+/** Returns the CPU time of each process in ms, with its threads and without its children. */
 export function processorMs(pids: readonly number[]): Map<number, number> {
   const times = pids.map((pid): [number, number] => {
-    const stat = readGone(`/proc/${pid}/stat`);
+    const stat = readIfExists(`/proc/${pid}/stat`);
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
     return [pid, (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * tickMs];
   });
   return new Map(times);
 }
 
-/** The first fifteen characters of a program's name. */
-export const commandOf = (pid: number): string => readGone(`/proc/${pid}/comm`)?.trim() ?? '';
+/** Returns the first fifteen characters of the program's name. */
+export const commandOf = (pid: number): string => readIfExists(`/proc/${pid}/comm`)?.trim() ?? '';
 
-/** What a process has read so far, from files, pipes and sockets. */
-export const bytesRead = (pid: number): number => Number(/^rchar: (\d+)/m.exec(readGone(`/proc/${pid}/io`) ?? '')?.[1] ?? 0);
+/** Returns the bytes that a process has read from files, pipes and sockets. */
+export const bytesRead = (pid: number): number => Number(/^rchar: (\d+)/m.exec(readIfExists(`/proc/${pid}/io`) ?? '')?.[1] ?? 0);
 
-/** Open descriptors of one process, and how many of them are sockets. */
+/** Returns the open descriptors of a process, and how many of them are sockets. */
 export function descriptorsOf(pid: number): { files: number; sockets: number } {
   const targets = readdirSync(`/proc/${pid}/fd`).map((name) => {
     try {
@@ -102,20 +105,38 @@ function processorTimes(): { idle: number; total: number } {
   return { idle: (times[3] ?? 0) + (times[4] ?? 0), total: times.reduce((sum, one) => sum + one, 0) };
 }
 
-const calmIdleShare = 0.8;
-const calmWindowMs = 250;
+const idleShareMin = 0.8;
+const idleWindowMs = 250;
 
-/**
- * Waits until the processor has been idle for a quarter of a second, at most
- * `waitMsMax`. Answers whether it came to that.
- */
-export async function calm(waitMsMax = 10_000): Promise<boolean> {
-  const deadline = performance.now() + waitMsMax;
+/** Waits until the CPU has been mostly idle for a quarter of a second, at most `timeoutMs`. Returns whether it was. */
+export async function waitForIdleCpu(timeoutMs = 10_000): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
   for (let before = processorTimes(); performance.now() < deadline;) {
-    await wait(calmWindowMs);
+    await sleep(idleWindowMs);
     const after = processorTimes();
-    if ((after.idle - before.idle) / Math.max(1, after.total - before.total) >= calmIdleShare) return true;
+    if ((after.idle - before.idle) / Math.max(1, after.total - before.total) >= idleShareMin) return true;
     before = after;
   }
   return false;
 }
+
+function setProcessors(pid: number, processors: string): boolean {
+  try {
+    // All its threads; new child processes inherit it.
+    execFileSync('taskset', ['-acp', processors, String(pid)], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const lastProcessor = cpus().length - 1;
+
+/** Pins these processes to the last processor and this one to all others. Returns false when that is impossible. */
+export function pinApart(pids: readonly number[]): boolean {
+  if (lastProcessor < 1) return false;
+  return setProcessors(process.pid, `0-${lastProcessor - 1}`) && pids.every((pid) => setProcessors(pid, String(lastProcessor)));
+}
+
+/** Lets this process run on all processors again. */
+export const unpin = (): void => void setProcessors(process.pid, `0-${lastProcessor}`);

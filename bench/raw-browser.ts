@@ -10,7 +10,7 @@ export interface RawBrowser {
   folder: string;
 }
 
-/** A plain headless Chromium with its own DevTools port, as anybody would start it. */
+/** A plain headless Chromium with its own DevTools port. */
 const flags = [
   '--headless',
   '--no-sandbox',
@@ -24,38 +24,38 @@ const flags = [
   '--disable-sync',
   '--remote-debugging-port=0',
 ];
-const launchMsMax = 30_000;
+const launchTimeoutMs = 30_000;
 
-/** Resolves when Chromium tells where its DevTools listen. */
+/** Resolves when Chromium prints its DevTools URL. */
 export async function launchRaw(stage: Stage, chromium: string): Promise<RawBrowser> {
   const folder = stage.folder('raw');
   const child = stage.start(chromium, [...flags, `--user-data-dir=${folder}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] });
   if (!child.stderr) throw new Error('Chromium was started without a pipe for its messages');
   const lines = createInterface({ input: child.stderr });
-  const timer = setTimeout(() => child.kill('SIGKILL'), launchMsMax);
+  const timer = setTimeout(() => child.kill('SIGKILL'), launchTimeoutMs);
   try {
     for await (const line of lines) {
       const url = /^DevTools listening on (ws:\S+)/.exec(line)?.[1];
       if (url) return { process: child, url, folder };
     }
-    throw new Error('Chromium ended, or stayed silent, before its DevTools listened');
+    throw new Error('Chromium exited or timed out before its DevTools listened');
   } finally {
     clearTimeout(timer);
     child.stderr.resume();
   }
 }
 
-/** Waits until the browser is gone, and takes its folder away. */
-export async function buryRaw(stage: Stage, browser: RawBrowser): Promise<void> {
+/** Stops the browser and removes its folder. */
+export async function destroyRaw(stage: Stage, browser: RawBrowser): Promise<void> {
   await stage.stop(browser.process, { graceMs: 0 });
   stage.removeFolder(browser.folder);
 }
 
-export const exitOf = async (browser: RawBrowser): Promise<void> => {
+export const waitForExit = async (browser: RawBrowser): Promise<void> => {
   if (browser.process.exitCode === null && browser.process.signalCode === null) await once(browser.process, 'exit');
 };
 
-/** Idle browsers, launched ahead one at a time. */
+/** Idle browsers, launched in advance. */
 export class RawPool {
   readonly #idle: RawBrowser[] = [];
   readonly #stage: Stage;
@@ -77,6 +77,6 @@ export class RawPool {
   }
 
   async empty(): Promise<void> {
-    for (let browser = this.#idle.pop(); browser; browser = this.#idle.pop()) await buryRaw(this.#stage, browser);
+    for (let browser = this.#idle.pop(); browser; browser = this.#idle.pop()) await destroyRaw(this.#stage, browser);
   }
 }

@@ -4,8 +4,8 @@ import { FrameLog } from './frame-log.ts';
 import { pidsOf } from './proc.ts';
 import { launchRaw } from './raw-browser.ts';
 
-/** As the service asks for it for one viewer of that size. */
-const cast = { format: 'jpeg', quality: 80, maxWidth: 1280, maxHeight: 720, everyNthFrame: 1 };
+/** As the service requests it for one viewer of this size. */
+const screencastOptions = { format: 'jpeg', quality: 80, maxWidth: 1280, maxHeight: 720, everyNthFrame: 1 };
 const viewport = { width: 1280, height: 720, deviceScaleFactor: 1, mobile: false };
 
 interface FrameEvent {
@@ -14,7 +14,7 @@ interface FrameEvent {
   metadata: { timestamp: number };
 }
 
-/** The screencast of a warm Chromium over its own DevTools port, each frame decoded and acknowledged at once: as fast as it gets. */
+/** The screencast of a warm Chromium over its own DevTools port, each frame acknowledged at once: the fastest possible. */
 export class RawCast {
   readonly frames = new FrameLog();
   readonly #devtools: DevTools;
@@ -48,8 +48,8 @@ export class RawCast {
   }
 
   async start(): Promise<void> {
-    this.#devtools.onEvent('Page.screencastFrame', (params) => this.#take(params as unknown as FrameEvent));
-    await this.#devtools.send('Page.startScreencast', cast);
+    this.#devtools.onEvent('Page.screencastFrame', (params) => this.#receive(params as unknown as FrameEvent));
+    await this.#devtools.send('Page.startScreencast', screencastOptions);
   }
 
   async stop(): Promise<void> {
@@ -57,7 +57,7 @@ export class RawCast {
     await this.#devtools.send('Page.stopScreencast');
   }
 
-  #take({ data, sessionId, metadata }: FrameEvent): void {
+  #receive({ data, sessionId, metadata }: FrameEvent): void {
     void this.#devtools.send('Page.screencastFrameAck', { sessionId }).catch(() => undefined);
     this.frames.add(metadata.timestamp * 1000, Buffer.from(data, 'base64').length);
   }

@@ -1,20 +1,20 @@
 /**
- * The yardstick for fetches, in a process of its own as the service is: what a
- * careful script does with one warm Chromium, each page in a context of its own.
- * Its argument is the DevTools address; orders come and answers go as messages.
+ * The fetch baseline, in a separate process like the service: a script with one
+ * warm Chromium and a context per page. Its argument is the DevTools URL;
+ * requests and results are IPC messages.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { htmlToMarkdownResult, initSync } from 'mdream/wasm';
 import { type Browser, type Page, type Response, chromium as playwright } from 'playwright-core';
-import type { RawAnswer, RawOrder } from './fetchers.ts';
+import type { RawFetchResult, RawFetchRequest } from './fetchers.ts';
 
-const gotoMsMax = 30_000;
+const gotoTimeoutMs = 30_000;
 
 initSync({ module: readFileSync(fileURLToPath(import.meta.resolve('mdream/wasm/mdream_edge_bg.wasm'))) });
 
-/** As the service converts a page, so that only the work with the browser differs. */
-function markdownOf(html: string, url: string): string {
+/** Converts like the service, so that only the browser work differs. */
+function toMarkdown(html: string, url: string): string {
   const { markdown = '' } = htmlToMarkdownResult(html, {
     origin: url,
     plugins: { filter: { exclude: ['script', 'style', 'template', 'noscript', 'iframe'] } },
@@ -22,28 +22,28 @@ function markdownOf(html: string, url: string): string {
   return markdown;
 }
 
-/** An answer without a document makes `goto` throw, yet it is an answer. */
-async function go(page: Page, { url, settled }: RawOrder): Promise<Response | null> {
-  let answered: Response | null = null;
+/** A response without a document makes `goto` throw, but counts as a response. */
+async function navigate(page: Page, { url, settled }: RawFetchRequest): Promise<Response | null> {
+  let lastResponse: Response | null = null;
   page.on('response', (response) => {
-    if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) answered = response;
+    if (response.request().isNavigationRequest() && response.frame() === page.mainFrame()) lastResponse = response;
   });
   try {
-    return await page.goto(url, { waitUntil: settled ? 'networkidle' : 'load', timeout: gotoMsMax });
+    return await page.goto(url, { waitUntil: settled ? 'networkidle' : 'load', timeout: gotoTimeoutMs });
   } catch (error) {
-    if (answered) return answered;
+    if (lastResponse) return lastResponse;
     throw error;
   }
 }
 
-async function fetchPage(browser: Browser, order: RawOrder): Promise<RawAnswer> {
-  const { id, whole } = order;
+async function fetchPage(browser: Browser, request: RawFetchRequest): Promise<RawFetchResult> {
+  const { id, whole } = request;
   const context = await browser.newContext();
   try {
     const page = await context.newPage();
-    const response = await go(page, order);
+    const response = await navigate(page, request);
     const html = await page.content();
-    const markdown = markdownOf(html, page.url());
+    const markdown = toMarkdown(html, page.url());
     const status = response?.status() ?? null;
     const contentType = response?.headers()['content-type'] ?? null;
     return { id, status, finalUrl: response?.url() ?? page.url(), contentType, content: whole ? html + markdown : '', error: null };
@@ -55,6 +55,6 @@ async function fetchPage(browser: Browser, order: RawOrder): Promise<RawAnswer> 
 }
 
 const browser = await playwright.connectOverCDP(process.argv[2] ?? '');
-process.on('message', (order: RawOrder) => void fetchPage(browser, order).then((answer) => process.send?.(answer)));
+process.on('message', (request: RawFetchRequest) => void fetchPage(browser, request).then((result) => process.send?.(result)));
 process.once('disconnect', () => process.exit(0));
 process.send?.('ready');

@@ -5,7 +5,8 @@ import { movingPage, movingScript, movingStyle } from './moving-page.ts';
 import type { Stage } from './stage.ts';
 
 const rows = Array.from({ length: 40 }, (_, i) => `<tr><td>${i}</td><td>row ${i}</td><td>${(i * 37) % 101}</td></tr>`).join('');
-const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bench</title><link rel="stylesheet" href="/style.css"></head>
+const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bench</title>
+<link rel="stylesheet" href="/style.css"></head>
 <body><h1>A small page</h1><table>${rows}</table><script src="/script.js"></script></body></html>`;
 
 const files: Record<string, [type: string, text: string]> = {
@@ -19,13 +20,13 @@ const files: Record<string, [type: string, text: string]> = {
 
 export interface Site {
   url: string;
-  /** Of the page that never stands still. */
+  /** The constantly changing page. */
   movingUrl: string;
-  /** `host:port`, as the service's list of allowed addresses wants it. */
+  /** `host:port`, for the service's list of allowed addresses. */
   address: string;
 }
 
-/** A page with a stylesheet and a script, and one that moves, served from this process. */
+/** Serves a page with a stylesheet and a script, and a constantly changing one, from this process. */
 export async function serveSite(stage: Stage): Promise<Site> {
   const server = createServer((request, response) => {
     const [type, text] = files[request.url ?? ''] ?? ['text/plain', ''];

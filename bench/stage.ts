@@ -3,61 +3,61 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, pidsOf } from './proc.ts';
 
-const dyingTriesMax = 250;
-const dyingPauseMs = 10;
+const exitPollsMax = 250;
+const exitPollMs = 10;
 
 /**
- * Holds everything a benchmark puts on the machine, so that all of it can be
- * taken off again, also when the benchmark is interrupted or fails.
+ * Tracks the processes and folders of a benchmark, so that all are cleaned up,
+ * also when it is interrupted or fails.
  */
 export class Stage {
-  readonly #children = new Map<number, ChildProcess>();
-  readonly #ends: (() => Promise<void> | void)[] = [];
+  readonly #processes = new Map<number, ChildProcess>();
+  readonly #cleanups: (() => Promise<void> | void)[] = [];
   readonly #folders: string[] = [];
-  readonly #within = new Set<Stage>();
+  readonly #children = new Set<Stage>();
 
-  /** A stage that can be cleared alone, and is cleared with this one at the latest. */
-  inner(): Stage {
+  /** A stage that can be ended on its own, and ends with this one at the latest. */
+  createChild(): Stage {
     const stage = new Stage();
-    this.#within.add(stage);
+    this.#children.add(stage);
     return stage;
   }
 
-  /** Each child leads a process group of its own, so that it ends with all that it started. */
+  /** Each child leads a process group, so that its descendants are stopped with it. */
   start(command: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
     const child = spawn(command, args, { ...options, detached: true });
     const { pid } = child;
     if (pid === undefined) throw new Error(`${command} did not start`);
-    this.#children.set(pid, child);
-    child.once('exit', () => this.#children.delete(pid));
+    this.#processes.set(pid, child);
+    child.once('exit', () => this.#processes.delete(pid));
     return child;
   }
 
-  /** Asks with SIGTERM, insists with SIGKILL after `graceMs`, and waits until the child and all below it are gone. */
+  /** Sends SIGTERM, then SIGKILL after `graceMs`, and waits until the child and its descendants have exited. */
   async stop(child: ChildProcess, options: { graceMs: number }): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    const below = child.pid === undefined ? [] : pidsOf(child.pid);
+    const descendants = child.pid === undefined ? [] : pidsOf(child.pid);
     const exited = once(child, 'exit');
     if (options.graceMs > 0) child.kill('SIGTERM');
-    const insist = setTimeout(() => signalGroup(child, 'SIGKILL'), options.graceMs);
+    const killTimer = setTimeout(() => signalGroup(child, 'SIGKILL'), options.graceMs);
     await exited;
-    clearTimeout(insist);
+    clearTimeout(killTimer);
     signalGroup(child, 'SIGKILL');
-    for (let tries = 0; tries < dyingTriesMax && below.some(isAlive); tries += 1) await wait(dyingPauseMs);
+    for (let polls = 0; polls < exitPollsMax && descendants.some(isAlive); polls += 1) await sleep(exitPollMs);
   }
 
   folder(name: string): string {
     const path = mkdtempSync(join(tmpdir(), `berth-bench-${name}-`));
-    // Databases and browsers run as users of their own and must pass through.
+    // Databases and browsers run as other users and must be able to traverse it.
     chmodSync(path, 0o711);
     this.#folders.push(path);
     return path;
   }
 
-  /** A folder that something still writes to is left for `end()`. */
+  /** A folder that is still written to is left for `end()`. */
   removeFolder(path: string): void {
     try {
       rmSync(path, { recursive: true, force: true });
@@ -65,26 +65,26 @@ export class Stage {
       if ((error as NodeJS.ErrnoException).code === 'ENOTEMPTY') return;
       throw error;
     }
-    const place = this.#folders.indexOf(path);
-    if (place >= 0) this.#folders.splice(place, 1);
+    const index = this.#folders.indexOf(path);
+    if (index >= 0) this.#folders.splice(index, 1);
   }
 
   onEnd(end: () => Promise<void> | void): void {
-    this.#ends.push(end);
+    this.#cleanups.push(end);
   }
 
   async end(): Promise<void> {
-    for (const stage of this.#within) await stage.end();
-    this.#within.clear();
-    for (let end = this.#ends.pop(); end; end = this.#ends.pop()) await end();
-    for (const child of this.#children.values()) await this.stop(child, { graceMs: 2000 });
+    for (const stage of this.#children) await stage.end();
+    this.#children.clear();
+    for (let end = this.#cleanups.pop(); end; end = this.#cleanups.pop()) await end();
+    for (const child of this.#processes.values()) await this.stop(child, { graceMs: 2000 });
     for (let path = this.#folders.pop(); path; path = this.#folders.pop()) rmSync(path, { recursive: true, force: true });
   }
 
-  /** The last resort of a process that is exiting and can wait for nothing. */
-  killAtOnce(): void {
-    for (const stage of this.#within) stage.killAtOnce();
-    for (const child of this.#children.values()) signalGroup(child, 'SIGKILL');
+  /** Kills everything synchronously, for the process's `exit` event. */
+  killAll(): void {
+    for (const stage of this.#children) stage.killAll();
+    for (const child of this.#processes.values()) signalGroup(child, 'SIGKILL');
     for (const path of this.#folders) rmSync(path, { recursive: true, force: true });
   }
 }

@@ -1,8 +1,8 @@
-/** The three ways to a page that are compared: a browser launched for it, one from a raw pool, a session of the service. */
+/** The subjects that are compared: a browser launched per run, a browser of a raw pool, and a session of the service. */
 import { type Browser, chromium as playwright } from 'playwright-core';
 import type { Berth } from './berth.ts';
 import type { Bench } from './context.ts';
-import { type RawBrowser, RawPool, buryRaw, exitOf, launchRaw } from './raw-browser.ts';
+import { type RawBrowser, RawPool, destroyRaw, waitForExit, launchRaw } from './raw-browser.ts';
 
 /** Milliseconds of each stage of one run. */
 export interface Timings {
@@ -15,49 +15,49 @@ export interface Timings {
 
 export interface Run {
   timings: Timings;
-  /** Whether the browser had been started ahead. */
+  /** Whether the browser was started in advance. */
   warm: boolean;
-  /** What must still be done, off the clock. */
+  /** Cleanup that is not measured. */
   after: () => Promise<void>;
 }
 
 export interface Subject {
   name: 'raw' | 'raw-warm' | 'berth';
-  /** Off the clock, before `count` runs begin at once. */
+  /** Not measured. Called before `count` concurrent runs. */
   prepare(count: number): Promise<void>;
   run(): Promise<Run>;
   end(): Promise<void>;
 }
 
-const gotoMsMax = 30_000;
+const gotoTimeoutMs = 30_000;
 
 async function gotoSite(browser: Browser, url: string): Promise<void> {
   const context = browser.contexts()[0] ?? (await browser.newContext());
   const page = context.pages()[0] ?? (await context.newPage());
-  await page.goto(url, { waitUntil: 'domcontentloaded', timeout: gotoMsMax });
+  await page.goto(url, { waitUntil: 'domcontentloaded', timeout: gotoTimeoutMs });
 }
 
-interface Steps<T> {
+interface SubjectSteps<T> {
   create(): Promise<T>;
   connect(created: T): Promise<Browser>;
   release(created: T, browser: Browser): Promise<void>;
 }
 
-async function timeSteps<T>(url: string, steps: Steps<T>): Promise<{ timings: Timings; created: T; browser: Browser }> {
+async function timeSteps<T>(url: string, steps: SubjectSteps<T>): Promise<{ timings: Timings; created: T; browser: Browser }> {
   const started = performance.now();
   const created = await steps.create();
   const createdAt = performance.now();
   const browser = await steps.connect(created);
   const connectedAt = performance.now();
   await gotoSite(browser, url);
-  const arrivedAt = performance.now();
+  const loadedAt = performance.now();
   await steps.release(created, browser);
   const ended = performance.now();
   const timings = {
     create: createdAt - started,
     connect: connectedAt - createdAt,
-    goto: arrivedAt - connectedAt,
-    release: ended - arrivedAt,
+    goto: loadedAt - connectedAt,
+    release: ended - loadedAt,
     total: ended - started,
   };
   return { timings, created, browser };
@@ -70,7 +70,7 @@ async function closeRaw(browser: Browser): Promise<void> {
   await session.send('Browser.close');
 }
 
-/** Launches a browser for each run and waits until it is gone, as a script without a service does. */
+/** Launches a browser for each run and waits until it has exited, as a script without a service does. */
 export function rawSubject({ stage, chromium, site }: Bench): Subject {
   return {
     name: 'raw',
@@ -81,16 +81,16 @@ export function rawSubject({ stage, chromium, site }: Bench): Subject {
         connect: connectRaw,
         release: async (raw, browser) => {
           await closeRaw(browser);
-          await exitOf(raw);
+          await waitForExit(raw);
         },
       });
-      return { timings, warm: false, after: () => buryRaw(stage, created) };
+      return { timings, warm: false, after: () => destroyRaw(stage, created) };
     },
     end: () => Promise.resolve(),
   };
 }
 
-/** Takes an idle browser from a full pool, and hands it back to die off the clock: the least that any pool could cost. */
+/** Takes an idle browser from a full pool and stops it unmeasured: the lower bound of any pool. */
 export function rawWarmSubject({ stage, chromium, site }: Bench): Subject {
   const pool = new RawPool(stage, chromium);
   return {
@@ -102,17 +102,17 @@ export function rawWarmSubject({ stage, chromium, site }: Bench): Subject {
         connect: connectRaw,
         release: (_, browser) => closeRaw(browser),
       });
-      return { timings, warm: true, after: () => buryRaw(stage, created) };
+      return { timings, warm: true, after: () => destroyRaw(stage, created) };
     },
     end: () => pool.empty(),
   };
 }
 
-/** A session of the service from create to delete. The service itself belongs to the caller. */
+/** A session of the service from create to delete. The caller owns the service. */
 export function berthSubject({ site }: Bench, berth: Berth): Subject {
   return {
     name: 'berth',
-    prepare: () => berth.poolFull(),
+    prepare: () => berth.waitForFullPool(),
     run: async () => {
       const { timings, created, browser } = await timeSteps(site.url, {
         create: () => berth.create(),

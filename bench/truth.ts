@@ -1,24 +1,28 @@
-/** Whether what a fetch says of a page is so. */
-import type { CorpusPage, NetworkFault } from './corpus.ts';
-import type { Answer, Fetcher } from './fetchers.ts';
+/** Compares fetch results with the corpus's expectations. */
+import type { CorpusPage, NetworkError } from './corpus.ts';
+import type { FetchResult, Fetcher } from './fetchers.ts';
 
-export interface Truth {
+export interface TruthResult {
   percent: number;
-  /** Each page that something untrue was said of, and what. */
+  /** Pages with a wrong result, and what is wrong. */
   untrue: string[];
 }
 
-/** `runsScripts` is whether a text that a script draws may be expected. */
-export async function judgeTruth(fetcher: Fetcher, pages: readonly CorpusPage[], options: { runsScripts: boolean }): Promise<Truth> {
+/** `runsScripts`: whether text rendered by scripts is expected. */
+export async function classifyTruth(
+  fetcher: Fetcher,
+  pages: readonly CorpusPage[],
+  options: { runsScripts: boolean },
+): Promise<TruthResult> {
   const untrue: string[] = [];
   for (const page of pages) {
-    const fault = faultOf(page, await answerTo(fetcher, page), options);
-    if (fault !== null) untrue.push(`${page.name} (${fault})`);
+    const mismatch = findMismatch(page, await fetchPage(fetcher, page), options);
+    if (mismatch !== null) untrue.push(`${page.name} (${mismatch})`);
   }
   return { percent: (100 * (pages.length - untrue.length)) / pages.length, untrue };
 }
 
-const answerTo = ({ fetch }: Fetcher, { url, scripted }: CorpusPage): Promise<Answer> =>
+const fetchPage = ({ fetch }: Fetcher, { url, scripted }: CorpusPage): Promise<FetchResult> =>
   fetch(url, { whole: true, settled: scripted }).catch((error: unknown) => ({
     status: null,
     finalUrl: null,
@@ -27,19 +31,20 @@ const answerTo = ({ fetch }: Fetcher, { url, scripted }: CorpusPage): Promise<An
     error: String(error),
   }));
 
-/** The first thing that is untrue; null where there is none. */
-function faultOf(page: CorpusPage, answer: Answer, { runsScripts }: { runsScripts: boolean }): string | null {
-  if (page.fault !== null) return tells(answer.error ?? '', page.fault) ? null : `error ${answer.error ?? 'none'}, not ${page.fault}`;
-  if (answer.error !== null) return answer.error;
-  if (answer.status !== page.status) return `status ${answer.status}, not ${page.status}`;
-  const path = answer.finalUrl === null ? null : new URL(answer.finalUrl).pathname;
+/** Returns the first mismatch, or null. */
+function findMismatch(page: CorpusPage, result: FetchResult, { runsScripts }: { runsScripts: boolean }): string | null {
+  if (page.networkError !== null)
+    return isExpectedError(result.error ?? '', page.networkError) ? null : `error ${result.error ?? 'none'}, not ${page.networkError}`;
+  if (result.error !== null) return result.error;
+  if (result.status !== page.status) return `status ${result.status}, not ${page.status}`;
+  const path = result.finalUrl === null ? null : new URL(result.finalUrl).pathname;
   if (path !== page.finalPath) return `ends at ${path}, not ${page.finalPath}`;
-  const type = answer.contentType?.split(';')[0]?.trim() || null;
+  const type = result.contentType?.split(';')[0]?.trim() || null;
   if (type !== page.contentType) return `type ${type}, not ${page.contentType}`;
   if (page.scripted && !runsScripts) return null;
-  return answer.content.includes(page.contains) ? null : `lacks “${page.contains}”`;
+  return result.content.includes(page.contains) ? null : `lacks “${page.contains}”`;
 }
 
-/** By Chromium's word for it, or by the service's own for what its way out saw: `connection_reset`. */
-const tells = (error: string, fault: NetworkFault): boolean =>
-  error.includes(fault) || error.includes(fault.replace(/^ERR_/, '').toLowerCase());
+/** Matches Chromium's error name or the service's, as `connection_reset`. */
+const isExpectedError = (error: string, networkError: NetworkError): boolean =>
+  error.includes(networkError) || error.includes(networkError.replace(/^ERR_/, '').toLowerCase());

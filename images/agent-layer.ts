@@ -2,15 +2,15 @@
  * The agent: the Node that this repository is pinned to, and the sources that
  * the agent's program imports, mounted at /opt/berth.
  *
- * It lies as it does in the repository, packages of ours reached through links
- * out of node_modules: Node runs TypeScript everywhere but there.
+ * The layout is that of the repository. Our packages are linked from node_modules,
+ * as Node runs no TypeScript inside it.
  */
 import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { run } from './command.ts';
-import { factsOf, keyOf } from './digest.ts';
+import { fingerprintsOf, hashOf } from './digest.ts';
 import { packErofs, storedFile } from './erofs.ts';
-import { ImageFault } from './fault.ts';
+import { ImageError } from './error.ts';
 import { followImports, readPackageFile } from './imports.ts';
 import type { AgentLayer, AgentPackage, LayerRecipe } from './layers.ts';
 import { listFiles } from './walk.ts';
@@ -26,7 +26,7 @@ export async function agentLayer(signal: AbortSignal): Promise<LayerRecipe<Agent
   const { files, packages } = followImports(join(repository, entry));
   const paths = [...files, ...packages].map(pathInRepository);
   return {
-    key: keyOf([nodeVersion, process.arch, ...factsOf([...recipe, ...paths], repository)]),
+    key: hashOf([nodeVersion, process.arch, ...fingerprintsOf([...recipe, ...paths], repository)]),
     build: async ({ into, work }) => {
       const root = join(work, 'agent');
       mkdirSync(join(root, 'bin'), { recursive: true });
@@ -52,16 +52,16 @@ export async function agentLayer(signal: AbortSignal): Promise<LayerRecipe<Agent
 }
 
 function pathInRepository(path: string): string {
-  const found = relative(repository, path);
-  if (found.startsWith('..')) throw new ImageFault(`the agent imports ${path}, which is outside of the repository`);
-  return found;
+  const relativePath = relative(repository, path);
+  if (relativePath.startsWith('..')) throw new ImageError(`the agent imports ${path}, which is outside of the repository`);
+  return relativePath;
 }
 
 interface NamedPackage extends AgentPackage {
   folder: string;
 }
 
-/** Null for a folder of a package that has a package.json only to say how its files are read. */
+/** Returns null for a nested package.json that only sets the module type. */
 function describe(path: string): NamedPackage | null {
   const { name, version, license = 'NOASSERTION' } = readPackageFile(path);
   const folder = dirname(path);
@@ -75,7 +75,7 @@ function linkOwn(root: string, { name, folder }: NamedPackage): void {
   symlinkSync(relative(dirname(link), join(root, relative(repository, folder))), link);
 }
 
-/** Whoever passes on a program passes on its licence. Ours is the repository's. */
+/** Copies the licence of a distributed package. Ours is the repository's. */
 function keepLicence(root: string, name: string, folder: string): void {
   const source = [join(folder, 'LICENSE'), join(repository, 'LICENSE')].find((path) => existsSync(path));
   const target = join(root, 'licences', name);

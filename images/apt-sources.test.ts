@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { findSources, parseStanzas, writeSources } from './apt-sources.ts';
 
-/** A host whose apt is told this. */
+/** A host with these files in /etc/apt. */
 function hostWith(t: TestContext, files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), 'host-'));
   t.after(() => rmSync(root, { recursive: true }));
@@ -16,12 +16,14 @@ function hostWith(t: TestContext, files: Record<string, string>): string {
   return root;
 }
 
-test('packages come from the mirrors that the host is told, with whom it trusts', (t) => {
+test('packages come from the host’s mirrors, with its trust settings', (t) => {
   const root = hostWith(t, {
     'sources.list':
-      '# deb http://old.example bookworm main\ndeb [arch=amd64 signed-by=/etc/keys/own.gpg] http://mirror.example/debian bookworm contrib main # ours\n',
+      '# deb http://old.example bookworm main\n' +
+      'deb [arch=amd64 signed-by=/etc/keys/own.gpg] http://mirror.example/debian bookworm contrib main # ours\n',
     'sources.list.d/security.sources':
-      'Types: deb deb-src\n# of the operator\nURIs: http://mirror.example/security\nSuites: bookworm-security\nComponents: main\nTrusted: yes\n',
+      'Types: deb deb-src\n# of the operator\nURIs: http://mirror.example/security\n' +
+      'Suites: bookworm-security\nComponents: main\nTrusted: yes\n',
   });
   assert.deepEqual(findSources('bookworm', root), [
     { uris: 'http://mirror.example/debian', suite: 'bookworm', fields: { 'Signed-By': '/etc/keys/own.gpg' } },
@@ -29,10 +31,12 @@ test('packages come from the mirrors that the host is told, with whom it trusts'
   ]);
 });
 
-test('a stanza that names several suites is a source for each, and a key in it stays whole', (t) => {
+test('a stanza with several suites is one source each, and an inline key is preserved', (t) => {
   const key = '\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc';
   const root = hostWith(t, {
-    'sources.list.d/debian.sources': `Types: deb\nURIs: http://one.example\n http://two.example\nSuites: bookworm bookworm-updates\nComponents: main\nSigned-By:${key}\n`,
+    'sources.list.d/debian.sources':
+      'Types: deb\nURIs: http://one.example\n http://two.example\n' +
+      `Suites: bookworm bookworm-updates\nComponents: main\nSigned-By:${key}\n`,
   });
   const sources = findSources('bookworm', root);
   assert.deepEqual(
@@ -47,7 +51,7 @@ test('a stanza that names several suites is a source for each, and a key in it s
   assert.equal(second?.['Suites'], 'bookworm-updates');
 });
 
-test('sources of another suite, of another part, switched off and of sources alone are none', (t) => {
+test('sources of another suite or component, disabled ones and deb-src are ignored', (t) => {
   const other = 'Types: deb\nURIs: http://other.example\nComponents: main\n';
   const root = hostWith(t, {
     'sources.list':

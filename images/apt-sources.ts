@@ -1,21 +1,20 @@
 /**
- * Where packages come from: what the host's own apt is told, so that mirrors
- * and proxies of the operator are used, where that is a Debian of the wanted
- * suite; else Debian's public mirror.
+ * Package sources: those of the host's apt where it has the wanted suite of Debian,
+ * so that mirrors and proxies of the operator are used; else Debian's public mirror.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One place of packages, as a stanza of deb822. */
+/** One package source, as a deb822 stanza. */
 export interface AptSource {
   uris: string;
   suite: string;
-  /** Other fields, that say whom to trust, as they were. */
+  /** Unchanged fields about trust. */
   fields: Record<string, string>;
 }
 
-/** Fields without which a source of the host might not be believed. */
-const keptFields = ['Signed-By', 'Trusted', 'Check-Valid-Until'];
+/** Fields that apt may need to verify a source of the host. */
+const trustFields = ['Signed-By', 'Trusted', 'Check-Valid-Until'];
 const optionFields: Record<string, string> = { 'signed-by': 'Signed-By', trusted: 'Trusted', 'check-valid-until': 'Check-Valid-Until' };
 const component = 'main';
 const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
@@ -23,7 +22,7 @@ const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 /** Security and point updates have suites of their own. */
 export const suitesOf = (suite: string): string[] => [suite, `${suite}-updates`, `${suite}-security`];
 
-/** Sources of the host for a suite; Debian's own where it has none. `root` is where its /etc is. */
+/** Returns the host's sources for a suite, or Debian's. `root` contains the host's /etc. */
 export function findSources(suite: string, root = '/'): AptSource[] {
   const own = readHostSources(root).filter((source) => suitesOf(suite).includes(source.suite));
   return own.some((source) => source.suite === suite) ? own : publicSources(suite);
@@ -47,12 +46,12 @@ export function readHostSources(root: string): AptSource[] {
   ];
 }
 
-/** The form of sources.list: `deb [options] uri suite component…`. */
+/** Parses sources.list: `deb [options] uri suite component…`. */
 export function parseSourceLines(text: string): AptSource[] {
   return text.split('\n').flatMap((line) => {
-    const found = /^\s*deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+([^#]*)/.exec(line);
-    const [, options = '', uris = '', suite = '', components = ''] = found ?? [];
-    if (!found || !components.trim().split(/\s+/).includes(component)) return [];
+    const match = /^\s*deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+([^#]*)/.exec(line);
+    const [, options = '', uris = '', suite = '', components = ''] = match ?? [];
+    if (!match || !components.trim().split(/\s+/).includes(component)) return [];
     const fields = options
       .trim()
       .split(/\s+/)
@@ -65,18 +64,18 @@ export function parseSourceLines(text: string): AptSource[] {
   });
 }
 
-/** The form of deb822, where a stanza may name several suites. */
+/** Parses deb822 sources, where a stanza may name several suites. */
 export function parseSourceStanzas(text: string): AptSource[] {
   const words = (value = ''): string[] => value.trim().split(/\s+/);
   return parseStanzas(text.replaceAll(/^#.*\n?/gm, '')).flatMap((stanza) => {
     if (!words(stanza['Types']).includes('deb') || !words(stanza['Components']).includes(component) || stanza['Enabled']?.trim() === 'no')
       return [];
-    const fields = Object.fromEntries(keptFields.flatMap((name) => (stanza[name] === undefined ? [] : [[name, stanza[name]]])));
+    const fields = Object.fromEntries(trustFields.flatMap((name) => (stanza[name] === undefined ? [] : [[name, stanza[name]]])));
     return words(stanza['Suites']).map((suite) => ({ uris: words(stanza['URIs']).join(' '), suite, fields }));
   });
 }
 
-/** What Debian writes its lists in: fields by name, their further lines with them, one object for each stanza. */
+/** Parses deb822 text: one object per stanza, with fields by name, including continuation lines. */
 export function parseStanzas(text: string): Record<string, string>[] {
   return text
     .split(/\n(?:[ \t]*\n)+/)

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { cpioArchive, fileMode, folderMode, programMode } from './cpio.ts';
-import { ImageFault } from './fault.ts';
-import { neededBy, orderModules } from './kernel-modules.ts';
+import { ImageError } from './error.ts';
+import { dependenciesOf, sortModules } from './kernel-modules.ts';
 
-/** A kernel with modules that need each other, as one says it of itself. */
+/** A kernel folder with modules and their dependencies. */
 function kernelWith(t: TestContext, modules: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'kernel-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -20,7 +20,7 @@ function kernelWith(t: TestContext, modules: Record<string, string>): string {
   return folder;
 }
 
-const names = (folder: string, wanted: string[]): string[] => orderModules(folder, wanted).map(({ name }) => name);
+const names = (folder: string, wanted: string[]): string[] => sortModules(folder, wanted).map(({ name }) => name);
 
 test('a module comes after all that it needs, and once', (t) => {
   const folder = kernelWith(t, {
@@ -32,18 +32,18 @@ test('a module comes after all that it needs, and once', (t) => {
   assert.deepEqual(names(folder, ['virtio_blk', 'virtio']), ['virtio_ring', 'virtio', 'virtio_blk']);
 });
 
-test('what the kernel has built in needs no module, and what it has not at all is told', (t) => {
+test('a built-in module needs no file, and a missing one is an error', (t) => {
   const folder = kernelWith(t, { 'kernel/a.ko': 'built_in' });
   assert.deepEqual(names(folder, ['a']), ['a']);
   assert.throws(
     () => names(folder, ['b']),
-    (error) => error instanceof ImageFault && /no module b/.test(error.message),
+    (error) => error instanceof ImageError && /no module b/.test(error.message),
   );
 });
 
-test('a module that says nothing of its needs has none', () => {
-  assert.deepEqual(neededBy(Buffer.from('depends on nobody')), []);
-  assert.deepEqual(neededBy(Buffer.from('\0depends=\0')), []);
+test('a module without a depends field has no dependencies', () => {
+  assert.deepEqual(dependenciesOf(Buffer.from('depends on nobody')), []);
+  assert.deepEqual(dependenciesOf(Buffer.from('\0depends=\0')), []);
 });
 
 test('the first file system is one that cpio reads, and the same for the same files', (t) => {

@@ -1,14 +1,14 @@
-/** What a machine boots with: Debian's kernel as it is, and a first file system of one program, a few modules and our script. */
+/** The boot layer: Debian's kernel, and an initramfs of BusyBox, a few modules and our init script. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from './command.ts';
 import { cpioArchive, fileMode, folderMode, programMode } from './cpio.ts';
 import type { CpioEntry } from './cpio.ts';
-import { factsOf, keyOf } from './digest.ts';
+import { fingerprintsOf, hashOf } from './digest.ts';
 import { storedFile } from './erofs.ts';
-import { ImageFault } from './fault.ts';
-import { orderModules } from './kernel-modules.ts';
+import { ImageError } from './error.ts';
+import { sortModules } from './kernel-modules.ts';
 import type { KernelModule } from './kernel-modules.ts';
 import type { BootLayer, LayerRecipe } from './layers.ts';
 import { packedPackage } from './packed-packages.ts';
@@ -21,7 +21,7 @@ const here = import.meta.dirname;
 const scripts = ['init', 'settings'];
 const recipe = ['boot-layer.ts', 'cpio.ts', 'kernel-modules.ts', 'packages.ts', ...scripts.map((name) => `init/${name}`)];
 
-/** Where file systems are mounted on the way up. */
+/** Mount points used during boot. */
 const mountPoints = ['dev', 'proc', 'root', 'sys'];
 
 export function bootLayer({ kernel, busybox }: PackagePlan, repository: Repository, signal: AbortSignal): LayerRecipe<BootLayer> {
@@ -31,17 +31,17 @@ export function bootLayer({ kernel, busybox }: PackagePlan, repository: Reposito
     return folder;
   };
   return {
-    key: keyOf([kernel.sha256, busybox.sha256, ...factsOf(recipe, here)]),
+    key: hashOf([kernel.sha256, busybox.sha256, ...fingerprintsOf(recipe, here)]),
     build: async ({ into, work }) => {
       const [kernelFolder, busyboxFolder] = [await unpack(kernel, join(work, 'kernel')), await unpack(busybox, join(work, 'busybox'))];
       const image = readdirSync(join(kernelFolder, 'boot')).find((name) => name.startsWith('vmlinuz-'));
-      if (image === undefined) throw new ImageFault(`the package ${kernel.name} has no kernel`);
+      if (image === undefined) throw new ImageError(`the package ${kernel.name} has no kernel`);
       const kernelVersion = image.slice('vmlinuz-'.length);
-      const moduleFolder = inEither(kernelFolder, `lib/modules/${kernelVersion}`);
+      const moduleFolder = findInPackage(kernelFolder, `lib/modules/${kernelVersion}`);
       await unpackModules(moduleFolder, signal);
-      const modules = orderModules(moduleFolder, kernelModules);
+      const modules = sortModules(moduleFolder, kernelModules);
       await copyFile(join(kernelFolder, 'boot', image), join(into, 'kernel'));
-      writeFileSync(join(into, 'initramfs'), cpioArchive(entries(modules, readFileSync(inEither(busyboxFolder, 'bin/busybox')))));
+      writeFileSync(join(into, 'initramfs'), cpioArchive(entries(modules, readFileSync(findInPackage(busyboxFolder, 'bin/busybox')))));
       const files = { kernel: await storedFile(join(into, 'kernel')), initramfs: await storedFile(join(into, 'initramfs')) };
       const count = (folder: string, packed: number) => ({ packed, leftOut: listFiles(folder).length - packed });
       return {
@@ -58,13 +58,13 @@ export function bootLayer({ kernel, busybox }: PackagePlan, repository: Reposito
 }
 
 /** Debian moves from / into /usr, package by package. */
-function inEither(folder: string, path: string): string {
-  const found = [join(folder, 'usr', path), join(folder, path)].find((candidate) => existsSync(candidate));
-  if (found === undefined) throw new ImageFault(`there is no ${path} in its package`);
-  return found;
+function findInPackage(folder: string, path: string): string {
+  const existing = [join(folder, 'usr', path), join(folder, path)].find((candidate) => existsSync(candidate));
+  if (existing === undefined) throw new ImageError(`there is no ${path} in its package`);
+  return existing;
 }
 
-/** Later kernels have theirs packed; a program as small as ours loads them only plain. */
+/** Newer kernels compress their modules; BusyBox loads only uncompressed ones. */
 async function unpackModules(folder: string, signal: AbortSignal): Promise<void> {
   const packed = listFiles(folder).filter((path) => path.endsWith('.ko.xz'));
   if (packed.length > 0) await run('xz', ['--decompress', ...packed], { folder, signal });

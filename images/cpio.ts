@@ -1,7 +1,7 @@
-/** Writes the kind of archive that the kernel unpacks into its first file system ("newc"), the same for the same entries. */
+/** Writes a cpio archive ("newc"), as used for an initramfs. Reproducible: the same entries give the same bytes. */
 
 export interface CpioEntry {
-  /** Without a slash at its start. The folder above comes before it. */
+  /** Without a leading slash. Folders come before their content. */
   path: string;
   /** Kind and permissions, as `stat` has them. */
   mode: number;
@@ -19,7 +19,7 @@ export function cpioArchive(entries: CpioEntry[]): Buffer {
   return Buffer.concat([...entries, trailer].flatMap((entry, i) => writeEntry(entry, i + 1)));
 }
 
-/** Thirteen numbers in eight hexadecimal digits each: whose it is and when it was made is nothing. */
+/** A header of thirteen hexadecimal numbers; owner and time are 0. */
 function writeEntry({ path, mode, data }: CpioEntry, inode: number): Buffer[] {
   const name = Buffer.from(`${path}\0`);
   const [links, none] = [1, 0];

@@ -3,24 +3,24 @@ import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { factsOf, keyOf } from './digest.ts';
+import { fingerprintsOf, hashOf } from './digest.ts';
 import { listFiles, walk } from './walk.ts';
 
-test('a key is another one when a fact is, when two change places, and when a border moves', () => {
-  const keys = [['a', 'b'], ['b', 'a'], ['ab'], ['a', 'c'], ['a', 'b', '']].map(keyOf);
+test('a key changes with any part, with the order, and with boundaries', () => {
+  const keys = [['a', 'b'], ['b', 'a'], ['ab'], ['a', 'c'], ['a', 'b', '']].map(hashOf);
   assert.equal(new Set(keys).size, keys.length);
-  assert.equal(keyOf(['a', 'b']), keys[0]);
+  assert.equal(hashOf(['a', 'b']), keys[0]);
 });
 
-test('a source is known by its name and what it says, in whatever order it is named', (t) => {
-  const root = mkdtempSync(join(tmpdir(), 'facts-'));
+test('a fingerprint depends on names and contents, not on the order of names', (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'digest-'));
   t.after(() => rmSync(root, { recursive: true }));
   for (const [name, text] of Object.entries({ one: 'x', two: 'y', three: 'x' })) writeFileSync(join(root, name), text);
-  assert.equal(keyOf(factsOf(['one', 'two'], root)), keyOf(factsOf(['two', 'one'], root)));
-  const before = keyOf(factsOf(['one'], root));
-  assert.notEqual(keyOf(factsOf(['three'], root)), before);
+  assert.equal(hashOf(fingerprintsOf(['one', 'two'], root)), hashOf(fingerprintsOf(['two', 'one'], root)));
+  const before = hashOf(fingerprintsOf(['one'], root));
+  assert.notEqual(hashOf(fingerprintsOf(['three'], root)), before);
   writeFileSync(join(root, 'one'), 'z');
-  assert.notEqual(keyOf(factsOf(['one'], root)), before);
+  assert.notEqual(hashOf(fingerprintsOf(['one'], root)), before);
 });
 
 test('a walk follows no link out of the folder', (t) => {

@@ -1,4 +1,4 @@
-/** What images and their parts are told apart by. */
+/** Digests that identify images and layers. */
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises';
 /** Long enough that no two images share one, short enough for a path. */
 const keyLength = 32;
 
-/** One name for a list of facts. Their borders count: ['ab', 'c'] is another list than ['a', 'bc']. */
-export const keyOf = (facts: string[]): string => createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, keyLength);
+/** A hash of a list of strings. Boundaries count: ['ab', 'c'] differs from ['a', 'bc']. */
+export const hashOf = (parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, keyLength);
 
 export async function digestOf(path: string): Promise<string> {
   const hash = createHash('sha256');
@@ -16,8 +16,8 @@ export async function digestOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Of files that are read whole: sources, not file systems. */
-export const factsOf = (paths: string[], root: string): string[] =>
+/** Path and digest of each file. Reads files whole, so use it for sources only. */
+export const fingerprintsOf = (paths: string[], root: string): string[] =>
   paths.toSorted().flatMap((path) => [
     path,
     createHash('sha256')

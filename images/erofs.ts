@@ -6,12 +6,12 @@ import type { StoredFile } from './layers.ts';
 /** The time of every file, so that the same files make the same image: 1 January 2020. */
 export const fileTimeSeconds = 1_577_836_800;
 
-/** No two of our file systems are mounted by it. */
+/** A fixed UUID, as none of our file systems is mounted by it. */
 const volume = '00000000-0000-4000-8000-000000000000';
 
 /**
- * Packs a folder into a file system that is only read. All belongs to root, no
- * time and no attribute of the build's file system gets in.
+ * Packs a folder into a read-only file system. Everything belongs to root; times
+ * and extended attributes of the host are left out.
  *
  * The kernel of Debian 12 unpacks LZ4 alone. Its slow form makes files a third
  * smaller than the quick one and is as quick to read; its highest levels take

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { ImageFolder, share } from './image-folder.ts';
+import { ImageFolder, linkFile } from './image-folder.ts';
 
 function folderOf(t: TestContext): ImageFolder {
   const path = mkdtempSync(join(tmpdir(), 'images-'));
@@ -11,7 +11,7 @@ function folderOf(t: TestContext): ImageFolder {
   return new ImageFolder(path);
 }
 
-/** Makes an image aside, as a build does, and publishes it. */
+/** Creates an image in the temporary folder, as a build does, and publishes it. */
 function publish(folder: ImageFolder, id: string, key = id): void {
   const aside = join(folder.asidePath, 'image');
   mkdirSync(aside, { recursive: true });
@@ -52,7 +52,7 @@ test('going back to an earlier image keeps the one that was left', (t) => {
   assert.equal(folder.current()?.manifest.id, 'a');
 });
 
-test('the same content that was made from something else is known by that the next time', (t) => {
+test('an image with the same content gets the keys of its last build', (t) => {
   const folder = folderOf(t);
   publish(folder, 'a', 'old');
   const { ino } = statSync(join(folder.path, 'a/kernel'));
@@ -61,7 +61,7 @@ test('the same content that was made from something else is known by that the ne
   assert.equal(statSync(join(folder.path, 'a/kernel')).ino, ino);
 });
 
-test('an image with a file that is cut short is none, and building it again mends it', (t) => {
+test('an image with a truncated file is ignored, and building it again repairs it', (t) => {
   const folder = folderOf(t);
   publish(folder, 'a');
   truncateSync(join(folder.path, 'a/kernel'), 3);
@@ -70,7 +70,7 @@ test('an image with a file that is cut short is none, and building it again mend
   assert.equal(folder.current()?.manifest.id, 'a');
 });
 
-test('what a build that was cut short has left is no image, and is cleared', async (t) => {
+test('leftovers of an aborted build are no image, and are removed', async (t) => {
   const folder = folderOf(t);
   mkdirSync(join(folder.asidePath, 'image/deep'), { recursive: true });
   mkdirSync(join(folder.path, 'somebody-elses'));
@@ -84,7 +84,7 @@ test('an image outlives another that it shares a file with', (t) => {
   const folder = folderOf(t);
   publish(folder, 'a');
   const shared = join(folder.path, 'shared');
-  share(join(folder.path, 'a/kernel'), shared);
+  linkFile(join(folder.path, 'a/kernel'), shared);
   rmSync(join(folder.path, 'a'), { recursive: true });
   assert.equal(statSync(shared).size, 6);
 });

@@ -1,8 +1,8 @@
 /**
- * The folder of images. An image is made aside and moved in as a whole, and
- * `current` is turned to it last, so that whoever looks finds one that is whole
- * or none. Files do not change any more once they are here: two images that have
- * a file in common share it.
+ * The folder of images. An image is built in a temporary folder and moved into
+ * place, and the link `current` is changed last, so that readers see complete
+ * images only. Published files never change; images share common files by hard
+ * links.
  */
 import {
   chmodSync,
@@ -21,8 +21,8 @@ import { basename, join } from 'node:path';
 import { run } from './command.ts';
 import type { ImageManifest, Layer, Layers } from './layers.ts';
 
-/** Kept beside the current one: machines and templates of it may be there yet. */
-const olderKept = 1;
+/** Number of older images to keep, as machines and templates may still use them. */
+const olderImagesMax = 1;
 
 export const manifestName = 'image.json';
 export const layersName = 'layers.json';
@@ -51,7 +51,7 @@ export class ImageFolder {
     return join(this.path, '.cache');
   }
 
-  /** Where images are made. What is there at the start of a build was left by one that was cut short. */
+  /** Temporary folder of builds. Content at the start of a build is left from an aborted one. */
   get asidePath(): string {
     return join(this.path, '.building');
   }
@@ -61,20 +61,20 @@ export class ImageFolder {
     try {
       remove();
     } catch {
-      // Without root, packages are installed as users that only a user namespace has. What is ours, these cannot remove.
+      // Without root, package files belong to users of a user namespace, and only there they can be removed.
       const helper = ['--unshare-helper', 'rm', '--recursive', '--force', '--', this.asidePath];
       await run('mmdebstrap', helper, { signal: new AbortController().signal }).catch(() => undefined);
       remove();
     }
   }
 
-  /** The one that new machines start from. */
+  /** The image that new machines start from. */
   current(): StoredImage | null {
     const id = this.#currentId();
     return id === null ? null : this.#read(id);
   }
 
-  /** All that are whole, the newest first. */
+  /** All complete images, newest first. */
   images(): StoredImage[] {
     const folders = readdirSync(this.path, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
     return folders
@@ -82,11 +82,11 @@ export class ImageFolder {
       .toSorted((a, b) => (a.manifest.created_at < b.manifest.created_at ? 1 : -1));
   }
 
-  /** Moves a finished image in and turns `current` to it. */
+  /** Moves a finished image into place and points `current` to it. */
   publish(finished: string, id: string): void {
     const folder = join(this.path, id);
     if (this.#read(id)) {
-      // The same was built before, and machines may be reading it. What it was made from this time is news all the same.
+      // The same image exists and may be in use: only its build metadata is replaced.
       for (const name of [layersName, sbomName]) renameSync(join(finished, name), join(folder, name));
       rmSync(finished, { recursive: true });
     } else {
@@ -106,7 +106,7 @@ export class ImageFolder {
     const currentId = this.#currentId();
     const old = this.images()
       .filter(({ manifest }) => manifest.id !== currentId)
-      .slice(olderKept);
+      .slice(olderImagesMax);
     for (const { folder } of old) rmSync(folder, { recursive: true, force: true });
     return old.map(({ folder }) => basename(folder));
   }
@@ -119,7 +119,7 @@ export class ImageFolder {
     }
   }
 
-  /** Null where it is none of ours, or where a file of it is not what it was. */
+  /** Returns null for a folder that is not an image, or whose files have another size. */
   #read(id: string): StoredImage | null {
     const folder = join(this.path, id);
     const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
@@ -135,5 +135,5 @@ export class ImageFolder {
   }
 }
 
-/** Gives a file that will not change a second name: half a gigabyte is not copied. */
-export const share = (from: string, to: string): void => linkSync(from, to);
+/** Hard-links an immutable file instead of copying half a gigabyte. */
+export const linkFile = (from: string, to: string): void => linkSync(from, to);

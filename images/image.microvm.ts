@@ -1,4 +1,4 @@
-/** The promises of a built image: what is in it, what is not, and that machines start from it. */
+/** Checks of a built image: what is in it, what is not, and that machines boot from it. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -25,7 +25,7 @@ import { listFiles, walk } from './walk.ts';
 
 const imagesDir = process.env['BERTH_IMAGES_DIR'];
 if (!imagesDir || !existsSync(join(imagesDir, 'current/image.json')))
-  throw new Error('BERTH_IMAGES_DIR names no folder with an image in it. Build one: npm run image');
+  throw new Error('BERTH_IMAGES_DIR has no image. Build one with npm run image.');
 
 const image = realpathSync(join(imagesDir, 'current'));
 const manifest = JSON.parse(readFileSync(join(image, 'image.json'), 'utf8')) as ImageManifest;
@@ -43,13 +43,13 @@ describe('the image', () => {
   before(() => execFileSync('fsck.erofs', [`--extract=${root}`, join(image, 'root.erofs')], { stdio: 'ignore' }));
   after(() => rmSync(work, { recursive: true, force: true }));
 
-  it('is as small as was promised', () => assert.ok(manifest.bytes.unpacked <= unpackedBytesMax, `${manifest.bytes.unpacked} bytes`));
+  it('is within its size limit', () => assert.ok(manifest.bytes.unpacked <= unpackedBytesMax, `${manifest.bytes.unpacked} bytes`));
 
   it('holds what its description says', async () => {
     const files = { kernel: 'kernel', initramfs: 'initramfs', root: 'root.erofs', agent: 'agent.erofs' } as const;
     for (const [name, file] of Object.entries(files))
       assert.equal(await digestOf(join(image, file)), manifest.sha256[name as keyof typeof files], file);
-    // The templates that lie beside them are the service's own, and nobody else's to read.
+    // Templates in the same folder are readable by the service only.
     const built = listFiles(image).filter((path) => !path.startsWith('templates/'));
     assert.ok(built.every((path) => (lstatSync(join(image, path)).mode & 0o777) === 0o644));
   });
@@ -123,10 +123,12 @@ describe('the image', () => {
     );
   });
 
-  it('has no program that gives the rights of another user', () => {
-    const found = [...walk(root)].filter(({ path, entry }) => !entry.isSymbolicLink() && (lstatSync(join(root, path)).mode & 0o7000) !== 0);
+  it('has no setuid program', () => {
+    const setuid = [...walk(root)].filter(
+      ({ path, entry }) => !entry.isSymbolicLink() && (lstatSync(join(root, path)).mode & 0o7000) !== 0,
+    );
     assert.deepEqual(
-      found.map(({ path }) => path),
+      setuid.map(({ path }) => path),
       [],
     );
   });
@@ -137,7 +139,7 @@ describe('the image', () => {
     assert.equal(code, 0);
   });
 
-  it('says what it misses, and ends', async () => {
+  it('reports a missing disk, and ends', async () => {
     const { console, code } = await boot(['-append', 'console=ttyS0 quiet panic=-1']);
     assert.match(console, /BERTH-BOOT-FAILED no disk [/]dev[/]vda/);
     assert.equal(code, 0);
@@ -163,12 +165,12 @@ describe('the image', () => {
     ]);
     const line = /^INSIDE (.*)$/m.exec(console)?.[1];
     assert.ok(line, console);
-    const { memoryBytes, boundedBytes, addresses, routes, machineId, bootId, ...told } = JSON.parse(line) as Record<string, unknown>;
+    const { memoryBytes, boundedBytes, addresses, routes, machineId, bootId, ...rest } = JSON.parse(line) as Record<string, unknown>;
     assert.ok(Number(boundedBytes) < 0.75 * Number(memoryBytes), `${String(boundedBytes)} of ${String(memoryBytes)}`);
     assert.match(String(addresses), /^eth0\S* +UP +10[.]255[.]255[.]2/m);
     assert.match(String(routes), /^default via 10[.]255[.]255[.]1 dev eth0/m);
     assert.equal(machineId, String(bootId).replaceAll('-', ''));
-    assert.deepEqual(told, {
+    assert.deepEqual(rest, {
       rootWritesTo: [],
       browserWritesTo: ['/downloads', '/home/browser', '/run/display', '/tmp', '/dev/shm'],
       browserReadsPorts: false,
@@ -225,7 +227,7 @@ async function boot(more: string[]): Promise<{ console: string; code: number | n
   return { console, code };
 }
 
-/** An agent's disk with a program of ours in the agent's place. It ends, and by that the machine does. */
+/** Packs an agent disk with a test program in place of the agent. The machine ends with it. */
 async function packInside(folder: string, file: string): Promise<void> {
   mkdirSync(join(folder, 'packages/guest/src'), { recursive: true });
   mkdirSync(join(folder, 'bin'));

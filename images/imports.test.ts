@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { ImageFault } from './fault.ts';
+import { ImageError } from './error.ts';
 import { followImports } from './imports.ts';
 
 function treeWith(t: TestContext, files: Record<string, string>): string {
@@ -16,24 +16,27 @@ function treeWith(t: TestContext, files: Record<string, string>): string {
   return root;
 }
 
-const found = (root: string, entry: string): string[] => followImports(join(root, entry)).files.map((path) => relative(root, path));
+const importedFiles = (root: string, entry: string): string[] => followImports(join(root, entry)).files.map((path) => relative(root, path));
 
 test('takes what the program imports and reads beside it, and leaves its tests and its types', (t) => {
   const root = treeWith(t, {
     'app/package.json': '{ "name": "app", "version": "1.0.0" }',
-    'app/main.ts': `import { a } from './a.ts';\nimport type { B } from './b.ts';\nconst text = new URL('./words.txt', import.meta.url);\nimport 'node:fs';\n`,
+    'app/main.ts':
+      `import { a } from './a.ts';\nimport type { B } from './b.ts';\n` +
+      `const text = new URL('./words.txt', import.meta.url);\nimport 'node:fs';\n`,
     'app/a.ts': `export * from 'thing/part';\n// import './never.ts'\n/* from './nor-this.ts' */\n`,
     'app/b.ts': '',
     'app/words.txt': `import './words-are-not-code.ts'`,
     'app/main.test.ts': `import './main.ts';`,
     'node_modules/thing/package.json':
-      '{ "name": "thing", "version": "2.0.0", "exports": { "./part": { "types": "./part.d.ts", "import": "./part.js", "require": "./part.cjs" } } }',
+      '{ "name": "thing", "version": "2.0.0", ' +
+      '"exports": { "./part": { "types": "./part.d.ts", "import": "./part.js", "require": "./part.cjs" } } }',
     'node_modules/thing/part.js': `export {} from './deep.js';`,
     'node_modules/thing/deep.js': '',
     'node_modules/thing/part.d.ts': '',
     'node_modules/thing/part.cjs': '',
   });
-  assert.deepEqual(found(root, 'app/main.ts'), [
+  assert.deepEqual(importedFiles(root, 'app/main.ts'), [
     'app/a.ts',
     'app/b.ts',
     'app/main.ts',
@@ -48,7 +51,7 @@ test('takes what the program imports and reads beside it, and leaves its tests a
   );
 });
 
-test('a package that is reached by a link is taken from where it lies', (t) => {
+test('a linked package is taken from its real path', (t) => {
   const root = treeWith(t, {
     'packages/app/package.json': '{}',
     'packages/app/main.ts': `import '@own/words';`,
@@ -57,18 +60,18 @@ test('a package that is reached by a link is taken from where it lies', (t) => {
     'node_modules/@own/.keep': '',
   });
   symlinkSync('../../packages/words', join(root, 'node_modules/@own/words'));
-  assert.deepEqual(found(root, 'packages/app/main.ts'), ['packages/app/main.ts', 'packages/words/words.ts']);
+  assert.deepEqual(importedFiles(root, 'packages/app/main.ts'), ['packages/app/main.ts', 'packages/words/words.ts']);
 });
 
-test('an import that leads nowhere is told, with who wants it', (t) => {
-  const root = treeWith(t, { 'package.json': '{}', 'main.ts': `import './gone.ts';`, 'other.ts': `import 'gone';` });
+test('the error for a missing import names the importer', (t) => {
+  const root = treeWith(t, { 'package.json': '{}', 'main.ts': `import './absent.ts';`, 'other.ts': `import 'absent';` });
   assert.throws(
-    () => found(root, 'main.ts'),
-    (error) => error instanceof ImageFault && /gone[.]ts is missing/.test(error.message),
+    () => importedFiles(root, 'main.ts'),
+    (error) => error instanceof ImageError && /absent[.]ts is missing/.test(error.message),
   );
   assert.throws(
-    () => found(root, 'other.ts'),
-    (error) => error instanceof ImageFault && /other[.]ts imports gone/.test(error.message),
+    () => importedFiles(root, 'other.ts'),
+    (error) => error instanceof ImageError && /other[.]ts imports absent/.test(error.message),
   );
 });
 

@@ -1,18 +1,18 @@
-/** Follows a program's imports, as Node would: what it needs to run is found, and nothing else comes along. */
+/** Follows a program's imports, as Node does, to find exactly the files that it needs. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ImageFault } from './fault.ts';
+import { ImageError } from './error.ts';
 
 const comments = /\/\*[^]*?\*\/|^\s*\/\/.*$/gm;
 const imports = /\b(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g;
-/** Files that are read beside the program. */
+/** Files that the program reads at run time. */
 const assets = /\bnew URL\(\s*['"](\.[^'"\n]+)['"]\s*,\s*import\.meta\.url\s*\)/g;
 
 type Exports = string | { import?: Exports; default?: Exports };
 
-/** Of a package that bears a name, or of a folder in one. */
+/** package.json of a package or of a folder inside one. */
 export interface PackageFile {
   name?: string;
   version?: string;
@@ -20,20 +20,20 @@ export interface PackageFile {
   exports?: Record<string, Exports>;
 }
 
-export interface FoundFiles {
+export interface ImportedFiles {
   /** Real paths of all files, the entry among them. */
   files: string[];
-  /** The package.json that holds for each of them. */
+  /** The nearest package.json of each file. */
   packages: string[];
 }
 
-export function followImports(entry: string): FoundFiles {
-  const found = new Set<string>();
+export function followImports(entry: string): ImportedFiles {
+  const files = new Set<string>();
   const packages = new Set<string>();
   const follow = (path: string): void => {
-    if (found.has(path)) return;
-    if (!existsSync(path)) throw new ImageFault(`${path} is missing: the agent needs it`);
-    found.add(path);
+    if (files.has(path)) return;
+    if (!existsSync(path)) throw new ImageError(`${path} is missing: the agent needs it`);
+    files.add(path);
     packages.add(ownPackage(path));
     const text = readFileSync(path, 'utf8');
     if (!/\.[cm]?[jt]s$/.test(path)) return;
@@ -42,24 +42,24 @@ export function followImports(entry: string): FoundFiles {
     for (const [, asset = ''] of code.matchAll(assets)) follow(resolve(dirname(path), asset));
   };
   follow(entry);
-  return { files: [...found].toSorted(), packages: [...packages].toSorted() };
+  return { files: [...files].toSorted(), packages: [...packages].toSorted() };
 }
 
 export const readPackageFile = (path: string): PackageFile => JSON.parse(readFileSync(path, 'utf8')) as PackageFile;
 
 function ownPackage(path: string): string {
-  const found = findPackageJSON(pathToFileURL(path));
-  if (found === undefined) throw new ImageFault(`${path} belongs to no package`);
-  return found;
+  const packageFile = findPackageJSON(pathToFileURL(path));
+  if (packageFile === undefined) throw new ImageError(`${path} belongs to no package`);
+  return packageFile;
 }
 
 function resolveImport(specifier: string, from: string): string {
   if (specifier.startsWith('.')) return resolve(dirname(from), specifier);
   const rest = /^(?:@[^/]+\/)?[^/]+(\/.*)?$/.exec(specifier)?.[1] ?? '';
   const file = packageOf(specifier, from);
-  const target = file === undefined ? undefined : chosen(readPackageFile(file).exports?.[`.${rest}`]);
-  if (file === undefined || target === undefined) throw new ImageFault(`${from} imports ${specifier}, which is not there`);
-  // Ours are found through links.
+  const target = file === undefined ? undefined : resolveExport(readPackageFile(file).exports?.[`.${rest}`]);
+  if (file === undefined || target === undefined) throw new ImageError(`${from} imports ${specifier}, which does not exist`);
+  // Our packages are linked.
   return realpathSync(join(dirname(file), target));
 }
 
@@ -71,5 +71,5 @@ function packageOf(specifier: string, from: string): string | undefined {
   }
 }
 
-const chosen = (target: Exports | undefined): string | undefined =>
-  typeof target === 'object' ? chosen(target.import ?? target.default) : target;
+const resolveExport = (target: Exports | undefined): string | undefined =>
+  typeof target === 'object' ? resolveExport(target.import ?? target.default) : target;

@@ -1,4 +1,4 @@
-/** Takes the agent's place in a machine, and tells on the console what the machine is like from inside, as one line of JSON. */
+/** Runs in place of the agent and prints properties of the machine on the console, as one line of JSON. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -27,7 +27,7 @@ const settings = [
   'watchdog',
 ];
 
-const told = {
+const report = {
   memoryBytes: totalmem(),
   boundedBytes: ['/dev/shm', '/run', '/mnt'].reduce((sum, path) => sum + bytesOf(path), 0),
   rootWritesTo: ['/', '/etc', '/usr', '/opt/berth'].filter(canWrite),
@@ -48,4 +48,4 @@ const told = {
   hasNameServer: existsSync('/etc/resolv.conf'),
 };
 
-console.log(`INSIDE ${JSON.stringify(told)}`);
+console.log(`INSIDE ${JSON.stringify(report)}`);

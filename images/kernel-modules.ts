@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ImageFault } from './fault.ts';
+import { ImageError } from './error.ts';
 import { listFiles } from './walk.ts';
 
-/** A module of a kernel: as the kernel calls it, and as a file. */
+/** A kernel module: its name in the kernel, and its file. */
 export interface KernelModule {
   name: string;
   data: Buffer;
@@ -12,8 +12,8 @@ export interface KernelModule {
 /** Files have hyphens where the kernel has underscores. */
 const nameOf = (path: string): string => (path.split('/').at(-1) ?? '').replace(/\.ko$/, '').replaceAll('-', '_');
 
-/** A module tells in its own file what it needs. */
-export function neededBy(module: Buffer): string[] {
+/** Reads the dependencies from the module's own file. */
+export function dependenciesOf(module: Buffer): string[] {
   const list = /(?:^|\0)depends=([^\0]*)\0/.exec(module.toString('latin1'))?.[1] ?? '';
   return list
     .split(',')
@@ -21,8 +21,8 @@ export function neededBy(module: Buffer): string[] {
     .map((name) => name.replaceAll('-', '_'));
 }
 
-/** Each after those that it needs. `folder` is the kernel's own below lib/modules. Throws ImageFault for one that is not there. */
-export function orderModules(folder: string, wanted: string[]): KernelModule[] {
+/** Returns modules after their dependencies. `folder` is the kernel's folder in lib/modules. @throws ImageError for a missing one */
+export function sortModules(folder: string, wanted: string[]): KernelModule[] {
   const paths = new Map(
     listFiles(folder)
       .filter((path) => path.endsWith('.ko'))
@@ -30,14 +30,14 @@ export function orderModules(folder: string, wanted: string[]): KernelModule[] {
   );
   const builtIn = new Set(readFileSync(join(folder, 'modules.builtin'), 'utf8').split('\n').map(nameOf));
   const ordered = new Map<string, KernelModule>();
-  const take = (name: string): void => {
+  const add = (name: string): void => {
     const path = paths.get(name);
     if (ordered.has(name) || (path === undefined && builtIn.has(name))) return;
-    if (path === undefined) throw new ImageFault(`the kernel has no module ${name}`);
+    if (path === undefined) throw new ImageError(`the kernel has no module ${name}`);
     const data = readFileSync(join(folder, path));
-    for (const needed of neededBy(data)) take(needed);
+    for (const needed of dependenciesOf(data)) add(needed);
     ordered.set(name, { name, data });
   };
-  for (const name of wanted) take(name);
+  for (const name of wanted) add(name);
   return [...ordered.values()];
 }

@@ -1,11 +1,10 @@
 /**
- * An image has three layers, each built and kept by itself: the file system of
- * Debian's packages, what a machine boots with, and the agent. A layer is known
- * by a key of all that it is made from, so the layer of an earlier image with
- * the same key is as good as a new one.
+ * An image has three layers that are built separately: the file system of Debian
+ * packages, the boot files, and the agent. A layer's key is a hash of all its
+ * inputs, so a layer of an earlier image with the same key is reused.
  */
 import { guestProtocol } from '@berth/contract/guest';
-import { keyOf } from './digest.ts';
+import { hashOf } from './digest.ts';
 
 export interface StoredFile {
   bytes: number;
@@ -15,11 +14,11 @@ export interface StoredFile {
 export interface Layer {
   key: string;
   files: Record<string, StoredFile>;
-  /** Of what it holds, before it was packed. */
+  /** Size of its content before packing. */
   unpackedBytes: number;
 }
 
-/** A package of Debian, as it lies in the image. */
+/** A Debian package in the image. */
 export interface PackedPackage {
   name: string;
   version: string;
@@ -29,14 +28,14 @@ export interface PackedPackage {
   homepage: string | null;
   /** Path of its licence in the image. */
   licence: string | null;
-  /** How many of its files are there, and how many were left out. */
+  /** Number of its files in the image, and of those left out. */
   files: { packed: number; leftOut: number };
 }
 
 export interface RootLayer extends Layer {
   suite: string;
   packages: PackedPackage[];
-  /** Packages that are installed and of which nothing stays. */
+  /** Installed packages of which no file remains. */
   leftOut: string[];
   chromiumVersion: string;
 }
@@ -46,7 +45,7 @@ export interface BootLayer extends Layer {
   kernelVersion: string;
 }
 
-/** A package of npm, or one of this repository. */
+/** A package from npm or from this repository. */
 export interface AgentPackage {
   name: string;
   version: string;
@@ -65,24 +64,24 @@ export interface Layers {
   agent: AgentLayer;
 }
 
-/** How a layer comes to be: `build` writes its files into a folder and tells the rest. */
+/** How to build a layer: `build` writes its files into a folder and returns the rest. */
 export interface LayerRecipe<L extends Layer> {
   key: string;
-  /** `work` is there for the time of the build. */
-  build(place: { into: string; work: string }): Promise<Omit<L, 'key'>>;
+  /** `work` is a temporary folder. */
+  build(options: { into: string; work: string }): Promise<Omit<L, 'key'>>;
 }
 
-/** What an image tells of itself: `image.json`. */
+/** Content of `image.json`. */
 export interface ImageManifest {
   id: string;
   protocol: number;
-  /** As Debian calls it. */
+  /** Debian's name. */
   architecture: string;
   created_at: string;
   kernel_version: string;
   chromium_version: string;
   node_version: string;
-  /** Packages of Debian in it. */
+  /** Number of Debian packages. */
   packages: number;
   bytes: { unpacked: number; root: number; agent: number; initramfs: number; kernel: number };
   sha256: { kernel: string; initramfs: string; root: string; agent: string };
@@ -97,7 +96,7 @@ export function manifestOf(
   const { 'agent.erofs': agentFile } = files(agent, 'agent.erofs');
   const sha256 = { kernel: kernel.sha256, initramfs: initramfs.sha256, root: rootFile.sha256, agent: agentFile.sha256 };
   return {
-    id: keyOf(Object.values(sha256)),
+    id: hashOf(Object.values(sha256)),
     protocol: guestProtocol,
     architecture,
     created_at: createdAt.toISOString(),
@@ -117,10 +116,10 @@ export function manifestOf(
 }
 
 function files<Name extends string>(layer: Layer, ...names: Name[]): Record<Name, StoredFile> {
-  const found = names.map((name) => {
+  const entries = names.map((name) => {
     const file = layer.files[name];
     if (!file) throw new Error(`a layer without its file ${name}`);
     return [name, file];
   });
-  return Object.fromEntries(found) as Record<Name, StoredFile>;
+  return Object.fromEntries(entries) as Record<Name, StoredFile>;
 }

@@ -4,29 +4,29 @@ import { closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { holdLock } from './lock.ts';
+import { acquireLock } from './lock.ts';
 
 test('a second build waits for the first, and for the last program that it has started', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lock-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const signal = new AbortController().signal;
   const path = join(folder, 'lock');
-  const first = await holdLock(path, { signal, onWait: () => assert.fail('nobody is there') });
+  const first = await acquireLock(path, { signal, onWait: () => assert.fail('nobody is there') });
   const program = spawn('cat', { stdio: ['pipe', 'ignore', 'ignore', first] });
   closeSync(first);
   const waits = Promise.withResolvers<string>();
-  const second = holdLock(path, { signal, onWait: () => waits.resolve('waits') });
+  const second = acquireLock(path, { signal, onWait: () => waits.resolve('waits') });
   assert.equal(await Promise.race([second, waits.promise]), 'waits');
   program.stdin?.end();
   closeSync(await second);
 });
 
-test('who stops waiting is let go', async (t) => {
+test('waiting can be aborted', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lock-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'lock');
-  const first = await holdLock(path, { signal: new AbortController().signal, onWait: () => {} });
+  const first = await acquireLock(path, { signal: new AbortController().signal, onWait: () => {} });
   const stop = new AbortController();
-  await assert.rejects(holdLock(path, { signal: stop.signal, onWait: () => stop.abort(new Error('enough')) }), /enough/);
+  await assert.rejects(acquireLock(path, { signal: stop.signal, onWait: () => stop.abort(new Error('enough')) }), /enough/);
   closeSync(first);
 });

@@ -1,19 +1,19 @@
 import { openSync } from 'node:fs';
-import { CommandFailed, run } from './command.ts';
+import { CommandError, run } from './command.ts';
 
 /**
- * Holds a file for this process, and for every program that is handed the
- * descriptor: a build that was killed still writes until its last program ends,
- * and the next one waits for that. The kernel lets go of it when all are gone.
+ * Locks a file for this process and every program that inherits the descriptor:
+ * programs of a killed build may still write, and the next build waits for them.
+ * The kernel releases the lock when all of them have exited.
  */
-export async function holdLock(path: string, { signal, onWait }: { signal: AbortSignal; onWait: () => void }): Promise<number> {
+export async function acquireLock(path: string, { signal, onWait }: { signal: AbortSignal; onWait: () => void }): Promise<number> {
   const descriptor = openSync(path, 'w', 0o644);
   try {
-    await run('flock', ['--nonblock', '3'], { held: descriptor, signal });
+    await run('flock', ['--nonblock', '3'], { inherited: descriptor, signal });
   } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
+    if (!(error instanceof CommandError)) throw error;
     onWait();
-    await run('flock', ['3'], { held: descriptor, signal });
+    await run('flock', ['3'], { inherited: descriptor, signal });
   }
   return descriptor;
 }

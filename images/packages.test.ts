@@ -19,7 +19,7 @@ test('nothing that is wanted is left out', () => {
   );
 });
 
-test('files are told from the folders above them, and by one path', () => {
+test('folders are removed from file lists, and paths are normalized to /usr', () => {
   const list = [
     '/.',
     '/bin',
@@ -35,7 +35,7 @@ test('files are told from the folders above them, and by one path', () => {
   assert.equal(pathInUsr('/libexec/x'), '/libexec/x');
 });
 
-test('a package tells its source only where that has another name or version', () => {
+test('a package names its source only if it has another name or version', () => {
   const files = { packed: 1, leftOut: 0 };
   const named = (source?: string) => {
     const { source: name, sourceVersion } = packedPackage({ Package: 'a', Version: '1', ...(source && { Source: source }) }, files);

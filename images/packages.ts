@@ -1,13 +1,13 @@
 /**
- * What a machine is made of: packages of Debian, and what of them is left out.
+ * Debian packages of a machine, and what is left out of them.
  *
- * Packages are installed whole, with all that they depend on, because their
- * scripts count on it; what no browser ever asks for is taken out on the way.
+ * Packages are installed with all dependencies, as their scripts rely on them;
+ * files that no browser uses are removed.
  */
 
-/** Packages that a machine needs by name. What they depend on comes along, and so does what Debian calls essential. */
+/** Packages to install, in addition to essential ones and dependencies. */
 export const wanted = [
-  // What pages are drawn by, and the letters of all the world.
+  // The browser and fonts for all scripts.
   'chromium',
   'fonts-dejavu-core',
   'fonts-liberation',
@@ -31,10 +31,10 @@ export const wanted = [
 /** The initramfs is made of it. */
 export const busyboxPackage = 'busybox-static';
 
-/** Built for virtual machines: its drivers for hardware are few. It depends on the kernel's own package of the day. */
+/** A metapackage of the kernel for virtual machines, which has few drivers. */
 export const kernelPackage = 'linux-image-cloud-amd64';
 
-/** Modules that a machine loads; those that they need come along. A kernel that has one built in needs none. */
+/** Modules to load, in addition to their dependencies. */
 export const kernelModules = ['virtio_pci', 'virtio_blk', 'virtio_console', 'erofs', 'veth'];
 
 /** Files that are not even unpacked. A star matches slashes too. */
@@ -133,6 +133,6 @@ export const leftOutPackages: { why: string; packages: string[] }[] = [
   { why: 'signing in and changing users: nobody does', packages: ['login', 'passwd', 'adduser', 'libsemanage*', 'libsepol*'] },
 ];
 
-/** Tells whether a name is meant by one of the patterns. */
+/** Whether a name matches one of the patterns. */
 export const matches = (patterns: string[], name: string): boolean =>
   patterns.some((pattern) => new RegExp(`^${pattern.replaceAll(/[.+]/g, '\\$&').replaceAll('*', '.*')}$`).test(name));

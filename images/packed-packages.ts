@@ -1,4 +1,4 @@
-/** What of Debian's packages has come into an image, told from the lists that dpkg keeps while they are installed. */
+/** Which files of Debian packages are in an image, read from dpkg's lists. */
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseStanzas } from './apt-sources.ts';
@@ -35,7 +35,7 @@ function readFiles(root: string, { Package: name = '', Architecture: architectur
       );
 }
 
-/** A list has every folder above its files, and nothing that says which they are. */
+/** dpkg lists include parent folders without marking them. */
 export function withoutFolders(paths: string[]): string[] {
   const inUsr = paths.map(pathInUsr);
   const folders = new Set(inUsr.map((path) => dirname(path)));
@@ -47,7 +47,7 @@ export const pathInUsr = (path: string): string => path.replace(/^\/(bin|sbin|li
 
 const licencePath = (name: string): string => `/usr/share/doc/${name}/copyright`;
 
-/** What of a package is in a file system. Null where that is nothing, but for its licence. */
+/** Which part of a package is in a file system. Returns null if it is nothing but the licence. */
 export function packedInto(root: string, { name, stanza, files }: InstalledPackage): PackedPackage | null {
   const isThere = (path: string): boolean => lstatSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() === false;
   const packed = files.filter(isThere).length;

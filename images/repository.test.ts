@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ImageFault } from './fault.ts';
+import { ImageError } from './error.ts';
 import { archiveName, fieldsOf, packagesOf, readPackages } from './repository.ts';
 
 const stanza = (name: string): string =>
@@ -25,7 +25,7 @@ test('reads packages out of a list, their further lines with them', () => {
 test('a package without a digest is not taken', () => {
   assert.throws(
     () => readPackages('Package: bare\nVersion: 1\nArchitecture: all\nSize: 1\n'),
-    (error) => error instanceof ImageFault && /bare/.test(error.message),
+    (error) => error instanceof ImageError && /bare/.test(error.message),
   );
 });
 

@@ -1,15 +1,15 @@
 /**
- * Debian's packages, by an apt of our own: its lists and archives lie beside the
- * images, and the host's packages are neither asked nor touched. Archives are
- * kept, so that the next image fetches only what is new.
+ * Debian's packages, by a separate apt configuration: lists and archives are stored
+ * beside the images, and the host's packages are not touched. Archives are cached,
+ * so that the next image downloads only new ones.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseStanzas, writeSources } from './apt-sources.ts';
 import type { AptSource } from './apt-sources.ts';
 import { run } from './command.ts';
-import { digestOf, keyOf } from './digest.ts';
-import { ImageFault } from './fault.ts';
+import { digestOf, hashOf } from './digest.ts';
+import { ImageError } from './error.ts';
 
 export interface DebianPackage {
   name: string;
@@ -22,7 +22,7 @@ export interface DebianPackage {
   stanza: string;
 }
 
-/** What an image is to be made of. */
+/** The packages of an image. */
 export interface PackagePlan {
   /** For the file system: everything that is wanted, and all that it depends on. */
   root: DebianPackage[];
@@ -46,7 +46,7 @@ Pin: release n=*
 Pin-Priority: -1
 `;
 
-/** A mirror that does not answer is not waited for: there may be an image already. */
+/** Short, as an earlier image may exist when no mirror answers. */
 const connectSecondsMax = 15;
 
 export class Repository {
@@ -68,7 +68,7 @@ export class Repository {
     this.#settings = settings(folder, architecture);
   }
 
-  /** Fetches the lists. Throws CommandFailed where no mirror answers; what was fetched before stays. */
+  /** Downloads the lists. Older ones stay if it fails. @throws CommandError when no mirror answers */
   async refresh(): Promise<void> {
     const host = await run('apt-config', ['dump', 'Acquire'], { signal: this.#signal });
     // Credentials of the operator may be among it.
@@ -82,14 +82,14 @@ export class Repository {
     await this.#apt('apt-get', ['update', '--option', 'APT::Update::Error-Mode=any']);
   }
 
-  /** Whether there are lists at all, of this time or an earlier one. */
+  /** Whether there are any lists, current or older. */
   get hasLists(): boolean {
     return this.#releases().length > 0;
   }
 
-  /** Another one as soon as anything in the lists is another. */
+  /** A hash that changes with any change of the lists. */
   async listsKey(): Promise<string> {
-    return keyOf(await Promise.all(this.#releases().map(async (path) => `${basename(path)} ${await digestOf(path)}`)));
+    return hashOf(await Promise.all(this.#releases().map(async (path) => `${basename(path)} ${await digestOf(path)}`)));
   }
 
   /** Chooses versions as apt would on an empty system. */
@@ -104,7 +104,7 @@ export class Repository {
     const name = /linux-image-\d[^\s,(]*/.exec(kernelOfTheDay ? (fieldsOf(kernelOfTheDay)['Depends'] ?? '') : '')?.[0];
     const [kernel] = name === undefined ? [] : await this.#show([name]);
     if (!busybox || !kernel || root.length === 0)
-      throw new ImageFault(`the mirror's lists have no ${busybox ? wanted.kernel : wanted.busybox}`);
+      throw new ImageError(`the mirror's lists have no ${busybox ? wanted.kernel : wanted.busybox}`);
     return { root: root.toSorted((a, b) => (a.name < b.name ? -1 : 1)), kernel, busybox };
   }
 
@@ -116,9 +116,9 @@ export class Repository {
       await this.#apt('apt-get', ['download', ...missing.map(({ name, version }) => `${name}=${version}`)], this.#archives);
     for (const each of missing)
       if ((await digestOf(this.archiveOf(each))) !== each.sha256)
-        throw new ImageFault(`the archive of ${each.name} ${each.version} is not what the list says`);
-    const kept = new Set(planned.map((each) => basename(this.archiveOf(each))));
-    for (const name of readdirSync(this.#archives)) if (!kept.has(name)) rmSync(join(this.#archives, name), { recursive: true });
+        throw new ImageError(`the archive of ${each.name} ${each.version} is not what the list says`);
+    const plannedNames = new Set(planned.map((each) => basename(this.archiveOf(each))));
+    for (const name of readdirSync(this.#archives)) if (!plannedNames.has(name)) rmSync(join(this.#archives, name), { recursive: true });
   }
 
   archiveOf({ name, version, architecture }: DebianPackage): string {
@@ -170,7 +170,7 @@ export function readPackages(text: string): DebianPackage[] {
     const [fields = {}] = parseStanzas(stanza);
     const { Package: name, Version: version, Architecture: architecture, SHA256: sha256, Size: size } = fields;
     if (!name || !version || !architecture || !sha256 || !size)
-      throw new ImageFault(`a list has a package that is not whole: ${name ?? stanza.slice(0, 100)}`);
+      throw new ImageError(`a list has a package that is not whole: ${name ?? stanza.slice(0, 100)}`);
     return { name, version, architecture, sha256, bytes: Number(size), stanza: stanza.trim() };
   });
 }

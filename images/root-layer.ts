@@ -1,10 +1,10 @@
 /** The file system of a machine: Debian's packages, installed by Debian's tools, without what no machine needs. */
 import { chmodSync, copyFileSync, globSync, lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CommandFailed, run } from './command.ts';
-import { factsOf, keyOf } from './digest.ts';
+import { CommandError, run } from './command.ts';
+import { fingerprintsOf, hashOf } from './digest.ts';
 import { fileTimeSeconds, packErofs, storedFile } from './erofs.ts';
-import { ImageFault } from './fault.ts';
+import { ImageError } from './error.ts';
 import type { LayerRecipe, RootLayer } from './layers.ts';
 import { leftOutPackages, leftOutPaths, matches, wanted } from './packages.ts';
 import { packedInto, readInstalled } from './packed-packages.ts';
@@ -12,51 +12,51 @@ import type { InstalledPackage } from './packed-packages.ts';
 import type { PackagePlan, Repository } from './repository.ts';
 import { listFiles, walk } from './walk.ts';
 
-export interface RootOrder {
+export interface RootLayerOptions {
   plan: PackagePlan;
   repository: Repository;
   suite: string;
-  /** Descriptor that a build holds for as long as it writes. */
+  /** Lock descriptor, inherited by the programs of the build. */
   lock: number;
   signal: AbortSignal;
 }
 
 const here = import.meta.dirname;
-/** Files of ours that take the place of Debian's. */
+/** Our files, which replace Debian's. */
 const ownFolder = join(here, 'root');
 const recipe = ['packages.ts', 'root-layer.ts', 'erofs.ts', 'packed-packages.ts'];
 
-/** Filled when a machine starts: each is another file system. */
+/** Mount points of other file systems at run time. */
 const mountPoints = ['dev', 'proc', 'sys', 'run', 'tmp', 'home', 'mnt', 'downloads', 'uploads', 'opt/berth'];
 
-/** What the making of it leaves behind, and what scripts of packages made for those that are left out. */
-const remains = [
+/** Leftovers of the installation and of packages that are left out. */
+const leftovers = [
   ...['boot', 'media', 'srv', 'root', 'var', 'usr/local/{bin,etc,games,include,lib,man,sbin,src}', 'usr/{games,include,src}'],
   ...['usr/lib/{python3*,systemd,udev}', 'usr/share/{bash-completion,bug,gcc,gdb,info,lintian,man,menu,perl5,python3,zsh}'],
   ...['etc/{apt,cron*,default,dpkg,init.d,kernel,logrotate.d,opt,perl,python3*,rc?.d,selinux,skel,systemd,update-motd.d}'],
   ...['etc/{*-,.pwd.lock,fstab,gshadow,hostname,issue*,machine-id,motd,mtab,resolv.conf,shells,subgid,subuid}'],
 ];
 
-export function rootLayer({ plan, repository, suite, lock, signal }: RootOrder): LayerRecipe<RootLayer> {
+export function rootLayer({ plan, repository, suite, lock, signal }: RootLayerOptions): LayerRecipe<RootLayer> {
   const own = listFiles(ownFolder).map((path) => `root/${path}`);
   const packages = plan.root.map(({ name, version, sha256 }) => `${name} ${version} ${sha256}`);
   return {
-    key: keyOf([suite, ...packages, ...factsOf([...recipe, ...own], here)]),
+    key: hashOf([suite, ...packages, ...fingerprintsOf([...recipe, ...own], here)]),
     build: async ({ into, work }) => {
       const tar = join(work, 'root.tar');
       mkdirSync(join(work, 'root'));
       const root = realpathSync(join(work, 'root'));
       const mirror = repository.publish(plan.root, suite);
-      const [program = '', ...args] = [...(await walls(signal)), 'mmdebstrap', ...installArguments(suite, tar, mirror)];
-      await run(program, args, { environment: { TMPDIR: work, SOURCE_DATE_EPOCH: String(fileTimeSeconds) }, held: lock, signal });
+      const [program = '', ...args] = [...(await namespaceCommand(signal)), 'mmdebstrap', ...installArguments(suite, tar, mirror)];
+      await run(program, args, { environment: { TMPDIR: work, SOURCE_DATE_EPOCH: String(fileTimeSeconds) }, inherited: lock, signal });
       await run('tar', ['--extract', '--file', tar, '--directory', root, '--no-same-owner', '--same-permissions', '--exclude=./dev/*'], {
         signal,
       });
       rmSync(tar);
       const installed = readInstalled(root);
-      leaveOut(root, installed);
-      furnish(root);
-      const unpackedBytes = settle(root);
+      removeLeftOut(root, installed);
+      addOwnFiles(root);
+      const unpackedBytes = normalizeModes(root);
       await packErofs(root, join(into, 'root.erofs'), signal);
       const packed = installed.flatMap((each) => packedInto(root, each) ?? []);
       return {
@@ -72,23 +72,23 @@ export function rootLayer({ plan, repository, suite, lock, signal }: RootOrder):
 }
 
 /**
- * As root, packages are installed among mounts of the host's /proc and /sys: in
- * namespaces that end with us these cannot stay, whoever is killed. Without root
- * mmdebstrap makes its own; and where root may make none, it mounts nothing.
+ * As root, mmdebstrap mounts the host's /proc and /sys. Namespaces that end with
+ * this process remove these mounts even after a kill. Without root mmdebstrap
+ * creates its own namespaces; where root may create none, it mounts nothing.
  */
-async function walls(signal: AbortSignal): Promise<string[]> {
+async function namespaceCommand(signal: AbortSignal): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const unshare = ['unshare', '--mount', '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
   try {
     await run('setpriv', ['--pdeathsig=KILL', ...unshare, 'true'], { signal });
   } catch (error) {
-    if (error instanceof CommandFailed) return [];
+    if (error instanceof CommandError) return [];
     throw error;
   }
   return ['setpriv', '--pdeathsig=KILL', ...unshare];
 }
 
-/** Of the versions that were planned and of nothing else; as whoever we are, where the host allows that. */
+/** Arguments to install exactly the planned versions. */
 function installArguments(suite: string, tar: string, mirror: string): string[] {
   const patterns = leftOutPaths.flatMap(({ paths, but = [] }) => [
     ...paths.map((path) => `path-exclude=${path}`),
@@ -111,8 +111,8 @@ function installArguments(suite: string, tar: string, mirror: string): string[] 
   ];
 }
 
-/** Takes out whole packages, and the folders that are empty by that. */
-function leaveOut(root: string, installed: InstalledPackage[]): void {
+/** Removes left-out packages and folders that become empty. */
+function removeLeftOut(root: string, installed: InstalledPackage[]): void {
   const patterns = leftOutPackages.flatMap(({ packages }) => packages);
   for (const { files } of installed.filter(({ name }) => matches(patterns, name))) {
     const isFolder = (path: string): boolean => lstatSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() ?? false;
@@ -122,7 +122,7 @@ function leaveOut(root: string, installed: InstalledPackage[]): void {
   }
 }
 
-/** A link in this file system that begins with a slash leads into the host's: what lies behind one is not touched. */
+/** Absolute links of this file system point into the host's, so paths behind them are never touched. */
 function isInside(root: string, path: string): boolean {
   try {
     return `${realpathSync(dirname(join(root, path)))}/`.startsWith(`${root}/`);
@@ -145,11 +145,11 @@ function removeEmpty(root: string, folder: string): void {
   removeEmpty(root, dirname(folder));
 }
 
-/** Puts ours in the place of what one system has of its own, and makes the places for other file systems. */
-function furnish(root: string): void {
+/** Replaces system-specific files by ours and creates the mount points. */
+function addOwnFiles(root: string): void {
   const [fonts, aside] = [join(root, 'var/cache/fontconfig'), join(root, 'fontconfig')];
   renameSync(fonts, aside);
-  for (const path of globSync(remains, { cwd: root })) remove(root, path);
+  for (const path of globSync(leftovers, { cwd: root })) remove(root, path);
   mkdirSync(dirname(fonts), { recursive: true });
   renameSync(aside, fonts);
   for (const path of listFiles(ownFolder)) {
@@ -165,8 +165,8 @@ function furnish(root: string): void {
   for (const [target, path] of Object.entries(links)) symlinkSync(target, join(root, path));
 }
 
-/** Nothing in a machine gives anybody the rights of another. Returns the bytes of all files, each counted once. */
-function settle(root: string): number {
+/** Removes setuid, setgid and sticky bits. Returns the bytes of all files, each inode once. */
+function normalizeModes(root: string): number {
   const counted = new Set<number>();
   let bytes = 0;
   for (const { path, entry } of walk(root)) {
@@ -177,6 +177,6 @@ function settle(root: string): number {
     counted.add(ino);
     bytes += size;
   }
-  if (bytes === 0) throw new ImageFault('mmdebstrap made an empty file system');
+  if (bytes === 0) throw new ImageError('mmdebstrap made an empty file system');
   return bytes;
 }

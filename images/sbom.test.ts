@@ -71,7 +71,7 @@ test('the list names every package as scanners look for it', () => {
   ]);
 });
 
-test('the list tells licences, and what was left out', () => {
+test('the list has licences, and what was left out', () => {
   const { components, metadata } = sbomOf(manifest, layers);
   const properties = components.find(({ name }) => name === 'libstdc++6')?.properties ?? [];
   assert.ok(properties.some(({ name, value }) => name === 'berth:licence-file' && value === '/usr/share/doc/libstdc++6/copyright'));

@@ -1,4 +1,4 @@
-/** What is in an image, in the words of CycloneDX 1.6, for those who watch for faults in it. The same image has the same list. */
+/** The SBOM of an image in CycloneDX 1.6, for vulnerability scanners. Reproducible. */
 import { createHash } from 'node:crypto';
 import { fileTimeSeconds } from './erofs.ts';
 import type { AgentPackage, ImageManifest, Layers, PackedPackage } from './layers.ts';
@@ -92,7 +92,7 @@ function agentComponent({ name, version, licence, isOurs }: AgentPackage): Compo
   };
 }
 
-/** A version 5 of no name space but ours. */
+/** A UUID of version 5 without a standard namespace. */
 function uuidOf(name: string): string {
   const digest = createHash('sha256').update(`berth image ${name}`).digest('hex');
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-5${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`;

@@ -115,7 +115,7 @@ function hygieneRules(): IRegularForbiddenRuleType[] {
       from: { orphan: true, path: '^packages/', pathNot: [tests, '[.]d[.]ts$', '/main[.]ts$'] },
       to: {},
     }),
-    error('not-to-unresolvable', 'An import this check cannot follow is an import it cannot judge.', {
+    error('not-to-unresolvable', 'An import that this check cannot follow is an import that it cannot check.', {
       from: {},
       to: { couldNotResolve: true },
     }),

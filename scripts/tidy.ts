@@ -1,6 +1,6 @@
 /**
  * Reports on what a linter does not know: the shape of this repository. A
- * report for a reader to judge, never a gate: it always exits with 0.
+ * report for a reader, never a gate: it always exits with 0.
  * Run: `node scripts/tidy.ts [root]`.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
@@ -59,8 +59,8 @@ function remarksOnSource(root: string, path: string): Remark[] {
   const lines = lineAt(text, text.length);
   if (lines > linesMax.file) remarks.push({ path, line: 1, text: `${lines} lines, at most ${linesMax.file}` });
   if (vagueName.test(basename(path, '.ts'))) remarks.push({ path, line: 1, text: 'a vague file name: name the thing, not its shelf' });
-  for (const found of text.matchAll(openEnd)) {
-    remarks.push({ path, line: lineAt(text, found.index), text: `an open end without an issue: write ${found[1] ?? ''}(#123)` });
+  for (const match of text.matchAll(openEnd)) {
+    remarks.push({ path, line: lineAt(text, match.index), text: `an open end without an issue: write ${match[1] ?? ''}(#123)` });
   }
   return remarks;
 }
@@ -71,10 +71,10 @@ function remarksOnDocument(root: string, path: string): Remark[] {
   const remarks: Remark[] = [];
   const titles = prose.match(/^# /gm)?.length ?? 0;
   if (titles !== 1) remarks.push({ path, line: 1, text: `${titles} top-level titles, a document has exactly one` });
-  const named = [...prose.matchAll(pathInText)].map((found) => ({ found, at: join(root, found[1] ?? '') }));
-  const linked = [...prose.matchAll(linkInText)].map((found) => ({ found, at: join(root, dirname(path), found[1] ?? '') }));
-  for (const { found, at } of [...named, ...linked]) {
-    if (!existsSync(at)) remarks.push({ path, line: lineAt(prose, found.index), text: `names ${found[1] ?? ''}, which does not exist` });
+  const named = [...prose.matchAll(pathInText)].map((match) => ({ match, at: join(root, match[1] ?? '') }));
+  const linked = [...prose.matchAll(linkInText)].map((match) => ({ match, at: join(root, dirname(path), match[1] ?? '') }));
+  for (const { match, at } of [...named, ...linked]) {
+    if (!existsSync(at)) remarks.push({ path, line: lineAt(prose, match.index), text: `names ${match[1] ?? ''}, which does not exist` });
   }
   return remarks;
 }

@@ -9,7 +9,7 @@ import { architecture, boundaryRules, keeperRule } from '../scripts/boundary-rul
 interface Seed {
   file: string;
   text: string;
-  /** Every rule that must refuse this file, and no other may. */
+  /** Exactly the rules that must refuse this file. */
   rules: string[];
 }
 
@@ -20,10 +20,10 @@ const thing = 'export const thing = 1;\n';
 const typeOf = (path: string): string => `import type * as found from '${path}';\nexport type Found = typeof found;\n`;
 const valueOf = (path: string): string => `import * as found from '${path}';\nexport const kept = found;\n`;
 
-/** The other half of the seeded circle, which is told once. */
+/** The other half of the seeded circular import, which is reported once. */
 const circleB = { [`${src}/drive/circle-b.ts`]: typeOf('./circle-a.ts') };
 
-/** A small tree of the shape that the rules are about, with every import in it allowed. */
+/** A small source tree in which every import is allowed. */
 function rightfulTree(): Record<string, string> {
   const doors = ladder.map((folder, i): [string, string] => {
     const above = ladder
@@ -155,7 +155,7 @@ function linkPackages(root: string): void {
   }
 }
 
-describe('the boundaries', () => {
+describe('the import boundaries', () => {
   const root = mkdtempSync(join(tmpdir(), 'berth-boundaries-'));
   const rightful = rightfulTree();
   let trespasses: Trespass[];
@@ -175,14 +175,14 @@ describe('the boundaries', () => {
     });
   }
 
-  it('lets every rightful import pass', () => {
+  it('accepts every allowed import', () => {
     assert.deepEqual(
       trespasses.filter(({ from }) => from in rightful),
       [],
     );
   });
 
-  it('has a seeded breach for every rule there is', () => {
+  it('has a violation for every rule', () => {
     const seeded = new Set(seeds.flatMap(({ rules }) => rules));
     const rules = [
       ...boundaryRules(architecture).map(({ name }) => name ?? ''),

@@ -1,4 +1,4 @@
-/** What the table tests read out of the contract. */
+/** Helpers of the table tests, derived from the contract. */
 import { z } from 'zod';
 import { endpoints, errorsOf, validates, type Endpoint, type ErrorCode } from '@berth/contract';
 
@@ -7,8 +7,8 @@ export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}
 
 /** The file that tests an endpoint: `get-v1-session-id.test.ts`. */
 export function fileOf({ method, path }: Endpoint): string {
-  const words = path.replace(/\{\w+\}/g, 'id').split(/[/._-]/);
-  return `${[method.toLowerCase(), ...words.filter(Boolean)].join('-')}.test.ts`;
+  const segments = path.replace(/\{\w+\}/g, 'id').split(/[/._-]/);
+  return `${[method.toLowerCase(), ...segments.filter(Boolean)].join('-')}.test.ts`;
 }
 
 /** The titles of the suites that an endpoint's file must have. */
@@ -24,10 +24,10 @@ export function suitesOf(endpoint: Endpoint, coveredOnce: ReadonlySet<ErrorCode>
 
 export const withBody = endpoints.filter((endpoint): endpoint is Endpoint & { body: z.ZodType } => endpoint.body !== undefined);
 
-/** Endpoints that an ordinary request can call: all but the WebSocket. */
+/** All endpoints except WebSockets. */
 export const overHttp = endpoints.filter((endpoint) => endpoint.replyKind !== 'websocket');
 
-/** A request that each endpoint would take, for the session and key given; all values as small as they may be. */
+/** A minimal valid request for an endpoint with the given ids. */
 export function goodRequest(
   endpoint: Endpoint,
   ids: { session_id?: string; tab_id?: string; key_id?: string; job_id?: string },
@@ -37,7 +37,7 @@ export function goodRequest(
   return { params: { ...unknownIds, ...ids }, ...(query ? { query } : {}), ...(body ? { body } : {}) };
 }
 
-/** Of the form that ids have, so that they are looked for. */
+/** Well-formed ids that do not exist. */
 const unknownIds = {
   tab_id: 'no-tab',
   key_id: 'key_000000000000000000000000',
@@ -74,7 +74,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   resizePool: { target: 0 },
 };
 
-/** Of those that cannot be called without. */
+/** For endpoints with required query parameters. */
 const goodQueries: Record<string, Record<string, string>> = {
   getSiteHealth: { owner: 'local' },
   getStrategies: { owner: 'local', domain: 'site.test' },
@@ -101,23 +101,23 @@ export const bodySchemaOf = (endpoint: Endpoint & { body: z.ZodType }): JsonSche
 
 type Definitions = { $ref?: string; $defs?: Record<string, JsonSchema> };
 
-/** Named schemas are told by reference; the tables want them where they stand. */
+/** Inlines schema references. */
 function resolved(schema: JsonSchema & Definitions, named: Record<string, JsonSchema> = schema.$defs ?? {}): JsonSchema {
   const target = schema.$ref ? (named[schema.$ref.replace('#/$defs/', '')] ?? schema) : schema;
-  const inner = (part: JsonSchema): JsonSchema => resolved(part, named);
+  const inner = (child: JsonSchema): JsonSchema => resolved(child, named);
   return {
     ...target,
     ...(target.anyOf ? { anyOf: target.anyOf.map(inner) } : {}),
     ...(target.items ? { items: inner(target.items) } : {}),
     ...(target.properties
-      ? { properties: Object.fromEntries(Object.entries(target.properties).map(([name, part]) => [name, inner(part)])) }
+      ? { properties: Object.fromEntries(Object.entries(target.properties).map(([name, child]) => [name, inner(child)])) }
       : {}),
   };
 }
 
 export interface WrongValue {
   value: unknown;
-  /** Any of these words tells it rightly. */
+  /** The acceptable issue types. */
   types: readonly string[];
   why: string;
 }
@@ -127,10 +127,10 @@ export function wrongValues(schema: JsonSchema): WrongValue[] {
   const variants = schema.anyOf ?? [schema];
   const [main = {}] = variants.filter((variant) => variant.type !== 'null');
   const nullable = variants.some((variant) => variant.type === 'null');
-  return [...wrongByType(main), ...(nullable ? [] : [{ value: null, types: Object.values(typeWords).flat(), why: 'null' }])];
+  return [...wrongByType(main), ...(nullable ? [] : [{ value: null, types: Object.values(issueTypes).flat(), why: 'null' }])];
 }
 
-const typeWords: Record<string, readonly string[]> = {
+const issueTypes: Record<string, readonly string[]> = {
   string: ['string_type', 'literal_error'],
   integer: ['int_parsing'],
   number: ['float_parsing'],
@@ -140,7 +140,7 @@ const typeWords: Record<string, readonly string[]> = {
 };
 
 function wrongByType(schema: JsonSchema): WrongValue[] {
-  const words = typeWords[schema.type ?? 'string'] ?? [];
+  const acceptedTypes = issueTypes[schema.type ?? 'string'] ?? [];
   const samples: Record<string, unknown> = {
     string: 'zzz',
     integer: 3.5,
@@ -151,11 +151,11 @@ function wrongByType(schema: JsonSchema): WrongValue[] {
   };
   const wrong: WrongValue[] = ['string', 'boolean', 'object', 'array', 'number']
     .filter((type) => type !== schema.type && !(type === 'number' && schema.type === 'integer'))
-    .map((type) => ({ value: samples[type], types: words, why: type === 'number' || type === 'boolean' ? 'a text' : `a ${type}` }))
+    .map((type) => ({ value: samples[type], types: acceptedTypes, why: type === 'number' || type === 'boolean' ? 'a text' : `a ${type}` }))
     .filter(({ value }) => !(schema.type === 'string' && typeof value === 'string'));
   const add = (value: unknown, types: string[], why: string): void => void wrong.push({ value, types, why });
   if (schema.type === 'integer') add(3.5, ['int_parsing'], 'a fraction');
-  if (schema.type === 'string') add(7, [...words], 'a number');
+  if (schema.type === 'string') add(7, [...acceptedTypes], 'a number');
   if (schema.enum) add('no-such-word', ['literal_error'], 'another word');
   const isNumber = schema.type === 'integer' || schema.type === 'number';
   if (isNumber && schema.minimum !== undefined) add(schema.minimum - 1, ['greater_than_equal'], 'below its bound');

@@ -4,16 +4,16 @@ import { SessionEvent, type SessionEventResponse } from '@berth/contract';
 
 export interface EventStream {
   headers: Headers;
-  /** The next event; fails when none comes in time, undefined when the stream has ended. */
+  /** Resolves with the next event, or undefined at the end of the stream. Fails after `waitMsMax`. */
   next(): Promise<SessionEventResponse | undefined>;
-  /** The next event of this type, whatever comes before it. */
+  /** Resolves with the next event of this type and skips others. */
   nextOf(type: SessionEventResponse['type']): Promise<SessionEventResponse>;
   close(): void;
 }
 
 const waitMsMax = 10_000;
 
-/** Opens the events of a session. Expects 200. */
+/** Opens the event stream of a session. Expects 200. */
 export async function openEvents(
   url: string,
   sessionId: string,
@@ -49,7 +49,7 @@ export async function openEvents(
   return { headers: response.headers, next, nextOf, close: () => controller.abort() };
 }
 
-/** Null for comments and hints. */
+/** Returns null for comments and retry hints. */
 function parse(block: string): SessionEventResponse | null {
   const fields = Object.fromEntries(
     block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
@@ -62,6 +62,6 @@ function parse(block: string): SessionEventResponse | null {
 
 async function within<T>(work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('no event came in time')), waitMsMax);
+  const timer = setTimeout(() => reject(new Error('no event arrived in time')), waitMsMax);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }

@@ -1,10 +1,10 @@
-/** A site for fetches: pages by their path, and a note of every request that came. */
+/** A site for fetch tests that serves pages by path and records every request. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-export interface Asked {
+export interface RecordedRequest {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];
@@ -13,17 +13,17 @@ export interface Asked {
   atMs: number;
 }
 
-type Answer = (response: ServerResponse, asked: Asked) => void;
+type Answer = (response: ServerResponse, requests: RecordedRequest) => void;
 
 export interface Site {
   /** `http://127.0.0.1:PORT` */
   url: string;
   /** Oldest first. */
-  asked: Asked[];
-  /** What is answered under a path, whatever the query; all else is 404. */
+  requests: RecordedRequest[];
+  /** Sets the answer of a path for any query. Other paths answer 404. */
   on(path: string, answer: Answer): void;
-  /** Answers as many requests as there are answers, one after the other, and the last one again and again. Gives its address. */
-  inTurn(path: string, ...answers: Answer[]): string;
+  /** Sets consecutive answers of a path; the last one repeats. Returns the address. */
+  sequence(path: string, ...answers: Answer[]): string;
   /** Requests for a path so far. */
   count(path: string): number;
   close(): Promise<void>;
@@ -31,15 +31,15 @@ export interface Site {
 
 export async function startSite(): Promise<Site> {
   const answers = new Map<string, Answer>();
-  const asked: Asked[] = [];
+  const requests: RecordedRequest[] = [];
   const server = createServer((request, response) => void answer(request, response));
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = '', headers, url: path = '' } = request;
     const seen = { method, path, headers, body: '', atMs: performance.now() };
-    asked.push(seen);
+    requests.push(seen);
     seen.body = await text(request).catch(() => '');
-    const known = answers.get(path.split('?', 1)[0] ?? '');
-    if (known) known(response, seen);
+    const handler = answers.get(path.split('?', 1)[0] ?? '');
+    if (handler) handler(response, seen);
     else response.writeHead(404, { 'content-type': 'text/html' }).end('<title>Not here</title><h1>404</h1>');
   };
   server.listen(0, '127.0.0.1');
@@ -47,13 +47,13 @@ export async function startSite(): Promise<Site> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
-    asked,
-    on: (path, known) => void answers.set(path, known),
-    inTurn: (path, ...turns) => {
+    requests,
+    on: (path, handler) => void answers.set(path, handler),
+    sequence: (path, ...turns) => {
       answers.set(path, (response, seen) => (turns.length > 1 ? turns.shift() : turns[0])?.(response, seen));
       return url + path;
     },
-    count: (path) => asked.filter((seen) => seen.path === path).length,
+    count: (path) => requests.filter((seen) => seen.path === path).length,
     close: async () => {
       server.closeAllConnections();
       server.close();
@@ -77,8 +77,8 @@ export const redirect =
   (response) =>
     void response.writeHead(status, { location }).end();
 
-/** Takes the request and never answers. */
+/** Accepts the request and never answers. */
 export const silence: Answer = () => undefined;
 
-/** Takes the request and hangs up. */
+/** Accepts the request and closes the connection. */
 export const hangUp: Answer = (response) => void response.destroy();

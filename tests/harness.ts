@@ -1,9 +1,9 @@
-/** One service in this process, on a store of its own, with machines that are simulated: what every API test stands on. */
+/** The test service of the API tests: in this process, with its own store and simulated machines. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ErrorBody,
   ValidationBody,
@@ -16,7 +16,7 @@ import {
   type ErrorCode,
   type ReplyOf,
 } from '@berth/contract';
-import { buildApp, type App, type AppParts } from '../packages/server/src/app.ts';
+import { buildApp, type App, type AppDeps } from '../packages/server/src/app.ts';
 import { readConfig } from '../packages/server/src/config.ts';
 import { systemClock, type Clock } from '../packages/server/src/lib/clock.ts';
 import { silentLog, type Log } from '../packages/server/src/lib/log.ts';
@@ -31,7 +31,7 @@ export interface Request<E extends Endpoint> {
   params?: Record<string, string>;
   query?: Record<string, string>;
   body?: E extends Endpoint ? Partial<BodyOf<E>> | Record<string, unknown> : never;
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged instead of `body`. */
   rawBody?: string;
   headers?: Record<string, string>;
   /** An API key or a login token; null sends no credential. The default is the owner `local`'s, or the admin key. */
@@ -55,44 +55,44 @@ export interface TestApp {
   databaseUrl: string;
   /** The key of the owner `local`. */
   key: string;
-  /** Calls an endpoint and checks that the reply is one that the contract declares. */
+  /** Calls an endpoint and checks that the contract declares the reply. */
   call<E extends Endpoint>(endpoint: E, request?: Request<E>): Promise<Reply<ReplyOf<E>>>;
-  /** Expects this error, in the one error form. */
+  /** Expects this error. */
   refuse<E extends Endpoint>(
     endpoint: E,
     code: ErrorCode,
     request?: Request<E>,
   ): Promise<{ reply: Reply; details: Record<string, unknown>; message: string }>;
-  /** Expects 422 and gives its faults. */
-  faults<E extends Endpoint>(endpoint: E, request?: Request<E>): Promise<ValidationBody['detail']>;
-  /** Starts a session and gives it, ready. */
+  /** Expects 422 and returns its issues. */
+  issues<E extends Endpoint>(endpoint: E, request?: Request<E>): Promise<ValidationBody['detail']>;
+  /** Creates a session and returns it when it is ready. */
   create(
     body?: Record<string, unknown>,
     request?: Pick<Request<Endpoint>, 'key' | 'query' | 'headers'>,
   ): Promise<ReplyOf<typeof createSession>>;
-  /** A key of an owner of its own. */
+  /** Creates a key of another owner. */
   ownerKey(owner: string, tier?: string): Promise<string>;
-  /** A login token of somebody of an organisation; without one, of the owner `local`. */
+  /** Creates a login token of an organisation; the default is `local`. */
   login(organisation?: string, subject?: string): Promise<string>;
   close(): Promise<void>;
 }
 
 export interface AppOptions {
   environment?: Record<string, string>;
-  /** Who signs people in. Without one the service does it itself, as on a developer's machine. */
+  /** The identity provider. Without one the service uses its development sign-in. */
   issuer?: Issuer;
   clock?: Clock;
   log?: Log;
-  /** What the host has left: plenty, where nothing else is said. */
+  /** Reports the host's free resources; unlimited by default. */
   hostReader?: HostReader;
-  /** What an earlier app left on this host: a second one that is started on it is its restart. */
-  remains?: { dataDir: string; databaseUrl: string; runtime: FakeRuntime };
+  /** State of a previous app: starting on it is a restart. */
+  previous?: { dataDir: string; databaseUrl: string; runtime: FakeRuntime };
 }
 
-export type HostReader = NonNullable<AppParts['hostReader']>;
+export type HostReader = NonNullable<AppDeps['hostReader']>;
 
-/** A busy machine that runs the tests must not decide what a service does. */
-const calm: HostReader = () => ({ memoryAvailableBytes: null, memoryStallPercent: 0, cpuStallPercent: 0 });
+/** The load of the test machine must not affect the service. */
+const idleHost: HostReader = () => ({ memoryAvailableBytes: null, memoryStallPercent: 0, cpuStallPercent: 0 });
 
 /** Starts the service. The caller closes it. */
 export async function startApp({
@@ -100,12 +100,12 @@ export async function startApp({
   issuer,
   clock = systemClock,
   log = silentLog,
-  hostReader = calm,
-  remains,
+  hostReader = idleHost,
+  previous,
 }: AppOptions = {}): Promise<TestApp> {
-  const dataDir = remains?.dataDir ?? mkdtempSync(join(tmpdir(), 'berth-api-'));
-  const { store, url: databaseUrl, drop } = await openTestStore(remains);
-  const runtime = remains?.runtime ?? createFakeRuntime();
+  const dataDir = previous?.dataDir ?? mkdtempSync(join(tmpdir(), 'berth-api-'));
+  const { store, url: databaseUrl, drop } = await openTestStore(previous);
+  const runtime = previous?.runtime ?? createFakeRuntime();
   const config = readConfig({
     BERTH_PORT: '0',
     BERTH_DATA_DIR: dataDir,
@@ -116,12 +116,12 @@ export async function startApp({
     ...environment,
   });
   const app = await buildApp({ config, store, clock, log, adminKey, runtime: () => Promise.resolve(runtime), encoders: null, hostReader });
-  const { secret: key } = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: null });
+  const { secret: key } = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), configured: null });
   const url = await app.listen();
   const login = async (organisation = 'local', subject = 'ada@example.com'): Promise<string> => {
     if (issuer) return issuer.token({ org_id: organisation, sub: subject });
     const { devIssuer } = app.accounts;
-    assert.ok(devIssuer, 'nobody signs in here: start the service with an issuer');
+    assert.ok(devIssuer, 'sign-in is disabled: start the service with an issuer');
     return (await devIssuer.issue({ email: subject, organisation }, url)).token;
   };
   const client = new Client(url, key, adminKey, login);
@@ -134,30 +134,30 @@ export async function startApp({
     key,
     call: (endpoint, request) => client.call(endpoint, request),
     refuse: (endpoint, code, request) => client.refuse(endpoint, code, request),
-    faults: (endpoint, request) => client.faults(endpoint, request),
+    issues: (endpoint, request) => client.issues(endpoint, request),
     create: async (body = {}, request = {}) => {
       const reply = await client.call(createSession, { ...request, body });
       assert.equal(reply.status, 201, reply.text);
       return reply.body;
     },
     ownerKey: async (owner, tier) =>
-      (await app.keys.mint({ owner, name: null, tier, expiresInDays: null, createdBy: 'test', actor: 'operator' })).raw,
+      (await app.keys.create({ owner, name: null, tier, expiresInDays: null, createdBy: 'test', actor: 'operator' })).raw,
     login,
     close: async () => {
       await app.stop();
       await drop();
-      if (!remains) rmSync(dataDir, { recursive: true, force: true });
+      if (!previous) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-/** Whether others may reach the service, as far as it is told: then it signs in nobody itself. */
+/** Whether the configuration makes the service reachable by others, which disables the development sign-in. */
 const isReached = (environment: Record<string, string>): boolean =>
   ['BERTH_OIDC_ISSUER', 'BERTH_HOST', 'BERTH_PUBLIC_URL', 'BERTH_TRUSTED_PROXIES'].some((name) => environment[name] !== undefined);
 
-async function openTestStore(remains: AppOptions['remains']): Promise<Pick<TestStore, 'store' | 'url' | 'drop'>> {
-  if (!remains) return testStore();
-  const { databaseUrl, dataDir } = remains;
+async function openTestStore(previous: AppOptions['previous']): Promise<Pick<TestStore, 'store' | 'url' | 'drop'>> {
+  if (!previous) return testStore();
+  const { databaseUrl, dataDir } = previous;
   const store = await openStore({ databaseUrl, dataDir, log: silentLog });
   return { store, url: databaseUrl, drop: () => store.close() };
 }
@@ -168,13 +168,8 @@ export class Client {
   readonly #adminKey: string;
   readonly #login: () => Promise<string>;
 
-  /** `login` gives a token for each call that takes one. */
-  constructor(
-    url: string,
-    key: string,
-    operator = adminKey,
-    login: () => Promise<string> = () => assert.fail('this client has nobody to sign in'),
-  ) {
+  /** `login` creates a token for each call that requires one. */
+  constructor(url: string, key: string, operator = adminKey, login: () => Promise<string> = () => assert.fail('this client has no login')) {
     this.#url = url;
     this.#key = key;
     this.#adminKey = operator;
@@ -199,7 +194,7 @@ export class Client {
     return { reply, details: error.details, message: error.message };
   }
 
-  async faults<E extends Endpoint>(endpoint: E, request: Request<E> = {}): Promise<ValidationBody['detail']> {
+  async issues<E extends Endpoint>(endpoint: E, request: Request<E> = {}): Promise<ValidationBody['detail']> {
     const reply = await this.call(endpoint, request);
     assert.equal(reply.status, 422, reply.text);
     return ValidationBody.parse(reply.body).detail;
@@ -238,11 +233,11 @@ export function pathOf(endpoint: Endpoint, { params = {}, query = {} }: Pick<Req
   return search ? `${path}?${search}` : path;
 }
 
-/** An answer that the contract does not declare is a fault of the service, whatever the test is about. */
+/** Every reply must be declared by the contract. */
 function assertDeclared(endpoint: Endpoint, reply: Reply): void {
   const where = `${endpoint.method} ${endpoint.path} answered ${reply.status}: ${reply.text.slice(0, 2000)}`;
   if (reply.status === endpoint.status || endpoint.alsoStatus?.includes(reply.status)) {
-    // Parsing drops fields that are not declared: what comes back must be all that was sent.
+    // Parsing drops undeclared fields, so the result must equal the body.
     if (endpoint.reply) assert.deepEqual(endpoint.reply.parse(reply.body), reply.body, where);
     else if (endpoint.replyKind === 'empty') assert.equal(reply.text, '', where);
     return;
@@ -257,16 +252,16 @@ function assertDeclared(endpoint: Endpoint, reply: Reply): void {
   assert.equal(errors[error.code].status, reply.status, where);
 }
 
-/** Polls a fact that nothing announces. Fails by name when it does not come true in time. */
+/** Polls a condition. Fails with `what` when it does not hold in time. */
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>, withinMs = 5000): Promise<void> {
-  for (const start = performance.now(); !(await holds()); await wait(5))
+  for (const start = performance.now(); !(await holds()); await sleep(5))
     assert.ok(performance.now() - start < withinMs, `not within ${withinMs} ms: ${what}`);
 }
 
-/** An answer as bytes that a caller could compare: without what differs for each request. */
+/** A reply as comparable bytes, without the parts that differ between requests. */
 export const comparable = ({ status, headers, text }: Reply): string => {
-  const kept = [...headers].filter(
+  const compared = [...headers].filter(
     ([name]) => !['date', 'x-request-id', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].includes(name),
   );
-  return JSON.stringify([status, kept, text.replace(/"request_id":"[^"]*"/, '')]);
+  return JSON.stringify([status, compared, text.replace(/"request_id":"[^"]*"/, '')]);
 };

@@ -1,4 +1,4 @@
-/** An identity provider of the tests' own: one that signs whatever it is told to, and serves its key where a service looks for it. */
+/** A fake identity provider that signs any claims and serves its keys. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,12 +11,12 @@ const tokenSeconds = 3600;
 
 export interface Issuer {
   url: string;
-  /** What a service is told, so that it believes this issuer. */
+  /** Configures a service to trust this issuer. */
   environment: Record<string, string>;
-  /** A login token with these claims; those of a good one are added. undefined leaves a claim out. */
+  /** Creates a login token; these claims override valid defaults, and undefined omits a claim. */
   token(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
-  /** Whether nobody answers where its key is. */
-  isAway: boolean;
+  /** Whether its key endpoint does not answer. */
+  isUnavailable: boolean;
   close(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export async function startIssuer(clock: Clock = systemClock): Promise<Issuer> {
   const { privateKey, publicKey } = await generateKeyPair(algorithm);
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: algorithm, use: 'sig' }] };
   const server = createServer((request, response) => {
-    if (issuer.isAway) request.destroy();
+    if (issuer.isUnavailable) request.destroy();
     else response.setHeader('content-type', 'application/json').end(JSON.stringify(keys));
   });
   server.listen(0, '127.0.0.1');
@@ -32,7 +32,7 @@ export async function startIssuer(clock: Clock = systemClock): Promise<Issuer> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer: Issuer = {
     url,
-    isAway: false,
+    isUnavailable: false,
     environment: {
       BERTH_OIDC_ISSUER: url,
       BERTH_OIDC_AUDIENCE: audience,

@@ -1,4 +1,4 @@
-/** A service whose owners have plans and wallets, and what is seen of them from outside and from within. */
+/** A service with plans and wallets, and access to its accounts by API and from inside. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const open = {
   premium_egress: true,
 };
 
-/** `open` has no limits, every other plan has little or nothing of one thing. */
+/** `open` has no limits; every other plan limits one axis. */
 const tiers = {
   open,
   single: { ...open, concurrency_limit: 1 },
@@ -28,7 +28,7 @@ const tiers = {
   little_time: { ...open, limits: { browser_seconds: 60 } },
   no_captchas: { ...open, limits: { captcha_solves: 0 } },
   overdrawn: { ...open, limits: { actions: 0, egress_bytes: 0, browser_seconds: 0 }, overage_allowed: true },
-  told_only: { ...open, limits: { actions: 0, egress_bytes: 0, browser_seconds: 0 }, enforced: false },
+  unenforced: { ...open, limits: { actions: 0, egress_bytes: 0, browser_seconds: 0 }, enforced: false },
 };
 export type TierName = keyof typeof tiers;
 
@@ -38,17 +38,17 @@ export interface Owner {
 }
 
 export interface MeteredApp extends TestApp {
-  /** An owner that nobody has used yet, with as many credits. */
+  /** Creates a new owner with this amount of credits. */
   newOwner(tier?: TierName, credits?: number): Promise<Owner>;
   usage(key: string): Promise<UsageResponse['usage']>;
   balance(key: string): Promise<number>;
-  /** What is kept back of a wallet, in millionths. */
+  /** The held amount of a wallet in millionths. */
   held(owner: string): Promise<number>;
-  /** Everything that has an amount: a call that costs nothing leaves it as it is. */
+  /** All amounts of an owner: a call that costs nothing does not change them. */
   account(owner: Owner): Promise<{ usage: UsageResponse['usage']; balance: number; held: number }>;
-  /** One turn of the loop that writes what was used and ends who has nothing left. */
+  /** Runs one iteration of the loop that stores usage and ends sessions of exhausted owners. */
   flush(): Promise<void>;
-  /** Bytes in both directions, as the gate has counted them. */
+  /** The gate's byte count in both directions. */
   gateBytes(): Promise<number>;
 }
 
@@ -86,25 +86,25 @@ export async function startMeteredApp({ environment, ...options }: AppOptions = 
   };
 }
 
-/** An owner's account but for the time that browsers have run, which goes on by itself. */
+/** An owner's account without the browser time, which advances by itself. */
 export const withoutTime = <T extends { usage: object }>(account: T): T => ({
   ...account,
   usage: { ...account.usage, browser_seconds: 0 },
 });
 
-/** What the gate has counted, out of the text of `/metrics`. */
+/** The gate's byte count from the text of `/metrics`. */
 export function bytesIn(text: string): number {
   const lines = [...text.matchAll(/^berth_egress_bytes_total\{direction="(?:in|out)"\} (\d+)$/gm)];
-  if (lines.length !== 2) throw new Error('the metrics do not tell what the gate has counted');
+  if (lines.length !== 2) throw new Error('the metrics do not contain the byte count of the gate');
   return lines.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
 }
 
-/** A simulated browser has no traffic of its own: this asks for an address by its session's way out, as a real one does. */
+/** Requests an address through the session's egress, because a simulated browser has no traffic. */
 export async function browse(served: TestApp, sessionId: string, url: string): Promise<void> {
   const machine = served.app.sessions.live.get(sessionId)?.machine;
   if (!machine) throw new Error('the session has no machine');
   const [near, far] = duplexPair();
-  machine.way.accept(far);
+  machine.egress.accept(far);
   near.resume();
   near.write(`GET ${url} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`);
   await once(near, 'end');

@@ -1,4 +1,4 @@
-/** Requests that fetch would not send: doubled headers, and upgrades that are refused. */
+/** Requests that fetch cannot send: repeated headers and WebSocket upgrades. */
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import WebSocket from 'ws';
@@ -7,7 +7,7 @@ import type { Reply } from './harness.ts';
 export interface RawRequest {
   method: string;
   path: string;
-  /** Sent in this order, doubled names too. */
+  /** Sent in this order, including repeated names. */
   headers: readonly (readonly [string, string])[];
   body?: string;
 }
@@ -39,13 +39,13 @@ function toPairs(raw: readonly string[]): [string, string][] {
 
 export interface DevtoolsSocket {
   socket: WebSocket;
-  /** Asks the browser, and gives the `result`; throws where it answers with an error. */
-  ask(method: string, params?: object, sessionId?: string): Promise<Record<string, unknown>>;
+  /** Sends a command and returns its `result`. Throws on an error response. */
+  send(method: string, params?: object, sessionId?: string): Promise<Record<string, unknown>>;
   /** Resolves when the other side has closed the socket. */
   closed: Promise<{ code: number; reason: string }>;
 }
 
-/** What a refused upgrade was answered with. */
+/** The reply to a refused upgrade. */
 export class Refused extends Error {
   readonly reply: Reply;
   constructor(reply: Reply) {
@@ -54,7 +54,7 @@ export class Refused extends Error {
   }
 }
 
-/** Opens the DevTools socket. Throws Refused where the upgrade is. */
+/** Opens the DevTools socket. @throws Refused when the upgrade is refused. */
 export async function openSocket(address: string, headers: Record<string, string> = {}): Promise<DevtoolsSocket> {
   const socket = new WebSocket(address, { headers, perMessageDeflate: false });
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
@@ -87,7 +87,7 @@ export async function openSocket(address: string, headers: Record<string, string
     if (message.id !== undefined) answers.get(message.id)?.(message);
   });
   let lastId = 0;
-  const ask = async (method: string, params: object = {}, sessionId?: string): Promise<Record<string, unknown>> => {
+  const send = async (method: string, params: object = {}, sessionId?: string): Promise<Record<string, unknown>> => {
     const id = ++lastId;
     const answered = new Promise<{ result?: Record<string, unknown>; error?: { message: string } }>((resolve) => answers.set(id, resolve));
     socket.send(JSON.stringify({ id, method, params, ...(sessionId ? { sessionId } : {}) }));
@@ -95,10 +95,10 @@ export async function openSocket(address: string, headers: Record<string, string
     if (!result) throw new Error(`${method}: ${error?.message}`);
     return result;
   };
-  return { socket, ask, closed };
+  return { socket, send, closed };
 }
 
-/** The answer with which an upgrade is refused. Fails where it is not. */
+/** Returns the reply to a refused upgrade. Fails when it is accepted. */
 export async function refusedSocket(address: string, headers: Record<string, string> = {}): Promise<Reply> {
   try {
     const { socket } = await openSocket(address, headers);

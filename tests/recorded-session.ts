@@ -1,4 +1,4 @@
-/** Sessions that are recorded, on machines that are simulated: single pictures, since there is no encoder. */
+/** Recorded sessions on simulated machines: single frames, because there is no encoder. */
 import { join } from 'node:path';
 import { endSession, getSession, listRecordings, type RecordingResponse } from '@berth/contract';
 import { eventually, type TestApp } from './harness.ts';
@@ -11,7 +11,7 @@ export interface RecordedSession {
   folder: string;
 }
 
-/** A session that is being recorded, with a picture. */
+/** A session with a recording in progress that has a frame. */
 export async function recordingSession(
   served: TestApp,
   { key = served.key, ...body }: { key?: string } & Record<string, unknown> = {},
@@ -19,14 +19,14 @@ export async function recordingSession(
   const { session_id: sessionId, recording } = await served.create({ record: true, ...body }, { key });
   const recId = recording.rec_id ?? '';
   const isWatched = (): boolean => machineOf(served, sessionId).browser.screencasts.length > 0;
-  await eventually('the browser is watched', isWatched);
+  await eventually('the screencast has started', isWatched);
   return { sessionId, recId, folder: join(served.dataDir, 'recordings', recId) };
 }
 
-/** The same, when it is over and all of it is written down. */
+/** An ended session with a complete recording. */
 export async function recordedSession(served: TestApp, options: { key?: string } & Record<string, unknown> = {}): Promise<RecordedSession> {
   const session = await recordingSession(served, options);
-  await eventually('there is a picture', async () => (await recordingOf(served, session, options.key)).assets.includes('poster.jpg'));
+  await eventually('there is a frame', async () => (await recordingOf(served, session, options.key)).assets.includes('poster.jpg'));
   await endRecorded(served, session, options.key);
   return session;
 }
@@ -34,10 +34,10 @@ export async function recordedSession(served: TestApp, options: { key?: string }
 export async function endRecorded(served: TestApp, { sessionId }: RecordedSession, key: string = served.key): Promise<void> {
   const request = { params: { session_id: sessionId }, key };
   await served.call(endSession, request);
-  await eventually('the recording is over', async () => (await served.call(getSession, request)).body.recording.status !== 'recording');
+  await eventually('the recording has ended', async () => (await served.call(getSession, request)).body.recording.status !== 'recording');
 }
 
-/** The session's only recording, as it is told. */
+/** The session's only recording, as the API returns it. */
 export async function recordingOf(served: TestApp, { sessionId }: RecordedSession, key: string = served.key): Promise<RecordingResponse> {
   const { body } = await served.call(listRecordings, { params: { session_id: sessionId }, key });
   const [recording] = body;

@@ -1,4 +1,4 @@
-/** Sessions in the states that a test wants to meet them in. */
+/** Sessions in the states that tests need. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createSession, endSession, listAudit, navigate, type ErrorCode, ErrorBody } from '@berth/contract';
@@ -7,7 +7,7 @@ import { Client, eventually, type Reply, type TestApp } from './harness.ts';
 
 /** The fake browser never answers for this host. */
 export const hangingUrl = 'http://hang.test/';
-/** At most this many wait behind the call that drives. */
+/** The maximum number of queued drive calls. */
 export const waitingMax = 16;
 
 export async function endedSession(served: TestApp): Promise<string> {
@@ -16,35 +16,35 @@ export async function endedSession(served: TestApp): Promise<string> {
   return session_id;
 }
 
-/** A session whose machine takes its time. `give` ends it, and machines start at once again. */
-export async function startingSession(served: TestApp, body: object = {}): Promise<{ sessionId: string; give: () => Promise<void> }> {
+/** A session that stays starting. `release` ends it and removes the boot delay. */
+export async function startingSession(served: TestApp, body: object = {}): Promise<{ sessionId: string; release: () => Promise<void> }> {
   served.runtime.delayBoot(60_000);
   const { session_id: sessionId, status } = await served.create({ ...body }, { query: { wait: 'false' } });
   assert.equal(status, 'starting');
-  const give = async (): Promise<void> => {
+  const release = async (): Promise<void> => {
     await served.call(endSession, { params: { session_id: sessionId } });
     served.runtime.delayBoot(0);
   };
-  return { sessionId, give };
+  return { sessionId, release };
 }
 
-/** Who began and who ended a session, oldest first, as the audit log has it. */
-export async function answerableFor(served: TestApp, sessionId: string): Promise<[actor: string, action: string, reason: unknown][]> {
+/** The audit entries of a session, oldest first. */
+export async function auditTrailOf(served: TestApp, sessionId: string): Promise<[actor: string, action: string, reason: unknown][]> {
   const { body } = await served.call(listAudit, { query: { limit: '500' } });
   const own = body.filter(({ subject }) => subject === sessionId);
   return own.map(({ actor, action, details }): [string, string, unknown] => [actor, action, details['reason']]).toReversed();
 }
 
-/** The session’s machine, as its host could get at it. */
+/** The session's simulated machine. */
 export function machineOf(served: TestApp, sessionId: string): FakeVm {
   const id = served.app.sessions.live.get(sessionId)?.machine?.id ?? assert.fail('the session has no machine');
-  return served.runtime.machines.get(id) ?? assert.fail('the machine is gone');
+  return served.runtime.machines.get(id) ?? assert.fail('the machine does not exist');
 }
 
-/** How many calls drive the session or wait to. */
+/** The number of running and queued drive calls. */
 export const drivingOf = (served: TestApp, sessionId: string): number => served.app.sessions.live.get(sessionId)?.driving ?? 0;
 
-/** The fake browser has this page, which then answers no question. */
+/** A page of the fake browser that becomes unresponsive. */
 export const muteUrl = 'http://mute.test/';
 
 /** A session whose page hangs. */
@@ -55,7 +55,7 @@ export async function muteSession(served: TestApp): Promise<string> {
   return session_id;
 }
 
-/** A download of the session's page: its id. */
+/** Adds a download to the session. Returns its id. */
 export function plantDownload(
   served: TestApp,
   sessionId: string,
@@ -72,56 +72,56 @@ export function plantDownload(
   return guid;
 }
 
-/** Starts navigations that hang. Resolves when all of them are under way or in the queue. */
+/** Starts navigations that hang. Resolves when all of them are running or queued. */
 export async function hang(served: TestApp, sessionId: string, count = 1): Promise<Promise<Reply>[]> {
   const client = new Client(served.url, served.key);
   const before = drivingOf(served, sessionId);
   const calls = Array.from({ length: count }, () =>
     client.call(navigate, { params: { session_id: sessionId }, body: { url: hangingUrl, timeout_ms: 120_000 } }),
   );
-  await eventually('the navigations are under way', () => drivingOf(served, sessionId) === before + count);
+  await eventually('the navigations are running', () => drivingOf(served, sessionId) === before + count);
   return calls;
 }
 
-/** A session whose queue of drive calls is full. `give` ends it. */
-export async function jammedSession(served: TestApp): Promise<{ sessionId: string; give: () => Promise<void> }> {
+/** A session whose queue of drive calls is full. `release` ends it. */
+export async function jammedSession(served: TestApp): Promise<{ sessionId: string; release: () => Promise<void> }> {
   const { session_id: sessionId } = await served.create();
   const calls = await hang(served, sessionId, waitingMax + 1);
-  const give = async (): Promise<void> => {
+  const release = async (): Promise<void> => {
     await served.call(endSession, { params: { session_id: sessionId } });
     await Promise.all(calls);
   };
-  return { sessionId, give };
+  return { sessionId, release };
 }
 
-/** Makes a drive call wait behind one that hangs, lets the browser die, and gives what the call is answered. */
+/** Queues a drive call behind a hanging one, crashes the browser and returns the call's reply. */
 export async function callWhileBrowserDies(served: TestApp, call: (sessionId: string) => Promise<Reply>): Promise<Reply> {
   const { session_id: sessionId } = await served.create();
   const [hanging] = await hang(served, sessionId);
   const waiting = call(sessionId);
-  await eventually('the call waits', () => drivingOf(served, sessionId) === 2);
+  await eventually('the call is queued', () => drivingOf(served, sessionId) === 2);
   machineOf(served, sessionId).crash();
   const [reply] = await Promise.all([waiting, hanging]);
   return reply;
 }
 
-/** Expects an answer to be this error. */
+/** Expects this error. Returns its details. */
 export function assertError(reply: Reply, status: number, code: ErrorCode): Record<string, unknown> {
   assert.deepEqual([reply.status, (reply.body as { code?: string }).code], [status, code], reply.text);
   return ErrorBody.parse(reply.body).error.details;
 }
 
-/** How many machines the host, the worker and the store know of. All are zero when nothing is left. */
+/** The number of machines and sessions known to the host and the worker; all zero when nothing is left. */
 export async function machinesLeft(served: TestApp): Promise<{ onHost: number; berths: number; live: number }> {
-  const traces = await served.runtime.list();
-  return { onHost: traces.length, berths: served.app.fleet.berths.size, live: served.app.sessions.live.size };
+  const vms = await served.runtime.list();
+  return { onHost: vms.length, berths: served.app.fleet.slots.size, live: served.app.sessions.live.size };
 }
 
 export const nothingLeft = { onHost: 0, berths: 0, live: 0 };
 
-/** Creates until one is refused with this code, or fails. */
-export async function createUntil(served: TestApp, key: string, code: ErrorCode, most: number): Promise<Reply> {
-  for (let tries = 0; tries < most; tries += 1) {
+/** Creates sessions until one is refused with this code. */
+export async function createUntil(served: TestApp, key: string, code: ErrorCode, max: number): Promise<Reply> {
+  for (let tries = 0; tries < max; tries += 1) {
     const reply = await served.call(createSession, { key, body: {} });
     if (reply.status !== 201) {
       assert.equal((reply.body as unknown as { code: string }).code, code, reply.text);
@@ -129,5 +129,5 @@ export async function createUntil(served: TestApp, key: string, code: ErrorCode,
     }
     await served.call(endSession, { key, params: { session_id: reply.body.session_id } });
   }
-  return assert.fail(`${most} creates were all let through`);
+  return assert.fail(`${max} creates all succeeded`);
 }

@@ -1,4 +1,4 @@
-/** The pages of the stand-in for Stripe: a checkout with a button, and a portal. */
+/** The pages of the fake Stripe: checkout and customer portal. */
 
 interface Offer {
   price: string;
@@ -16,7 +16,7 @@ export const payPage = ({ price, metadata: { owner = 'Somebody' }, cancelUrl }: 
 
 export const paidPage = (successUrl: string): string => page('This is paid', `<p><a href="${escaped(successUrl)}">Go on</a></p>`);
 
-/** `act` and `subscription` of the form say what is to become of which. */
+/** The form sends `act` and the id of its `subscription`. */
 export function portalPage(subscriptions: readonly { id: string; status: string; price: string }[], returnUrl: string): string {
   const buttons = ['change', 'cancel', 'fail', 'renew'].map((act) => `<button name="act" value="${act}">${act}</button>`).join(' ');
   const rows = subscriptions.map(
@@ -28,6 +28,6 @@ export function portalPage(subscriptions: readonly { id: string; status: string;
 }
 
 export const page = (title: string, body: string): string =>
-  `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1><p>This is no payment: it is a stand-in for tests.</p>${body}</html>`;
+  `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1><p>This is not a real payment: it is a fake Stripe for tests.</p>${body}</html>`;
 
 const escaped = (value: string): string => value.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);

@@ -1,9 +1,9 @@
 /**
- * A stand-in for Stripe: the part of its API that the service asks, the pages
- * that people are sent to, and signed events about what they do there.
+ * A fake Stripe: the part of its API that the service uses, the checkout and
+ * portal pages, and signed webhook events.
  *
  * By hand: `node tests/stripe-stand-in.ts --webhook URL --secret SECRET`, with
- * a service whose BERTH_STRIPE_API_URL is the address that is told.
+ * BERTH_STRIPE_API_URL of the service set to the printed address.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -24,34 +24,34 @@ import { page, paidPage, payPage, portalPage } from './stripe-pages.ts';
 
 export interface StandInOptions {
   port?: number;
-  /** What the service must send as its key. */
+  /** The secret key that the service must send. */
   secretKey?: string;
-  /** What events are signed with; null: with nothing. */
+  /** Signs events; null sends them unsigned. */
   webhookSecret?: string | null;
-  /** The prices that there are; null: any. */
+  /** The known prices; null accepts any. */
   prices?: readonly string[] | null;
   now?: () => Date;
   onDelivered?: (delivery: Delivery) => void;
 }
 
 /** A request to the API. */
-export interface Asked {
+export interface RecordedRequest {
   method: string;
   path: string;
   form: URLSearchParams;
   headers: IncomingMessage['headers'];
-  /** What Stripe calls the request in its own log. */
+  /** Stripe's request id. */
   requestId: string;
 }
 
-/** An event that was sent, and what the service answered; status 0 where nobody did. */
+/** A sent event and the service's answer; status 0 when there was none. */
 export interface Delivery {
   event: StripeEvent;
   status: number;
   body: unknown;
 }
 
-/** What a request to the API is answered instead: an error of Stripe's, a closed connection, or something that is no JSON. */
+/** A failure of the API: an error response, a closed connection, or an invalid body. */
 export type Breakdown = 'error' | 'hang_up' | 'nonsense';
 
 interface CheckoutSession {
@@ -63,7 +63,7 @@ interface CheckoutSession {
   subscriptionMetadata: Record<string, string>;
   successUrl: string;
   cancelUrl: string;
-  paid: Paid | null;
+  paid: Purchase | null;
 }
 
 export interface Subscription {
@@ -75,8 +75,8 @@ export interface Subscription {
   metadata: Record<string, string>;
 }
 
-/** What was bought, and what the service was told of it. */
-export interface Paid {
+/** A purchase and its event deliveries. */
+export interface Purchase {
   subscription: Readonly<Subscription>;
   deliveries: Delivery[];
 }
@@ -103,10 +103,10 @@ export async function startStripe(options: StandInOptions = {}): Promise<StripeS
 
 export class StripeStandIn {
   readonly url: string;
-  readonly asked: Asked[] = [];
+  readonly requests: RecordedRequest[] = [];
   readonly deliveries: Delivery[] = [];
   readonly close: () => Promise<void>;
-  /** Where events are sent; null: nowhere. */
+  /** Receives events; null sends none. */
   webhook: string | null = null;
   readonly #options: Required<StandInOptions>;
   readonly #sessions = new Map<string, CheckoutSession>();
@@ -114,7 +114,7 @@ export class StripeStandIn {
   /** By the id of a portal session. */
   readonly #portals = new Map<string, { customer: string; returnUrl: string }>();
   /** By idempotency key. */
-  readonly #answered = new Map<string, { asked: string; reply: Reply }>();
+  readonly #answered = new Map<string, { request: string; reply: Reply }>();
   readonly #breakdowns: Breakdown[] = [];
   readonly #api: Record<string, Handler> = {
     'POST /v1/checkout/sessions': (_, form) => this.#openCheckout(form),
@@ -147,15 +147,15 @@ export class StripeStandIn {
     this.close = close;
   }
 
-  /** The next requests to the API fail, one after the other. */
+  /** Makes the next API requests fail in this order. */
   breakDown(...breakdowns: Breakdown[]): void {
     this.#breakdowns.push(...breakdowns);
   }
 
-  /** What the button of the checkout page does, once for each page. Events come in the order in which Stripe sends them. */
-  async pay(sessionId: string): Promise<Paid> {
+  /** Pays a checkout once, as its button does. Sends events in Stripe's order. */
+  async pay(sessionId: string): Promise<Purchase> {
     const session = this.#sessions.get(sessionId);
-    if (!session) throw new Error(`there is no checkout session ${sessionId}`);
+    if (!session) throw new Error(`unknown checkout session ${sessionId}`);
     if (session.paid) return session.paid;
     const customer = (session.customer ??= newStripeId('cus'));
     const { price, metadata, subscriptionMetadata } = session;
@@ -171,14 +171,14 @@ export class StripeStandIn {
     const deliveries: Delivery[] = [];
     session.paid = { subscription, deliveries };
     deliveries.push(
-      await this.tell('customer.created', { id: customer, object: 'customer', metadata: {} }),
-      await this.#tellOf(subscription, 'customer.subscription.created'),
-      await this.#tellInvoice(subscription, 'invoice.paid'),
+      await this.emit('customer.created', { id: customer, object: 'customer', metadata: {} }),
+      await this.#emitSubscription(subscription, 'customer.subscription.created'),
+      await this.#emitInvoice(subscription, 'invoice.paid'),
     );
     subscription.status = 'active';
-    deliveries.push(await this.#tellOf(subscription, 'customer.subscription.updated'));
+    deliveries.push(await this.#emitSubscription(subscription, 'customer.subscription.updated'));
     const completed = { ...checkoutOf({ subscription: subscription.id, customer }), id: sessionId, metadata };
-    deliveries.push(await this.tell('checkout.session.completed', completed));
+    deliveries.push(await this.emit('checkout.session.completed', completed));
     return session.paid;
   }
 
@@ -187,41 +187,44 @@ export class StripeStandIn {
     return [...this.#subscriptions.values()].filter((each) => each.customer === customer);
   }
 
-  /** As its customer changes it in the portal: Stripe leaves the metadata alone. */
+  /** Changes the price as the portal does: Stripe keeps the metadata. */
   async changePrice(subscriptionId: string, price: string): Promise<Delivery> {
     const subscription = this.#subscription(subscriptionId);
     subscription.price = price;
-    return this.#tellOf(subscription, 'customer.subscription.updated');
+    return this.#emitSubscription(subscription, 'customer.subscription.updated');
   }
 
   async cancel(subscriptionId: string): Promise<Delivery> {
     const subscription = this.#subscription(subscriptionId);
     subscription.status = 'canceled';
-    return this.#tellOf(subscription, 'customer.subscription.deleted');
+    return this.#emitSubscription(subscription, 'customer.subscription.deleted');
   }
 
-  /** A card is refused; with `forGood` Stripe does not try again. */
+  /** Fails a payment; with `forGood` Stripe does not retry. */
   async failPayment(subscriptionId: string, { forGood = false }: { forGood?: boolean } = {}): Promise<Delivery[]> {
     const subscription = this.#subscription(subscriptionId);
     subscription.status = forGood ? 'unpaid' : 'past_due';
     return [
-      await this.#tellInvoice(subscription, 'invoice.payment_failed'),
-      await this.#tellOf(subscription, 'customer.subscription.updated'),
+      await this.#emitInvoice(subscription, 'invoice.payment_failed'),
+      await this.#emitSubscription(subscription, 'customer.subscription.updated'),
     ];
   }
 
   async renew(subscriptionId: string): Promise<Delivery[]> {
     const subscription = this.#subscription(subscriptionId);
     subscription.status = 'active';
-    return [await this.#tellInvoice(subscription, 'invoice.paid'), await this.#tellOf(subscription, 'customer.subscription.updated')];
+    return [
+      await this.#emitInvoice(subscription, 'invoice.paid'),
+      await this.#emitSubscription(subscription, 'customer.subscription.updated'),
+    ];
   }
 
-  /** An event about something that has happened now. */
-  tell(type: string, object: unknown): Promise<Delivery> {
+  /** Sends a new event. */
+  emit(type: string, object: unknown): Promise<Delivery> {
     return this.send(eventOf(type, object, { madeAt: this.#options.now() }));
   }
 
-  /** Sends an event, signed now with the stand-in's secret unless told otherwise. The same one may be sent again. */
+  /** Sends an event, by default signed now with the webhook secret. The same event may be sent again. */
   async send(
     event: StripeEvent,
     { secret = this.#options.webhookSecret, signedAt = this.#options.now() }: { secret?: string | null; signedAt?: Date } = {},
@@ -246,7 +249,7 @@ export class StripeStandIn {
     const form = new URLSearchParams(await text(request));
     const isApi = path.startsWith('/v1/');
     const requestId = newStripeId('req');
-    if (isApi) this.asked.push({ method, path, form, headers, requestId });
+    if (isApi) this.requests.push({ method, path, form, headers, requestId });
     const breakdown = isApi ? this.#breakdowns.shift() : undefined;
     if (breakdown === 'hang_up') return void request.socket.destroy();
     response.setHeader('request-id', requestId);
@@ -267,19 +270,19 @@ export class StripeStandIn {
     return page ? page(id, form) : apiError(404, `Unrecognized request URL (${line})`);
   }
 
-  /** What every request to the API goes through: the key, and the answer of the first of several with one idempotency key. */
-  async #once(asked: string, headers: IncomingMessage['headers'], work: () => Promise<Reply> | Reply): Promise<Reply> {
+  /** Checks the key of an API request and replays the reply of a used idempotency key. */
+  async #once(request: string, headers: IncomingMessage['headers'], work: () => Promise<Reply> | Reply): Promise<Reply> {
     const { authorization = '', 'idempotency-key': key, 'content-type': type = '' } = headers;
     if (authorization !== `Bearer ${this.#options.secretKey}`)
       return apiError(401, `Invalid API Key provided: ${authorization.slice(7, 15)}****`);
-    if (!type.startsWith('application/x-www-form-urlencoded')) return apiError(400, 'Invalid request: the body is no form');
+    if (!type.startsWith('application/x-www-form-urlencoded')) return apiError(400, 'Invalid request: the body is not a form');
     const before = typeof key === 'string' ? this.#answered.get(key) : undefined;
-    if (before && before.asked !== asked)
-      return apiError(400, 'Keys for idempotent requests can only be used with the same parameters they were first used with.', {
+    if (before && before.request !== request)
+      return apiError(400, 'Keys for idempotent request can only be used with the same parameters they were first used with.', {
         type: 'idempotency_error',
       });
     const reply = before?.reply ?? (await work());
-    if (typeof key === 'string') this.#answered.set(key, { asked, reply });
+    if (typeof key === 'string') this.#answered.set(key, { request, reply });
     return reply;
   }
 
@@ -304,8 +307,14 @@ export class StripeStandIn {
     };
     this.#sessions.set(id, session);
     const { url, customer, metadata } = session;
-    const told = { client_reference_id: form.get('client_reference_id'), customer, metadata, mode: form.get('mode'), subscription: null };
-    return { json: { id, object: 'checkout.session', created: seconds(now()), payment_status: 'unpaid', status: 'open', ...told, url } };
+    const details = {
+      client_reference_id: form.get('client_reference_id'),
+      customer,
+      metadata,
+      mode: form.get('mode'),
+      subscription: null,
+    };
+    return { json: { id, object: 'checkout.session', created: seconds(now()), payment_status: 'unpaid', status: 'open', ...details, url } };
   }
 
   #openPortal(form: URLSearchParams): Reply {
@@ -329,13 +338,13 @@ export class StripeStandIn {
 
   #payPage(id: string): Reply {
     const session = this.#sessions.get(id);
-    if (!session) return { status: 404, html: page('There is no such checkout', '') };
+    if (!session) return { status: 404, html: page('Unknown checkout', '') };
     return { html: session.paid ? paidPage(session.successUrl) : payPage(session) };
   }
 
   #portalPage(id: string): Reply {
     const portal = this.#portals.get(id);
-    if (!portal) return { status: 404, html: page('There is no such portal', '') };
+    if (!portal) return { status: 404, html: page('Unknown portal', '') };
     return { html: portalPage(this.subscriptionsOf(portal.customer), portal.returnUrl) };
   }
 
@@ -352,25 +361,25 @@ export class StripeStandIn {
 
   #subscription(id: string): Subscription {
     const subscription = this.#subscriptions.get(id);
-    if (!subscription) throw new Error(`there is no subscription ${id}`);
+    if (!subscription) throw new Error(`unknown subscription ${id}`);
     return subscription;
   }
 
-  #tellOf({ metadata, ...facts }: Subscription, type: string): Promise<Delivery> {
-    return this.tell(type, { ...subscriptionOf(facts), metadata });
+  #emitSubscription({ metadata, ...fields }: Subscription, type: string): Promise<Delivery> {
+    return this.emit(type, { ...subscriptionOf(fields), metadata });
   }
 
-  #tellInvoice({ id, customer, price, metadata }: Subscription, type: 'invoice.paid' | 'invoice.payment_failed'): Promise<Delivery> {
-    return this.tell(
+  #emitInvoice({ id, customer, price, metadata }: Subscription, type: 'invoice.paid' | 'invoice.payment_failed'): Promise<Delivery> {
+    return this.emit(
       type,
       invoiceOf({ subscription: id, customer, prices: [price], status: type === 'invoice.paid' ? 'paid' : 'open', ...metadata }),
     );
   }
 }
 
-const apiError = (status: number, message: string, facts: Record<string, string> = {}): Reply => ({
+const apiError = (status: number, message: string, fields: Record<string, string> = {}): Reply => ({
   status,
-  json: { error: { message, type: status >= 500 ? 'api_error' : 'invalid_request_error', ...facts } },
+  json: { error: { message, type: status >= 500 ? 'api_error' : 'invalid_request_error', ...fields } },
 });
 
 /** `metadata[owner]=acme` as `{ owner: 'acme' }`. */
@@ -387,6 +396,6 @@ if (import.meta.main) {
   const onDelivered = ({ event, status, body }: Delivery): void => console.log(event.type, event.id, status, JSON.stringify(body));
   const standIn = await startStripe({ port: Number(port), webhookSecret: secret, secretKey: key, onDelivered });
   standIn.webhook = webhook ?? null;
-  console.log(`Stand-in for Stripe: ${standIn.url}`);
+  console.log(`Fake Stripe: ${standIn.url}`);
   console.log(`BERTH_STRIPE_API_URL=${standIn.url} BERTH_STRIPE_SECRET_KEY=${key} BERTH_STRIPE_WEBHOOK_SECRET=${secret}`);
 }

@@ -1,4 +1,4 @@
-/** Links of people who watch, and what a browser makes of them. */
+/** View links, as browsers use them. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createViewToken, createVncToken } from '@berth/contract';
@@ -9,23 +9,23 @@ import { eventually } from './harness.ts';
 
 export type LinkScope = 'view' | 'control' | 'recording' | 'vnc';
 
-/** The token of a new link. */
+/** Creates a link and returns its token. */
 export async function tokenFor(served: TestApp, session_id: string, scope: LinkScope = 'view', key: string = served.key): Promise<string> {
   const request = { params: { session_id }, key };
   const reply =
     scope === 'vnc' ? await served.call(createVncToken, request) : await served.call(createViewToken, { ...request, body: { scope } });
   assert.equal(reply.status, 200, reply.text);
-  return reply.body.token ?? assert.fail('the token is not told');
+  return reply.body.token ?? assert.fail('the response has no token');
 }
 
-/** The one cookie that a reply sets, as it is sent back. */
+/** The only cookie that a reply sets, as a Cookie header. */
 export function cookieOf({ headers }: Pick<Reply, 'headers'>): string {
-  const [cookie = '', ...others] = headers.getSetCookie();
-  assert.deepEqual(others, []);
+  const [cookie = '', ...rest] = headers.getSetCookie();
+  assert.deepEqual(rest, []);
   return cookie.split(';', 1)[0] ?? '';
 }
 
-/** As a browser asks for a page. */
+/** Requests a page as a browser does. */
 export async function open(url: string, headers: Record<string, string> = {}): Promise<Reply> {
   const response = await fetch(url, { headers, redirect: 'manual' });
   const text = await response.text();
@@ -33,11 +33,11 @@ export async function open(url: string, headers: Record<string, string> = {}): P
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
-/** A socket to what a link shows. It hears from the first message on. */
+/** A live view socket. It records all messages. */
 export class ViewSocket {
   readonly socket: WebSocket;
   readonly closed: Promise<{ code: number; reason: string }>;
-  /** Binary messages, as they came. */
+  /** Raw binary messages. */
   readonly bytes: Buffer[] = [];
   readonly messages: LiveViewMessage[] = [];
 
@@ -56,11 +56,11 @@ export class ViewSocket {
     return opened;
   }
 
-  say(command: LiveViewCommand): void {
+  send(command: LiveViewCommand): void {
     this.socket.send(JSON.stringify(command));
   }
 
-  /** The pictures so far. */
+  /** The frames so far. */
   frames(): { seq: number; picture: string; width: number; height: number }[] {
     return this.bytes.map((data) => ({
       seq: data.readUInt32LE(4),
@@ -74,11 +74,11 @@ export class ViewSocket {
     return this.messages.filter((message): message is Extract<LiveViewMessage, { type: T }> => message.type === type);
   }
 
-  /** Waits for the next failure that is told, and gives its code. */
+  /** Waits for the next `failed` message and returns its code. */
   async failure(act: () => void): Promise<string> {
     const before = this.of('failed').length;
     act();
-    await eventually('a failure is told', () => this.of('failed').length > before);
+    await eventually('a failure is reported', () => this.of('failed').length > before);
     return this.of('failed')[before]?.code ?? '';
   }
 }

@@ -1,4 +1,4 @@
-/** Credentials that open nothing, of every kind that somebody may try. */
+/** Invalid credentials of every kind. */
 import { SignJWT } from 'jose';
 import type { Auth, ErrorCode } from '@berth/contract';
 import { newRawKey } from '../packages/server/src/keys/keys.ts';
@@ -8,48 +8,48 @@ import type { Issuer } from './issuer.ts';
 
 type Headers = [string, string][];
 
-export interface Wrong {
+export interface InvalidCredential {
   what: string;
   code: ErrorCode;
   headers: Headers;
   query?: string;
 }
 
-/** What there is to send where it does not belong. */
-export interface Known {
+/** Valid credentials from which the invalid ones are derived. */
+export interface ValidCredentials {
   apiKey: string;
   metricsToken: string;
   revokedKey: string;
   expiredKey: string;
-  /** To connect, to the session that is asked for; to another; to that one, long ago. */
+  /** Connect tokens: of the requested session, of another one, and an expired one. */
   token: string;
   otherToken: string;
   staleToken: string;
-  /** Of links, likewise. */
+  /** Link tokens, likewise. */
   viewToken: string;
   vncToken: string;
   otherViewToken: string;
   staleViewToken: string;
-  takenBackToken: string;
+  revokedViewToken: string;
   viewCookie: string;
   otherViewCookie: string;
-  /** By what is wrong with them, see {@link wrongLogins}. */
+  /** By their defect, see {@link wrongLogins}. */
   logins: Record<string, string>;
 }
 
-export const wrongCredentials = (known: Known): Record<Auth, Wrong[]> => ({
+export const wrongCredentials = (valid: ValidCredentials): Record<Auth, InvalidCredential[]> => ({
   none: [],
-  bearer: bearerFaults(known),
-  connect: connectFaults(known),
-  view: viewFaults(known),
-  vnc: vncFaults(known),
-  recording: recordingFaults(known),
-  login: loginFaults(known),
-  metrics: metricsFaults(known),
-  admin: adminFaults(known),
+  bearer: bearerCases(valid),
+  connect: connectCases(valid),
+  view: viewCases(valid),
+  vnc: vncCases(valid),
+  recording: recordingCases(valid),
+  login: loginCases(valid),
+  metrics: metricsCases(valid),
+  admin: adminCases(valid),
 });
 
-/** Tokens of the identity provider, by what is wrong with them. */
+/** Invalid tokens of the identity provider by their defect. */
 export async function wrongLogins({
   issuer,
   stranger,
@@ -70,25 +70,25 @@ export async function wrongLogins({
     'that never expires': await issuer.token({ exp: undefined }),
     'for another service': await issuer.token({ aud: 'another-service' }),
     'for no service': await issuer.token({ aud: undefined }),
-    'that says it is of another issuer': await issuer.token({ iss: stranger.url }),
+    'that names another issuer': await issuer.token({ iss: stranger.url }),
     'of another issuer': await stranger.token(),
-    'of another issuer, that says it is of ours': await stranger.token({ iss: issuer.url, aud: 'berth-test' }),
+    'of another issuer that names ours': await stranger.token({ iss: issuer.url, aud: 'berth-test' }),
     'without an organisation': await issuer.token({ org_id: undefined }),
-    'of an organisation whose name is none': await issuer.token({ org_id: '../local' }),
-    'of nobody': await issuer.token({ sub: undefined }),
-    'signed with a key that there is not': await issuer.token({}, { kid: 'two' }),
-    'that tells who signed in and opens nothing': await issuer.token({ nonce: 'n' }),
+    'of an organisation with an invalid name': await issuer.token({ org_id: '../local' }),
+    'without a subject': await issuer.token({ sub: undefined }),
+    'signed with an unknown key': await issuer.token({}, { kid: 'two' }),
+    'that is an ID token': await issuer.token({ nonce: 'n' }),
     'whose claims were changed': `${header}.${encoded({ ...claims, org_id: 'victim' })}.${signature}`,
     'whose signature was changed': `${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`,
     'without a signature': `${encoded({ alg: 'none' })}.${payload}.`,
-    'signed with what everybody knows': await new SignJWT({ ...claims })
+    'signed with a public value': await new SignJWT({ ...claims })
       .setProtectedHeader({ alg: 'HS256', kid: 'one' })
       .sign(Buffer.from(issuer.url)),
   };
 }
 
-/** Of these, nothing is a credential at all. */
-const noBearer = ({ apiKey }: Known): Wrong[] => [
+/** Requests without a bearer credential. */
+const noBearer = ({ apiKey }: ValidCredentials): InvalidCredential[] => [
   { what: 'no credential', code: 'missing_api_key', headers: [] },
   {
     what: 'Basic instead of Bearer',
@@ -105,14 +105,14 @@ const noBearer = ({ apiKey }: Known): Wrong[] => [
     headers: [['cookie', `api_key=${apiKey}; token=${apiKey}; authorization=Bearer ${apiKey}`]],
   },
   { what: 'the API key in x-api-key', code: 'missing_api_key', headers: [['x-api-key', apiKey]] },
-  { what: 'the admin key where admins send it', code: 'missing_api_key', headers: [['x-admin-key', adminKey]] },
+  { what: 'the admin key in x-admin-key', code: 'missing_api_key', headers: [['x-admin-key', adminKey]] },
 ];
 
-/** Of these, each looks like a key and opens nothing. */
-export const wrongBearer = ({ apiKey, revokedKey, expiredKey, token }: Known): Wrong[] => [
+/** Bearer credentials that are not a valid key. */
+export const wrongBearer = ({ apiKey, revokedKey, expiredKey, token }: ValidCredentials): InvalidCredential[] => [
   { what: 'an unknown key', code: 'invalid_api_key', headers: bearer(newRawKey()) },
   { what: 'a key with a wrong checksum', code: 'invalid_api_key', headers: bearer(mistyped(apiKey)) },
-  { what: 'a text that is no key', code: 'invalid_api_key', headers: bearer('not-a-key') },
+  { what: 'a text that is not a key', code: 'invalid_api_key', headers: bearer('not-a-key') },
   { what: 'a very long text', code: 'invalid_api_key', headers: bearer('x'.repeat(8000)) },
   { what: 'a revoked key', code: 'invalid_api_key', headers: bearer(revokedKey) },
   { what: 'an expired key', code: 'invalid_api_key', headers: bearer(expiredKey) },
@@ -120,8 +120,8 @@ export const wrongBearer = ({ apiKey, revokedKey, expiredKey, token }: Known): W
   { what: 'a connect token as bearer', code: 'invalid_api_key', headers: bearer(token) },
 ];
 
-/** Of these, nothing is a link. */
-const noLink = ({ apiKey, viewToken, viewCookie }: Known): Wrong[] => [
+/** Requests without a link token. */
+const noLink = ({ apiKey, viewToken, viewCookie }: ValidCredentials): InvalidCredential[] => [
   { what: 'no credential', code: 'missing_view_token', headers: [] },
   { what: 'an empty ?token=', code: 'missing_view_token', headers: [], query: 'token=' },
   { what: 'two tokens', code: 'missing_view_token', headers: [], query: `token=${viewToken}&token=${viewToken}` },
@@ -134,52 +134,56 @@ const noLink = ({ apiKey, viewToken, viewCookie }: Known): Wrong[] => [
   { what: 'a cookie without a value', code: 'missing_view_token', headers: [['cookie', 'berth-view=']] },
   { what: 'the cookie of an address with TLS', code: 'missing_view_token', headers: [['cookie', `__Secure-${viewCookie}`]] },
   { what: 'Basic', code: 'missing_view_token', headers: [['authorization', `Basic ${Buffer.from(`user:${apiKey}`).toString('base64')}`]] },
-  { what: 'the admin key where admins send it', code: 'missing_view_token', headers: [['x-admin-key', adminKey]] },
+  { what: 'the admin key in x-admin-key', code: 'missing_view_token', headers: [['x-admin-key', adminKey]] },
 ];
 
-/** Of these, each looks like a link and opens nothing. */
+/** Link tokens and cookies that are invalid. */
 export const wrongLink = ({
   apiKey,
   token,
   viewToken,
   otherViewToken,
   staleViewToken,
-  takenBackToken,
+  revokedViewToken,
   viewCookie,
   otherViewCookie,
-}: Known): Wrong[] => [
+}: ValidCredentials): InvalidCredential[] => [
   { what: 'the API key in ?token=', code: 'invalid_view_token', headers: [], query: `token=${apiKey}` },
   { what: 'the admin key in ?token=', code: 'invalid_view_token', headers: [], query: `token=${adminKey}` },
   { what: 'a connect token', code: 'invalid_view_token', headers: [], query: `token=${token}` },
   { what: 'a link to another session', code: 'invalid_view_token', headers: [], query: `token=${otherViewToken}` },
   { what: 'an expired link', code: 'invalid_view_token', headers: [], query: `token=${staleViewToken}` },
-  { what: 'a link that was taken back', code: 'invalid_view_token', headers: [], query: `token=${takenBackToken}` },
+  { what: 'a revoked link', code: 'invalid_view_token', headers: [], query: `token=${revokedViewToken}` },
   { what: 'a link whose claims were changed', code: 'invalid_view_token', headers: [], query: `token=${forged(viewToken)}` },
   { what: 'a link without a signature', code: 'invalid_view_token', headers: [], query: `token=${viewToken.split('.')[0]}` },
   { what: 'a very long token', code: 'invalid_view_token', headers: [], query: `token=${'x'.repeat(5000)}` },
   { what: 'a token as cookie', code: 'invalid_view_token', headers: [['cookie', `berth-view=${viewToken}`]] },
   { what: 'the cookie of another session', code: 'invalid_view_token', headers: [['cookie', otherViewCookie]] },
-  { what: 'a cookie that nobody set', code: 'invalid_view_token', headers: [['cookie', `berth-view=${'x'.repeat(43)}`]] },
-  { what: 'a wrong token beside a good cookie', code: 'invalid_view_token', headers: [['cookie', viewCookie]], query: 'token=x' },
+  { what: 'an unknown cookie', code: 'invalid_view_token', headers: [['cookie', `berth-view=${'x'.repeat(43)}`]] },
+  { what: 'a wrong token beside a valid cookie', code: 'invalid_view_token', headers: [['cookie', viewCookie]], query: 'token=x' },
 ];
 
-const keyIsNoLink = ({ apiKey }: Known): Wrong => ({ what: 'an API key as bearer', code: 'missing_view_token', headers: bearer(apiKey) });
+const keyIsNoLink = ({ apiKey }: ValidCredentials): InvalidCredential => ({
+  what: 'an API key as bearer',
+  code: 'missing_view_token',
+  headers: bearer(apiKey),
+});
 
-const bearerFaults = (known: Known): Wrong[] => {
-  const { apiKey, token } = known;
+const bearerCases = (valid: ValidCredentials): InvalidCredential[] => {
+  const { apiKey, token } = valid;
   return [
-    ...noBearer(known),
-    ...wrongBearer(known),
+    ...noBearer(valid),
+    ...wrongBearer(valid),
     { what: 'the API key in ?token=', code: 'missing_api_key', headers: [], query: `token=${apiKey}` },
     { what: 'a connect token in ?token=', code: 'missing_api_key', headers: [], query: `token=${token}` },
   ];
 };
 
-const connectFaults = (known: Known): Wrong[] => {
-  const { apiKey, token, otherToken, staleToken } = known;
+const connectCases = (valid: ValidCredentials): InvalidCredential[] => {
+  const { apiKey, token, otherToken, staleToken } = valid;
   return [
-    ...noBearer(known),
-    ...wrongBearer(known),
+    ...noBearer(valid),
+    ...wrongBearer(valid),
     { what: 'an empty ?token=', code: 'missing_api_key', headers: [], query: 'token=' },
     { what: 'the API key in ?token=', code: 'invalid_connect_token', headers: [], query: `token=${apiKey}` },
     { what: 'the token of another session', code: 'invalid_connect_token', headers: [], query: `token=${otherToken}` },
@@ -188,70 +192,70 @@ const connectFaults = (known: Known): Wrong[] => {
     { what: 'a token whose signature was changed', code: 'invalid_connect_token', headers: [], query: `token=${token.slice(0, -2)}AA` },
     { what: 'a token without a signature', code: 'invalid_connect_token', headers: [], query: `token=${token.split('.')[0]}` },
     { what: 'two tokens', code: 'missing_api_key', headers: [], query: `token=${token}&token=${token}` },
-    { what: 'a wrong key beside a good token', code: 'invalid_api_key', headers: bearer('not-a-key'), query: `token=${token}` },
+    { what: 'a wrong key beside a valid token', code: 'invalid_api_key', headers: bearer('not-a-key'), query: `token=${token}` },
   ];
 };
 
-const viewFaults = (known: Known): Wrong[] => {
-  const { vncToken } = known;
+const viewCases = (valid: ValidCredentials): InvalidCredential[] => {
+  const { vncToken } = valid;
   return [
-    ...noLink(known),
-    ...wrongLink(known),
-    keyIsNoLink(known),
+    ...noLink(valid),
+    ...wrongLink(valid),
+    keyIsNoLink(valid),
     { what: 'a link to the window', code: 'invalid_view_token', headers: [], query: `token=${vncToken}` },
   ];
 };
 
-const vncFaults = (known: Known): Wrong[] => {
-  const { viewToken, viewCookie } = known;
+const vncCases = (valid: ValidCredentials): InvalidCredential[] => {
+  const { viewToken, viewCookie } = valid;
   return [
-    ...noLink(known),
-    ...wrongLink(known),
-    keyIsNoLink(known),
+    ...noLink(valid),
+    ...wrongLink(valid),
+    keyIsNoLink(valid),
     { what: 'a link to the live view', code: 'invalid_view_token', headers: [], query: `token=${viewToken}` },
     { what: 'the cookie of the live view', code: 'invalid_view_token', headers: [['cookie', viewCookie]] },
   ];
 };
 
-const recordingFaults = (known: Known): Wrong[] => {
-  const { apiKey, vncToken } = known;
+const recordingCases = (valid: ValidCredentials): InvalidCredential[] => {
+  const { apiKey, vncToken } = valid;
   return [
-    ...noLink(known),
-    ...wrongLink(known),
-    ...wrongBearer(known),
+    ...noLink(valid),
+    ...wrongLink(valid),
+    ...wrongBearer(valid),
     { what: 'a key without the word Bearer', code: 'missing_view_token', headers: [['authorization', apiKey]] },
     { what: 'two Authorization headers', code: 'missing_view_token', headers: [...bearer(apiKey), ...bearer(apiKey)] },
     { what: 'a link to the window', code: 'invalid_view_token', headers: [], query: `token=${vncToken}` },
     {
-      what: 'a wrong key beside a cookie that is dead',
+      what: 'a wrong key beside an invalid cookie',
       code: 'invalid_api_key',
       headers: [['cookie', 'berth-view=x'], ...bearer('not-a-key')],
     },
   ];
 };
 
-const loginFaults = (known: Known): Wrong[] => [
-  ...noBearer(known).map((wrong): Wrong => ({ ...wrong, code: 'missing_login_token' })),
-  { what: 'a link', code: 'missing_login_token', headers: [], query: `token=${known.viewToken}` },
-  ...wrongBearer(known).map((wrong): Wrong => ({ ...wrong, code: 'invalid_login_token' })),
-  { what: 'a good API key', code: 'invalid_login_token', headers: bearer(known.apiKey) },
-  ...Object.entries(known.logins).map(([what, login]): Wrong => ({
+const loginCases = (valid: ValidCredentials): InvalidCredential[] => [
+  ...noBearer(valid).map((wrong): InvalidCredential => ({ ...wrong, code: 'missing_login_token' })),
+  { what: 'a link', code: 'missing_login_token', headers: [], query: `token=${valid.viewToken}` },
+  ...wrongBearer(valid).map((wrong): InvalidCredential => ({ ...wrong, code: 'invalid_login_token' })),
+  { what: 'a valid API key', code: 'invalid_login_token', headers: bearer(valid.apiKey) },
+  ...Object.entries(valid.logins).map(([what, login]): InvalidCredential => ({
     what: `a login token ${what}`,
     code: 'invalid_login_token',
     headers: bearer(login),
   })),
 ];
 
-const metricsFaults = ({ apiKey, metricsToken }: Known): Wrong[] => [
+const metricsCases = ({ apiKey, metricsToken }: ValidCredentials): InvalidCredential[] => [
   { what: 'no credential', code: 'missing_metrics_token', headers: [] },
   { what: 'the admin key alone', code: 'missing_metrics_token', headers: [['x-admin-key', adminKey]] },
-  { what: 'the token where admins send their key', code: 'missing_metrics_token', headers: [['x-admin-key', metricsToken]] },
+  { what: 'the token in x-admin-key', code: 'missing_metrics_token', headers: [['x-admin-key', metricsToken]] },
   { what: 'the token in the query', code: 'missing_metrics_token', headers: [], query: `token=${metricsToken}` },
   { what: 'two Authorization headers', code: 'missing_metrics_token', headers: [...bearer(metricsToken), ...bearer(metricsToken)] },
   { what: 'an API key', code: 'invalid_metrics_token', headers: bearer(apiKey) },
   { what: 'the admin key as bearer', code: 'invalid_metrics_token', headers: bearer(adminKey) },
   { what: 'a wrong token', code: 'invalid_metrics_token', headers: bearer(mistyped(metricsToken)) },
-  { what: 'a beginning of the token', code: 'invalid_metrics_token', headers: bearer(metricsToken.slice(0, -1)) },
+  { what: 'a prefix of the token', code: 'invalid_metrics_token', headers: bearer(metricsToken.slice(0, -1)) },
   {
     what: 'a wrong token beside the admin key',
     code: 'invalid_metrics_token',
@@ -259,7 +263,7 @@ const metricsFaults = ({ apiKey, metricsToken }: Known): Wrong[] => [
   },
 ];
 
-const adminFaults = ({ apiKey }: Known): Wrong[] => [
+const adminCases = ({ apiKey }: ValidCredentials): InvalidCredential[] => [
   { what: 'no credential', code: 'missing_admin_key', headers: [] },
   { what: 'an empty x-admin-key', code: 'missing_admin_key', headers: [['x-admin-key', '']] },
   { what: 'the admin key as bearer', code: 'missing_admin_key', headers: bearer(adminKey) },
@@ -268,7 +272,7 @@ const adminFaults = ({ apiKey }: Known): Wrong[] => [
   { what: 'the admin key in a cookie', code: 'missing_admin_key', headers: [['cookie', `x-admin-key=${adminKey}`]] },
   { what: 'an API key as x-admin-key', code: 'invalid_admin_key', headers: [['x-admin-key', apiKey]] },
   { what: 'a wrong x-admin-key', code: 'invalid_admin_key', headers: [['x-admin-key', mistyped(adminKey)]] },
-  { what: 'a beginning of the admin key', code: 'invalid_admin_key', headers: [['x-admin-key', adminKey.slice(0, -1)]] },
+  { what: 'a prefix of the admin key', code: 'invalid_admin_key', headers: [['x-admin-key', adminKey.slice(0, -1)]] },
   { what: 'a very long x-admin-key', code: 'invalid_admin_key', headers: [['x-admin-key', adminKey.repeat(200)]] },
   { what: 'a list as x-admin-key', code: 'invalid_admin_key', headers: [['x-admin-key', `["${adminKey}"]`]] },
   {
@@ -282,10 +286,10 @@ const adminFaults = ({ apiKey }: Known): Wrong[] => [
 ];
 
 const bearer = (key: string): Headers => [['authorization', `Bearer ${key}`]];
-/** The same key with another last character, so that its checksum is wrong. */
+/** Changes the last character, so that the checksum is wrong. */
 export const mistyped = (key: string): string => key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
 
-/** With other claims under the same signature. */
+/** Changes the claims and keeps the signature. */
 function forged(good: string): string {
   const [payload = '', signature] = good.split('.');
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());

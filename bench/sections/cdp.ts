@@ -2,8 +2,8 @@ import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { DevTools } from '../devtools.ts';
 import { type Check, type Section, spread, summarize } from '../figures.ts';
-import { calm } from '../proc.ts';
-import { buryRaw, launchRaw } from '../raw-browser.ts';
+import { waitForIdleCpu } from '../proc.ts';
+import { destroyRaw, launchRaw } from '../raw-browser.ts';
 
 const blocksDefault = 10;
 const callsInBlock = 1000;
@@ -45,7 +45,7 @@ async function measureBlock({ client, evaluateMs, rates, largeMs }: Line): Promi
 
 function checksOf(direct: Line, through: Line): Check[] {
   const ratio = (of: (line: Line) => number[]): number => summarize(of(through)).p50 / summarize(of(direct)).p50;
-  // Block by block, because the rate hangs on how busy the host is just then.
+  // Per block, as the rate depends on the host's current load.
   const rateRatios = through.rates.map((rate, block) => rate / (direct.rates[block] ?? Number.NaN));
   return [
     { what: 'evaluate p50 of direct', measured: ratio((line) => line.evaluateMs), target: 1.2, rule: 'at most', unit: '×' },
@@ -60,7 +60,7 @@ function checksOf(direct: Line, through: Line): Check[] {
   ];
 }
 
-/** DevTools calls through the service beside the same to a Chromium's own port, in alternating blocks. */
+/** DevTools calls through the service and to a Chromium's own port, in alternating blocks. */
 export async function cdp(bench: Bench): Promise<Section> {
   const raw = await launchRaw(bench.stage, bench.chromium);
   const lines = [lineOf('direct', await DevTools.connect(raw.url))];
@@ -72,11 +72,11 @@ export async function cdp(bench: Bench): Promise<Section> {
     lines.push(lineOf('through', await DevTools.connect(session.cdp_url, berth.authorization)));
   }
   const blocks = bench.runs ?? blocksDefault;
-  // The first block warms both ends up and is thrown away.
+  // The first block is a warm-up and is discarded.
   for (let block = 0; block <= blocks; block += 1) {
-    bench.say(`block ${block} of ${blocks}`);
-    await calm(3000);
-    // Whoever comes first meets a machine that has rested, so they take turns at it.
+    bench.reportProgress(`block ${block} of ${blocks}`);
+    await waitForIdleCpu(3000);
+    // The order alternates, as the first one runs on a rested machine.
     for (const line of block % 2 === 0 ? lines : lines.toReversed()) {
       if (block === 1) line.evaluateMs.length = line.rates.length = line.largeMs.length = 0;
       await measureBlock(line);
@@ -84,7 +84,7 @@ export async function cdp(bench: Bench): Promise<Section> {
   }
   for (const { client } of lines) await client.close();
   await berth?.stop();
-  await buryRaw(bench.stage, raw);
+  await destroyRaw(bench.stage, raw);
   const [direct, through] = lines;
   return {
     name: 'cdp: DevTools calls through the service',

@@ -41,7 +41,7 @@ function checksOf(outcomes: readonly Outcome[], atOnce: number): Check[] {
   ];
 }
 
-/** The same without a warm machine: one at a time, and four at once from an empty pool. */
+/** The lifecycle without a warm machine: one at a time, and four at once from an empty pool. */
 export async function cold(bench: Bench): Promise<Section> {
   const berth = bench.withBerth
     ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })

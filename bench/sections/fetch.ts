@@ -5,9 +5,9 @@ import { type Line, interleavePages, lineColumns, lineRow, newLine, pagesPerSeco
 import { type Fetcher, berthFetcher, rawFetcher } from '../fetchers.ts';
 import { type Check, type Section, spread, summarize } from '../figures.ts';
 import { memoryMb } from '../proc.ts';
-import { judgeTruth } from '../truth.ts';
+import { classifyTruth } from '../truth.ts';
 
-/** Of each fetcher with so many pages at once; the other counts follow it. */
+/** Per fetcher and concurrency; the other counts are derived from it. */
 const runsDefault = 60;
 const countsOf = (runs: number) => ({
   corpus: runs,
@@ -18,13 +18,13 @@ const countsOf = (runs: number) => ({
 });
 type Counts = ReturnType<typeof countsOf>;
 
-/** Both ends are warm before the clock runs: modules are loaded, and the machine is there. */
+/** Unmeasured fetches, so that modules are loaded and a machine is warm. */
 const warmUps = 4;
-/** Of the same kind in a row, where two kinds take turns. */
+/** Pages of one kind in a row, when two kinds alternate. */
 const blockPages = 5;
 
-/** What all parts of the section share. */
-interface Field {
+/** Shared by all parts of the section. */
+interface FetchContext {
   bench: Bench;
   corpus: Corpus;
   counts: Counts;
@@ -32,7 +32,7 @@ interface Field {
   berth: Berth | null;
 }
 
-type Part = Pick<Section, 'rows' | 'checks' | 'notes'>;
+type SectionPart = Pick<Section, 'rows' | 'checks' | 'notes'>;
 
 const labelOf = (atOnce: number): string => (atOnce === 1 ? 'one at a time' : `${atOnce} at once`);
 const times = (page: CorpusPage, count: number): CorpusPage[] => Array.from({ length: count }, () => page);
@@ -52,7 +52,7 @@ function checksOf(berth: Line, raw: Line): Check[] {
   ];
 }
 
-/** Where the service says that the time went. */
+/** The service's own timings. */
 function timingsNote({ atOnce, timings }: Line): string {
   const [session, load, total] = (['session_ms', 'load_ms', 'total_ms'] as const).map((key) =>
     spread(timings.map((each) => each[key] ?? 0)),
@@ -60,19 +60,19 @@ function timingsNote({ atOnce, timings }: Line): string {
   return `by the service's own count, ${labelOf(atOnce)}, ms: session ${session}, load ${load}, total ${total}`;
 }
 
-/** Which pages a ratio comes from. */
+/** Times by page. */
 function pagesNote(berth: Line, raw: Line): string {
   const p50 = (line: Line, name: string): number => Math.round(summarize(line.msOf.get(name) ?? []).p50);
   const pages = [...berth.msOf.keys()].map((name) => `${name} ${p50(berth, name)} (${p50(raw, name)})`);
   return `p50 by page and raw-warm's, ${labelOf(berth.atOnce)}, ms: ${pages.join(', ')}`;
 }
 
-async function corpusPart({ bench, corpus, counts, raw, berth }: Field): Promise<Part> {
+async function corpusPart({ bench, corpus, counts, raw, berth }: FetchContext): Promise<SectionPart> {
   const fetchers = [raw, ...(berth ? [berthFetcher('berth, by browser', berth)] : [])];
-  const part: Part = { rows: [], checks: [], notes: [] };
+  const part: SectionPart = { rows: [], checks: [], notes: [] };
   for (const fetcher of fetchers) await runPages(fetcher, times(corpus.staticPage, warmUps), newLine(fetcher.name, warmUps));
   for (const atOnce of [1, 4]) {
-    // The end of a round, when fewer are at work, weighs less where rounds are longer.
+    // Longer rounds reduce the effect of idle lanes at their end.
     const pages = atOnce === 1 ? corpus.pages : [...corpus.pages, ...corpus.pages];
     const lines = await interleavePages(bench, { fetchers, pages }, { runs: counts.corpus, atOnce });
     const [rawLine, berthLine] = lines;
@@ -86,12 +86,12 @@ async function corpusPart({ bench, corpus, counts, raw, berth }: Field): Promise
 }
 
 /** The static page without a browser. */
-async function plainPart({ bench, corpus, counts }: Field, berth: Berth): Promise<Part> {
+async function plainPart({ bench, corpus, counts }: FetchContext, berth: Berth): Promise<SectionPart> {
   const fetcher = berthFetcher('berth, by http, static page', berth, { mode: 'http' });
   await runPages(fetcher, times(corpus.staticPage, counts.jobs), newLine(fetcher.name, 8));
   const lines = [1, 8].map((atOnce) => newLine(fetcher.name, atOnce));
   for (const line of lines) {
-    bench.say(`by http, ${labelOf(line.atOnce)}`);
+    bench.reportProgress(`by http, ${labelOf(line.atOnce)}`);
     await runPages(fetcher, times(corpus.staticPage, counts.plain), line);
   }
   const checks = lines.map((line): Check => ({
@@ -104,8 +104,8 @@ async function plainPart({ bench, corpus, counts }: Field, berth: Berth): Promis
   return { rows: lines.map((line) => lineRow(line)), checks, notes: failuresOf(lines) };
 }
 
-/** Asks for the same page with and without markdown in turn: the difference is the conversion, with its way to a thread and back. */
-async function markdownPart({ bench, corpus, counts }: Field, berth: Berth): Promise<Part> {
+/** Fetches the same page with and without markdown in turn: the difference is the conversion, including its thread. */
+async function markdownPart({ bench, corpus, counts }: FetchContext, berth: Berth): Promise<SectionPart> {
   const fetchers = [
     berthFetcher('berth, by http, 100 KB, html', berth, { mode: 'http', formats: ['html'] }),
     berthFetcher('berth, by http, 100 KB, html and markdown', berth, { mode: 'http' }),
@@ -123,8 +123,8 @@ async function markdownPart({ bench, corpus, counts }: Field, berth: Berth): Pro
   };
 }
 
-/** From the order to the answer that the job is done, the static page by browser. */
-async function jobsPart({ bench, corpus, counts }: Field, berth: Berth): Promise<Part> {
+/** From the request to the finished job: the static page by browser. */
+async function jobsPart({ bench, corpus, counts }: FetchContext, berth: Berth): Promise<SectionPart> {
   let polls = 0;
   const fetch: Fetcher['fetch'] = async (url) => {
     const { job_id: jobId } = await berth.fetch({ url, formats: ['html', 'markdown'], async: true });
@@ -133,8 +133,8 @@ async function jobsPart({ bench, corpus, counts }: Field, berth: Berth): Promise
     const { status_code: status, final_url: finalUrl, content_type: contentType, error, timings } = result;
     return { status, finalUrl, contentType, content: '', error: error?.code ?? null, timings };
   };
-  bench.say('jobs');
-  const line = newLine('berth, job from order to done, static page', 1);
+  bench.reportProgress('jobs');
+  const line = newLine('berth, job from request to result, static page', 1);
   await runPages({ name: line.name, fetch }, times(corpus.staticPage, counts.jobs), line);
   return {
     rows: [lineRow(line)],
@@ -143,8 +143,8 @@ async function jobsPart({ bench, corpus, counts }: Field, berth: Berth): Promise
   };
 }
 
-async function memoryPart({ bench, corpus, counts }: Field, berth: Berth, idleMb: number): Promise<Part> {
-  bench.say(`${counts.memory} fetches for the worker's memory`);
+async function memoryPart({ bench, corpus, counts }: FetchContext, berth: Berth, idleMb: number): Promise<SectionPart> {
+  bench.reportProgress(`${counts.memory} fetches for the worker's memory`);
   const before = memoryMb([berth.pid]);
   const line = newLine('berth, by browser, static page', 4);
   await runPages(berthFetcher(line.name, berth), times(corpus.staticPage, counts.memory), line);
@@ -155,16 +155,16 @@ async function memoryPart({ bench, corpus, counts }: Field, berth: Berth, idleMb
     checks: [],
     notes: [
       ...failuresOf([line]),
-      `worker: ${megabytes[0]} MB idle at its start, ${megabytes[1]} MB before and ${megabytes[2]} MB after these ${counts.memory} fetches of the static page`,
+      `worker memory: ${megabytes[0]} MB at the start, ${megabytes[1]} MB before and ${megabytes[2]} MB after ${counts.memory} fetches`,
     ],
   };
 }
 
-/** Comes last: what the service learns of a site that refuses it would hold up what is measured. */
-async function truthPart({ bench, corpus, raw, berth }: Field): Promise<Part> {
+/** Runs last, as the health record of a refusing site would delay measured fetches. */
+async function truthPart({ bench, corpus, raw, berth }: FetchContext): Promise<SectionPart> {
   const pages = [...corpus.pages, ...corpus.truthPages];
-  const part: Part = { rows: [], checks: [], notes: [] };
-  const ways = [
+  const part: SectionPart = { rows: [], checks: [], notes: [] };
+  const cases = [
     { fetcher: raw, runsScripts: true },
     ...(berth
       ? [
@@ -173,20 +173,21 @@ async function truthPart({ bench, corpus, raw, berth }: Field): Promise<Part> {
         ]
       : []),
   ];
-  for (const { fetcher, runsScripts } of ways) {
-    bench.say(`truth, ${fetcher.name}`);
-    const { percent, untrue } = await judgeTruth(fetcher, pages, { runsScripts });
+  for (const { fetcher, runsScripts } of cases) {
+    bench.reportProgress(`truth, ${fetcher.name}`);
+    const { percent, untrue } = await classifyTruth(fetcher, pages, { runsScripts });
     part.notes = [
       ...part.notes,
-      `${fetcher.name} tells the truth of ${Math.round(percent)} % of ${pages.length} pages${untrue.map((each) => `; not of ${each}`).join('')}`,
+      `${fetcher.name} reports ${Math.round(percent)} % of ${pages.length} pages correctly`,
+      ...untrue.map((each) => `${fetcher.name} is wrong about ${each}`),
     ];
     if (fetcher === raw) continue;
-    part.checks = [...part.checks, { what: `${fetcher.name}: truthful`, measured: percent, target: 100, rule: 'at least', unit: '%' }];
+    part.checks = [...part.checks, { what: `${fetcher.name}: accuracy`, measured: percent, target: 100, rule: 'at least', unit: '%' }];
   }
   return part;
 }
 
-async function partsOf(field: Field): Promise<Part[]> {
+async function partsOf(field: FetchContext): Promise<SectionPart[]> {
   const { berth } = field;
   if (!berth) return [await corpusPart(field), await truthPart(field)];
   const idleMb = memoryMb([berth.pid]);
@@ -200,7 +201,7 @@ async function partsOf(field: Field): Promise<Part[]> {
   ];
 }
 
-/** Pages turned into HTML and markdown, beside a script with a warm browser. `--runs` is the number of pages of each with so many at once. */
+/** Pages to HTML and markdown, compared with a script with a warm browser. `--runs` is the number of pages per concurrency. */
 export async function fetches(bench: Bench): Promise<Section> {
   const corpus = await startCorpus();
   bench.stage.onEnd(() => corpus.close());
@@ -216,7 +217,7 @@ export async function fetches(bench: Bench): Promise<Section> {
     checks: parts.flatMap(({ checks }) => checks),
     notes: [
       ...parts.flatMap(({ notes }) => notes),
-      'one attempt each; service, raw script and this client are processes of their own on the same processors, and the pages are served by this client',
+      'one attempt each; the service, the raw script and this client share the processors; this client serves the pages',
     ],
   };
 }

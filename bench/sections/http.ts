@@ -4,13 +4,13 @@ import autocannon from 'autocannon';
 import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import type { Section } from '../figures.ts';
-import { calm } from '../proc.ts';
+import { waitForIdleCpu } from '../proc.ts';
 import type { Stage } from '../stage.ts';
 
 const roundsDefault = 3;
 const connections = 32;
 const secondsEach = 5;
-/** Of the size of a session, where there is no session to copy. */
+/** The size of a session response, without a service to copy one from. */
 const sampleBody = JSON.stringify({ object: 'session', filler: 'x'.repeat(1200) });
 
 export interface Line {
@@ -33,7 +33,7 @@ export async function startBare(stage: Stage, body: string): Promise<{ url: stri
   return { url: line.toString().trim(), pid: child.pid };
 }
 
-export async function shoot(line: Line, seconds: number): Promise<void> {
+export async function sendLoad(line: Line, seconds: number): Promise<void> {
   const { requests, latency, errors, timeouts, non2xx } = await autocannon({
     url: line.url,
     headers: line.headers,
@@ -47,7 +47,7 @@ export async function shoot(line: Line, seconds: number): Promise<void> {
 
 export const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** An authenticated read of a session beside a bare node:http server that sends the same bytes, both in processes of their own. */
+/** An authenticated read of a session, compared with a bare node:http server that sends the same bytes. */
 export async function http(bench: Bench): Promise<Section> {
   const lines: Line[] = [];
   let body = sampleBody;
@@ -67,13 +67,13 @@ export async function http(bench: Bench): Promise<Section> {
     });
   }
   lines.unshift({ name: 'bare', url: (await startBare(bench.stage, body)).url, headers: {}, rates: [], p99: [], failed: 0 });
-  for (const line of lines) await shoot({ ...line, rates: [], p99: [] }, 1);
+  for (const line of lines) await sendLoad({ ...line, rates: [], p99: [] }, 1);
   const rounds = bench.runs ?? roundsDefault;
   for (let round = 1; round <= rounds; round += 1) {
-    bench.say(`round ${round} of ${rounds}`);
+    bench.reportProgress(`round ${round} of ${rounds}`);
     for (const line of lines) {
-      await calm();
-      await shoot(line, secondsEach);
+      await waitForIdleCpu();
+      await sendLoad(line, secondsEach);
     }
   }
   await berth?.stop();

@@ -26,7 +26,7 @@ function checksOf(outcomes: readonly Outcome[], atOnce: number): Check[] {
   ];
 }
 
-/** Create, connect, go to a page and delete, with a warm machine: one at a time and four at once. */
+/** Create, connect, navigate and delete with a warm machine: one at a time and four at once. */
 export async function lifecycle(bench: Bench): Promise<Section> {
   const berth = bench.withBerth
     ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 4, allow: bench.site.address })
@@ -38,7 +38,7 @@ export async function lifecycle(bench: Bench): Promise<Section> {
     const outcomes = await interleave(bench, subjects, { runs: bench.runs ?? runsDefault, atOnce });
     rows.push(...outcomeRows(outcomes, atOnce));
     checks.push(...checksOf(outcomes, atOnce));
-    // Idle browsers of the raw pool would weigh on the next measurement.
+    // Idle browsers of the raw pool would affect the next measurement.
     for (const subject of subjects) await subject.end();
   }
   await berth?.stop();

@@ -1,35 +1,34 @@
-/** Virtual machines: how soon one is there, what it takes of its own, and what it does when nothing is asked of it. Every figure is of KVM or of emulation, and says so. */
+/** Virtual machines: start time, memory and idle CPU use. Every figure names its accelerator, KVM or emulation. */
 import { existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog, type Log } from '../../packages/server/src/lib/log.ts';
 import { createQemuRuntime, prepareTemplates, type QemuRuntimeOptions } from '../../packages/server/src/runtime/qemu/qemu.ts';
 import type { Vm } from '../../packages/server/src/runtime/runtime.ts';
-import { Berth, type BerthOrder } from '../berth.ts';
+import { Berth, machineProcs, type BerthOptions } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, spread, summarize } from '../figures.ts';
-import { machineProcs } from '../machine-procs.ts';
-import { calm, ownAndSharedMb, pidsOf, processorMs } from '../proc.ts';
-import { buryRaw, launchRaw } from '../raw-browser.ts';
+import { waitForIdleCpu, ownAndSharedMb, pidsOf, processorMs } from '../proc.ts';
+import { destroyRaw, launchRaw } from '../raw-browser.ts';
 
 const imagesFolder = process.env['BERTH_IMAGES_DIR'] ?? join(import.meta.dirname, '../../data/images');
 const runsDefault = 20;
-const companyMax = 6;
+const idleMachinesMax = 6;
 const sessionsAtOnce = 3;
 const idleMs = 20_000;
-const fillMsMax = 300_000;
+const fillTimeoutMs = 300_000;
 
-/** `kvm` and `tcg` are held to different targets; of KVM nothing has been measured by us. */
+/** Targets by accelerator. Those of KVM are estimates. */
 const targetsOf = {
   'qemu-kvm': { name: 'KVM', runningMs: 250, firstAnswerMs: 300, ownMb: 150 },
   'qemu-tcg': { name: 'emulation', runningMs: 250, firstAnswerMs: 3000, ownMb: 350 },
 } as const;
 type RuntimeName = keyof typeof targetsOf;
 
-/** A template is made before the service is asked for anything that is timed. */
+/** Starts the service and creates the template before anything is measured. */
 async function startWith(bench: Bench, poolTarget: number): Promise<Berth> {
-  const order: BerthOrder = { chromium: bench.chromium, poolTarget, allow: bench.site.address };
-  const berth = await Berth.start(bench.stage, { ...order, environment: { BERTH_RUNTIME: 'qemu', BERTH_IMAGES_DIR: imagesFolder } });
+  const options: BerthOptions = { chromium: bench.chromium, poolTarget, allow: bench.site.address };
+  const berth = await Berth.start(bench.stage, { ...options, environment: { BERTH_RUNTIME: 'qemu', BERTH_IMAGES_DIR: imagesFolder } });
   await berth.delete((await berth.create()).session_id);
   return berth;
 }
@@ -45,57 +44,57 @@ const runtimeOf = async (berth: Berth, id: string): Promise<RuntimeName> => {
   throw new Error(`the service runs ${runtime}`);
 };
 
-/** At the runtime's own door, which is tried with the accelerator that the service has found. */
-function optionsFor(dataDir: string, runtime: RuntimeName, parts: Partial<QemuRuntimeOptions> = {}): QemuRuntimeOptions {
+/** Options of the runtime without the service, with the accelerator that the service detected. */
+function optionsFor(dataDir: string, runtime: RuntimeName, overrides: Partial<QemuRuntimeOptions> = {}): QemuRuntimeOptions {
   const accelerator = runtime === 'qemu-kvm' ? 'kvm' : 'tcg';
   const machine = { qemuPath: '/usr/bin/qemu-system-x86_64', memoryMb: 1024, cpus: 1, accelerator } as const;
-  return { dataDir, workerId: 'wrk_bench', imagesDir: imagesFolder, log: silentLog, ...machine, ...parts };
+  return { dataDir, workerId: 'wrk_bench', imagesDir: imagesFolder, log: silentLog, ...machine, ...overrides };
 }
 
-interface Booted {
+interface BootResult {
   rawMs: number[];
   runningMs: number[];
   /** To the browser's first DevTools answer. */
   answerMs: number[];
-  idle: Company[];
+  idle: IdleUsage[];
 }
 
-/** Clones at the runtime's door, without HTTP and database, each beside the start of a plain browser on this host. */
-async function bootEach(bench: Bench, name: RuntimeName, runs: number): Promise<Booted> {
-  const found: Booted = { rawMs: [], runningMs: [], answerMs: [], idle: [] };
-  const hear = (facts: object, message: string): void => {
-    if (message === 'a clone runs') found.runningMs.push((facts as { ms: number }).ms);
+/** Clones by the runtime without HTTP and database, each compared with the start of a plain browser on this host. */
+async function bootEach(bench: Bench, name: RuntimeName, runs: number): Promise<BootResult> {
+  const result: BootResult = { rawMs: [], runningMs: [], answerMs: [], idle: [] };
+  const onDebug = (fields: object, message: string): void => {
+    if (/\bclone\b/.test(message) && 'ms' in fields) result.runningMs.push((fields as { ms: number }).ms);
   };
-  const log: Log = { ...silentLog, debug: hear, child: () => log };
+  const log: Log = { ...silentLog, debug: onDebug, child: () => log };
   const runtime = await createQemuRuntime(optionsFor(bench.stage.folder('machines'), name, { log }));
   let booted = 0;
   const boot = (): Promise<Vm> => {
     const id = `vm_bench${(booted += 1)}`;
     return runtime.boot(
-      { id, kind: 'headless', priority: 'normal', acceptEgress: (way) => void way.destroy() },
-      { signal: AbortSignal.timeout(fillMsMax) },
+      { id, kind: 'headless', priority: 'normal', acceptEgress: (connection) => void connection.destroy() },
+      { signal: AbortSignal.timeout(fillTimeoutMs) },
     );
   };
   await (await boot()).destroy();
-  found.runningMs.length = 0;
+  result.runningMs.length = 0;
   for (let run = 1; run <= runs; run += 1) {
-    bench.say(`boot ${run} of ${runs}`);
+    bench.reportProgress(`boot ${run} of ${runs}`);
     const [vm, ms] = await timed(boot);
-    found.answerMs.push(ms);
+    result.answerMs.push(ms);
     await vm.destroy();
     const [raw, rawMs] = await timed(() => launchRaw(bench.stage, bench.chromium));
-    found.rawMs.push(rawMs);
-    await buryRaw(bench.stage, raw);
-    await calm();
+    result.rawMs.push(rawMs);
+    await destroyRaw(bench.stage, raw);
+    await waitForIdleCpu();
   }
-  found.idle = await keepIdle(bench, boot);
+  result.idle = await measureIdleMachines(bench, boot);
   await runtime.close();
-  return found;
+  return result;
 }
 
-/** With no template there: each kind is built, saved and tried. In seconds. */
+/** Builds, saves and verifies a template of each kind. Returns seconds. */
 async function buildTemplates(bench: Bench, name: RuntimeName): Promise<{ kind: string; seconds: number }[]> {
-  bench.say('templates');
+  bench.reportProgress('templates');
   const folder = bench.stage.folder('images');
   const source = realpathSync(join(imagesFolder, 'current'));
   const copy = join(folder, basename(source));
@@ -108,35 +107,35 @@ async function buildTemplates(bench: Bench, name: RuntimeName): Promise<{ kind: 
   return made;
 }
 
-interface Cloned {
+interface CloneResult {
   runtime: RuntimeName;
-  /** From the request to the session with its browser's first answer, with an empty pool. */
+  /** From the request to the session response, with an empty pool. */
   createMs: number[];
   navigateMs: number[];
 }
 
-async function cloneEach(bench: Bench, berth: Berth, runs: number): Promise<Cloned> {
-  const found: Cloned = { runtime: 'qemu-tcg', createMs: [], navigateMs: [] };
+async function cloneEach(bench: Bench, berth: Berth, runs: number): Promise<CloneResult> {
+  const result: CloneResult = { runtime: 'qemu-tcg', createMs: [], navigateMs: [] };
   for (let run = 1; run <= runs; run += 1) {
-    bench.say(`clone ${run} of ${runs}`);
+    bench.reportProgress(`clone ${run} of ${runs}`);
     const [session, createMs] = await timed(() => berth.create());
     const [, navigateMs] = await timed(() => berth.navigate(session.session_id, bench.site.url));
-    found.runtime = await runtimeOf(berth, session.session_id);
-    found.createMs.push(createMs);
-    found.navigateMs.push(navigateMs);
+    result.runtime = await runtimeOf(berth, session.session_id);
+    result.createMs.push(createMs);
+    result.navigateMs.push(navigateMs);
     await berth.delete(session.session_id);
-    await calm();
+    await waitForIdleCpu();
   }
-  return found;
+  return result;
 }
 
-/** Handed out of the pool: each waits until one is warm again, and only the handing out is timed. */
-async function handOutEach(bench: Bench, runs: number): Promise<number[]> {
+/** Acquires machines from the pool. Each run waits for a warm one; only the acquisition is measured. */
+async function measureAcquire(bench: Bench, runs: number): Promise<number[]> {
   const berth = await startWith(bench, 1);
   const times: number[] = [];
   for (let run = 1; run <= runs; run += 1) {
-    bench.say(`warm machine ${run} of ${runs}`);
-    await berth.poolFull(fillMsMax);
+    bench.reportProgress(`warm machine ${run} of ${runs}`);
+    await berth.waitForFullPool(fillTimeoutMs);
     const [session, ms] = await timed(() => berth.create());
     if (!session.warm) throw new Error('the machine was not warm');
     times.push(ms);
@@ -146,54 +145,54 @@ async function handOutEach(bench: Bench, runs: number): Promise<number[]> {
   return times;
 }
 
-interface Company {
+interface IdleUsage {
   machines: number;
   own: number;
   shared: number;
-  /** Share of one processor that each uses when nothing is asked of it. */
+  /** CPU use of each idle machine, in percent of one processor. */
   idlePercent: number;
 }
 
-async function look(machines: number, pids: number[]): Promise<Company> {
-  await wait(idleMs / 2);
+async function measureIdle(machines: number, pids: number[]): Promise<IdleUsage> {
+  await sleep(idleMs / 2);
   const before = processorMs(pids);
-  await wait(idleMs);
+  await sleep(idleMs);
   const usedMs = [...processorMs(pids)].reduce((sum, [pid, ms]) => sum + ms - (before.get(pid) ?? ms), 0);
   const { own, shared } = ownAndSharedMb(pids);
   return { machines, own: own / machines, shared: shared / machines, idlePercent: (100 * usedMs) / idleMs / machines };
 }
 
-/** Sessions, each with a page open that nobody looks at. */
-async function keepSessions(bench: Bench, berth: Berth): Promise<Company> {
+/** Sessions, each with an open page and no viewer. */
+async function measureSessions(bench: Bench, berth: Berth): Promise<IdleUsage> {
   const sessions: string[] = [];
   while (sessions.length < sessionsAtOnce) {
-    bench.say(`session ${sessions.length + 1} at once`);
+    bench.reportProgress(`session ${sessions.length + 1} at once`);
     const { session_id: id } = await berth.create();
     await berth.navigate(id, bench.site.url);
     sessions.push(id);
   }
   const pids = machineProcs(berth).map(({ pid }) => pid);
-  const found = await look(sessionsAtOnce, pids);
+  const result = await measureIdle(sessionsAtOnce, pids);
   for (const id of sessions) await berth.delete(id);
-  return found;
+  return result;
 }
 
-/** As they wait in the pool. */
-async function keepIdle(bench: Bench, boot: () => Promise<Vm>): Promise<Company[]> {
-  const found: Company[] = [];
+/** Machines as they are in the pool. */
+async function measureIdleMachines(bench: Bench, boot: () => Promise<Vm>): Promise<IdleUsage[]> {
+  const result: IdleUsage[] = [];
   const idle: Vm[] = [];
-  for (const machines of [1, 3, companyMax]) {
-    bench.say(`${machines} idle machines at once`);
+  for (const machines of [1, 3, idleMachinesMax]) {
+    bench.reportProgress(`${machines} idle machines at once`);
     while (idle.length < machines) idle.push(await boot());
-    found.push(
-      await look(
+    result.push(
+      await measureIdle(
         machines,
         idle.flatMap(({ pid }) => (pid === null ? [] : pidsOf(pid))),
       ),
     );
   }
   for (const vm of idle) await vm.destroy();
-  return found;
+  return result;
 }
 
 export async function machines(bench: Bench): Promise<Section> {
@@ -203,27 +202,27 @@ export async function machines(bench: Bench): Promise<Section> {
       columns: ['left out'],
       rows: [],
       checks: [],
-      notes: [`There is no image in ${imagesFolder}: npm run image`],
+      notes: [`No image in ${imagesFolder}. Build one with npm run image.`],
     };
   const runs = bench.runs ?? runsDefault;
   const berth = await startWith(bench, 0);
   const cloned = await cloneEach(bench, berth, runs);
-  const sessions = await keepSessions(bench, berth);
+  const sessions = await measureSessions(bench, berth);
   await berth.stop();
-  const warm = await handOutEach(bench, runs);
+  const warm = await measureAcquire(bench, runs);
   const booted = await bootEach(bench, cloned.runtime, runs);
   const templates = await buildTemplates(bench, cloned.runtime);
   return reportOf({ cloned, sessions, warm, booted, templates });
 }
 
-const companyOf = ({ own, shared, idlePercent }: Company): string =>
+const formatUsage = ({ own, shared, idlePercent }: IdleUsage): string =>
   [own, shared, idlePercent].map((value) => value.toFixed(1)).join(' / ');
 
 interface Measured {
-  cloned: Cloned;
-  sessions: Company;
+  cloned: CloneResult;
+  sessions: IdleUsage;
   warm: number[];
-  booted: Booted;
+  booted: BootResult;
   templates: { kind: string; seconds: number }[];
 }
 
@@ -246,19 +245,23 @@ function reportOf({ cloned, sessions, warm, booted, templates }: Measured): Sect
       ['clone to its browser’s first answer, ms', spread(booted.answerMs), booted.answerMs.length],
       ['the same as a session over HTTP, ms', spread(cloned.createMs), cloned.createMs.length],
       ['its first page, ms', spread(cloned.navigateMs), cloned.navigateMs.length],
-      ['a warm machine handed out, ms', spread(warm), warm.length],
-      ...templates.map(({ kind, seconds }) => [`a template of ${kind}, built and tried, s`, seconds.toFixed(1), 1]),
-      ...booted.idle.map((idle) => [`${idle.machines} idle, for each: own / shared MB / % of a processor`, companyOf(idle), idle.machines]),
-      [`${sessions.machines} sessions with a page, for each: own / shared MB / % of a processor`, companyOf(sessions), sessions.machines],
+      ['a warm machine acquired, ms', spread(warm), warm.length],
+      ...templates.map(({ kind, seconds }) => [`a template of ${kind}, built and verified, s`, seconds.toFixed(1), 1]),
+      ...booted.idle.map((idle) => [
+        `${idle.machines} idle, for each: own / shared MB / % of a processor`,
+        formatUsage(idle),
+        idle.machines,
+      ]),
+      [`${sessions.machines} sessions with a page, for each: own / shared MB / % of a processor`, formatUsage(sessions), sessions.machines],
     ],
     checks: [
       check('clone to running, p50', summarize(booted.runningMs).p50, runningMs, 'ms'),
       check('clone to first answer, p50', summarize(booted.answerMs).p50, firstAnswerMs, 'ms'),
-      check('a warm machine handed out, p50', summarize(warm).p50, 25, 'ms'),
-      check(`own memory of an idle machine, ${companyMax} at once`, last?.own, ownMb, 'MB'),
+      check('a warm machine acquired, p50', summarize(warm).p50, 25, 'ms'),
+      check(`own memory of an idle machine, ${idleMachinesMax} at once`, last?.own, ownMb, 'MB'),
       check('an idle machine, of one processor', last?.idlePercent, 10, '%'),
       ...templates.map(({ kind, seconds }) => check(`a template of ${kind}`, seconds, 90, 's')),
     ],
-    notes: [`Taken with ${name}.${name === 'KVM' ? '' : ' A host with KVM is some ten to thirty times faster, and was not seen.'}`],
+    notes: [`Taken with ${name}.${name === 'KVM' ? '' : ' A host with KVM is some ten to thirty times faster; it was not measured.'}`],
   };
 }

@@ -1,17 +1,16 @@
 import { readdirSync } from 'node:fs';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium as playwright } from 'playwright-core';
-import { Berth } from '../berth.ts';
+import { Berth, machineProcs } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, slopeOf } from '../figures.ts';
-import { machineProcs } from '../machine-procs.ts';
-import { type Proc, calm, descriptorsOf, isAlive, memoryMb, pidsOf, stillThere } from '../proc.ts';
-import { RawPool, buryRaw, launchRaw } from '../raw-browser.ts';
+import { type Proc, waitForIdleCpu, descriptorsOf, isAlive, memoryMb, pidsOf, stillExisting } from '../proc.ts';
+import { RawPool, destroyRaw, launchRaw } from '../raw-browser.ts';
 
 const cyclesDefault = 500;
 const cyclesInStep = 10;
-const settleMsMax = 15_000;
-/** Browsers share the pages of their program, so each is measured beside as many others: alone one counts nearly twice. */
+const releaseTimeoutMs = 15_000;
+/** Browsers share program pages, so each is measured beside as many others. A single one would count nearly twice. */
 const companions = 2;
 
 async function visit(cdpUrl: string, site: string, headers: Record<string, string> = {}): Promise<() => Promise<void>> {
@@ -24,14 +23,14 @@ async function visit(cdpUrl: string, site: string, headers: Record<string, strin
 async function rawMemory(bench: Bench): Promise<number> {
   const raw = await launchRaw(bench.stage, bench.chromium);
   const leave = await visit(raw.url, bench.site.url);
-  await calm();
+  await waitForIdleCpu();
   const megabytes = memoryMb(raw.process.pid === undefined ? [] : pidsOf(raw.process.pid));
   await leave();
-  await buryRaw(bench.stage, raw);
+  await destroyRaw(bench.stage, raw);
   return megabytes;
 }
 
-interface Held {
+interface Resources {
   processes: number;
   zombies: number;
   files: number;
@@ -40,10 +39,10 @@ interface Held {
   dataEntries: number;
 }
 
-/** `seen` are processes of machines that should be gone: those that lost their parent are no longer below the worker. */
-function heldBy(berth: Berth, seen: readonly Proc[]): Held {
+/** `seen` are processes of ended machines: orphaned ones are no longer below the worker. */
+function measureResources(berth: Berth, seen: readonly Proc[]): Resources {
   const below = machineProcs(berth);
-  const left = new Map([...below, ...stillThere(seen)].map((proc) => [proc.pid, proc]));
+  const left = new Map([...below, ...stillExisting(seen)].map((proc) => [proc.pid, proc]));
   const entries = readdirSync(berth.dataFolder, { recursive: true, encoding: 'utf8' });
   return {
     processes: left.size,
@@ -55,15 +54,15 @@ function heldBy(berth: Berth, seen: readonly Proc[]): Held {
   };
 }
 
-const heldKinds = ['processes', 'zombies', 'files', 'sockets', 'tempEntries', 'dataEntries'] as const;
+const resourceKinds = ['processes', 'zombies', 'files', 'sockets', 'tempEntries', 'dataEntries'] as const;
 
-/** What is held once it is no more than before, or when the time to settle is over. */
-async function settle(berth: Berth, before: Held, seen: readonly Proc[]): Promise<Held> {
-  const deadline = performance.now() + settleMsMax;
+/** Returns the resources once they are released, or after the timeout. */
+async function waitForRelease(berth: Berth, before: Resources, seen: readonly Proc[]): Promise<Resources> {
+  const deadline = performance.now() + releaseTimeoutMs;
   for (;;) {
-    const now = heldBy(berth, seen);
-    if (heldKinds.every((kind) => now[kind] <= before[kind]) || performance.now() > deadline) return now;
-    await wait(200);
+    const now = measureResources(berth, seen);
+    if (resourceKinds.every((kind) => now[kind] <= before[kind]) || performance.now() > deadline) return now;
+    await sleep(200);
   }
 }
 
@@ -81,7 +80,7 @@ async function runCycles(bench: Bench, berth: Berth, cycles: number): Promise<Cy
     seen.push(...machineProcs(berth));
     await berth.delete(session_id);
     if (cycle % cyclesInStep > 0) continue;
-    bench.say(`cycle ${cycle} of ${cycles}`);
+    bench.reportProgress(`cycle ${cycle} of ${cycles}`);
     megabytes.push(memoryMb([berth.pid]));
   }
   return { megabytes, seen };
@@ -94,56 +93,56 @@ interface Measured {
   raw: number;
   afterCycles: number;
   slopeKb: number;
-  before: Held;
-  after: Held;
+  before: Resources;
+  after: Resources;
 }
 
 async function sessionMemory(bench: Bench, berth: Berth): Promise<number> {
   const session = await berth.create();
   const leave = await visit(session.cdp_url, bench.site.url, berth.authorization);
-  await calm();
+  await waitForIdleCpu();
   const megabytes = memoryMb(machineProcs(berth).map(({ pid }) => pid));
   await leave();
   await berth.delete(session.session_id);
   return megabytes;
 }
 
-/** A raw browser and, where there is a service, a session of it, each with the same page open and in the same company. */
+/** A raw browser and, with the service, a session, each with the same page open and beside the same idle browsers. */
 async function browserMemory(bench: Bench, berth: Berth | null): Promise<{ raw: number; session: number }> {
-  const company = new RawPool(bench.stage, bench.chromium);
-  await company.fill(companions);
+  const companionPool = new RawPool(bench.stage, bench.chromium);
+  await companionPool.fill(companions);
   const raw = await rawMemory(bench);
   const session = berth ? await sessionMemory(bench, berth) : Number.NaN;
-  await company.empty();
+  await companionPool.empty();
   return { raw, session };
 }
 
 async function measure(bench: Bench, berth: Berth, cycles: number): Promise<Measured> {
-  // A first session loads what every later one shares.
+  // The first session loads what later ones share.
   await berth.delete((await berth.create()).session_id);
-  await calm();
-  const before = heldBy(berth, []);
+  await waitForIdleCpu();
+  const before = measureResources(berth, []);
   const worker = memoryMb([berth.pid]);
   const database = memoryMb(berth.databasePid === null ? [] : pidsOf(berth.databasePid));
   const browsers = await browserMemory(bench, berth);
   const { megabytes, seen } = await runCycles(bench, berth, cycles);
-  // The first half fills caches and the heap; what still rises after it is a leak.
+  // The first half fills caches and the heap; growth after it is a leak.
   const slopeKb = (slopeOf(megabytes.slice(Math.floor(megabytes.length / 2))) * 1024) / cyclesInStep;
-  const after = await settle(berth, before, seen);
+  const after = await waitForRelease(berth, before, seen);
   return { worker, database, ...browsers, afterCycles: megabytes.at(-1) ?? worker, slopeKb, before, after };
 }
 
-function checksOf(found: Measured): Check[] {
+function checksOf(measured: Measured): Check[] {
   return [
-    { what: 'worker, idle', measured: found.worker, target: 150, rule: 'at most', unit: 'MB' },
-    { what: 'database, idle', measured: found.database, target: 60, rule: 'at most', unit: 'MB' },
-    { what: 'a session, of the raw browser', measured: found.session / found.raw, target: 1, rule: 'at most', unit: '×' },
-    { what: 'a session', measured: found.session, target: 207, rule: 'at most', unit: 'MB' },
-    // Sixteen kilobytes a cycle is what the collector's own unrest looks like over 250 cycles.
-    { what: 'slope of the worker, KB a cycle', measured: found.slopeKb, target: 16, rule: 'at most', unit: '' },
-    ...heldKinds.map((kind): Check => ({
+    { what: 'worker, idle', measured: measured.worker, target: 150, rule: 'at most', unit: 'MB' },
+    { what: 'database, idle', measured: measured.database, target: 60, rule: 'at most', unit: 'MB' },
+    { what: 'a session, of the raw browser', measured: measured.session / measured.raw, target: 1, rule: 'at most', unit: '×' },
+    { what: 'a session', measured: measured.session, target: 207, rule: 'at most', unit: 'MB' },
+    // Noise of the garbage collector is up to sixteen kilobytes a cycle over 250 cycles.
+    { what: 'slope of the worker, KB a cycle', measured: measured.slopeKb, target: 16, rule: 'at most', unit: '' },
+    ...resourceKinds.map((kind): Check => ({
       what: `left over: ${kind}`,
-      measured: Math.max(0, found.after[kind] - found.before[kind]),
+      measured: Math.max(0, measured.after[kind] - measured.before[kind]),
       target: 0,
       rule: 'at most',
       unit: '',
@@ -151,16 +150,16 @@ function checksOf(found: Measured): Check[] {
   ];
 }
 
-/** Memory of each part, its slope over many sessions, and what they leave behind. `--runs` is the number of sessions. */
+/** Memory of each part, its slope over many sessions, and leaked resources. `--runs` is the number of sessions. */
 export async function memory(bench: Bench): Promise<Section> {
   const name = 'memory: proportional set size, slope and leftovers';
   const columns = ['', 'MB'];
   if (!bench.withBerth) return { name, columns, rows: [['raw browser', (await browserMemory(bench, null)).raw]], checks: [], notes: [] };
   const berth = await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address });
   const cycles = bench.runs ?? cyclesDefault;
-  const found = await measure(bench, berth, cycles);
+  const measured = await measure(bench, berth, cycles);
   await berth.stop();
-  const { worker, database, session, raw, afterCycles } = found;
+  const { worker, database, session, raw, afterCycles } = measured;
   const rows = Object.entries({
     'worker, idle': worker,
     [`worker after ${cycles} sessions`]: afterCycles,
@@ -172,7 +171,7 @@ export async function memory(bench: Bench): Promise<Section> {
     name,
     columns,
     rows,
-    checks: checksOf(found),
-    notes: [`no machine is kept warm; the session and the raw browser are measured beside ${companions} idle browsers`],
+    checks: checksOf(measured),
+    notes: [`no warm machines; the session and the raw browser are measured beside ${companions} idle browsers`],
   };
 }

@@ -1,4 +1,4 @@
-/** What it costs that everything is counted and paid. */
+/** The cost of metering and billing. */
 import { admission } from './money/admission.ts';
 import { debits } from './money/debits.ts';
 import { flush } from './money/flush.ts';

@@ -1,4 +1,4 @@
-/** What watching costs, and how soon and how well one sees. */
+/** Cost, latency and quality of viewing. */
 import { churn } from './view/churn.ts';
 import { firstFrame } from './view/first-frame.ts';
 import { kinds } from './view/kinds.ts';

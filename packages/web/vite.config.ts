@@ -2,7 +2,7 @@ import { defineConfig } from 'vite';
 
 const pages = ['live-view', 'player', 'vnc', 'link-error'];
 
-/** Files under `/static` are named by what is in them, so that browsers may keep them for ever. Nothing stands inside a page: its policy forbids it. */
+/** Files under `/static` have a content hash in their name, so browsers can cache them for ever. The pages' policy forbids inlining. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',

@@ -1,4 +1,4 @@
-/** Every field of every body, wrong in every way that its schema knows; and bodies that are none. */
+/** Every field of every body with every invalid value of its schema, and malformed bodies. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
@@ -16,8 +16,8 @@ before(async () => {
 after(() => served.close());
 
 const ids = () => ({ session_id: sessionId });
-const faultsOf = (endpoint: Endpoint, body: unknown) =>
-  served.faults(endpoint, { params: goodRequest(endpoint, ids()).params, rawBody: JSON.stringify(body) });
+const issuesOf = (endpoint: Endpoint, body: unknown) =>
+  served.issues(endpoint, { params: goodRequest(endpoint, ids()).params, rawBody: JSON.stringify(body) });
 const sendRaw = (endpoint: Endpoint, rawBody: string, headers: Record<string, string> = {}) =>
   served.call(endpoint, { params: goodRequest(endpoint, ids()).params, rawBody, headers });
 
@@ -28,59 +28,59 @@ for (const endpoint of withBody) {
 
   describe(`the body of ${nameOf(endpoint)}`, () => {
     for (const [field, wanted] of fields)
-      it(`may not have as \`${field}\` what is of another type or out of bounds`, async () => {
+      it(`refuses a wrong type or an out-of-bounds value in \`${field}\``, async () => {
         const wrong = wrongValues(wanted);
         assert.ok(wrong.length >= 4, 'the schema gives little to try');
         for (const { value, types, why } of wrong) {
-          const faults = await faultsOf(endpoint, { ...good, [field]: value });
-          const here = faults.filter(({ loc }) => loc[0] === 'body' && loc[1] === field);
-          assert.ok(here.length > 0, `${why}: no fault names the field: ${JSON.stringify(faults)}`);
+          const issues = await issuesOf(endpoint, { ...good, [field]: value });
+          const here = issues.filter(({ loc }) => loc[0] === 'body' && loc[1] === field);
+          assert.ok(here.length > 0, `${why}: no issue names the field: ${JSON.stringify(issues)}`);
           const nested = here.some(({ loc }) => loc.length > 2);
           assert.ok(
             nested || here.some(({ type }) => types.includes(type)),
-            `${why}: told as ${here.map(({ type }) => type).join(', ')}, not ${types.join(' or ')}`,
+            `${why}: reported as ${here.map(({ type }) => type).join(', ')}, not ${types.join(' or ')}`,
           );
         }
       });
 
-    it('tells all of its faults in one answer', async () => {
+    it('reports all issues in one response', async () => {
       const all = Object.fromEntries(fields.map(([field, wanted]) => [field, wrongValues(wanted)[0]?.value]));
-      const faults = await faultsOf(endpoint, { ...all, no_such_field: 1 });
+      const issues = await issuesOf(endpoint, { ...all, no_such_field: 1 });
       for (const field of [...fields.map(([name]) => name), 'no_such_field'])
         assert.ok(
-          faults.some(({ loc }) => loc[1] === field),
-          `${field} is not told of`,
+          issues.some(({ loc }) => loc[1] === field),
+          `${field} is not reported`,
         );
     });
 
-    it('may not have a field that is not declared', async () => {
-      const [fault, ...more] = await faultsOf(endpoint, { ...good, timeout: 30 });
-      assert.deepEqual([fault?.loc, fault?.type, fault?.input, more], [['body', 'timeout'], 'extra_forbidden', 30, []]);
+    it('refuses an undeclared field', async () => {
+      const [issue, ...more] = await issuesOf(endpoint, { ...good, timeout: 30 });
+      assert.deepEqual([issue?.loc, issue?.type, issue?.input, more], [['body', 'timeout'], 'extra_forbidden', 30, []]);
     });
 
     for (const field of schema.required ?? [])
       it(`is refused without \`${field}\``, async () => {
-        const [fault] = await faultsOf(endpoint, Object.fromEntries(Object.entries(good).filter(([name]) => name !== field)));
-        assert.deepEqual([fault?.loc, fault?.type, fault?.msg], [['body', field], 'missing', 'Field required']);
+        const [issue] = await issuesOf(endpoint, Object.fromEntries(Object.entries(good).filter(([name]) => name !== field)));
+        assert.deepEqual([issue?.loc, issue?.type, issue?.msg], [['body', field], 'missing', 'Field required']);
       });
 
-    it(endpoint.bodyOptional ? 'may be left out' : 'must be there', async () => {
+    it(endpoint.bodyOptional ? 'is optional' : 'is required', async () => {
       const request = { params: goodRequest(endpoint, ids()).params };
-      const faults = endpoint.bodyOptional ? [] : [[['body'], 'missing']];
+      const issues = endpoint.bodyOptional ? [] : [[['body'], 'missing']];
       const reply = await served.call(endpoint, request);
-      assert.deepEqual(reply.status === 422 ? (await served.faults(endpoint, request)).map(({ loc, type }) => [loc, type]) : [], faults);
+      assert.deepEqual(reply.status === 422 ? (await served.issues(endpoint, request)).map(({ loc, type }) => [loc, type]) : [], issues);
     });
 
     it('must be an object', async () => {
       for (const value of ['text', 7, true, null, []])
         assert.deepEqual(
-          (await faultsOf(endpoint, value)).map(({ loc, type }) => [loc, type]),
+          (await issuesOf(endpoint, value)).map(({ loc, type }) => [loc, type]),
           [[['body'], 'dict_type']],
           String(value),
         );
     });
 
-    it('must be JSON, and nothing of it is repeated when it is not', async () => {
+    it('must be JSON, and an invalid body is not echoed', async () => {
       for (const text of [
         '{',
         '{"password":"hunter2",}',
@@ -100,7 +100,7 @@ for (const endpoint of withBody) {
       }
     });
 
-    it('must have no key twice and not be nested without end', async () => {
+    it('refuses duplicate keys and excessive nesting', async () => {
       for (const text of [
         '{"name":"a","name":"b"}',
         `{"metadata":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
@@ -109,7 +109,7 @@ for (const endpoint of withBody) {
         assert.match((await sendRaw(endpoint, text)).text, /"type":"json_invalid"/, text.slice(0, 30));
     });
 
-    it('cannot reach the prototype of anything', async () => {
+    it('cannot change a prototype', async () => {
       for (const text of [
         '{"__proto__":{"admin":true}}',
         '{"constructor":{"prototype":{"admin":true}}}',
@@ -123,7 +123,7 @@ for (const endpoint of withBody) {
       assert.equal(({} as { admin?: boolean }).admin, undefined);
     });
 
-    it('answers unsupported_media_type for another content type', async () => {
+    it('is answered unsupported_media_type with another content type', async () => {
       const types = [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -138,19 +138,20 @@ for (const endpoint of withBody) {
       assert.equal((await sendRaw(endpoint, JSON.stringify(good), { 'content-encoding': 'gzip' })).status, 415);
     });
 
-    it('answers body_too_large above its limit', async () => {
+    it('is answered body_too_large above its limit', async () => {
       const reply = await sendRaw(endpoint, JSON.stringify({ ...good, filler: 'x'.repeat(endpoint.bodyLimitBytes ?? 1024 * 1024) }));
       assert.equal(reply.status, 413);
     });
   });
 }
 
-describe('a body that drips in', () => {
-  it('is answered request_timeout and not waited for', { timeout: 30_000 }, async () => {
+describe('a body that arrives too slowly', () => {
+  it('is answered request_timeout', { timeout: 30_000 }, async () => {
     const { port, hostname } = new URL(served.url);
     const socket = connect(Number(port), hostname);
     socket.write(
-      `POST /v1/session HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${served.key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":`,
+      `POST /v1/session HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${served.key}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":',
     );
     let text = '';
     for await (const chunk of socket) {
@@ -162,8 +163,8 @@ describe('a body that drips in', () => {
   });
 });
 
-describe('a request without a body of its own', () => {
-  it('may not send fields', async () => {
+describe('a request that takes no body', () => {
+  it('refuses fields', async () => {
     const reply = await served.call(getSession, { params: { session_id: sessionId } });
     assert.equal(reply.status, 200);
     const rotated = await fetch(`${served.url}/v1/session/${sessionId}/rotate-ip`, {
@@ -175,7 +176,7 @@ describe('a request without a body of its own', () => {
   });
 });
 
-/** Whatever is no web page: files, the browser's own pages, code, and protocols that are not spoken. */
+/** Addresses that are not web pages: files, browser pages, code, and unsupported protocols. */
 const forbiddenUrls = [
   'file:///etc/passwd',
   'FILE:///etc/passwd',
@@ -205,7 +206,7 @@ const forbiddenUrls = [
 ];
 const noUrls = ['', 'example.com', '//example.com/', '/path', 'http://', 'https://a b/', 'http://[::1', 'http://exa mple/'];
 
-describe('an address that is no page', () => {
+describe('an address that is not a web page', () => {
   const uses: [string, Endpoint, (url: string) => Record<string, unknown>, string][] = [
     ['navigate to', navigate, (url) => ({ url }), 'url'],
     ['give as referer', navigate, (url) => ({ url: 'about:blank', referer: url }), 'referer'],
@@ -214,17 +215,17 @@ describe('an address that is no page', () => {
     ['fetch', fetchPage, (url) => ({ url }), 'url'],
   ];
   for (const [what, endpoint, bodyFor, field] of uses)
-    it(`is nothing to ${what}`, async () => {
+    it(`is refused by ${what}`, async () => {
       const before = await served.call(getSession, { params: { session_id: sessionId } });
       for (const url of forbiddenUrls)
         assert.deepEqual(
-          (await faultsOf(endpoint, bodyFor(url))).map(({ loc, type }) => [loc, type]),
+          (await issuesOf(endpoint, bodyFor(url))).map(({ loc, type }) => [loc, type]),
           [[['body', field], 'url_scheme']],
           url,
         );
       for (const url of noUrls)
         assert.deepEqual(
-          (await faultsOf(endpoint, bodyFor(url))).map(({ loc, type }) => [loc, type]),
+          (await issuesOf(endpoint, bodyFor(url))).map(({ loc, type }) => [loc, type]),
           [[['body', field], 'url_parsing']],
           url,
         );
@@ -260,34 +261,34 @@ describe('a query', () => {
   for (const endpoint of [listSessions, listAllSessions])
     for (const [query, field, type] of wrong)
       it(`of ${nameOf(endpoint)} is refused as ${type}: ${JSON.stringify(query)}`, async () => {
-        const faults = await served.faults(endpoint, { query });
-        assert.deepEqual([faults[0]?.loc.slice(0, 2), faults[0]?.type], [['query', field], type]);
+        const issues = await served.issues(endpoint, { query });
+        assert.deepEqual([issues[0]?.loc.slice(0, 2), issues[0]?.type], [['query', field], type]);
       });
 
-  it('with a name twice is no single value', async () => {
+  it('refuses a repeated parameter', async () => {
     const response = await fetch(`${served.url}/v1/sessions?limit=1&limit=2`, { headers: { authorization: `Bearer ${served.key}` } });
     assert.equal(response.status, 422);
   });
 
-  it('and a body tell their faults together', async () => {
-    const faults = await served.faults(createSession, { query: { wait: 'maybe', extra: '1' }, body: { kind: 'tall', timeout_seconds: 1 } });
-    assert.deepEqual(faults.map(({ loc }) => loc.join('.')).toSorted(), ['body.kind', 'body.timeout_seconds', 'query.extra', 'query.wait']);
+  it('and a body report their issues together', async () => {
+    const issues = await served.issues(createSession, { query: { wait: 'maybe', extra: '1' }, body: { kind: 'tall', timeout_seconds: 1 } });
+    assert.deepEqual(issues.map(({ loc }) => loc.join('.')).toSorted(), ['body.kind', 'body.timeout_seconds', 'query.extra', 'query.wait']);
   });
 
-  it('and a path with a NUL are told so and never reach the database', async () => {
+  it('and a path with a NUL are refused before the database', async () => {
     const path = pathOf(getSession, { params: { session_id: 'a\u0000b' } });
     const response = await fetch(served.url + path, { headers: { authorization: `Bearer ${served.key}`, 'x-admin-key': adminKey } });
     assert.ok([404, 422].includes(response.status), `${response.status}`);
   });
 });
 
-describe('a fault', () => {
-  it('shows at most 200 characters of what was sent', async () => {
-    const [fault] = await faultsOf(createSession, { name: 'n'.repeat(5000) });
-    assert.equal(fault?.input, 'n'.repeat(200));
+describe('a validation issue', () => {
+  it('echoes at most 200 characters of the input', async () => {
+    const [issue] = await issuesOf(createSession, { name: 'n'.repeat(5000) });
+    assert.equal(issue?.input, 'n'.repeat(200));
   });
 
-  it('shows no secret', async () => {
+  it('contains no secret', async () => {
     const reply = await sendRaw(
       createSession,
       JSON.stringify({

@@ -1,10 +1,10 @@
-/** More sessions at once than can be started at once: few start, the rest wait in turn or are told when to come again. */
+/** More creates at once than machine starts allowed: the others are queued or refused with retry_after. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createSession, endSession } from '@berth/contract';
 import { eventually, startApp, type AppOptions, type Reply, type TestApp } from '../harness.ts';
 
-/** The service starts no more at once, however many processors there are. */
+/** The maximum number of concurrent starts, whatever the number of processors. */
 const bootsAtOnceMax = 16;
 const bootMs = 50;
 
@@ -17,11 +17,11 @@ async function serve(options: AppOptions = {}): Promise<void> {
   const boot = served.runtime.boot.bind(served.runtime);
   let booting = 0;
   bootsAtOnce = 0;
-  served.runtime.boot = async (...order) => {
+  served.runtime.boot = async (...args) => {
     booting += 1;
     bootsAtOnce = Math.max(bootsAtOnce, booting);
     try {
-      return await boot(...order);
+      return await boot(...args);
     } finally {
       booting -= 1;
     }
@@ -33,7 +33,7 @@ const burst = (count: number, key: string): Promise<Reply>[] =>
   Array.from({ length: count }, () => served.call(createSession, { key, body: {} }));
 const reasonOf = (reply: Reply): unknown => (reply.body as { error?: { details?: { reason?: unknown } } }).error?.details?.reason;
 
-/** A refusal that says when to come again: within a minute. */
+/** Expects a refusal with retry_after of at most a minute. */
 function assertHonest(reply: Reply): void {
   assert.ok(reply.status === 503 || reply.status === 429, `${reply.status}: ${reply.text}`);
   const seconds = Number(reply.headers.get('retry-after'));
@@ -44,7 +44,7 @@ function assertHonest(reply: Reply): void {
 describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
   beforeEach(() => serve());
 
-  it('starts a few machines at a time and gives everybody a session', async () => {
+  it('starts a few machines at a time and gives every caller a session', async () => {
     const replies = await Promise.all(burst(100, served.key));
     assert.deepEqual([...new Set(replies.map(({ status }) => status))], [201]);
     assert.ok(bootsAtOnce >= 1 && bootsAtOnce <= bootsAtOnceMax, `${bootsAtOnce} at once`);
@@ -52,14 +52,14 @@ describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
     assert.equal(served.app.fleet.waiting, 0);
   });
 
-  it('of one owner does not hold up the one create of another', async () => {
+  it('of one owner does not delay another owner’s create', async () => {
     const other = await served.ownerKey('other');
     let done = 0;
     const greedy = burst(100, served.key).map(async (reply) => {
       await reply;
       done += 1;
     });
-    await eventually('they wait', () => served.app.fleet.waiting >= 60, 30_000);
+    await eventually('they are queued', () => served.app.fleet.waiting >= 60, 30_000);
     const doneBefore = done;
     const [reply] = await Promise.all(burst(1, other));
     assert.equal(reply?.status, 201);
@@ -68,14 +68,16 @@ describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
     await Promise.all(greedy);
   });
 
-  it('leaves nothing waiting of callers who have gone', async () => {
+  it('removes disconnected callers from the queue', async () => {
     served.runtime.delayBoot(2000);
     const caller = new AbortController();
-    const gone = Array.from({ length: 30 }, () => served.call(createSession, { body: {}, signal: caller.signal }).catch(() => undefined));
-    await eventually('they wait', () => served.app.fleet.waiting >= 10, 30_000);
+    const disconnected = Array.from({ length: 30 }, () =>
+      served.call(createSession, { body: {}, signal: caller.signal }).catch(() => undefined),
+    );
+    await eventually('they are queued', () => served.app.fleet.waiting >= 10, 30_000);
     caller.abort();
-    await Promise.all(gone);
-    await eventually('nobody waits', () => served.app.fleet.waiting === 0);
+    await Promise.all(disconnected);
+    await eventually('the queue is empty', () => served.app.fleet.waiting === 0);
     await eventually('no session is left', () => served.app.sessions.live.size === 0);
     assert.equal(served.runtime.machines.size, 0);
   });
@@ -84,29 +86,29 @@ describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
 describe('a burst that is more than the queue holds', { timeout: 120_000 }, () => {
   beforeEach(() => serve());
 
-  it('is told at once when to come again, and leaves another owner a place', async () => {
+  it('is refused with retry_after at once and leaves a slot for another owner', async () => {
     const other = await served.ownerKey('other');
-    // Nobody is served while the queue fills.
+    // No create is served while the queue fills.
     served.runtime.delayBoot(25_000);
     const caller = new AbortController();
     const refused: Reply[] = [];
-    const ask = async (key: string): Promise<void> => {
+    const create = async (key: string): Promise<void> => {
       const reply = await served.call(createSession, { key, body: {}, signal: caller.signal }).catch(() => undefined);
       if (reply) refused.push(reply);
     };
     const { fleet } = served.app;
-    const greedy = Array.from({ length: 300 }, () => ask(served.key));
-    await eventually('all wait, start or are refused', () => refused.length + fleet.waiting + fleet.count('warming') === 300, 20_000);
+    const greedy = Array.from({ length: 300 }, () => create(served.key));
+    await eventually('all are queued, starting or refused', () => refused.length + fleet.waiting + fleet.count('warming') === 300, 20_000);
     assert.ok(refused.length > 0 && fleet.waiting > 100, `${refused.length} refused, ${fleet.waiting} wait`);
     refused.forEach(assertHonest);
     assert.ok(refused.every((reply) => ['too_many_starting', 'processors_busy'].includes(String(reasonOf(reply)))));
     assert.ok(
       refused.some((reply) => Number(reply.headers.get('retry-after')) > 10),
-      'a long queue is told as a long wait',
+      'a long queue is reported as a long wait',
     );
     const waiting = fleet.waiting;
-    const modest = ask(other);
-    await eventually('the other owner waits', () => fleet.waiting === waiting + 1);
+    const modest = create(other);
+    await eventually('the other owner is queued', () => fleet.waiting === waiting + 1);
     caller.abort();
     await Promise.all([...greedy, modest]);
     assert.ok(bootsAtOnce <= bootsAtOnceMax, `${bootsAtOnce} at once`);
@@ -114,10 +116,10 @@ describe('a burst that is more than the queue holds', { timeout: 120_000 }, () =
 });
 
 describe('a host with too little memory for another browser', { timeout: 60_000 }, () => {
-  // Less than a browser takes beside what is to stay free.
+  // Less than a browser needs in addition to the reserve.
   beforeEach(() => serve({ hostReader: () => ({ memoryAvailableBytes: 600_000_000, memoryStallPercent: 0, cpuStallPercent: 0 }) }));
 
-  it('refuses a session after a short wait, says why, and starts nothing', async () => {
+  it('refuses a session after a short wait with the reason and starts nothing', async () => {
     const startMs = performance.now();
     const { reply, message, details } = await served.refuse(createSession, 'no_capacity', { body: {} });
     assert.ok(performance.now() - startMs < 10_000);
@@ -128,16 +130,16 @@ describe('a host with too little memory for another browser', { timeout: 60_000 
   });
 });
 
-describe('a place that becomes free', { timeout: 60_000 }, () => {
+describe('a slot that becomes free', { timeout: 60_000 }, () => {
   beforeEach(() => serve({ environment: { BERTH_MAX_SESSIONS: '5' } }));
 
-  it('is taken by the next create, after refusals that said when to come again', async () => {
+  it('is used by the next create', async () => {
     const replies = await Promise.all(burst(20, served.key));
     const sessions = replies.filter(({ status }) => status === 201).map(({ body }) => body as { session_id: string });
     assert.equal(sessions.length, 5);
     replies.filter(({ status }) => status !== 201).forEach(assertHonest);
     await served.call(endSession, { params: { session_id: sessions[0]?.session_id ?? '' } });
-    await eventually('there is room', () => served.app.sessions.live.size === 4);
+    await eventually('there is capacity', () => served.app.sessions.live.size === 4);
     assert.equal((await served.create()).status, 'ready');
   });
 });

@@ -1,4 +1,4 @@
-/** Many callers at once: limits hold to the last one, and nothing leaks. */
+/** Concurrent callers: exact limits and no leaks. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -51,7 +51,7 @@ const nothingIsLeft = () =>
   eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
 
 describe('fifty creates at once', () => {
-  it('at a limit of one are one session and forty-nine refusals, and one machine', async () => {
+  it('at a limit of one give one session, one machine and forty-nine refusals', async () => {
     const key = await served.ownerKey('single', 'single');
     const booted = served.runtime.counts.booted;
     const replies = await many(50, () => served.call(createSession, { key, body: {} }));
@@ -62,7 +62,7 @@ describe('fifty creates at once', () => {
     await nothingIsLeft();
   });
 
-  it('under one name are one session', async () => {
+  it('with one name create one session', async () => {
     const replies = await many(50, () => served.call(createSession, { body: { name: 'the one' } }));
     assert.deepEqual(tally(replies), { '201': 1, '409 name_taken': 49 });
     assert.deepEqual(await machinesLeft(served), { onHost: 1, berths: 1, live: 1 });
@@ -72,7 +72,7 @@ describe('fifty creates at once', () => {
 });
 
 describe('a worker', () => {
-  it('takes no more sessions than it was told to, whoever asks', async () => {
+  it('never exceeds its maximum of sessions', async () => {
     const replies = await many(100, () => served.call(createSession, { body: {} }));
     assert.deepEqual(tally(replies), { '201': sessionsMax, [`503 no_capacity`]: 100 - sessionsMax });
     assert.deepEqual(await machinesLeft(served), { onHost: sessionsMax, berths: sessionsMax, live: sessionsMax });
@@ -83,15 +83,15 @@ describe('a worker', () => {
     await nothingIsLeft();
   });
 
-  it('starts a few machines at a time, however many are asked for', async () => {
+  it('limits concurrent machine starts', async () => {
     let starting = 0;
-    let most = 0;
+    let max = 0;
     const { runtime } = served;
     const boot = runtime.boot.bind(runtime);
-    runtime.boot = async (order, options) => {
-      most = Math.max(most, ++starting);
+    runtime.boot = async (request, options) => {
+      max = Math.max(max, ++starting);
       try {
-        return await boot(order, options);
+        return await boot(request, options);
       } finally {
         starting -= 1;
       }
@@ -100,7 +100,7 @@ describe('a worker', () => {
     try {
       const replies = await many(40, () => served.call(createSession, { body: {} }));
       assert.deepEqual(tally(replies), { '201': 40 });
-      assert.ok(most <= 4, `${most} at once`);
+      assert.ok(max <= 4, `${max} at once`);
     } finally {
       runtime.delayBoot(0);
       runtime.boot = boot;
@@ -111,7 +111,7 @@ describe('a worker', () => {
 });
 
 describe('fifty deletes at once', () => {
-  it('of one session are all 204 and one teardown', async () => {
+  it('of one session are all answered 204 with one teardown', async () => {
     const { session_id } = await served.create();
     const destroyed = served.runtime.counts.destroyed;
     const replies = await many(50, () => served.call(endSession, { params: { session_id } }));
@@ -122,7 +122,7 @@ describe('fifty deletes at once', () => {
 });
 
 describe('drive calls at once', () => {
-  it('are one under way, sixteen that wait, and the rest refused', async () => {
+  it('are executed one at a time with sixteen queued and the rest refused', async () => {
     const { session_id } = await served.create();
     const calls = await hang(served, session_id, waitingMax + 1);
     const replies = await many(10, () => served.call(navigate, { params: { session_id }, body: { url: 'about:blank' } }));
@@ -132,12 +132,12 @@ describe('drive calls at once', () => {
     await nothingIsLeft();
   });
 
-  it('leave the queue when their caller does', async () => {
+  it('leave the queue when their caller disconnects', async () => {
     const { session_id } = await served.create();
     const leaving = new AbortController();
     const [first] = await hang(served, session_id);
     const waiting = many(waitingMax, () =>
-      served.call(navigate, { params: { session_id }, body: { url: 'about:blank' }, signal: leaving.signal }).catch(() => 'gone'),
+      served.call(navigate, { params: { session_id }, body: { url: 'about:blank' }, signal: leaving.signal }).catch(() => 'disconnected'),
     );
     await eventually('the queue is full', () => drivingOf(served, session_id) === waitingMax + 1);
     leaving.abort();
@@ -149,12 +149,12 @@ describe('drive calls at once', () => {
   });
 });
 
-describe('a caller that goes away while its session starts', () => {
-  it('leaves neither a session nor a machine', async () => {
+describe('a caller that disconnects while its session starts', () => {
+  it('leaves no session and no running machine', async () => {
     served.runtime.delayBoot(60_000);
     const leaving = new AbortController();
     const creating = served.call(createSession, { body: { name: 'abandoned' }, signal: leaving.signal });
-    await eventually('the session starts', () => served.app.sessions.live.size === 1);
+    await eventually('the session is starting', () => served.app.sessions.live.size === 1);
     leaving.abort();
     await assert.rejects(creating);
     served.runtime.delayBoot(0);
@@ -169,20 +169,21 @@ describe('a caller that goes away while its session starts', () => {
     await nothingIsLeft();
   });
 
-  it('leaves nothing either when the connection is torn before the answer is read', async () => {
+  it('leaves nothing when the connection is lost before the response is read', async () => {
     const { hostname, port } = new URL(served.url);
     await many(20, async () => {
       const socket = connect(Number(port), hostname);
       socket.on('error', () => undefined);
       const body = '{"metadata":{"torn":"yes"}}';
       socket.write(
-        `POST /v1/session HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${served.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        `POST /v1/session HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${served.key}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       );
       await new Promise((resolve) => socket.once('connect', resolve));
       socket.destroy();
     });
-    // Each either never was, was ended with its caller, or can be seen and ended by its owner.
-    await eventually('nothing is left that its owner cannot end', async () => {
+    // Each was never created, was ended with its caller, or is visible to its owner.
+    await eventually('only visible sessions remain', async () => {
       await endAll();
       return JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft);
     });
@@ -190,7 +191,7 @@ describe('a caller that goes away while its session starts', () => {
 });
 
 describe('sessions of one owner', () => {
-  it('can be created, read, driven and ended all at once without an answer that is wrong', async () => {
+  it('can be created, read, driven and ended concurrently with correct responses', async () => {
     await many(20, async (n) => {
       const { session_id } = await served.create({ metadata: { n: String(n) } });
       const params = { session_id };

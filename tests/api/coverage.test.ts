@@ -1,4 +1,4 @@
-/** That nothing of the contract goes untested, and that no test is about something that is not there. */
+/** Compares the API tests with the contract. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -9,8 +9,8 @@ import { fileOf, nameOf, suitesOf } from '../contract-table.ts';
 const credentials = '../wrong-credentials.ts';
 
 /**
- * Codes that come from what all endpoints share. Each is proven for every
- * endpoint at once, or once where it is made, and not again in each file.
+ * Codes that come from shared behaviour. Each is tested for all endpoints in one
+ * table, or once where it originates, and not again in each file.
  */
 const coveredOnce: Partial<Record<ErrorCode, string>> = {
   missing_api_key: credentials,
@@ -34,11 +34,11 @@ const coveredOnce: Partial<Record<ErrorCode, string>> = {
   unsupported_media_type: 'bad-input.test.ts',
   request_timeout: 'bad-input.test.ts',
   store_unavailable: 'store-down.test.ts',
-  // The least deadline is 90 seconds; that deadlines are kept is tested with a short one beside the HTTP server.
+  // The shortest deadline is 90 seconds; deadlines are tested with a shorter one in the HTTP server's own tests.
   deadline_exceeded: '../../packages/server/src/http/server.test.ts',
 };
 
-/** Tests of promises that concern many endpoints. */
+/** Tests that concern many endpoints. */
 const tables = [
   'coverage',
   'credentials',
@@ -50,12 +50,12 @@ const tables = [
   'idempotency',
   'bad-input',
   'store-down',
-  'foreign',
+  'foreign-resources',
   'concurrency',
   'leaks',
   'timers',
   'crashes',
-  'faults',
+  'worker-restarts',
   'cursors',
   'pool',
   'fetch-attempts',
@@ -89,20 +89,20 @@ describe('the tests of the API', () => {
     assert.deepEqual(undeclared, []);
   });
 
-  it('have no file that is about no endpoint and no table', () => {
-    const known = new Set([...endpoints.map(fileOf), ...tables.map((name) => `${name}.test.ts`)]);
+  it('have no file without an endpoint or a table', () => {
+    const expected = new Set([...endpoints.map(fileOf), ...tables.map((name) => `${name}.test.ts`)]);
     assert.deepEqual(
-      files.filter((file) => !known.has(file)),
+      files.filter((file) => !expected.has(file)),
       [],
     );
   });
 
-  it('name each code that is tested once in the file that is named for it', () => {
+  it('name each shared code in the file that tests it', () => {
     const untold = Object.entries(coveredOnce).filter(([code, file]) => !textOf(file).includes(code));
     assert.deepEqual(untold, []);
   });
 
-  it('have titles that are unique in their file', () => {
+  it('have unique titles in each file', () => {
     for (const file of files) {
       const titles = [...textOf(file).matchAll(/\b(?:it|test)\(\s*'((?:[^'\\]|\\.)+)'/g)].map(([, title]) => title);
       assert.deepEqual(titles.length, new Set(titles).size, `${file} has a title twice`);
@@ -111,9 +111,9 @@ describe('the tests of the API', () => {
 });
 
 describe('the contract', () => {
-  it('declares no code that no endpoint can answer with', () => {
-    const told = new Set(endpoints.flatMap((endpoint) => errorsOf(endpoint)));
-    // Refused before any endpoint is found, or a fault of ours.
+  it('declares only codes that an endpoint can answer with', () => {
+    const reported = new Set(endpoints.flatMap((endpoint) => errorsOf(endpoint)));
+    // Answered before routing, or an internal error.
     const beforeEndpoints: ErrorCode[] = [
       'route_not_found',
       'method_not_allowed',
@@ -122,11 +122,11 @@ describe('the contract', () => {
       'internal_error',
       'bad_request',
     ];
-    const idle = (Object.keys(errors) as ErrorCode[]).filter((code) => !told.has(code) && !beforeEndpoints.includes(code));
+    const idle = (Object.keys(errors) as ErrorCode[]).filter((code) => !reported.has(code) && !beforeEndpoints.includes(code));
     assert.deepEqual(idle, []);
   });
 
-  it('gives each endpoint an id, a method and a path of its own', () => {
+  it('gives each endpoint a unique id, method and path', () => {
     assert.equal(new Set(endpoints.map(({ id }) => id)).size, endpoints.length);
     assert.equal(new Set(endpoints.map(nameOf)).size, endpoints.length);
   });

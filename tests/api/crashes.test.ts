@@ -1,10 +1,10 @@
-/** Browsers that die, hang or lose a page: the caller is told at once, and nobody else notices. */
+/** Browsers that crash, hang or lose a page: only their callers are affected, and get an answer at once. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, getSession, listTabs, navigate, openTab } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
-import { answerableFor, assertError, hang, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
+import { auditTrailOf, assertError, hang, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -16,8 +16,8 @@ const nothingIsLeft = () =>
   eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
 const read = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body;
 
-describe('a browser that dies', () => {
-  it('in the middle of a navigation answers the call with session_lost within a second', async () => {
+describe('a browser that crashes', () => {
+  it('during a navigation answers the call with session_lost within a second', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const startMs = performance.now();
@@ -26,27 +26,27 @@ describe('a browser that dies', () => {
     assert.ok(performance.now() - startMs < 1000);
   });
 
-  it('leaves a failed session with a reason, and no machine', async () => {
+  it('leaves a failed session with a reason and no machine', async () => {
     await nothingIsLeft();
     const { session_id } = await served.create();
     const session = served.app.sessions.live.get(session_id);
     machineOf(served, session_id).crash();
     await eventually('the session has failed', async () => (await read(session_id)).status === 'failed', 2000);
-    await session?.gone;
+    await session?.disposed;
     assert.deepEqual(await machinesLeft(served), nothingLeft);
     await served.refuse(navigate, 'session_ended', { params: { session_id }, body: { url: 'about:blank' } });
     assert.equal((await served.call(endSession, { params: { session_id } })).status, 204);
     assert.equal((await read(session_id)).status, 'failed');
-    assert.deepEqual((await answerableFor(served, session_id)).slice(1), [['service', 'session.ended', 'browser_crashed']]);
+    assert.deepEqual((await auditTrailOf(served, session_id)).slice(1), [['service', 'session.ended', 'browser_crashed']]);
   });
 
-  it('disturbs no other session', async () => {
+  it('does not affect other sessions', async () => {
     const [dying, living] = await Promise.all([served.create(), served.create()]);
-    const { ask, socket } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${living.session_id}/cdp`, {
+    const { send, socket } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${living.session_id}/cdp`, {
       authorization: `Bearer ${served.key}`,
     });
     machineOf(served, dying.session_id).crash();
-    await ask('Browser.getVersion');
+    await send('Browser.getVersion');
     assert.equal(
       (await served.call(navigate, { params: { session_id: living.session_id }, body: { url: 'http://site.test/' } })).status,
       200,
@@ -55,12 +55,12 @@ describe('a browser that dies', () => {
     await served.call(endSession, { params: { session_id: living.session_id } });
   });
 
-  it('while it is being made ready is no_capacity, and nothing is left', async () => {
+  it('during the start is answered no_capacity and leaves nothing', async () => {
     await nothingIsLeft();
     const { runtime } = served;
     const boot = runtime.boot.bind(runtime);
-    runtime.boot = async (order, options) => {
-      const vm = await boot(order, options);
+    runtime.boot = async (request, options) => {
+      const vm = await boot(request, options);
       runtime.machines.get(vm.id)?.crash();
       return vm;
     };
@@ -74,11 +74,11 @@ describe('a browser that dies', () => {
 });
 
 describe('a page that crashes', () => {
-  it('takes neither the other tabs nor the session along', async () => {
+  it('affects neither the other tabs nor the session', async () => {
     const { session_id } = await served.create();
     const { body: opened } = await served.call(openTab, { params: { session_id }, body: { url: 'http://doomed.test/x' } });
     machineOf(served, session_id).browser.crashPage(opened.tab_id);
-    await eventually('the tab is told to have crashed', async () =>
+    await eventually('the tab is reported as crashed', async () =>
       (await served.call(listTabs, { params: { session_id } })).body.some(({ status }) => status === 'crashed'),
     );
     const [first] = (await served.call(listTabs, { params: { session_id } })).body;
@@ -91,7 +91,7 @@ describe('a page that crashes', () => {
 });
 
 describe('a frozen browser', () => {
-  it('is given up after a call that timed out, and can be ended while it is frozen', { timeout: 60_000 }, async () => {
+  it('is detected after a call timed out, and can be ended', { timeout: 60_000 }, async () => {
     const [watched, ended] = await Promise.all([served.create(), served.create()]);
     machineOf(served, ended.session_id).freeze();
     const startMs = performance.now();
@@ -102,7 +102,7 @@ describe('a frozen browser', () => {
     const reply = await served.call(navigate, { params: { session_id: watched.session_id }, body: { url: hangingUrl, timeout_ms: 1000 } });
     assert.equal(reply.status, 502, reply.text);
     assert.ok(performance.now() - startMs < 8000);
-    await eventually('the browser is given up', async () => (await read(watched.session_id)).status === 'failed', 20_000);
+    await eventually('the browser is marked as lost', async () => (await read(watched.session_id)).status === 'failed', 20_000);
     assert.equal((await read(watched.session_id)).ended_reason, 'browser_crashed');
   });
 });

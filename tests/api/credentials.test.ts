@@ -1,4 +1,4 @@
-/** Every endpoint, every kind of wrong credential. */
+/** Sends every kind of invalid credential to every endpoint. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -21,7 +21,15 @@ import { adminKey, comparable, pathOf, startApp, type Reply, type TestApp } from
 import { startIssuer, type Issuer } from '../issuer.ts';
 import { refusedSocket, sendAsIs } from '../raw-http.ts';
 import { cookieOf, open, tokenFor } from '../view-links.ts';
-import { mistyped, wrongBearer, wrongCredentials, wrongLink, wrongLogins, type Known, type Wrong } from '../wrong-credentials.ts';
+import {
+  mistyped,
+  wrongBearer,
+  wrongCredentials,
+  wrongLink,
+  wrongLogins,
+  type ValidCredentials,
+  type InvalidCredential,
+} from '../wrong-credentials.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 
 const clock = new ManualClock();
@@ -30,15 +38,15 @@ let served: TestApp;
 let sessionId = '';
 let issuer: Issuer;
 let stranger: Issuer;
-let known: Known;
+let valid: ValidCredentials;
 
 before(async () => {
-  // Failures are counted for each address, and a table of wrong credentials is a flood of them: see the last test.
-  const environment = { BERTH_TRUSTED_PROXIES: '127.0.0.1', BERTH_AUTH_FAILURES_PER_MINUTE: '120', BERTH_METRICS_TOKEN: metricsToken };
+  // Failures are counted per address, and this table exceeds the limit: see the last test.
+  const environment = { BERTH_TRUSTED_PROXIES: '127.0.0.1', BERTH_AUTH_FAILURES_PER_MINUTE_MAX: '120', BERTH_METRICS_TOKEN: metricsToken };
   [issuer, stranger] = await Promise.all([startIssuer(clock), startIssuer(clock)]);
   served = await startApp({ clock, environment, issuer });
   const mint = (expiresInDays: number | null) =>
-    served.app.keys.mint({ owner: 'local', name: null, expiresInDays, createdBy: 'test', actor: 'operator' });
+    served.app.keys.create({ owner: 'local', name: null, expiresInDays, createdBy: 'test', actor: 'operator' });
   const { raw: expiredKey } = await mint(1);
   clock.advance(86_400_000);
   const lasting = { timeout_seconds: 86_400, idle_timeout_seconds: 86_400 };
@@ -47,7 +55,7 @@ before(async () => {
   const tokenOf = async (id: string) => (await served.call(connectSession, { params: { session_id: id } })).body.token;
   const staleToken = await tokenOf(sessionId);
   const staleViewToken = await tokenFor(served, sessionId, 'control');
-  const takenBackToken = await tokenFor(served, sessionId, 'control');
+  const revokedViewToken = await tokenFor(served, sessionId, 'control');
   await served.call(revokeViewTokens, { params: { session_id: sessionId } });
   clock.advance(300_000);
   const [viewToken, otherViewToken] = [await tokenFor(served, sessionId), await tokenFor(served, otherId, 'control')];
@@ -55,7 +63,7 @@ before(async () => {
     cookieOf(await open(`${served.url}/v1/session/${id}/live-view?token=${linkToken}`));
   const revoked = await mint(null);
   await served.app.keys.revoke({ keyId: revoked.key.keyId, owner: null, actor: 'operator' });
-  known = {
+  valid = {
     apiKey: served.key,
     metricsToken,
     revokedKey: revoked.raw,
@@ -67,7 +75,7 @@ before(async () => {
     vncToken: await tokenFor(served, sessionId, 'vnc'),
     otherViewToken,
     staleViewToken,
-    takenBackToken,
+    revokedViewToken,
     viewCookie: await cookieFor(sessionId, viewToken),
     otherViewCookie: await cookieFor(otherId, otherViewToken),
     logins: await wrongLogins({ issuer, stranger, clock }),
@@ -79,10 +87,10 @@ after(async () => {
 });
 
 let callers = 0;
-/** Each request comes from an address of its own. */
+/** Each request has its own client address. */
 const anotherAddress = (): [string, string] => ['x-forwarded-for', `10.${++callers >> 16}.${(callers >> 8) & 255}.${callers & 255}`];
 
-function send(endpoint: Endpoint, { headers, query }: Wrong): Promise<Reply> {
+function send(endpoint: Endpoint, { headers, query }: InvalidCredential): Promise<Reply> {
   const { params, body } = goodRequest(endpoint, { session_id: sessionId });
   const path = pathOf(endpoint, { params }) + (query ? `?${query}` : '');
   if (endpoint.replyKind === 'websocket')
@@ -96,15 +104,16 @@ function send(endpoint: Endpoint, { headers, query }: Wrong): Promise<Reply> {
   });
 }
 
-/** A WebSocket client takes headers as an object, which holds no name twice. */
-const canSend = (endpoint: Endpoint, { what }: Wrong): boolean => endpoint.replyKind !== 'websocket' || !what.startsWith('two Auth');
+/** A WebSocket client takes headers as an object, which cannot repeat a name. */
+const canSend = (endpoint: Endpoint, { what }: InvalidCredential): boolean =>
+  endpoint.replyKind !== 'websocket' || !what.startsWith('two Auth');
 
 describe('a wrong credential', () => {
   for (const endpoint of endpoints.filter(({ auth }) => auth !== 'none'))
-    it(`is refused by ${nameOf(endpoint)}, whatever is wrong with it`, async () => {
-      const { apiKey, token, viewToken, vncToken, logins } = known;
+    it(`is refused by ${nameOf(endpoint)} for every kind of defect`, async () => {
+      const { apiKey, token, viewToken, vncToken, logins } = valid;
       const secrets = [apiKey, adminKey, metricsToken, token, viewToken, vncToken, ...Object.values(logins)];
-      for (const wrong of wrongCredentials(known)[endpoint.auth].filter((candidate) => canSend(endpoint, candidate))) {
+      for (const wrong of wrongCredentials(valid)[endpoint.auth].filter((candidate) => canSend(endpoint, candidate))) {
         const reply = await send(endpoint, wrong);
         const { status } = errors[wrong.code];
         assert.deepEqual(
@@ -121,19 +130,19 @@ describe('a wrong credential', () => {
       }
     });
 
-  it('is answered with the same bytes whether a key is unknown, malformed, revoked or expired', async () => {
-    const answers = await Promise.all(wrongBearer(known).map((wrong) => send(getSession, wrong)));
+  it('gets the same bytes for an unknown, malformed, revoked or expired key', async () => {
+    const answers = await Promise.all(wrongBearer(valid).map((wrong) => send(getSession, wrong)));
     assert.equal(new Set(answers.map(comparable)).size, 1);
   });
 
-  it('is answered with the same bytes whatever is wrong with a link', async () => {
+  it('gets the same bytes for every kind of invalid link', async () => {
     for (const endpoint of [openLiveView, openVnc, readRecordingAsset]) {
-      const answers = await Promise.all(wrongLink(known).map((wrong) => send(endpoint, wrong)));
+      const answers = await Promise.all(wrongLink(valid).map((wrong) => send(endpoint, wrong)));
       assert.equal(new Set(answers.map(comparable)).size, 1, nameOf(endpoint));
     }
   });
 
-  it('is refused before the body is looked at', async () => {
+  it('is refused before the body is parsed', async () => {
     for (const endpoint of endpoints.filter(({ auth, body, rawBody }) => auth !== 'none' && (body ?? rawBody))) {
       const { params } = goodRequest(endpoint, { session_id: sessionId });
       const reply = await sendAsIs(served.url, {
@@ -146,14 +155,14 @@ describe('a wrong credential', () => {
     }
   });
 
-  it('has had no effect by the end of the table', async () => {
+  it('has no effect', async () => {
     const { body } = await served.call(getSession, { params: { session_id: sessionId } });
     assert.deepEqual([body.status, body.metadata, body.usage.actions], ['ready', {}, 0]);
     assert.equal((await served.call(listSessions)).body.length, 2);
     assert.deepEqual((await served.call(listKeys)).body.map(({ created_by }) => created_by).toSorted(), ['bootstrap', 'test', 'test']);
   });
 
-  it('is answered rate_limited from an address that keeps sending it, while a good key is let in from there', async () => {
+  it('is answered rate_limited when its address repeats it, while a valid key from there works', async () => {
     const from = ['x-forwarded-for', '192.0.2.7'] as const;
     const path = pathOf(getSession, { params: { session_id: sessionId } });
     const tries = await Promise.all(
@@ -168,8 +177,8 @@ describe('a wrong credential', () => {
 });
 
 describe('a revoked key', () => {
-  it('is refused by the very next request on the same open connection', async () => {
-    const { key, raw } = await served.app.keys.mint({
+  it('is refused by the next request on the same connection', async () => {
+    const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
       expiresInDays: null,
@@ -181,8 +190,8 @@ describe('a revoked key', () => {
     await served.refuse(getSession, 'invalid_api_key', { key: raw, params: { session_id: sessionId } });
   });
 
-  it('takes the connect tokens that were made with it along', async () => {
-    const { key, raw } = await served.app.keys.mint({
+  it('invalidates the connect tokens that it created', async () => {
+    const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
       expiresInDays: null,
@@ -196,22 +205,22 @@ describe('a revoked key', () => {
   });
 });
 
-describe('a good login token', () => {
-  it('opens what people do, and nothing that programs do', async () => {
+describe('a valid login token', () => {
+  it('grants access to account endpoints only', async () => {
     const key = await served.login();
     assert.equal((await served.call(listOwnKeys, { key })).status, 200);
     await served.refuse(getSession, 'invalid_api_key', { key, params: { session_id: sessionId } });
   });
 
-  it('is taken within the tolerance that clocks are given', async () => {
+  it('is accepted within the clock tolerance', async () => {
     const seconds = Math.floor(clock.now().getTime() / 1000);
     for (const claims of [{ exp: seconds - 10 }, { nbf: seconds + 10 }])
       assert.equal((await served.call(listOwnKeys, { key: await issuer.token(claims) })).status, 200);
   });
 });
 
-describe('the metrics of a service without a token for them', () => {
-  it('are opened by the admin key, and by nothing else', async () => {
+describe('the metrics of a service without a metrics token', () => {
+  it('accept only the admin key', async () => {
     const plain = await startApp();
     try {
       assert.equal((await plain.call(metrics)).status, 200);
@@ -224,15 +233,15 @@ describe('the metrics of a service without a token for them', () => {
   });
 });
 
-describe('an endpoint that is open to all', () => {
-  it('looks at no credential', async () => {
+describe('an endpoint without authentication', () => {
+  it('ignores credentials', async () => {
     for (const endpoint of endpoints.filter(({ auth }) => auth === 'none')) {
       const reply = await sendAsIs(served.url, {
         method: endpoint.method,
         path: endpoint.path,
         headers: [['authorization', 'Bearer nonsense'], ['x-admin-key', 'nonsense'], anotherAddress()],
       });
-      // The payment provider signs what it sends: of that, this request has nothing.
+      // The payment provider signs its requests; this one is unsigned.
       if (endpoint.rawBody) assert.ok(![401, 403].includes(reply.status), reply.text);
       else assert.equal(reply.status, 200, nameOf(endpoint));
     }

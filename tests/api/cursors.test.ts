@@ -1,4 +1,4 @@
-/** Pages of a list that grows while it is read. */
+/** Paging through a list that changes meanwhile. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -22,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 let owners = 0;
 
-/** Lives a list through a history, and reads it page by page meanwhile. */
+/** Applies a history of changes to a list and reads it page by page meanwhile. */
 async function readWhile(
   limit: number,
   atFirst: number,
@@ -66,7 +66,7 @@ async function readWhile(
 describe('pages', () => {
   for (const asOperator of [false, true])
     it(
-      `of ${asOperator ? 'all owners’' : 'one’s own'} sessions skip nothing and repeat nothing, whatever happens in between`,
+      `of ${asOperator ? 'all owners’' : 'one’s own'} sessions have no gaps or repeats while the list changes`,
       { timeout: 60_000 },
       async () => {
         await fc.assert(
@@ -89,7 +89,7 @@ describe('pages', () => {
       },
     );
 
-  it('end, also when the last one is full', async () => {
+  it('end, also when the last page is full', async () => {
     const key = await served.ownerKey('even');
     for (let n = 0; n < 4; n += 1) await served.create({}, { key });
     const first = await served.call(listSessions, { key, query: { limit: '2' } });

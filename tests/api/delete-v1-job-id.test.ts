@@ -15,16 +15,16 @@ after(() => served.close());
 
 const untilDone = { wait_seconds: String(waitSecondsMax) };
 
-type Order = Parameters<TestApp['app']['jobs']['submit']>[0];
-type Context = Parameters<Order['run']>[0];
+type JobRequest = Parameters<TestApp['app']['jobs']['submit']>[0];
+type Context = Parameters<JobRequest['run']>[0];
 
-/** A job whose work ends when it is told to. */
+/** A job whose work finishes on command. */
 async function startJob(
   owner = 'local',
 ): Promise<{ job_id: string; context: Promise<Context>; end: (result?: Record<string, unknown>) => void }> {
   const begun = Promise.withResolvers<Context>();
   const gate = Promise.withResolvers<Record<string, unknown>>();
-  const run: Order['run'] = async (context) => {
+  const run: JobRequest['run'] = async (context) => {
     begun.resolve(context);
     return {
       status: 'ok',
@@ -33,13 +33,13 @@ async function startJob(
       usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 },
     };
   };
-  const order: Order = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
-  const { jobId } = await served.app.jobs.submit(order);
+  const request: JobRequest = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
+  const { jobId } = await served.app.jobs.submit(request);
   return { job_id: jobId, context: begun.promise, end: (result = {}) => gate.resolve(result) };
 }
 
 describe('200', () => {
-  it('ends a job that runs, and stops its work', async () => {
+  it('cancels a running job and stops its work', async () => {
     const { job_id, context, end } = await startJob();
     const { signal } = await context;
     const { body } = await served.call(cancelJob, { params: { job_id } });
@@ -48,7 +48,7 @@ describe('200', () => {
     end();
   });
 
-  it('wakes who waits for the job', async () => {
+  it('wakes callers that wait for the job', async () => {
     const { job_id, end } = await startJob();
     const poll = served.call(getJob, { params: { job_id }, query: untilDone });
     await served.call(cancelJob, { params: { job_id } });
@@ -56,14 +56,14 @@ describe('200', () => {
     end();
   });
 
-  it('is the same answer however often it is asked, also when the work comes to something after all', async () => {
+  it('is idempotent, also when the work finishes later', async () => {
     const { job_id, end } = await startJob();
     const { body: first } = await served.call(cancelJob, { params: { job_id } });
     end();
     for (let time = 0; time < 3; time += 1) assert.deepEqual((await served.call(cancelJob, { params: { job_id } })).body, first);
   });
 
-  it('leaves a job that is done as it is', async () => {
+  it('does not change a finished job', async () => {
     const { job_id, end } = await startJob();
     end({ kept: true });
     const { body: done } = await served.call(getJob, { params: { job_id }, query: untilDone });
@@ -72,12 +72,13 @@ describe('200', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('is the answer to an unknown, a malformed and a foreign id alike, and the foreign job goes on', async () => {
+  it('answers unknown, malformed and foreign ids identically, and the foreign job continues', async () => {
     const { job_id, end } = await startJob('stranger');
     const unknown = job_id.replace(/[0-9a-f]{12}$/, '0'.repeat(12));
-    const ask = async (id: string) => comparable((await served.refuse(cancelJob, 'job_not_found', { params: { job_id: id } })).reply);
-    const expected = await ask(unknown);
-    for (const id of [job_id, `${job_id}.x`, newId('ses'), '../x.y', 'http://169.254.169.254.x']) assert.equal(await ask(id), expected, id);
+    const cancel = async (id: string) => comparable((await served.refuse(cancelJob, 'job_not_found', { params: { job_id: id } })).reply);
+    const expected = await cancel(unknown);
+    for (const id of [job_id, `${job_id}.x`, newId('ses'), '../x.y', 'http://169.254.169.254.x'])
+      assert.equal(await cancel(id), expected, id);
     const never = new AbortController().signal;
     assert.equal((await served.app.jobs.get('stranger', job_id, { signal: never })).status, 'pending');
     end();
@@ -85,7 +86,7 @@ describe('404 job_not_found', () => {
 });
 
 describe('410 job_expired', () => {
-  it('is the answer when the result is no longer kept', async () => {
+  it('answers after the result has expired', async () => {
     const { job_id, end } = await startJob();
     end();
     await served.call(getJob, { params: { job_id }, query: untilDone });

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('refuses the key from the next request on, and no other', async () => {
+  it('revokes only this key from the next request on', async () => {
     const key = await served.login('acme');
     const first = (await served.call(createOwnKey, { key })).body;
     const second = (await served.call(createOwnKey, { key })).body;
@@ -23,7 +23,7 @@ describe('200', () => {
     assert.deepEqual([listed?.status, listed?.revoked_at], ['revoked', body.revoked_at]);
   });
 
-  it('is the answer again, to the byte, and one entry of the log', async () => {
+  it('is idempotent to the byte with one audit entry', async () => {
     const key = await served.login('twice');
     const { key_id } = (await served.call(createOwnKey, { key })).body;
     const first = await served.call(revokeOwnKey, { key, params: { key_id } });
@@ -36,7 +36,7 @@ describe('200', () => {
     );
   });
 
-  it('takes a key that the operator has made, and one that a colleague has', async () => {
+  it('revokes keys created by the operator and by a colleague', async () => {
     await served.ownerKey('team');
     await served.call(createOwnKey, { key: await served.login('team', 'ben@example.com') });
     const key = await served.login('team', 'ada@example.com');
@@ -46,7 +46,7 @@ describe('200', () => {
 });
 
 describe('404 key_not_found', () => {
-  it('is one answer for a key of somebody else, one that never was, and what is no id', async () => {
+  it('answers foreign, unknown and malformed ids identically', async () => {
     const { key: raw, key_id: foreign } = (await served.call(createOwnKey, { key: await served.login('victim') })).body;
     const key = await served.login('stranger');
     const ids = [foreign, 'key_000000000000000000000000', 'nothing', '../keys', "x' OR 1=1", 'a'.repeat(200)];

@@ -15,7 +15,7 @@ after(() => served.close());
 const tabsOf = async (session_id: string) => (await served.call(listTabs, { params: { session_id } })).body;
 
 describe('204', () => {
-  it('closes the tab and makes another one active', async () => {
+  it('closes the tab and activates another one', async () => {
     const { session_id } = await served.create();
     const second = (await served.call(openTab, { params: { session_id }, body: {} })).body.tab_id;
     await served.call(closeTab, { params: { session_id, tab_id: second } });
@@ -26,7 +26,7 @@ describe('204', () => {
     );
   });
 
-  it('closes the first tab as well as any other', async () => {
+  it('closes the first tab', async () => {
     const { session_id } = await served.create();
     const [first] = await tabsOf(session_id);
     const second = (await served.call(openTab, { params: { session_id }, body: { active: false } })).body.tab_id;
@@ -39,13 +39,13 @@ describe('204', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session to close a tab of', async () => {
+  it('answers for an unknown session', async () => {
     await served.refuse(closeTab, 'session_not_found', { params: { session_id: 'ses_none', tab_id: 'A' } });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('is the answer for a tab that never was, and for one that was closed before', async () => {
+  it('answers an unknown tab and a closed one', async () => {
     await served.refuse(closeTab, 'tab_not_found', { params: { session_id: sessionId, tab_id: 'A' } });
     const tab_id = (await served.call(openTab, { params: { session_id: sessionId }, body: {} })).body.tab_id;
     const replies = await Promise.all([1, 2].map(() => served.call(closeTab, { params: { session_id: sessionId, tab_id } })));
@@ -57,7 +57,7 @@ describe('404 tab_not_found', () => {
 });
 
 describe('409 last_tab', () => {
-  it('keeps the last tab, also when two are closed at the same time', async () => {
+  it('keeps the last tab, also when two are closed concurrently', async () => {
     const { session_id } = await served.create();
     await served.call(openTab, { params: { session_id }, body: {} });
     const both = await tabsOf(session_id);
@@ -73,29 +73,29 @@ describe('409 last_tab', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer before there are tabs', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('answers before the session has tabs', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(closeTab, 'session_not_ready', { params: { session_id: starting, tab_id: 'A' } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when all tabs are gone with the session', async () => {
+  it('answers when the session has ended', async () => {
     await served.refuse(closeTab, 'session_ended', { params: { session_id: await endedSession(served), tab_id: 'A' } });
   });
 });
 
 describe('409 session_busy', () => {
-  it('is the answer when too many wait before it', async () => {
-    const { sessionId: jammed, give } = await jammedSession(served);
+  it('answers when too many calls are queued', async () => {
+    const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(closeTab, 'session_busy', { params: { session_id: jammed, tab_id: 'A' } });
-    await give();
+    await release();
   });
 });
 
 describe('502 session_lost', () => {
-  it('is the answer when the browser dies before the tab is closed', async () => {
+  it('answers when the browser crashes before the tab is closed', async () => {
     assertError(
       await callWhileBrowserDies(served, (session_id) => served.call(closeTab, { params: { session_id, tab_id: 'A' } })),
       502,

@@ -26,7 +26,7 @@ const revoke = async (session_id: string): Promise<void> => {
 };
 
 describe('204', () => {
-  it('ends every link and every cookie of the session at once, and new links open', async () => {
+  it('revokes all links and cookies of the session, and new links work', async () => {
     const { session_id } = await served.create({ kind: 'full_browser' });
     const old: { page: string; token: string; cookie: string; scope: LinkScope }[] = [];
     for (const [scope, page] of pages) {
@@ -41,7 +41,7 @@ describe('204', () => {
     }
   });
 
-  it('closes within a second what the links have opened, and nothing else', async () => {
+  it('closes the sockets of the links within a second, and no others', async () => {
     const [{ session_id }, other] = [await served.create({ kind: 'full_browser' }), await served.create()];
     const openWith = async (id: string, path: string, scope: LinkScope): Promise<ViewSocket> =>
       ViewSocket.open(`${socketOf(id, path)}?token=${await tokenFor(served, id, scope)}`);
@@ -60,7 +60,7 @@ describe('204', () => {
     assertError(await refusedSocket(`${socketOf(session_id, 'live-view/socket')}?token=x`), 403, 'invalid_view_token');
   });
 
-  it('may be asked for again, of a session that never had a link, and of one that is over', async () => {
+  it('is idempotent, also for a session without links and an ended session', async () => {
     const { session_id } = await served.create();
     await revoke(session_id);
     await revoke(session_id);
@@ -69,7 +69,7 @@ describe('204', () => {
     await revoke(await endedSession(served));
   });
 
-  it('ends links to a recording, also when the session is forgotten', async () => {
+  it('revokes recording links, also after the session’s retention', async () => {
     const { sessionId, recId } = await recordedSession(served);
     const page = `recordings/${recId}/index.html`;
     const token = await tokenFor(served, sessionId, 'recording');
@@ -84,7 +84,7 @@ describe('204', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer to an id that is none, and to somebody else’s session, whose links go on', async () => {
+  it('answers an unknown id and a foreign session, whose links stay valid', async () => {
     const key = await served.ownerKey('landlady');
     const { session_id } = await served.create({}, { key });
     const token = await tokenFor(served, session_id, 'view', key);

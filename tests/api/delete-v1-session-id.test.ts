@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endSession, getSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { answerableFor, assertError, hang, machinesLeft, nothingLeft, startingSession } from '../session-states.ts';
+import { auditTrailOf, assertError, hang, machinesLeft, nothingLeft, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -16,37 +16,37 @@ describe('204', () => {
     const session = served.app.sessions.live.get(session_id);
     const reply = await served.call(endSession, { params: { session_id } });
     assert.equal(reply.text, '');
-    await session?.gone;
+    await session?.disposed;
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.deepEqual([body.status, body.ended_reason], ['ended', 'requested']);
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 
-  it('is in the audit log with the key that asked for it, like the beginning', async () => {
+  it('adds an audit entry with the caller’s key, like the create', async () => {
     const { session_id } = await served.create();
     const { keyId } = served.app.sessions.live.get(session_id)?.record ?? assert.fail();
     for (let time = 0; time < 2; time += 1) await served.call(endSession, { params: { session_id } });
-    assert.deepEqual(await answerableFor(served, session_id), [
+    assert.deepEqual(await auditTrailOf(served, session_id), [
       [`key:${keyId}`, 'session.created', undefined],
       [`key:${keyId}`, 'session.ended', 'requested'],
     ]);
   });
 
-  it('is the answer again while the record is kept', async () => {
+  it('is idempotent during the retention', async () => {
     const { session_id } = await served.create();
     for (let time = 0; time < 3; time += 1) assert.equal((await served.call(endSession, { params: { session_id } })).status, 204);
   });
 
-  it('ends a session that is still starting, machine and all', async () => {
-    const { sessionId, give } = await startingSession(served);
-    await give();
+  it('ends a starting session and its machine', async () => {
+    const { sessionId, release } = await startingSession(served);
+    await release();
     const { body } = await served.call(getSession, { params: { session_id: sessionId } });
     assert.equal(body.ended_reason, 'requested');
-    await served.app.sessions.live.get(sessionId)?.gone;
+    await served.app.sessions.live.get(sessionId)?.disposed;
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 
-  it('ends a session in the middle of a navigation, which is told so at once', async () => {
+  it('ends a session during a navigation, which is answered at once', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     await served.call(endSession, { params: { session_id } });
@@ -56,7 +56,7 @@ describe('204', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer for a session that never was', async () => {
+  it('answers an unknown session id', async () => {
     await served.refuse(endSession, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });

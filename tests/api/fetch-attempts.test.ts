@@ -1,4 +1,4 @@
-/** What a fetch does about a site that fails or refuses: further attempts, cooldowns, its rules, and the time that all of it may take. */
+/** Fetches of sites that fail or block: retries, cooldowns, robots.txt and timeouts. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fetchPage, type FetchResponse } from '@berth/contract';
@@ -28,91 +28,94 @@ async function fetched(body: Record<string, unknown>, key: string): Promise<Fetc
 }
 
 let owners = 0;
-/** Sites are known to each owner on their own: what one test does to the site is nothing to the next. */
+/** Site health is kept per owner, so each test uses its own. */
 async function someOwner(): Promise<{ fetch: (body: Record<string, unknown>) => Promise<FetchResponse> }> {
   const key = await served.ownerKey(`owner-${++owners}`);
   return { fetch: (body) => fetched(body, key) };
 }
 
-const told = ({ attempts }: FetchResponse) => attempts.map(({ strategy, status, status_code: code }) => [strategy, status, code]);
+const reported = ({ attempts }: FetchResponse) => attempts.map(({ strategy, status, status_code: code }) => [strategy, status, code]);
 const once = { retry: { max_attempts: 1 } };
-const challenge = () => blocking.urlOf('cloudflare: managed challenge told by header');
+const challenge = () => blocking.urlOf('cloudflare: managed challenge by header');
 
 describe('a site that fails', () => {
-  it('is asked again, and the answer tells both attempts', async () => {
+  it('is retried, and the response lists both attempts', async () => {
     const { fetch } = await someOwner();
-    const reply = await fetch({ url: site.inTurn('/shaky', html('Oops', { status: 503 }), html('<title>Well</title>')) });
-    assert.deepEqual([reply.status, reply.status_code, reply.title, reply.resolved_by], ['ok', 200, 'Well', 'http:wait_retry']);
-    assert.deepEqual(told(reply), [
+    const reply = await fetch({ url: site.sequence('/shaky', html('Oops', { status: 503 }), html('<title>Well</title>')) });
+    assert.deepEqual(
+      [reply.status, reply.status_code, reply.title, reply.resolved_by],
+      ['ok', 200, 'Well', { mode: 'http', strategy: 'wait_retry', reason: null }],
+    );
+    assert.deepEqual(reported(reply), [
       ['direct', 'ok', 503],
       ['wait_retry', 'ok', 200],
     ]);
     assert.equal(reply.usage.actions, 2);
   });
 
-  it('is told as it is when it goes on failing', async () => {
+  it('is reported with its status when it keeps failing', async () => {
     const { fetch } = await someOwner();
-    const reply = await fetch({ url: site.inTurn('/broken', html('Oops', { status: 500 })) });
+    const reply = await fetch({ url: site.sequence('/broken', html('Oops', { status: 500 })) });
     assert.deepEqual([reply.status, reply.status_code, reply.html, reply.error, reply.attempts.length], ['ok', 500, 'Oops', null, 2]);
   });
 
-  it('is asked again once more when it hangs up', async () => {
+  it('is retried when it closes the connection', async () => {
     const { fetch } = await someOwner();
-    const reply = await fetch({ url: site.inTurn('/hangs-up', hangUp, html('Back')) });
+    const reply = await fetch({ url: site.sequence('/hangs-up', hangUp, html('Back')) });
     assert.deepEqual([reply.status, reply.html, reply.attempts[0]?.error_code], ['ok', 'Back', 'navigation_failed']);
   });
 
-  it('is asked as often as was allowed, and not for what was not named', async () => {
+  it('is retried up to the maximum and only for the given statuses', async () => {
     const { fetch } = await someOwner();
-    const failing = site.inTurn('/failing', html('Oops', { status: 500 }));
+    const failing = site.sequence('/failing', html('Oops', { status: 500 }));
     assert.equal((await fetch({ url: failing, ...once })).attempts.length, 1);
     assert.equal((await fetch({ url: failing, retry: { on: ['blocked', 'timeout', 'proxy_error'] } })).attempts.length, 1);
     assert.equal((await fetch({ url: failing, retry: { on: ['5xx'] } })).attempts.length, 2);
-    const hanging = site.inTurn('/hanging', hangUp);
+    const hanging = site.sequence('/hanging', hangUp);
     assert.equal((await fetch({ url: hanging, retry: { on: ['5xx', 'blocked'] } })).attempts.length, 1);
   });
 
-  it('is not sent twice what may have had an effect', async () => {
+  it('is not retried after a request that may have had an effect', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({
-      url: site.inTurn('/order', html('Oops', { status: 503 }), html('Done twice')),
+      url: site.sequence('/order', html('Oops', { status: 503 }), html('Done twice')),
       method: 'POST',
       body: 'one lamp',
     });
     assert.deepEqual([reply.status_code, reply.html, reply.attempts.length], [503, 'Oops', 1]);
   });
 
-  it('is not asked again for a page that is simply not there', async () => {
+  it('is not retried for a missing page', async () => {
     const { fetch } = await someOwner();
-    assert.deepEqual(told(await fetch({ url: `${site.url}/not-there` })), [['direct', 'ok', 404]]);
+    assert.deepEqual(reported(await fetch({ url: `${site.url}/not-there` })), [['direct', 'ok', 404]]);
   });
 
-  it('is told why when it cannot be reached', async () => {
+  it('is reported with the reason when it is unreachable', async () => {
     const { fetch } = await someOwner();
-    const gone = await startSite();
-    await gone.close();
-    const reply = await fetch({ url: gone.url });
+    const closedSite = await startSite();
+    await closedSite.close();
+    const reply = await fetch({ url: closedSite.url });
     assert.deepEqual(
       [reply.status, reply.error?.code, reply.error?.retryable, reply.final_url],
-      ['error', 'navigation_failed', true, gone.url],
+      ['error', 'navigation_failed', true, closedSite.url],
     );
     assert.deepEqual(reply.error?.details, { reason: 'connection_refused', net_error: 'net::ERR_CONNECTION_REFUSED' });
     assert.deepEqual([reply.status_code, reply.html, reply.resolved_by, reply.attempts.length], [null, null, null, 2]);
   });
 
-  it('is left alone when it sends its visitors in circles', async () => {
+  it('is not retried after a redirect loop', async () => {
     const { fetch } = await someOwner();
-    const reply = await fetch({ url: site.inTurn('/circle', redirect('/circle')) });
+    const reply = await fetch({ url: site.sequence('/circle', redirect('/circle')) });
     assert.deepEqual(
       [reply.status, reply.error?.details?.['reason'], reply.error?.retryable, reply.attempts.length],
       ['error', 'too_many_redirects', false, 1],
     );
-    assert.ok(reply.bytes.in > 0 && reply.bytes.out > 0, 'what it cost is told all the same');
+    assert.ok(reply.bytes.in > 0 && reply.bytes.out > 0, 'the traffic is still reported');
   });
 });
 
 describe('an address that is not public', () => {
-  it('is never asked, not even after a redirect, and that is not tried again', async () => {
+  it('is never requested, not even by a redirect, and not retried', async () => {
     const { fetch } = await someOwner();
     const own = new URL(served.url);
     for (const url of [
@@ -122,7 +125,7 @@ describe('an address that is not public', () => {
       `http://localhost:${own.port}/livez`,
       `${served.url}/livez`,
     ])
-      for (const address of [url, site.inTurn(`/to-${url.replace(/\W/g, '')}`, redirect(url))]) {
+      for (const address of [url, site.sequence(`/to-${url.replace(/\W/g, '')}`, redirect(url))]) {
         const reply = await fetch({ url: address });
         assert.deepEqual(
           [reply.status, reply.error?.details?.['reason'], reply.error?.retryable, reply.attempts.length],
@@ -134,8 +137,8 @@ describe('an address that is not public', () => {
   });
 });
 
-describe('a site that refuses', () => {
-  it('is told as blocked, with who blocks and on what evidence, and is asked again', async () => {
+describe('a site that blocks', () => {
+  it('is reported as blocked with vendor and evidence, and retried', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: challenge() });
     const { block } = reply;
@@ -143,36 +146,36 @@ describe('a site that refuses', () => {
     assert.deepEqual([block?.blocked, block?.type, block?.vendor, block?.confidence], [true, 'challenge', 'cloudflare', 'high']);
     assert.ok((block?.evidence.length ?? 0) > 0);
     assert.match(reply.html ?? '', /A check is under way/, 'what stood in the way is there to be read');
-    assert.deepEqual(told(reply), [
+    assert.deepEqual(reported(reply), [
       ['direct', 'blocked', 403],
       ['wait_retry', 'blocked', 403],
     ]);
     assert.equal(reply.attempts[0]?.block_type, 'challenge');
   });
 
-  it('is asked once where blocks are no reason to try again', async () => {
+  it('is requested once when blocks are not retried', async () => {
     const { fetch } = await someOwner();
     assert.equal((await fetch({ url: challenge(), retry: { on: ['timeout', '5xx'] } })).attempts.length, 1);
   });
 
-  it('is a page like any other where nobody is to look for blocks', async () => {
+  it('is an ordinary page when block detection is off', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: challenge(), block_detection: 'off' });
     assert.deepEqual([reply.status, reply.status_code, reply.block], ['ok', 403, null]);
   });
 
-  it('is given the time that it asks for', async () => {
+  it('is retried after its Retry-After', async () => {
     const { fetch } = await someOwner();
-    const url = site.inTurn('/slowly', html('Slow down', { status: 429, headers: { 'retry-after': '1' } }), html('Now'));
+    const url = site.sequence('/slowly', html('Slow down', { status: 429, headers: { 'retry-after': '1' } }), html('Now'));
     const reply = await fetch({ url });
     assert.deepEqual([reply.status, reply.html, reply.attempts.length], ['ok', 'Now', 2]);
-    const [first, second] = site.asked.filter(({ path }) => path === '/slowly').map(({ atMs }) => atMs);
+    const [first, second] = site.requests.filter(({ path }) => path === '/slowly').map(({ atMs }) => atMs);
     assert.ok((second ?? 0) - (first ?? 0) >= 990);
   });
 
-  it('is not waited for beyond the fetch’s own time, and the answer tells how long it asked for', async () => {
+  it('is not awaited beyond the fetch’s timeout, and the response contains its Retry-After', async () => {
     const { fetch } = await someOwner();
-    const url = site.inTurn('/much-later', html('Slow down', { status: 429, headers: { 'retry-after': '3600' } }));
+    const url = site.sequence('/much-later', html('Slow down', { status: 429, headers: { 'retry-after': '3600' } }));
     const reply = await fetch({ url });
     assert.deepEqual(
       [reply.status, reply.block?.type, reply.block?.retry_after_seconds, reply.attempts.length],
@@ -181,11 +184,11 @@ describe('a site that refuses', () => {
   });
 });
 
-describe('a site that has refused three times in a row', () => {
-  it('is left alone for a while, by its owner’s fetches alone', async () => {
+describe('a site that has blocked three times in a row', () => {
+  it('is in cooldown for this owner only', async () => {
     const [mine, theirs] = await Promise.all([someOwner(), someOwner()]);
     for (const _ of [1, 2, 3]) assert.equal((await mine.fetch({ url: challenge(), ...once })).block?.type, 'challenge');
-    const path = site.inTurn('/of-the-same-site', html('Hello'));
+    const path = site.sequence('/of-the-same-site', html('Hello'));
     const reply = await mine.fetch({ url: path });
     assert.deepEqual(
       [reply.status, reply.block?.blocked, reply.block?.type, reply.block?.vendor],
@@ -197,15 +200,15 @@ describe('a site that has refused three times in a row', () => {
     assert.equal((await theirs.fetch({ url: path })).status, 'ok');
   });
 
-  it('is asked all the same by force, and a good answer makes up for the refusals', async () => {
+  it('is requested when the cooldown is ignored, and a success resets it', async () => {
     const { fetch } = await someOwner();
     for (const _ of [1, 2, 3]) await fetch({ url: challenge(), ...once });
-    const url = site.inTurn('/by-force', html('Hello'));
+    const url = site.sequence('/by-force', html('Hello'));
     assert.equal((await fetch({ url })).block?.type, 'cooldown');
-    assert.deepEqual([(await fetch({ url, retry: { force: true } })).status, (await fetch({ url })).status], ['ok', 'ok']);
+    assert.deepEqual([(await fetch({ url, retry: { ignore_cooldown: true } })).status, (await fetch({ url })).status], ['ok', 'ok']);
   });
 
-  it('is asked again when its time is over, and left alone for longer when it still refuses', async () => {
+  it('is requested after the cooldown, which grows when it blocks again', async () => {
     const { fetch } = await someOwner();
     for (const _ of [1, 2, 3]) await fetch({ url: challenge(), ...once });
     clock.advance(119_000);
@@ -216,72 +219,78 @@ describe('a site that has refused three times in a row', () => {
   });
 });
 
-describe('a way out that fails', () => {
+describe('an egress that fails', () => {
   const proxy = new Proxy({
     port: 0,
     host: '127.0.0.1',
     prepareRequestFunction: ({ password }) => ({ requestAuthentication: password !== 'hunter2' }),
   });
   let good = '';
-  let dead = '';
+  let deadProxy = '';
   before(async () => {
     const closed = await startSite();
     await Promise.all([proxy.listen(), closed.close()]);
-    dead = closed.url;
+    deadProxy = closed.url;
     good = `http://user:hunter2@127.0.0.1:${proxy.port}`;
   });
   after(() => proxy.close(true));
 
-  it('is told as such, and tried again where that was allowed', async () => {
+  it('is reported as an egress failure and retried when allowed', async () => {
     const { fetch } = await someOwner();
-    const url = site.inTurn('/past-a-dead-proxy', html('Hello'));
-    const order = { url, proxy: { type: 'external', server: dead } };
+    const url = site.sequence('/past-a-dead-proxy', html('Hello'));
+    const fetchBody = { url, proxy: { type: 'external', server: deadProxy } };
     for (const [on, attempts] of [
       [['proxy_error'], 2],
       [['timeout', 'blocked', '5xx'], 1],
     ] as const) {
-      const reply = await fetch({ ...order, retry: { on } });
+      const reply = await fetch({ ...fetchBody, retry: { on } });
       assert.deepEqual([reply.status, reply.error?.details?.['reason'], reply.attempts.length], ['error', 'proxy_error', attempts]);
       assert.deepEqual(reply.attempts[0]?.egress, { type: 'external', country: null });
     }
     assert.equal(site.count('/past-a-dead-proxy'), 0, 'a fetch with a proxy never goes without');
   });
 
-  it('is left for the next of a list, and no credential of it is told', async () => {
+  it('is replaced by the next proxy of the list without revealing credentials', async () => {
     const { fetch } = await someOwner();
-    const reply = await fetch({ url: site.inTurn('/by-the-next', html('Hello')), proxy: { type: 'rotating', servers: [dead, good] } });
-    assert.deepEqual([reply.status, reply.html, reply.resolved_by], ['ok', 'Hello', 'http:other_egress']);
+    const reply = await fetch({
+      url: site.sequence('/by-the-next', html('Hello')),
+      proxy: { type: 'rotating', servers: [deadProxy, good] },
+    });
+    assert.deepEqual(
+      [reply.status, reply.html, reply.resolved_by],
+      ['ok', 'Hello', { mode: 'http', strategy: 'rotate_egress', reason: null }],
+    );
     assert.ok(!JSON.stringify(reply).includes('hunter2'));
   });
 });
 
-describe('the rules of a site', () => {
-  it('are kept where that was asked for, and a page that they forbid is not asked for', async () => {
+describe('a site’s robots.txt', () => {
+  it('is respected when requested, and a forbidden page is not loaded', async () => {
     const { fetch } = await someOwner();
     site.on('/robots.txt', bytes('User-agent: *\nDisallow: /private', 'text/plain'));
-    const url = site.inTurn('/private/page', html('Secret'));
+    const url = site.sequence('/private/page', html('Secret'));
     const reply = await fetch({ url, respect_robots: true });
     assert.deepEqual([reply.status, reply.block?.type, reply.attempts, reply.error], ['blocked', 'robots_disallowed', [], null]);
     assert.equal(site.count('/private/page'), 0);
-    assert.equal((await fetch({ url: site.inTurn('/public/page', html('Open')), respect_robots: true })).status, 'ok');
-    assert.equal((await fetch({ url })).status, 'ok', 'nobody asked for the rules');
+    assert.equal((await fetch({ url: site.sequence('/public/page', html('Open')), respect_robots: true })).status, 'ok');
+    assert.equal((await fetch({ url })).status, 'ok', 'robots.txt was not requested');
     assert.equal(site.count('/robots.txt'), 1, 'they are remembered');
   });
 });
 
-describe('the time of a fetch', () => {
-  it('ends a page that never comes, and the attempt is told', async () => {
+describe('the timeout of a fetch', () => {
+  it('ends a page that never responds, and the attempt is reported', async () => {
     const { fetch } = await someOwner();
     const startMs = performance.now();
-    const reply = await fetch({ url: site.inTurn('/never', silence), timeout_ms: 1000 });
+    const reply = await fetch({ url: site.sequence('/never', silence), timeout_ms: 1000 });
     assert.ok(performance.now() - startMs < 3000);
     assert.deepEqual([reply.status, reply.error?.code, reply.error?.retryable], ['error', 'timeout', true]);
-    assert.deepEqual(told(reply), [['direct', 'error', null]]);
+    assert.deepEqual(reported(reply), [['direct', 'error', null]]);
   });
 
-  it('leaves what came of a page that does not end', async () => {
+  it('keeps the received part of a page that never ends', async () => {
     const { fetch } = await someOwner();
-    const url = site.inTurn(
+    const url = site.sequence(
       '/endless',
       (response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<title>Half</title><p>So far'),
     );
@@ -290,10 +299,10 @@ describe('the time of a fetch', () => {
     assert.ok(reply.warnings.length > 0);
   });
 
-  it('ends with its caller', async () => {
+  it('ends when the caller disconnects', async () => {
     const key = await served.ownerKey('hasty');
     const leaving = new AbortController();
-    const url = site.inTurn('/left', silence);
+    const url = site.sequence('/left', silence);
     const call = served.call(fetchPage, { key, body: { url, mode: 'http' }, signal: leaving.signal });
     while (site.count('/left') === 0) await new Promise(setImmediate);
     leaving.abort();

@@ -1,4 +1,4 @@
-/** What a fetch makes of what a site sends: formats, files, encodings, fields. */
+/** Content of fetches: formats, files, encodings, fields. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fetchPage, type FetchResponse } from '@berth/contract';
@@ -28,8 +28,8 @@ async function plainly(url: string, body: Record<string, unknown> = {}): Promise
 }
 
 describe('a page', () => {
-  it('gives each format that was asked for, and no other', async () => {
-    const url = site.inTurn(
+  it('returns exactly the requested formats', async () => {
+    const url = site.sequence(
       '/formats',
       html(page(`<h1>Tides</h1><p>High <b>water</b>.</p><a href="/next">Next</a><table><tr><th>At</th></tr><tr><td>4</td></tr></table>`)),
     );
@@ -58,8 +58,8 @@ describe('a page', () => {
     assert.equal(Buffer.from(reply.raw?.data_base64 ?? '', 'base64').toString(), reply.html);
   });
 
-  it('reads a page in its own encoding', async () => {
-    const url = site.inTurn(
+  it('decodes a page with its own encoding', async () => {
+    const url = site.sequence(
       '/latin',
       bytes(Buffer.from('<title>caf\xe9</title><p>\xfcber</p>', 'latin1'), 'text/html; charset=iso-8859-1'),
     );
@@ -67,9 +67,9 @@ describe('a page', () => {
     assert.deepEqual([reply.title, reply.html, reply.text], ['café', '<title>café</title><p>über</p>', 'über']);
   });
 
-  it('keeps to the main content, or to what was named', async () => {
+  it('returns only the main content or the selected elements', async () => {
     const nav = '<nav><a href="/a">Menu entry</a></nav>';
-    const url = site.inTurn(
+    const url = site.sequence(
       '/whole',
       html(page(`${nav}<article><h1>Ledger</h1>${article}${article}<p class="ad">Buy rope</p></article><footer>Imprint</footer>`)),
     );
@@ -84,10 +84,10 @@ describe('a page', () => {
     assert.match(without.text ?? '', /^Ledger\s+Imprint$/);
   });
 
-  it('extracts fields, each of its type, and null where nothing matches', async () => {
+  it('extracts typed fields, with null for no match', async () => {
     const body =
       '<h1> Rope </h1><b class="price">€ 1,250.50</b><a class="more" href="more?x=1">more</a><i>a</i><i>b</i><p>As <u>ever</u></p><time datetime="2026-03-01">1 March</time>';
-    const url = site.inTurn('/shop/rope', html(page(body)));
+    const url = site.sequence('/shop/rope', html(page(body)));
     const { json } = await plainly(url, {
       formats: ['json'],
       extract: {
@@ -116,18 +116,18 @@ describe('a page', () => {
   });
 });
 
-describe('what is no page', () => {
-  it('has no body for HEAD and for 204', async () => {
-    const url = site.inTurn('/empty', html(page('Here')));
+describe('a response that is not a page', () => {
+  it('has no body for HEAD and 204', async () => {
+    const url = site.sequence('/empty', html(page('Here')));
     const head = await plainly(url, { method: 'HEAD', formats: ['html', 'raw'] });
     assert.deepEqual([head.status, head.status_code, head.content_type], ['ok', 200, 'text/html; charset=utf-8']);
-    const none = await plainly(site.inTurn('/none', html('', { status: 204 })));
+    const none = await plainly(site.sequence('/none', html('', { status: 204 })));
     assert.deepEqual([none.status, none.status_code], ['ok', 204]);
   });
 
-  it('gives what is no page as its bytes, with the name that the site gave', async () => {
+  it('is returned as bytes with the site’s file name', async () => {
     const data = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3]);
-    const url = site.inTurn('/chart', bytes(data, 'image/png', { 'content-disposition': 'attachment; filename="../charts/sea.png"' }));
+    const url = site.sequence('/chart', bytes(data, 'image/png', { 'content-disposition': 'attachment; filename="../charts/sea.png"' }));
     const reply = await plainly(url);
     assert.deepEqual(reply.raw, {
       data_base64: data.toString('base64'),
@@ -139,17 +139,17 @@ describe('what is no page', () => {
     assert.deepEqual([reply.status, reply.html, reply.title], ['ok', null, null]);
   });
 
-  it('reads JSON and text as what they are', async () => {
-    const json = await plainly(site.inTurn('/data', bytes('{"boats":[1,2]}', 'application/json')), { formats: ['json'] });
+  it('is parsed when it is JSON or text', async () => {
+    const json = await plainly(site.sequence('/data', bytes('{"boats":[1,2]}', 'application/json')), { formats: ['json'] });
     assert.deepEqual(json.json, { boats: [1, 2] });
-    const text = await plainly(site.inTurn('/notes', bytes('high water at four', 'text/plain')), { formats: ['text'] });
+    const text = await plainly(site.sequence('/notes', bytes('high water at four', 'text/plain')), { formats: ['text'] });
     assert.equal(text.text, 'high water at four');
-    const broken = await plainly(site.inTurn('/broken', bytes('{"boats":', 'application/json')), { formats: ['json'] });
+    const broken = await plainly(site.sequence('/broken', bytes('{"boats":', 'application/json')), { formats: ['json'] });
     assert.deepEqual([broken.json, broken.warnings], [null, ['json_invalid']]);
   });
 
-  it('cuts what is too large, and says so', async () => {
-    const url = site.inTurn('/large', bytes(Buffer.alloc(13 * 1024 * 1024), 'application/octet-stream'));
+  it('is truncated with a warning when it is too large', async () => {
+    const url = site.sequence('/large', bytes(Buffer.alloc(13 * 1024 * 1024), 'application/octet-stream'));
     const reply = await plainly(url);
     assert.deepEqual([reply.raw?.bytes, reply.raw?.truncated], [12 * 1024 * 1024, true]);
     assert.ok(reply.warnings.includes('body_truncated'), reply.warnings.join());

@@ -1,4 +1,4 @@
-/** The machines that fetches share: whose they are, how long they last, and that nothing of them stays. */
+/** Shared fetch machines: ownership, lifetime and clean-up. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, getFetchJob, getSession, getUsage, type FetchResponse } from '@berth/contract';
 import { eventually, startApp, type Reply, type TestApp } from '../harness.ts';
-import { answerableFor, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
+import { auditTrailOf, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-fetch-'));
@@ -40,7 +40,7 @@ after(async () => {
 let owners = 0;
 const someKey = (tier?: string): Promise<string> => served.ownerKey(`owner-${++owners}`, tier);
 
-/** It has come as soon as it is asked for, with nothing to read: machines are what matters here. */
+/** An empty page that loads immediately. */
 const emptyPage = 'http://status-204.test/';
 
 interface Request {
@@ -52,48 +52,48 @@ async function fetched(body: Record<string, unknown> = {}, request: Request = {}
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 }
-/** The machine that fetched. */
+/** The machine of a fetch. */
 async function machineFor(body: Record<string, unknown> = {}, request: Request = {}): Promise<string> {
   const { session_id, status } = await fetched(body, request);
   assert.equal(status, 'ok');
   return session_id ?? assert.fail('no browser fetched');
 }
 
-/** Fetches that hang, each on a page of its own; `leave` has their callers go away. */
+/** Starts hanging fetches, each on its own page; `leave` disconnects their callers. */
 async function hangFetches(
   count: number,
   { key, app = served }: { key?: string; app?: TestApp } = {},
-): Promise<{ leave: () => Promise<void>; machines: () => string[] }> {
+): Promise<{ disconnect: () => Promise<void>; machines: () => string[] }> {
   const leaving = new AbortController();
   const asOwner = key === undefined ? {} : { key };
   const before = hangingOf(app);
-  const order = { url: hangingUrl, timeout_ms: 100_000, retry: { max_attempts: 1 } };
+  const fetchBody = { url: hangingUrl, timeout_ms: 100_000, retry: { max_attempts: 1 } };
   const calls = Array.from({ length: count }, () =>
-    app.call(fetchPage, { ...asOwner, body: order, signal: leaving.signal }).catch(() => null),
+    app.call(fetchPage, { ...asOwner, body: fetchBody, signal: leaving.signal }).catch(() => null),
   );
   await eventually('the fetches hang', () => hangingOf(app) === before + count);
-  const leave = async (): Promise<void> => {
+  const disconnect = async (): Promise<void> => {
     leaving.abort();
     await Promise.all(calls);
-    await eventually('the fetches are over', () => hangingOf(app) === before);
+    await eventually('the fetches have ended', () => hangingOf(app) === before);
   };
   return {
-    leave,
+    disconnect,
     machines: () => [...app.app.sessions.live.values()].filter(({ driving }) => driving > 0).map(({ record }) => record.sessionId),
   };
 }
 const hangingOf = ({ app }: TestApp): number => [...app.sessions.live.values()].reduce((sum, { driving }) => sum + driving, 0);
 
-/** Lets time pass as the timers see it. */
+/** Advances the mocked timers. */
 async function pass(seconds: number): Promise<void> {
   clock.advance(seconds * 1000);
   served.app.sessions.timers.nudge();
   await served.app.sessions.timers.idle();
 }
-const isGone = (sessionId: string) => eventually('the machine is gone', () => !served.app.sessions.live.has(sessionId));
+const waitForEnd = (sessionId: string) => eventually('the machine has ended', () => !served.app.sessions.live.has(sessionId));
 
-describe('a machine of fetches', () => {
-  it('serves one fetch of its owner after the other', async () => {
+describe('a fetch machine', () => {
+  it('serves consecutive fetches of its owner', async () => {
     const key = await someKey();
     const { booted } = served.runtime.counts;
     const first = await machineFor({}, { key });
@@ -102,7 +102,7 @@ describe('a machine of fetches', () => {
     assert.equal(served.runtime.counts.booted - booted, 1);
   });
 
-  it('serves fetches that come at once, of its owner alone', async () => {
+  it('serves concurrent fetches of its owner only', async () => {
     const keys = await Promise.all([someKey(), someKey(), someKey()]);
     const { booted } = served.runtime.counts;
     const machines = await Promise.all(keys.map((key) => Promise.all(Array.from({ length: 6 }, () => machineFor({}, { key })))));
@@ -115,43 +115,43 @@ describe('a machine of fetches', () => {
     assert.equal(served.runtime.counts.booted - booted, 3);
   });
 
-  it('is shared by all keys of its owner', async () => {
+  it('is shared by all of its owner’s keys', async () => {
     const [one, other] = await Promise.all([served.ownerKey('with-two-keys'), served.ownerKey('with-two-keys')]);
     assert.equal(await machineFor({}, { key: one }), await machineFor({}, { key: other }));
   });
 
-  it('costs its owner no session, and time only while it holds a page', async () => {
+  it('counts no session, and browser time only while it has a page', async () => {
     const key = await someKey();
     const usage = async () => (await served.call(getUsage, { key })).body.usage;
-    const { leave, machines } = await hangFetches(1, { key });
+    const { disconnect, machines } = await hangFetches(1, { key });
     const [sessionId = ''] = machines();
     clock.advance(5000);
-    await leave();
+    await disconnect();
     clock.advance(30_000);
     assert.deepEqual([(await usage()).sessions, (await usage()).browser_seconds], [0, 5]);
     const { body } = await served.call(getSession, { key, params: { session_id: sessionId } });
     assert.deepEqual([body.purpose, body.usage.browser_seconds], ['fetch', 5]);
   });
 
-  it('is begun and ended by itself, which the audit log leaves out', async () => {
+  it('is not in the audit log', async () => {
     const key = await someKey();
     const sessionId = await machineFor({}, { key });
     await served.call(endSession, { key, params: { session_id: sessionId } });
-    await isGone(sessionId);
-    assert.deepEqual(await answerableFor(served, sessionId), []);
+    await waitForEnd(sessionId);
+    assert.deepEqual(await auditTrailOf(served, sessionId), []);
   });
 
-  it('is another for each way out', async () => {
+  it('is separate for each egress', async () => {
     const key = await someKey();
     const proxy = { type: 'external', server: 'http://proxy.example:3128' };
-    const orders = [{}, { block_ads: true }, { region: 'other' }, { proxy }, { proxy: { ...proxy, username: 'u' } }];
-    const machines = await Promise.all(orders.map((order) => machineFor(order, { key })));
-    assert.equal(new Set(machines).size, orders.length);
-    assert.deepEqual(await Promise.all(orders.map((order) => machineFor(order, { key }))), machines);
+    const fetchBodies = [{}, { block_ads: true }, { region: 'other' }, { proxy }, { proxy: { ...proxy, username: 'u' } }];
+    const machines = await Promise.all(fetchBodies.map((fetchBody) => machineFor(fetchBody, { key })));
+    assert.equal(new Set(machines).size, fetchBodies.length);
+    assert.deepEqual(await Promise.all(fetchBodies.map((fetchBody) => machineFor(fetchBody, { key }))), machines);
     assert.equal(await machineFor({ region: 'local' }, { key }), machines[0], 'the default region by its name is the same');
   });
 
-  it('is told apart from a session that its owner started, and counts as none of its creates', async () => {
+  it('is marked in session lists and not counted as a create', async () => {
     const key = await someKey('once');
     const session_id = await machineFor({}, { key });
     const { body } = await served.call(getSession, { key, params: { session_id } });
@@ -161,7 +161,7 @@ describe('a machine of fetches', () => {
     assert.equal(await machineFor({}, { key }), session_id);
   });
 
-  it('takes a place of its owner’s plan', async () => {
+  it('counts towards the concurrency limit', async () => {
     const key = await someKey('two');
     const session_id = await machineFor({}, { key });
     await served.create({}, { key });
@@ -170,7 +170,7 @@ describe('a machine of fetches', () => {
     assert.equal(await machineFor({}, { key }), session_id, 'the one that is there goes on');
   });
 
-  it('starts for plans whose sessions are brief, and takes no fetch that its end would cut', async () => {
+  it('starts on plans with short sessions, and accepts no fetch that would outlast it', async () => {
     const key = await someKey('brief');
     const session_id = await machineFor({}, { key });
     const { body } = await served.call(getSession, { key, params: { session_id } });
@@ -181,7 +181,7 @@ describe('a machine of fetches', () => {
     assert.notEqual(await machineFor({}, { key }), session_id);
   });
 
-  it('is left to the next fetch when the caller that it was started for goes away', async () => {
+  it('is reused when the caller that started it disconnects', async () => {
     const key = await someKey();
     const leaving = new AbortController();
     served.runtime.delayBoot(300);
@@ -196,37 +196,37 @@ describe('a machine of fetches', () => {
     assert.equal(served.runtime.counts.booted - booted, 1);
   });
 
-  it('keeps no page of a fetch that is over', async () => {
+  it('closes the page of a finished fetch', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     for (let n = 0; n < 5; n += 1) await machineFor({ url: emptyPage + n }, { key });
     const { browser } = machineOf(served, session_id);
-    await eventually('its own tab and one page made ahead are left', () => browser.pageUrls.join() === 'about:blank,about:blank');
+    await eventually('its own tab and one prepared page remain', () => browser.pageUrls.join() === 'about:blank,about:blank');
   });
 
-  it('keeps no page of a caller that went away', async () => {
+  it('closes the page of a disconnected caller', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
-    const { leave, machines } = await hangFetches(3, { key });
+    const { disconnect, machines } = await hangFetches(3, { key });
     assert.deepEqual(machines(), [session_id]);
-    await leave();
+    await disconnect();
     const { browser } = machineOf(served, session_id);
-    await eventually('the pages are gone', () => browser.pageUrls.every((url) => url === 'about:blank') && browser.pageUrls.length === 2);
+    await eventually('the pages are closed', () => browser.pageUrls.every((url) => url === 'about:blank') && browser.pageUrls.length === 2);
   });
 });
 
-describe('the end of a machine of fetches', () => {
-  it('comes after two hundred fetches, and the next one gets another', { timeout: 60_000 }, async () => {
+describe('the end of a fetch machine', () => {
+  it('comes after two hundred fetches, and the next fetch gets a new machine', { timeout: 60_000 }, async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     for (let n = 0; n < 49; n += 1)
       assert.deepEqual(new Set(await Promise.all([1, 2, 3, 4].map(() => machineFor({}, { key })))), new Set([first]));
     for (let n = 0; n < 3; n += 1) assert.equal(await machineFor({}, { key }), first);
-    await isGone(first);
+    await waitForEnd(first);
     assert.notEqual(await machineFor({}, { key }), first);
   });
 
-  it('comes after eight minutes, however busy it is', async () => {
+  it('comes after eight minutes, even when it is busy', async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     for (let seconds = 50; seconds <= 450; seconds += 50) {
@@ -235,48 +235,48 @@ describe('the end of a machine of fetches', () => {
     }
     await pass(31);
     assert.notEqual(await machineFor({}, { key }), first);
-    await isGone(first);
+    await waitForEnd(first);
   });
 
-  it('comes by its age whoever fetches next', async () => {
+  it('comes at its maximum age, whoever fetches next', async () => {
     const [key, other] = await Promise.all([someKey(), someKey()]);
     const first = await machineFor({}, { key });
     for (let minute = 1; minute <= 9; minute += 1) {
-      // Kept from being idle by what is no fetch.
+      // Kept busy by something other than a fetch.
       served.app.sessions.live.get(first)?.touch();
       await pass(55);
     }
     assert.ok(served.app.sessions.live.has(first));
     await machineFor({}, { key: other });
-    await isGone(first);
+    await waitForEnd(first);
     const { body } = await served.call(getSession, { key, params: { session_id: first } });
     assert.deepEqual([body.status, body.ended_reason], ['ended', 'requested']);
   });
 
-  it('comes when nobody has fetched for a minute', async () => {
+  it('comes after an idle minute', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     await pass(59);
     assert.ok(served.app.sessions.live.has(session_id));
     await pass(1);
-    await isGone(session_id);
+    await waitForEnd(session_id);
     const { body } = await served.call(getSession, { key, params: { session_id } });
     assert.equal(body.ended_reason, 'idle_timeout');
     assert.notEqual(await machineFor({}, { key }), session_id);
   });
 
-  it('waits for the fetches that are under way', async () => {
+  it('waits for running fetches', async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
-    const { leave } = await hangFetches(1, { key });
+    const { disconnect } = await hangFetches(1, { key });
     await pass(9 * 60);
     assert.notEqual(await machineFor({}, { key }), first, 'it takes no new ones');
     assert.ok(served.app.sessions.live.has(first));
-    await leave();
-    await isGone(first);
+    await disconnect();
+    await waitForEnd(first);
   });
 
-  it('leaves none behind', async () => {
+  it('leaves no machine running', async () => {
     await pass(60);
     await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
     assert.equal(served.app.fetches.machines.size, 0);
@@ -285,23 +285,23 @@ describe('the end of a machine of fetches', () => {
   });
 });
 
-describe('a machine of fetches that is lost', () => {
+describe('a lost fetch machine', () => {
   it('is replaced for the next fetch', async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     machineOf(served, first).crash();
-    await isGone(first);
+    await waitForEnd(first);
     assert.notEqual(await machineFor({}, { key }), first);
   });
 
-  it('is replaced when its owner has ended it', async () => {
+  it('is replaced when its owner ended it', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     await served.call(endSession, { key, params: { session_id } });
     assert.notEqual(await machineFor({}, { key }), session_id);
   });
 
-  it('takes its fetch along, which is tried again in another', async () => {
+  it('has its fetch retried in another machine', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     const call = fetched({ url: hangingUrl, timeout_ms: 2500 }, { key });
@@ -315,17 +315,17 @@ describe('a machine of fetches that is lost', () => {
     assert.notEqual(last, session_id);
   });
 
-  it('is told as lost where no attempt is left', async () => {
+  it('is reported as lost when no attempt is left', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     const call = fetched({ url: hangingUrl, retry: { max_attempts: 1 } }, { key });
     await eventually('the fetch hangs', () => hangingOf(served) === 1);
     machineOf(served, session_id).crash();
-    const { status, error, session_id: told } = await call;
-    assert.deepEqual([status, error?.code, error?.retryable, told], ['error', 'session_lost', true, session_id]);
+    const { status, error, session_id: reported } = await call;
+    assert.deepEqual([status, error?.code, error?.retryable, reported], ['error', 'session_lost', true, session_id]);
   });
 
-  it('of a job is replaced too, and the job comes to its end', async () => {
+  it('of a job is replaced, and the job finishes', async () => {
     const key = await someKey();
     const { body } = await served.call(fetchPage, { key, body: { url: emptyPage, async: true } });
     const [session_id = ''] = body.job_id.split('.');
@@ -337,30 +337,30 @@ describe('a machine of fetches that is lost', () => {
 });
 
 describe('pages', () => {
-  it('are as many at once as were allowed in one machine, the rest wait for their turn', async () => {
+  it('are limited per machine, and the others are queued', async () => {
     const key = await someKey();
-    const { leave, machines } = await hangFetches(4, { key });
+    const { disconnect, machines } = await hangFetches(4, { key });
     assert.equal(machines().length, 1);
     const waiting = machineFor({}, { key });
     const other = await machineFor({}, { key: await someKey() });
-    assert.notEqual(other, machines()[0], 'other owners wait for nobody');
-    await leave();
+    assert.notEqual(other, machines()[0], 'other owners do not wait');
+    await disconnect();
     await waiting;
   });
 
-  it('spread over as many machines as were allowed', async () => {
-    const wide = await startApp({ environment: { BERTH_FETCH_PAGES: '1', BERTH_FETCH_MACHINES: '3' } });
-    const { leave, machines } = await hangFetches(3, { app: wide });
+  it('are spread over the allowed number of machines', async () => {
+    const wide = await startApp({ environment: { BERTH_FETCH_PAGES_MAX: '1', BERTH_FETCH_MACHINES_MAX: '3' } });
+    const { disconnect, machines } = await hangFetches(3, { app: wide });
     assert.equal(machines().length, 3);
-    await leave();
+    await disconnect();
     await Promise.all([1, 2, 3, 4, 5, 6].map(() => fetched({}, {}, wide)));
     assert.equal(wide.runtime.counts.booted, 3);
     await wide.close();
   });
 
-  it('that wait are bounded, and the fetch that is one too many is told so at once', { timeout: 30_000 }, async () => {
-    const narrow = await startApp({ environment: { BERTH_FETCH_PAGES: '1' } });
-    const { leave } = await hangFetches(1, { app: narrow });
+  it('are refused immediately when the queue is full', { timeout: 30_000 }, async () => {
+    const narrow = await startApp({ environment: { BERTH_FETCH_PAGES_MAX: '1' } });
+    const { disconnect } = await hangFetches(1, { app: narrow });
     const leaving = new AbortController();
     const calls = Array.from({ length: 120 }, () =>
       narrow.call(fetchPage, { body: { url: emptyPage }, signal: leaving.signal }).catch((): null => null),
@@ -375,13 +375,13 @@ describe('pages', () => {
       );
     leaving.abort();
     await Promise.all(calls);
-    await leave();
+    await disconnect();
     await narrow.close();
   });
 });
 
 describe('a worker that is stopped', () => {
-  it('ends fetches under way, and leaves no machine', async () => {
+  it('ends running fetches and leaves no machine', async () => {
     const stopping = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
     await fetched({}, {}, stopping);
     const call = stopping.call(fetchPage, { body: { url: hangingUrl, retry: { max_attempts: 1 } } }).catch((error: unknown) => error);
@@ -395,7 +395,7 @@ describe('a worker that is stopped', () => {
 });
 
 describe('a hundred fetches', () => {
-  /** Timers and sockets of this process, by kind. The callers' own connections are in it, and are as many each time. */
+  /** Timers and sockets of this process by kind, including the test's own connections, whose number is constant. */
   const resources = (): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
@@ -414,11 +414,11 @@ describe('a hundred fetches', () => {
     await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
   }
 
-  it('leave no session, page, listener or timer behind', { timeout: 60_000 }, async (t) => {
+  it('leave no session, page, listener or timer', { timeout: 60_000 }, async (t) => {
     const warnings: string[] = [];
-    const hear = (warning: Error): void => void warnings.push(warning.message);
-    process.on('warning', hear);
-    t.after(() => process.off('warning', hear));
+    const onWarning = (warning: Error): void => void warnings.push(warning.message);
+    process.on('warning', onWarning);
+    t.after(() => process.off('warning', onWarning));
     await fetchMany(20);
     const before = resources();
     await fetchMany(100);

@@ -11,17 +11,17 @@ before(async () => {
 });
 after(() => served.close());
 
-const told = async (query: Record<string, string>) =>
+const reported = async (query: Record<string, string>) =>
   (await served.call(listAudit, { query })).body.map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details }));
 
 describe('200', () => {
-  it('tells who did what to keys and plans, newest first', async () => {
+  it('lists changes of keys and plans with their actor, newest first', async () => {
     const first = (await served.call(createKey, { body: { owner: 'acme', tier: 'scale' } })).body;
     const key = await served.login('acme', 'ada@example.com');
     const second = (await served.call(createOwnKey, { key, body: { name: 'ci' } })).body;
     const third = (await served.call(rotateOwnKey, { key, params: { key_id: second.key_id }, body: { grace_seconds: 60 } })).body;
     await served.call(revokeKey, { params: { key_id: first.key_id } });
-    assert.deepEqual(await told({ owner: 'acme' }), [
+    assert.deepEqual(await reported({ owner: 'acme' }), [
       { actor: 'operator', action: 'key.revoked', subject: first.key_id },
       { actor: 'login:ada@example.com', action: 'key.rotated', subject: third.key_id, replaces: second.key_id, grace_seconds: 60 },
       { actor: 'login:ada@example.com', action: 'key.created', subject: second.key_id },
@@ -30,34 +30,34 @@ describe('200', () => {
     ]);
   });
 
-  it('tells the first key of the service as the service’s own doing, with its time', async () => {
+  it('lists the bootstrap key as created by the service, with its time', async () => {
     const { body } = await served.call(listAudit, { query: { actor: 'service', action: 'key.created' } });
     const [{ entry_id, subject, ...entry } = assert.fail()] = body;
     assert.ok(entry_id > 0 && subject?.startsWith('key_'));
     assert.deepEqual(entry, { at: '2026-01-01T00:00:00.000Z', actor: 'service', action: 'key.created', owner: 'local', details: {} });
   });
 
-  it('holds no secret', async () => {
+  it('holds no secrets', async () => {
     const login = await served.login('discreet');
     const { key } = (await served.call(createOwnKey, { key: login })).body;
     const { text } = await served.call(listAudit, { query: { limit: '500' } });
     for (const secret of [key, served.key, login]) assert.ok(secret && !text.includes(secret.slice(9, -4)));
   });
 
-  it('is narrowed by owner, actor, action and time', async () => {
+  it('filters by owner, actor, action and time', async () => {
     await served.call(createOwnKey, { key: await served.login('narrow', 'eve@example.com') });
     clock.advance(5000);
     await served.call(createKey, { body: { owner: 'narrow' } });
     const now = String(clock.now().getTime() / 1000);
-    const actors = async (query: Record<string, string>) => (await told({ owner: 'narrow', ...query })).map(({ actor }) => actor);
+    const actors = async (query: Record<string, string>) => (await reported({ owner: 'narrow', ...query })).map(({ actor }) => actor);
     assert.deepEqual(await actors({}), ['operator', 'login:eve@example.com']);
     assert.deepEqual(await actors({ actor: 'login:eve@example.com' }), ['login:eve@example.com']);
     assert.deepEqual(await actors({ action: 'key.revoked' }), []);
     assert.deepEqual(await actors({ since: now }), ['operator']);
-    assert.deepEqual(await told({ owner: 'nobody' }), []);
+    assert.deepEqual(await reported({ owner: 'nobody' }), []);
   });
 
-  it('comes in pages that skip nothing and repeat nothing while entries are added', async () => {
+  it('pages without gaps or repeats while entries are added', async () => {
     const add = () => served.call(createKey, { body: { owner: 'paged' } });
     const ids = (await Promise.all(Array.from({ length: 7 }, add))).map(({ body }) => body.key_id);
     const seen: string[] = [];
@@ -75,7 +75,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses what cannot be asked for', async () => {
+  it('refuses invalid filters', async () => {
     for (const [name, value] of [
       ['limit', '0'],
       ['limit', '501'],
@@ -91,8 +91,8 @@ describe('422', () => {
       ['cursor', Buffer.from('[1e300]').toString('base64url')],
       ['colour', 'red'],
     ] as const) {
-      const [fault] = await served.faults(listAudit, { query: { [name]: value } });
-      assert.deepEqual(fault?.loc, ['query', name], `${name}=${value}`);
+      const [issue] = await served.issues(listAudit, { query: { [name]: value } });
+      assert.deepEqual(issue?.loc, ['query', name], `${name}=${value}`);
     }
   });
 });

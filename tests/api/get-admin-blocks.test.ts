@@ -22,11 +22,11 @@ before(async () => {
 });
 after(() => served.close());
 
-const found = async (query: Record<string, string>) =>
+const listed = async (query: Record<string, string>) =>
   (await served.call(listBlocks, { query })).body.map(({ owner, domain, type }) => `${owner} ${domain} ${type}`);
 
 describe('200', () => {
-  it('tells all that is known of a block, and no secret', async () => {
+  it('returns all details of a block without secrets', async () => {
     const { body, text } = await served.call(listBlocks);
     const { event_id, egress, ...event } = body[2] ?? assert.fail();
     assert.match(event_id, /^evt_/);
@@ -57,7 +57,7 @@ describe('200', () => {
     assert.ok(!/203\.0\.113\.7|secret|pw@/.test(text));
   });
 
-  it('lists blocks newest first, the resolved and the others', async () => {
+  it('lists resolved and unresolved blocks, newest first', async () => {
     const { body } = await served.call(listBlocks);
     assert.deepEqual(
       body.map(({ owner, resolved, resolved_by }) => [owner, resolved, resolved_by]),
@@ -69,45 +69,45 @@ describe('200', () => {
     );
   });
 
-  it('narrows by owner, site, type and number', async () => {
-    assert.deepEqual(await found({ owner: 'anna' }), ['anna example.com captcha', 'anna example.com challenge']);
-    assert.deepEqual(await found({ domain: 'other.example' }), ['ben other.example challenge']);
-    assert.deepEqual(await found({ type: 'captcha' }), ['anna example.com captcha']);
-    assert.deepEqual(await found({ owner: 'anna', type: 'challenge', domain: 'example.com' }), ['anna example.com challenge']);
-    assert.deepEqual(await found({ owner: 'ben', domain: 'example.com' }), []);
-    assert.deepEqual(await found({ limit: '1' }), ['ben other.example challenge']);
-    assert.equal((await found({ limit: '1000' })).length, 3);
+  it('filters by owner, site and type, and limits the number', async () => {
+    assert.deepEqual(await listed({ owner: 'anna' }), ['anna example.com captcha', 'anna example.com challenge']);
+    assert.deepEqual(await listed({ domain: 'other.example' }), ['ben other.example challenge']);
+    assert.deepEqual(await listed({ type: 'captcha' }), ['anna example.com captcha']);
+    assert.deepEqual(await listed({ owner: 'anna', type: 'challenge', domain: 'example.com' }), ['anna example.com challenge']);
+    assert.deepEqual(await listed({ owner: 'ben', domain: 'example.com' }), []);
+    assert.deepEqual(await listed({ limit: '1' }), ['ben other.example challenge']);
+    assert.equal((await listed({ limit: '1000' })).length, 3);
   });
 
-  it('takes a host for its registrable domain', async () => {
-    assert.equal((await found({ domain: 'www.Example.com' })).length, 2);
+  it('maps a host to its registrable domain', async () => {
+    assert.equal((await listed({ domain: 'www.Example.com' })).length, 2);
   });
 
-  it('tells what was met at a time or later, in epoch seconds', async () => {
+  it('filters by time in epoch seconds', async () => {
     const { body } = await served.call(listBlocks, { query: { owner: 'anna' } });
-    assert.equal((await found({ since: '0' })).length, 3);
-    assert.equal((await found({ since: String(body[0]?.ts) })).length, 2);
-    assert.equal((await found({ since: String((body[0]?.ts ?? 0) + 0.001) })).length, 1);
-    assert.deepEqual(await found({ since: '253402300799' }), []);
+    assert.equal((await listed({ since: '0' })).length, 3);
+    assert.equal((await listed({ since: String(body[0]?.ts) })).length, 2);
+    assert.equal((await listed({ since: String((body[0]?.ts ?? 0) + 0.001) })).length, 1);
+    assert.deepEqual(await listed({ since: '253402300799' }), []);
   });
 });
 
 describe('422', () => {
-  it('refuses a limit that is none', async () => {
+  it('refuses an invalid limit', async () => {
     for (const limit of ['0', '-1', '1001', '1e9', 'abc', '1.5', '']) {
-      const [fault] = await served.faults(listBlocks, { query: { limit } });
-      assert.deepEqual(fault?.loc, ['query', 'limit'], limit);
+      const [issue] = await served.issues(listBlocks, { query: { limit } });
+      assert.deepEqual(issue?.loc, ['query', 'limit'], limit);
     }
   });
 
-  it('refuses a time that no clock shows', async () => {
+  it('refuses an invalid time', async () => {
     for (const since of ['NaN', '1e400', '-1', 'Infinity', '999999999999999', 'yesterday', '']) {
-      const [fault] = await served.faults(listBlocks, { query: { since } });
-      assert.deepEqual(fault?.loc, ['query', 'since'], since);
+      const [issue] = await served.issues(listBlocks, { query: { since } });
+      assert.deepEqual(issue?.loc, ['query', 'since'], since);
     }
   });
 
-  it('refuses a type, an owner and a host that cannot be', async () => {
+  it('refuses an invalid type, owner and host', async () => {
     for (const [name, value] of [
       ['type', 'bad_luck'],
       ['owner', 'No Such!'],
@@ -117,8 +117,8 @@ describe('422', () => {
       ['domain', 'a'.repeat(300)],
       ['colour', 'red'],
     ] as const) {
-      const [fault] = await served.faults(listBlocks, { query: { [name]: value } });
-      assert.deepEqual(fault?.loc, ['query', name], value);
+      const [issue] = await served.issues(listBlocks, { query: { [name]: value } });
+      assert.deepEqual(issue?.loc, ['query', name], value);
     }
   });
 });

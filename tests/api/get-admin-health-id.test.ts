@@ -17,14 +17,14 @@ before(async () => {
     { strategy: 'wait_retry' as const },
     { outcome: 'blocked' as const, block: blockOf('captcha'), durationMs: 600 },
   ];
-  for (const [n, facts] of outcomes.entries()) served.app.selfHeal.record({ attempts: [attemptOf({ ...at(n), ...facts })] });
+  for (const [n, fields] of outcomes.entries()) served.app.selfHeal.record({ attempts: [attemptOf({ ...at(n), ...fields })] });
 });
 after(() => served.close());
 
 const health = async (domain: string, owner = 'anna') => (await served.call(getSiteHealth, { params: { domain }, query: { owner } })).body;
 
 describe('200', () => {
-  it('tells how an owner fares with a site', async () => {
+  it('returns the site’s health for an owner', async () => {
     assert.deepEqual(await health('example.com'), {
       domain: 'example.com',
       owner: 'anna',
@@ -43,11 +43,11 @@ describe('200', () => {
     });
   });
 
-  it('takes a host for its registrable domain', async () => {
+  it('maps a host to its registrable domain', async () => {
     assert.deepEqual(await health('WWW.example.com'), await health('example.com'));
   });
 
-  it('answers a site or an owner of which nothing is known with unknown', async () => {
+  it('answers unknown for an unknown site or owner', async () => {
     const unknown = {
       state: 'unknown',
       success_rate: null,
@@ -68,15 +68,15 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('wants to know whose', async () => {
-    const [fault] = await served.faults(getSiteHealth, { params: { domain: 'example.com' } });
-    assert.deepEqual([fault?.loc, fault?.type], [['query', 'owner'], 'missing']);
+  it('requires an owner', async () => {
+    const [issue] = await served.issues(getSiteHealth, { params: { domain: 'example.com' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['query', 'owner'], 'missing']);
   });
 
-  it('refuses what cannot be a host', async () => {
+  it('refuses an invalid host', async () => {
     for (const domain of ['no host', 'a/b', 'a?b', 'a\0b', 'http://example.com', 'a'.repeat(300)]) {
-      const [fault] = await served.faults(getSiteHealth, { params: { domain }, query: { owner: 'anna' } });
-      assert.deepEqual(fault?.loc, ['path', 'domain'], domain);
+      const [issue] = await served.issues(getSiteHealth, { params: { domain }, query: { owner: 'anna' } });
+      assert.deepEqual(issue?.loc, ['path', 'domain'], domain);
     }
   });
 });

@@ -22,7 +22,7 @@ const states = async (query: Record<string, string> = {}) =>
   (await served.call(listSiteHealth, { query })).body.map(({ owner, domain, state }) => `${owner} ${domain} ${state}`);
 
 describe('200', () => {
-  it('lists every owner’s sites, worst first', async () => {
+  it('lists the sites of all owners, worst first', async () => {
     assert.deepEqual(await states(), [
       'anna closed.example cooldown',
       'ben broken.example blocked',
@@ -31,12 +31,12 @@ describe('200', () => {
     ]);
   });
 
-  it('narrows to one owner', async () => {
+  it('filters by owner', async () => {
     assert.deepEqual(await states({ owner: 'anna' }), ['anna closed.example cooldown', 'anna fine.example healthy']);
     assert.deepEqual(await states({ owner: 'nobody' }), []);
   });
 
-  it('tells until when a site is left alone', async () => {
+  it('reports the end of a cooldown', async () => {
     const [closed, , , fine] = (await served.call(listSiteHealth)).body;
     assert.ok(Date.parse(closed?.cooldown_until ?? '') > Date.now());
     assert.deepEqual([closed?.consecutive_blocks, closed?.success_rate, closed?.last_ok_at], [3, 0, null]);
@@ -45,8 +45,8 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an owner that cannot be one', async () => {
-    const [fault] = await served.faults(listSiteHealth, { query: { owner: 'No Such!' } });
-    assert.deepEqual([fault?.loc, fault?.type], [['query', 'owner'], 'string_pattern_mismatch']);
+  it('refuses an invalid owner', async () => {
+    const [issue] = await served.issues(listSiteHealth, { query: { owner: 'No Such!' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['query', 'owner'], 'string_pattern_mismatch']);
   });
 });

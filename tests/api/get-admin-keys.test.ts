@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the bootstrap key of a fresh service, without the secret', async () => {
+  it('lists the bootstrap key of a new service without its secret', async () => {
     const { body, text } = await served.call(listKeys);
     assert.deepEqual(
       body.map(({ owner, name, prefix, last4, created_by, status, expires_at, revoked_at }) => ({
@@ -39,7 +39,7 @@ describe('200', () => {
     assert.ok(!text.includes(served.key.slice(9, -4)));
   });
 
-  it('narrows to one owner', async () => {
+  it('filters by owner', async () => {
     await served.call(createKey, { body: { owner: 'acme' } });
     const { body } = await served.call(listKeys, { query: { owner: 'acme' } });
     assert.deepEqual(
@@ -49,7 +49,7 @@ describe('200', () => {
     assert.deepEqual((await served.call(listKeys, { query: { owner: 'nobody' } })).body, []);
   });
 
-  it('goes on listing a revoked key, as revoked', async () => {
+  it('lists revoked keys as revoked', async () => {
     const made = await served.call(createKey, { body: { owner: 'gone' } });
     await served.call(revokeKey, { params: { key_id: made.body.key_id } });
     const [key] = (await served.call(listKeys, { query: { owner: 'gone' } })).body;
@@ -57,7 +57,7 @@ describe('200', () => {
     assert.ok(key?.revoked_at);
   });
 
-  it('tells when a key was last used', async () => {
+  it('returns when a key was last used', async () => {
     const made = await served.call(createKey, { body: { owner: 'user' } });
     assert.equal(made.body.last_used_at, null);
     await served.call(listSessions, { key: made.body.key ?? '' });
@@ -69,8 +69,8 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an owner that cannot be one', async () => {
-    const [fault] = await served.faults(listKeys, { query: { owner: 'No Such!' } });
-    assert.deepEqual([fault?.loc, fault?.type], [['query', 'owner'], 'string_pattern_mismatch']);
+  it('refuses an invalid owner', async () => {
+    const [issue] = await served.issues(listKeys, { query: { owner: 'No Such!' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['query', 'owner'], 'string_pattern_mismatch']);
   });
 });

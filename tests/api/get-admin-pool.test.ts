@@ -29,7 +29,7 @@ const setHeart = (from: TestApp, workerId: string, agoSeconds: number): Promise<
 };
 
 describe('200', () => {
-  it('tells what there should be, and that nobody has set it', async () => {
+  it('returns the default target', async () => {
     const { object, region, target, targets, updated_at, updated_by } = await pool();
     const unset = { updated_at: null, updated_by: null };
     assert.deepEqual(
@@ -44,7 +44,7 @@ describe('200', () => {
     );
   });
 
-  it('tells each machine with its place, its kind, how long it has waited and what it takes', async () => {
+  it('returns each machine with its worker, kind, idle time and resources', async () => {
     clock.advance(12_345);
     const { vms, counts, worker } = await pool();
     assert.deepEqual(counts, { warming: 0, ready: 2, assigned: 0, draining: 0, failed: 0 });
@@ -63,7 +63,7 @@ describe('200', () => {
     });
   });
 
-  it('tells the session that a machine is in use for, and that it is not idle', async () => {
+  it('returns the session of a machine in use, without an idle time', async () => {
     const { session_id } = await served.create();
     const { vms } = await pool();
     const used = vms.find((vm) => vm.session_id === session_id);
@@ -71,20 +71,20 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('tells a machine that is being started, for whom it is', async () => {
+  it('returns a starting machine with its purpose', async () => {
     await eventually('the pool is full', () => served.app.fleet.count('ready') === 2 && served.app.fleet.count('warming') === 0);
-    const { sessionId, give } = await startingSession(served, { kind: 'full_browser' });
-    await eventually('it is being started', async () => (await pool()).counts.warming === 1);
+    const { sessionId, release } = await startingSession(served, { kind: 'full_browser' });
+    await eventually('it is starting', async () => (await pool()).counts.warming === 1);
     const { vms, counts } = await pool();
     assert.deepEqual(
       vms.filter(({ state }) => state === 'warming').map(({ kind, session_id, memory_bytes }) => [kind, session_id, memory_bytes]),
       [['full_browser', sessionId, null]],
     );
     assert.equal(counts.ready, 2);
-    await give();
+    await release();
   });
 
-  it('tells of the worker that answers how it runs machines, and whether it would start one more', async () => {
+  it('returns the answering worker’s runtime and whether it has capacity', async () => {
     const { worker } = await pool();
     const { pressure, ...rest } = worker;
     assert.deepEqual(rest, {
@@ -99,9 +99,9 @@ describe('200', () => {
     assert.ok(pressure.memory_available_bytes === null || pressure.memory_available_bytes > 0);
   });
 
-  it('tells what other workers of the region have, and calls failed what belongs to one that is not heard of', async () => {
+  it('returns the machines of other workers, and marks those of lost workers as failed', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
-    const other = await startApp({ remains: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
+    const other = await startApp({ previous: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
     try {
       await other.create();
       const { worker_id } = (await pool(other)).worker;
@@ -124,7 +124,7 @@ describe('200', () => {
     }
   });
 
-  it('calls failed what is written down as ours and held by nobody, until the reaper has looked', async () => {
+  it('marks recorded but unheld machines as failed until the reaper runs', async () => {
     const { store, region, workerId } = served.app.fleet.deps;
     const row = { vm_id: 'vm_left', worker_id: workerId, region, kind: 'headless', state: 'assigned', created_at: clock.now() };
     await store.tables<{ machines: Record<keyof typeof row, unknown> }>().insertInto('machines').values(row).execute();
@@ -135,15 +135,15 @@ describe('200', () => {
     assert.equal(await left(), undefined);
   });
 
-  it('costs little to be asked again and again: machines are not looked at each time', async () => {
+  it('does not inspect machines on every request', async () => {
     await eventually('the pool is full', () => served.app.fleet.count('ready') === 2);
     clock.advance(5000);
-    let looks = 0;
+    let inspections = 0;
     for (const vm of served.runtime.machines.values()) {
       const stats = vm.stats.bind(vm);
-      vm.stats = () => ((looks += 1), stats());
+      vm.stats = () => ((inspections += 1), stats());
     }
     await Promise.all(Array.from({ length: 20 }, () => pool()));
-    assert.equal(looks, 2);
+    assert.equal(inspections, 2);
   });
 });

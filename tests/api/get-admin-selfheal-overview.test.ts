@@ -16,7 +16,7 @@ after(() => served.close());
 const blocked = () => ({ outcome: 'blocked' as const, startedAt: clock.now() });
 
 describe('200', () => {
-  it('is all zeros before the first attempt', async () => {
+  it('is zero before the first attempt', async () => {
     const { body } = await served.call(selfHealOverview);
     assert.deepEqual(body, {
       window_hours: 24,
@@ -30,7 +30,7 @@ describe('200', () => {
     });
   });
 
-  it('counts attempts, blocks and what became of them', async () => {
+  it('counts attempts, blocks and their results', async () => {
     const { selfHeal } = served.app;
     selfHeal.record({ attempts: [attemptOf(blocked()), attemptOf({ n: 2, strategy: 'fresh_context', startedAt: clock.now() })] });
     for (let n = 0; n < 3; n += 1)
@@ -52,7 +52,7 @@ describe('200', () => {
     });
   });
 
-  it('forgets what is older than a day', async () => {
+  it('excludes data older than a day', async () => {
     clock.advance(24 * hourMs);
     const { body } = await served.call(selfHealOverview);
     assert.deepEqual([body.totals.attempts, body.heal_rate, body.top_domains, body.cooldowns], [0, null, [], 0]);

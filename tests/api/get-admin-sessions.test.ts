@@ -14,12 +14,12 @@ before(async () => {
   }
   const ended = made[1]?.[0] ?? '';
   await served.call(endSession, { key: keys['ben'] ?? '', params: { session_id: ended } });
-  await served.app.sessions.live.get(ended)?.gone;
+  await served.app.sessions.live.get(ended)?.disposed;
 });
 after(() => served.close());
 
 describe('200', () => {
-  it('lists every owner’s sessions, newest first, with who and where', async () => {
+  it('lists the sessions of all owners with owner and worker, newest first', async () => {
     const { body } = await served.call(listAllSessions);
     assert.deepEqual(
       body.map(({ session_id, owner }) => [session_id, owner]),
@@ -30,7 +30,7 @@ describe('200', () => {
     );
   });
 
-  it('narrows by owner and by status', async () => {
+  it('filters by owner and status', async () => {
     const ids = async (query: Record<string, string>) =>
       (await served.call(listAllSessions, { query })).body.map(({ session_id }) => session_id);
     assert.deepEqual(await ids({ owner: 'anna' }), [made[0]?.[0], made[2]?.[0]]);
@@ -38,7 +38,7 @@ describe('200', () => {
     assert.deepEqual(await ids({ owner: 'anna', status: 'ended' }), []);
   });
 
-  it('gives pages', async () => {
+  it('returns pages', async () => {
     const first = await served.call(listAllSessions, { query: { limit: '2' } });
     assert.equal(first.headers.get('x-has-more'), 'true');
     const second = await served.call(listAllSessions, { query: { limit: '2', cursor: first.headers.get('x-next-cursor') ?? '' } });
@@ -51,8 +51,8 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses a status that is none', async () => {
-    const [fault] = await served.faults(listAllSessions, { query: { status: 'alive' } });
-    assert.deepEqual([fault?.loc.slice(0, 2), fault?.type], [['query', 'status'], 'literal_error']);
+  it('refuses an unknown status', async () => {
+    const [issue] = await served.issues(listAllSessions, { query: { status: 'alive' } });
+    assert.deepEqual([issue?.loc.slice(0, 2), issue?.type], [['query', 'status'], 'literal_error']);
   });
 });

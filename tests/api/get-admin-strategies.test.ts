@@ -17,7 +17,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('tells what each rung came to, gentlest first, and which comes first now', async () => {
+  it('reports the results of each strategy, gentlest first, and the next one', async () => {
     const { body } = await served.call(getStrategies, { query });
     assert.deepEqual([body.owner, body.domain, body.current, body.next_probe_at], ['anna', 'example.com', 'wait_retry', null]);
     assert.deepEqual(
@@ -41,14 +41,14 @@ describe('200', () => {
     assert.deepEqual([paced?.attempts, paced?.success_rate, paced?.score, paced?.last_used_at], [0, null, null, null]);
   });
 
-  it('says of every rung whether this service may use it', async () => {
+  it('reports which strategies are available', async () => {
     const { body } = await served.call(getStrategies, { query });
-    const enabled = new Map(body.strategies.map((rung) => [rung.name, rung.enabled]));
-    // A list of proxies is the caller's to bring; a provider would be the operator's.
-    assert.deepEqual([enabled.get('direct'), enabled.get('other_egress'), enabled.get('captcha_provider')], [true, true, false]);
+    const enabled = new Map(body.strategies.map((strategy) => [strategy.name, strategy.enabled]));
+    // A proxy list comes from the caller; a proxy provider is configured by the operator.
+    assert.deepEqual([enabled.get('direct'), enabled.get('rotate_egress'), enabled.get('captcha_provider')], [true, true, false]);
   });
 
-  it('tells when a site that is left alone is tried again', async () => {
+  it('reports when a cooldown ends', async () => {
     const closed = { owner: 'anna', domain: 'closed.example' };
     for (let n = 0; n < 3; n += 1)
       served.app.selfHeal.record({ attempts: [attemptOf({ ...closed, outcome: 'blocked', startedAt: new Date() })] });
@@ -56,17 +56,17 @@ describe('200', () => {
     assert.ok(Date.parse(body.next_probe_at ?? '') > Date.now());
   });
 
-  it('begins directly on a site of which nothing is known', async () => {
+  it('starts with the direct strategy on an unknown site', async () => {
     const { body } = await served.call(getStrategies, { query: { owner: 'ben', domain: 'example.com' } });
     assert.deepEqual([body.current, body.strategies.every(({ attempts }) => attempts === 0)], ['direct', true]);
   });
 });
 
 describe('422', () => {
-  it('wants to know whose and where, and tells both at once', async () => {
-    const faults = await served.faults(getStrategies);
+  it('requires an owner and a domain, and reports both at once', async () => {
+    const issues = await served.issues(getStrategies);
     assert.deepEqual(
-      faults.map(({ loc, type }) => [...loc, type]),
+      issues.map(({ loc, type }) => [...loc, type]),
       [
         ['query', 'owner', 'missing'],
         ['query', 'domain', 'missing'],
@@ -74,10 +74,10 @@ describe('422', () => {
     );
   });
 
-  it('refuses an owner and a host that cannot be', async () => {
-    const faults = await served.faults(getStrategies, { query: { owner: 'No Such!', domain: 'http://example.com' } });
+  it('refuses an invalid owner and host', async () => {
+    const issues = await served.issues(getStrategies, { query: { owner: 'No Such!', domain: 'http://example.com' } });
     assert.deepEqual(
-      faults.map(({ loc, type }) => [...loc, type]),
+      issues.map(({ loc, type }) => [...loc, type]),
       [
         ['query', 'owner', 'string_pattern_mismatch'],
         ['query', 'domain', 'host_name'],

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { health } from '@berth/contract';
-import { startWiredApp, type WiredApp } from '../wire.ts';
+import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
 
-let served: WiredApp;
+let served: ProxiedApp;
 before(async () => {
-  served = await startWiredApp();
+  served = await startProxiedApp();
 });
 after(() => served.close());
 
@@ -15,11 +15,11 @@ const checksOf = async (): Promise<[number, string, Record<string, string>]> => 
 };
 
 describe('200', () => {
-  it('names every check when all is well', async () => {
+  it('lists every check when all pass', async () => {
     assert.deepEqual(await checksOf(), [200, 'ok', { store: 'ok', sessions: 'ok', machines: 'ok', drain: 'ok' }]);
   });
 
-  it('says which machines it runs and how many', async () => {
+  it('reports the kind and number of machines', async () => {
     await served.create();
     const { body } = await served.call(health);
     assert.match(body.checks['machines']?.note ?? '', /^fake runtime \(process\); 0 warm, 0 warming, 1 in use/);
@@ -27,23 +27,23 @@ describe('200', () => {
 });
 
 describe('503', () => {
-  it('is the answer while the database cannot be reached, and not after', async () => {
-    await served.wire.cut();
+  it('answers only while the database is unreachable', async () => {
+    await served.proxy.cut();
     const [status, overall, checks] = await checksOf();
     assert.deepEqual([status, overall, checks['store']], [503, 'unhealthy', 'unhealthy']);
-    await served.wire.mend();
+    await served.proxy.restore();
     assert.deepEqual((await checksOf()).slice(0, 2), [200, 'ok']);
   });
 
-  it('is the answer when the loops of the session manager fail again and again', async () => {
-    await served.wire.cut();
+  it('answers when the session manager’s loops fail repeatedly', async () => {
+    await served.proxy.cut();
     const { reaper } = served.app.fleet;
     for (let turn = 0; turn < 3; turn += 1) {
       reaper.nudge();
       await reaper.idle();
     }
-    assert.equal(reaper.failing, true);
-    await served.wire.mend();
+    assert.equal(reaper.isFailing, true);
+    await served.proxy.restore();
     const [status, , checks] = await checksOf();
     assert.deepEqual([status, checks['store'], checks['sessions']], [503, 'ok', 'degraded']);
     reaper.nudge();

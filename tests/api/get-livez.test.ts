@@ -10,11 +10,11 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('says that the process responds', async () => {
+  it('answers while the process responds', async () => {
     assert.deepEqual((await served.call(livez, { key: null })).body, { status: 'ok' });
   });
 
-  it('says so while new sessions are refused too', async () => {
+  it('answers while new sessions are refused', async () => {
     await served.app.sessions.drain(0);
     assert.equal((await served.call(livez)).status, 200);
   });

@@ -9,15 +9,15 @@ const bearer = (text: string): Record<string, string> => ({ authorization: `Bear
 
 const scrape = (served: TestApp, headers: Record<string, string>): Promise<Response> => fetch(served.url + metrics.path, { headers });
 
-/** The value of a series; 0 where there is none yet. */
+/** The value of a series; 0 when it does not exist yet. */
 async function valueOf(served: TestApp, headers: Record<string, string>, series: string): Promise<number> {
-  const found = readMetrics(await (await scrape(served, headers)).text());
-  for (const { samples } of found.values()) if (samples.has(series)) return samples.get(series) ?? 0;
+  const parsed = readMetrics(await (await scrape(served, headers)).text());
+  for (const { samples } of parsed.values()) if (samples.has(series)) return samples.get(series) ?? 0;
   return 0;
 }
 
 let served: TestApp;
-/** Where a token is configured. */
+/** With a metrics token configured. */
 let guarded: TestApp;
 before(async () => {
   served = await startApp();
@@ -36,11 +36,11 @@ async function assertRefused(served: TestApp, headers: Record<string, string>, c
 }
 
 describe('200', () => {
-  it('is text that Prometheus reads, with the admin key where no token is configured', async () => {
+  it('returns Prometheus text with the admin key when no token is configured', async () => {
     const response = await scrape(served, { 'x-admin-key': adminKey });
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-    const found = readMetrics(await response.text());
+    const parsed = readMetrics(await response.text());
     for (const name of [
       'berth_build_info',
       'berth_sessions',
@@ -48,17 +48,17 @@ describe('200', () => {
       'process_resident_memory_bytes',
       'nodejs_eventloop_lag_p99_seconds',
     ])
-      assert.ok(found.has(name), name);
-    // Without one the admin key it is.
+      assert.ok(parsed.has(name), name);
+    // Without a metrics token the admin key is required.
     await assertRefused(served, {}, 'missing_admin_key');
     await assertRefused(served, bearer(token), 'missing_admin_key');
     await assertRefused(served, { 'x-admin-key': 'wrong' }, 'invalid_admin_key');
   });
 
-  it('can be asked for again and again: what is told of traffic never falls', async () => {
+  it('never decreases its traffic counters', async () => {
     const counters = async (): Promise<Map<string, number>> => {
-      const found = readMetrics(await (await scrape(served, { 'x-admin-key': adminKey })).text());
-      return new Map([...found.values()].filter(({ type }) => type === 'counter').flatMap(({ samples }) => [...samples]));
+      const parsed = readMetrics(await (await scrape(served, { 'x-admin-key': adminKey })).text());
+      return new Map([...parsed.values()].filter(({ type }) => type === 'counter').flatMap(({ samples }) => [...samples]));
     };
     let before = await counters();
     for (let n = 0; n < 3; n += 1) {
@@ -70,7 +70,7 @@ describe('200', () => {
     }
   });
 
-  it('tells what calls came to, in numbers and without a name of anybody', async () => {
+  it('counts calls by result without owner names', async () => {
     const value = (series: string): Promise<number> => valueOf(guarded, bearer(token), series);
     const broke = await guarded.ownerKey('broke-owner');
     await guarded.refuse(createSession, 'insufficient_credits', { key: broke, body: {} });
@@ -83,7 +83,7 @@ describe('200', () => {
     assert.equal(await value('berth_sessions{status="ready"}'), 1);
     assert.equal(await value('berth_pool_machines{kind="headless",state="assigned"}'), 1);
     await guarded.call(endSession, { key, params: { session_id } });
-    // An answer is counted when it was sent, which its caller may know first.
+    // A response is counted after it was sent, which may be after the caller received it.
     await eventually(
       'the last call is counted',
       async () => (await value('berth_http_requests_total{endpoint="endSession",status="204"}')) === 1,
@@ -121,20 +121,20 @@ describe('200', () => {
       'site.test',
       'some-path',
     ];
-    for (const name of names) assert.ok(!text.includes(name), `it tells ${name}`);
+    for (const name of names) assert.ok(!text.includes(name), `it contains ${name}`);
     assert.doesNotMatch(text, /\b(ses|key|vm|wrk|req)_[0-9a-z]{20}/);
   });
 });
 
 describe('401 missing_metrics_token', () => {
-  it('answers who sends none, and the admin key is none', async () => {
+  it('answers a request without the token, also with the admin key', async () => {
     for (const headers of [{}, { 'x-admin-key': adminKey }, { authorization: 'Basic eDp5' }, bearer('')])
       await assertRefused(guarded, headers, 'missing_metrics_token');
   });
 });
 
 describe('403 invalid_metrics_token', () => {
-  it('answers every other token, the admin key and API keys among them', async () => {
+  it('answers any other token, including the admin key and API keys', async () => {
     assert.equal((await scrape(guarded, bearer(token))).status, 200);
     for (const wrong of [adminKey, guarded.key, `${token}x`, token.slice(1)])
       await assertRefused(guarded, bearer(wrong), 'invalid_metrics_token');

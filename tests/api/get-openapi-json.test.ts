@@ -31,22 +31,22 @@ describe('200', () => {
     for (const endpoint of endpoints) assert.equal(operationOf(document, endpoint)?.operationId, endpoint.id);
   });
 
-  it('describes only what is served, and all of it', async () => {
+  it('describes exactly the served paths', async () => {
     assert.deepEqual([...served.app.http.mounted].toSorted(), endpoints.map(({ id }) => id).toSorted());
   });
 
-  it('tells the status of success of each', async () => {
+  it('declares the success status of each endpoint', async () => {
     const document = await read();
     for (const endpoint of endpoints) assert.ok(operationOf(document, endpoint)?.responses[String(endpoint.status)], nameOf(endpoint));
   });
 
-  it('names the address that the caller asked', async () => {
+  it('contains the requested address', async () => {
     assert.deepEqual((await read()).servers, [{ url: served.url }]);
   });
 
-  it('is the document that is kept in the repository, but for the address', async () => {
-    const { servers: _, ...kept } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document;
-    const { servers: __, ...told } = await read();
-    assert.deepEqual(told, kept);
+  it('equals the document in the repository except for the address', async () => {
+    const { servers: _, ...committed } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document;
+    const { servers: __, ...reported } = await read();
+    assert.deepEqual(reported, committed);
   });
 });

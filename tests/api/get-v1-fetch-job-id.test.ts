@@ -11,7 +11,10 @@ let served: TestApp;
 let site: Site;
 before(async () => {
   site = await startSite();
-  served = await startApp({ clock, environment: { BERTH_EGRESS_ALLOW: '127.0.0.1', BERTH_JOBS_RUNNING: '2', BERTH_JOBS_QUEUED: '8' } });
+  served = await startApp({
+    clock,
+    environment: { BERTH_EGRESS_ALLOW: '127.0.0.1', BERTH_JOBS_RUNNING_MAX: '2', BERTH_JOBS_QUEUED_MAX: '8' },
+  });
 });
 after(async () => {
   await served.close();
@@ -20,7 +23,7 @@ after(async () => {
 
 const untilDone = { wait_seconds: String(waitSecondsMax) };
 
-/** Takes a fetch on as a job. */
+/** Starts an asynchronous fetch. */
 async function submit(body: Record<string, unknown>, request: Pick<Request<typeof fetchPage>, 'key' | 'headers'> = {}): Promise<string> {
   const reply = await served.call(fetchPage, { ...request, body: { mode: 'http', async: true, ...body } });
   assert.deepEqual([reply.status, reply.body.status], [200, 'pending'], reply.text);
@@ -33,18 +36,18 @@ async function poll(job_id: string, query: Record<string, string> = untilDone): 
   return reply.body;
 }
 
-/** A page that comes when it is let. */
+/** A page that is served on command. */
 function slowPage(path: string): { url: string; end: () => void } {
   const waiting: (() => void)[] = [];
-  const url = site.inTurn(path, (response, asked) => void waiting.push(() => html('<title>There</title>')(response, asked)));
+  const url = site.sequence(path, (response, received) => void waiting.push(() => html('<title>There</title>')(response, received)));
   return { url, end: () => waiting.splice(0).forEach((answer) => answer()) };
 }
 
 describe('200', () => {
-  it('tells a fetch that runs, and then all of what it came to, in the shape of an answer at once', async () => {
+  it('returns a running fetch, and then its result in the synchronous format', async () => {
     const { url, end } = slowPage('/slow');
     const job_id = await submit({ url, metadata: { job: 'tides' } });
-    await eventually('the page is asked for', () => site.count('/slow') === 1);
+    await eventually('the page is requested', () => site.count('/slow') === 1);
     const running = await poll(job_id, {});
     assert.deepEqual(
       [running.status, running.job_id, running.url, running.metadata, running.finished_at],
@@ -53,23 +56,26 @@ describe('200', () => {
     clock.advance(1500);
     end();
     const done = await poll(job_id);
-    assert.deepEqual([done.status, done.title, done.html, done.resolved_by], ['ok', 'There', '<title>There</title>', 'http:direct']);
+    assert.deepEqual(
+      [done.status, done.title, done.html, done.resolved_by],
+      ['ok', 'There', '<title>There</title>', { mode: 'http', strategy: 'direct', reason: null }],
+    );
     assert.deepEqual([done.job_id, done.poll_url, done.metadata], [job_id, `/v1/fetch/job/${job_id}`, { job: 'tides' }]);
     assert.deepEqual([done.created_at, done.finished_at], [running.created_at, clock.now().toISOString()]);
     const { body: atOnce } = await served.call(fetchPage, {
-      body: { url: site.inTurn('/slow', html('<title>There</title>')), mode: 'http' },
+      body: { url: site.sequence('/slow', html('<title>There</title>')), mode: 'http' },
     });
     assert.deepEqual(Object.keys(done).toSorted(), Object.keys(atOnce).toSorted());
   });
 
-  it('is the same answer however often it is asked for', async () => {
-    const job_id = await submit({ url: site.inTurn('/once', html('x')) });
+  it('returns the same result on every poll', async () => {
+    const job_id = await submit({ url: site.sequence('/once', html('x')) });
     const first = await poll(job_id);
     assert.deepEqual([await poll(job_id), await poll(job_id, {})], [first, first]);
     assert.equal(site.count('/once'), 1);
   });
 
-  it('comes as soon as the fetch is done, and at the latest when the time to wait is over', async () => {
+  it('answers as soon as the fetch finishes, at the latest after wait_seconds', async () => {
     const { url, end } = slowPage('/awaited');
     const job_id = await submit({ url });
     assert.equal((await poll(job_id, { wait_seconds: '1' })).status, 'pending');
@@ -80,33 +86,33 @@ describe('200', () => {
     assert.ok(performance.now() - startMs < 5000);
   });
 
-  it('tells a site that refuses, one that fails and one that cannot be reached as an answer at once would', async () => {
+  it('reports blocks, failures and unreachable sites as a synchronous fetch does', async () => {
     const key = await served.ownerKey('unlucky');
-    const ask = async (body: Record<string, unknown>): Promise<[string, number | null, string | undefined]> => {
+    const readReply = async (body: Record<string, unknown>): Promise<[string, number | null, string | undefined]> => {
       const job_id = await submit({ ...body, retry: { max_attempts: 1 } }, { key });
       const { body: reply } = await served.call(getFetchJob, { key, params: { job_id }, query: untilDone });
       assert.ok(reply.finished_at !== null && reply.attempts.length === 1);
       return [reply.status, reply.status_code, reply.error?.code];
     };
-    assert.deepEqual(await ask({ url: site.inTurn('/blocked', html('Slow down', { status: 429 })) }), ['blocked', 429, undefined]);
-    assert.deepEqual(await ask({ url: site.inTurn('/fails', html('Oops', { status: 500 })) }), ['ok', 500, undefined]);
-    assert.deepEqual(await ask({ url: 'http://10.0.0.1/' }), ['error', null, 'navigation_failed']);
-    assert.deepEqual(await ask({ url: site.inTurn('/silent', silence), timeout_ms: 1000 }), ['error', null, 'timeout']);
+    assert.deepEqual(await readReply({ url: site.sequence('/blocked', html('Slow down', { status: 429 })) }), ['blocked', 429, undefined]);
+    assert.deepEqual(await readReply({ url: site.sequence('/fails', html('Oops', { status: 500 })) }), ['ok', 500, undefined]);
+    assert.deepEqual(await readReply({ url: 'http://10.0.0.1/' }), ['error', null, 'navigation_failed']);
+    assert.deepEqual(await readReply({ url: site.sequence('/silent', silence), timeout_ms: 1000 }), ['error', null, 'timeout']);
   });
 
-  it('tells a fetch that was given up, and the site is not waited for', async () => {
-    const job_id = await submit({ url: site.inTurn('/given-up', silence) });
-    await eventually('the page is asked for', () => site.count('/given-up') === 1);
+  it('reports a cancelled fetch without waiting for the site', async () => {
+    const job_id = await submit({ url: site.sequence('/given-up', silence) });
+    await eventually('the page is requested', () => site.count('/given-up') === 1);
     const waiting = poll(job_id);
     assert.equal((await served.call(cancelJob, { params: { job_id } })).status, 200);
     const reply = await waiting;
     assert.deepEqual([reply.status, reply.error?.code, reply.html, reply.attempts], ['error', 'cancelled', null, []]);
     assert.ok(reply.finished_at);
-    await eventually('its place is free', () => served.app.jobs.load.places === 0);
+    await eventually('its slot is free', () => served.app.jobs.load.slots === 0);
   });
 
-  it('is of the same job that the general endpoint tells', async () => {
-    const job_id = await submit({ url: site.inTurn('/general', html('x')) });
+  it('returns the job that the general endpoint returns', async () => {
+    const job_id = await submit({ url: site.sequence('/general', html('x')) });
     const { poll_url, ...result } = await poll(job_id);
     const { body: job } = await served.call(getJob, { params: { job_id } });
     assert.deepEqual([job.kind, job.status, job.stage, job.session_id], ['fetch', 'ok', 'done', job_id.split('.')[0]]);
@@ -114,8 +120,8 @@ describe('200', () => {
     assert.deepEqual(job.usage, result.usage);
   });
 
-  it('comes of every fetch in its turn, more than can run at once', async () => {
-    const urls = Array.from({ length: 8 }, (_, n) => site.inTurn(`/turn-${n}`, html(`<title>${n}</title>`)));
+  it('returns every fetch when more are queued than can run at once', async () => {
+    const urls = Array.from({ length: 8 }, (_, n) => site.sequence(`/turn-${n}`, html(`<title>${n}</title>`)));
     const ids = await Promise.all(urls.map((url) => submit({ url })));
     const replies = await Promise.all(ids.map((id) => poll(id)));
     assert.deepEqual(
@@ -124,16 +130,16 @@ describe('200', () => {
     );
   });
 
-  it('is one job for a fetch that was sent twice under one Idempotency-Key', async () => {
+  it('creates one job for a repeated Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'the-fetch' };
-    const body = { url: site.inTurn('/twice', html('x')) };
+    const body = { url: site.sequence('/twice', html('x')) };
     const [first, second] = [await submit(body, { headers }), await submit(body, { headers })];
     assert.equal(first, second);
     assert.equal((await poll(first)).status, 'ok');
     assert.equal(site.count('/twice'), 1);
   });
 
-  it('tells the machine that will fetch before it has fetched', async () => {
+  it('returns the assigned machine while the fetch runs', async () => {
     served.runtime.delayBoot(50);
     const job_id = await submit({ url: 'http://status-204.test/', mode: 'browser' });
     served.runtime.delayBoot(0);
@@ -145,14 +151,14 @@ describe('200', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('is the answer to an unknown, a malformed and a foreign id alike', async () => {
+  it('answers unknown, malformed and foreign ids identically', async () => {
     const key = await served.ownerKey('stranger');
-    const foreign = await submit({ url: site.inTurn('/theirs', html('x')) }, { key });
-    const mine = await submit({ url: site.inTurn('/mine', html('x')) });
+    const foreign = await submit({ url: site.sequence('/theirs', html('x')) }, { key });
+    const mine = await submit({ url: site.sequence('/mine', html('x')) });
     await poll(mine);
-    const ask = async (job_id: string) =>
+    const readReply = async (job_id: string) =>
       comparable((await served.refuse(getFetchJob, 'job_not_found', { params: { job_id }, query: untilDone })).reply);
-    const expected = await ask(`${newId('ses')}.00000000-0000-4000-8000-000000000000`);
+    const expected = await readReply(`${newId('ses')}.00000000-0000-4000-8000-000000000000`);
     const mixed = `${mine.split('.')[0]}.${foreign.split('.')[1]}`;
     for (const id of [
       foreign,
@@ -166,14 +172,14 @@ describe('404 job_not_found', () => {
       '💥',
       'x'.repeat(3000),
     ])
-      assert.equal(await ask(id), expected, id);
+      assert.equal(await readReply(id), expected, id);
     assert.equal((await served.call(getFetchJob, { key, params: { job_id: foreign }, query: untilDone })).body.status, 'ok');
   });
 });
 
 describe('410 job_expired', () => {
-  it('is the answer to its owner, a day after the fetch was done', async () => {
-    const job_id = await submit({ url: site.inTurn('/expires', html('x')) });
+  it('answers the owner a day after the fetch finished', async () => {
+    const job_id = await submit({ url: site.sequence('/expires', html('x')) });
     await poll(job_id);
     clock.advance(24 * 3_600_000 - 1);
     assert.equal((await poll(job_id)).status, 'ok');
@@ -184,15 +190,15 @@ describe('410 job_expired', () => {
 });
 
 describe('422', () => {
-  it('is the answer to a time to wait that is none', async () => {
+  it('refuses an invalid wait_seconds', async () => {
     for (const [query, type] of [
       [{ wait_seconds: '-1' }, 'greater_than_equal'],
       [{ wait_seconds: String(waitSecondsMax + 1) }, 'less_than_equal'],
       [{ wait_seconds: '1.5' }, 'int_parsing'],
       [{ wait_ms: '1' }, 'extra_forbidden'],
     ] as const) {
-      const [fault] = await served.faults(getFetchJob, { params: { job_id: 'any' }, query });
-      assert.deepEqual([fault?.loc[0], fault?.type], ['query', type]);
+      const [issue] = await served.issues(getFetchJob, { params: { job_id: 'any' }, query });
+      assert.deepEqual([issue?.loc[0], issue?.type], ['query', type]);
     }
   });
 });

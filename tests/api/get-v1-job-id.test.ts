@@ -16,16 +16,16 @@ after(() => served.close());
 
 const untilDone = { wait_seconds: String(waitSecondsMax) };
 
-type Order = Parameters<TestApp['app']['jobs']['submit']>[0];
-type Context = Parameters<Order['run']>[0];
+type JobRequest = Parameters<TestApp['app']['jobs']['submit']>[0];
+type Context = Parameters<JobRequest['run']>[0];
 
-/** A job whose work ends when it is told to. */
+/** A job whose work finishes on command. */
 async function startJob(
   owner = 'local',
 ): Promise<{ job_id: string; context: Promise<Context>; end: (result?: Record<string, unknown>) => void }> {
   const begun = Promise.withResolvers<Context>();
   const gate = Promise.withResolvers<Record<string, unknown>>();
-  const run: Order['run'] = async (context) => {
+  const run: JobRequest['run'] = async (context) => {
     begun.resolve(context);
     return {
       status: 'ok',
@@ -34,8 +34,8 @@ async function startJob(
       usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 },
     };
   };
-  const order: Order = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
-  const { jobId } = await served.app.jobs.submit(order);
+  const request: JobRequest = { owner, kind: 'fetch', sessionId: newId('ses'), subject: {}, queuedMsMax: 60_000, runMsMax: 60_000, run };
+  const { jobId } = await served.app.jobs.submit(request);
   return { job_id: jobId, context: begun.promise, end: (result = {}) => gate.resolve(result) };
 }
 
@@ -57,7 +57,7 @@ const malformedIds = (good: string): string[] => [
 ];
 
 describe('200', () => {
-  it('tells a job that runs, and what it came to once it is done', async () => {
+  it('reports a running job, and its result when it has finished', async () => {
     const { job_id, context, end } = await startJob();
     (await context).progress(1, 3, 'loading');
     const { body: running } = await served.call(getJob, { params: { job_id } });
@@ -73,7 +73,7 @@ describe('200', () => {
     assert.equal(Date.parse(done.expires_at ?? '') - Date.parse(done.finished_at ?? ''), 24 * 3_600_000);
   });
 
-  it('comes as soon as the job is done, where it is asked to wait', async () => {
+  it('answers as soon as the job has finished when wait_seconds is set', async () => {
     const { job_id, context, end } = await startJob();
     await context;
     const startMs = performance.now();
@@ -83,14 +83,14 @@ describe('200', () => {
     assert.ok(performance.now() - startMs < 5000);
   });
 
-  it('comes with the job as it is, where it is not done in the time to wait', async () => {
+  it('answers with the unfinished job when wait_seconds has passed', async () => {
     const { job_id, end } = await startJob();
     const { body } = await served.call(getJob, { params: { job_id }, query: { wait_seconds: '1' } });
     assert.equal(body.status, 'pending');
     end();
   });
 
-  it('tells why a job came to nothing', async () => {
+  it('reports why a job failed', async () => {
     const { job_id, end } = await startJob();
     await served.call(cancelJob, { params: { job_id } });
     const { body } = await served.call(getJob, { params: { job_id } });
@@ -100,7 +100,7 @@ describe('200', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('is the answer to an id that never was or cannot be, to a foreign one, and to one mixed from two, all alike', async () => {
+  it('answers unknown, malformed, foreign and mixed ids identically', async () => {
     const mine = await startJob();
     const theirs = await startJob('stranger');
     mine.end();
@@ -109,14 +109,14 @@ describe('404 job_not_found', () => {
     const [mySession = '', myUuid = ''] = mine.job_id.split('.');
     const [theirSession = '', theirUuid = ''] = theirs.job_id.split('.');
     const unknown = `${mySession}.00000000-0000-4000-8000-000000000000`;
-    const ask = async (job_id: string) =>
+    const readReply = async (job_id: string) =>
       comparable((await served.refuse(getJob, 'job_not_found', { params: { job_id }, query: untilDone })).reply);
-    const expected = await ask(unknown);
+    const expected = await readReply(unknown);
     for (const job_id of [theirs.job_id, `${mySession}.${theirUuid}`, `${theirSession}.${myUuid}`, ...malformedIds(mine.job_id)])
-      assert.equal(await ask(job_id), expected, job_id);
+      assert.equal(await readReply(job_id), expected, job_id);
   });
 
-  it('is the answer when a job was over long ago', async () => {
+  it('answers for a job that finished long ago', async () => {
     const { job_id, end } = await startJob();
     end();
     await served.call(getJob, { params: { job_id }, query: untilDone });
@@ -130,7 +130,7 @@ describe('404 job_not_found', () => {
 });
 
 describe('410 job_expired', () => {
-  it('is the answer to its owner alone when the result is no longer kept', async () => {
+  it('answers only the owner after the result has expired', async () => {
     const { job_id, end } = await startJob();
     end();
     const { body } = await served.call(getJob, { params: { job_id }, query: untilDone });
@@ -142,16 +142,16 @@ describe('410 job_expired', () => {
 });
 
 describe('422', () => {
-  it('is the answer to a time to wait that is out of bounds or no number, and to another query', async () => {
+  it('refuses an invalid wait_seconds and unknown query parameters', async () => {
     for (const [query, type] of [
       [{ wait_seconds: '-1' }, 'greater_than_equal'],
       [{ wait_seconds: String(waitSecondsMax + 1) }, 'less_than_equal'],
       [{ wait_seconds: 'long' }, 'int_parsing'],
       [{ wait: '1' }, 'extra_forbidden'],
     ] as const) {
-      const [fault] = await served.faults(getJob, { params: { job_id: 'any' }, query });
-      assert.equal(fault?.type, type);
-      assert.equal(fault?.loc[0], 'query');
+      const [issue] = await served.issues(getJob, { params: { job_id: 'any' }, query });
+      assert.equal(issue?.type, type);
+      assert.equal(issue?.loc[0], 'query');
     }
   });
 });

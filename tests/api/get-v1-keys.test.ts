@@ -12,7 +12,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the keys of the caller’s organisation, newest first and without secrets', async () => {
+  it('lists the organisation’s keys without secrets, newest first', async () => {
     const key = await served.login('acme');
     const first = (await served.call(createOwnKey, { key, body: { name: 'first' } })).body;
     clock.advance(1);
@@ -25,7 +25,7 @@ describe('200', () => {
     for (const secret of [first.key, second.key]) assert.ok(secret && !text.includes(secret.slice(9, -4)));
   });
 
-  it('holds keys that the operator made for the organisation, and none of another', async () => {
+  it('includes keys created by the operator, and none of another organisation', async () => {
     await served.call(createKey, { body: { owner: 'shared', name: 'given' } });
     await served.call(createKey, { body: { owner: 'sharing', name: 'foreign' } });
     const { body } = await served.call(listOwnKeys, { key: await served.login('shared') });
@@ -35,11 +35,11 @@ describe('200', () => {
     );
   });
 
-  it('is empty for an organisation that has none yet', async () => {
+  it('is empty for an organisation without keys', async () => {
     assert.deepEqual((await served.call(listOwnKeys, { key: await served.login('newcomers') })).body, []);
   });
 
-  it('goes on listing a key that is revoked, and tells when one was last used', async () => {
+  it('includes revoked keys and the time of last use', async () => {
     const key = await served.login('history');
     const made = (await served.call(createOwnKey, { key })).body;
     await served.call(listSessions, { key: made.key ?? '' });

@@ -37,7 +37,7 @@ after(async () => {
 });
 
 describe('200', () => {
-  it('lists the regions of the file with what can be asked for there', async () => {
+  it('lists the configured regions and their options', async () => {
     const { body } = await served.call(listRegions);
     assert.deepEqual(body.regions, [
       { code: 'local', name: 'Here', country: null, default: true, egress: { managed: false, rotating: false, countries: [] } },
@@ -51,22 +51,22 @@ describe('200', () => {
     ]);
   });
 
-  it('tells the version of the registry in the body and in a header', async () => {
+  it('returns the registry version in the body and in a header', async () => {
     const { body, headers } = await served.call(listRegions);
     assert.deepEqual([body.version, headers.get('x-service-region-registry-version')], ['2026-11', '2026-11']);
   });
 
-  it('tells nothing of the proxies themselves', async () => {
+  it('reveals no proxy details', async () => {
     const { text } = await served.call(listRegions);
     for (const secret of ['hunter2', 'proxy.example', 'a.example', 'user']) assert.ok(!text.includes(secret), secret);
   });
 
-  it('lists the very codes that a session may name', async () => {
+  it('lists exactly the codes that a session accepts', async () => {
     for (const { code } of (await served.call(listRegions)).body.regions) {
       const { body } = await served.call(createSession, { body: { region: code } });
       assert.equal(body.region, code);
     }
-    const [fault] = await served.faults(createSession, { body: { region: 'eu-south' } });
-    assert.equal(fault?.type, 'literal_error');
+    const [issue] = await served.issues(createSession, { body: { region: 'eu-south' } });
+    assert.equal(issue?.type, 'literal_error');
   });
 });

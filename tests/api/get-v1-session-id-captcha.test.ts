@@ -11,35 +11,35 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('tells of a page without a captcha that there is none', async () => {
+  it('reports that a page has no captcha', async () => {
     const { session_id } = await served.create();
     await served.call(navigate, { params: { session_id }, body: { url: 'http://plain.test/' } });
     const { body } = await served.call(getCaptcha, { params: { session_id } });
     assert.deepEqual([body.present, body.vendor, body.type], [false, null, null]);
   });
 
-  it('lets no session ask for solving that nobody here can do', async () => {
-    const [fault] = await served.faults(createSession, { body: { captcha: { mode: 'solve' } } });
-    assert.deepEqual([fault?.loc, fault?.type], [['body', 'captcha', 'mode'], 'value_error']);
+  it('refuses captcha solving when no solver is configured', async () => {
+    const [issue] = await served.issues(createSession, { body: { captcha: { mode: 'solve' } } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'captcha', 'mode'], 'value_error']);
   });
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(getCaptcha, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId, release } = await startingSession(served);
     await served.refuse(getCaptcha, 'session_not_ready', { params: { session_id: sessionId } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is told with the reason', async () => {
+  it('answers with the end reason', async () => {
     const sessionId = await endedSession(served);
     await served.refuse(getCaptcha, 'session_ended', { params: { session_id: sessionId } });
   });

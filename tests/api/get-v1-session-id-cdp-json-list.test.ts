@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the tabs, under the ids that they have everywhere', async () => {
+  it('lists the tabs with their tab ids', async () => {
     const { session_id } = await served.create();
     await served.call(openTab, { params: { session_id }, body: { url: 'http://site.test/page' } });
     const { body } = await served.call(cdpList, { params: { session_id } });
@@ -29,7 +29,7 @@ describe('200', () => {
     assert.equal(reply.status, 200);
   });
 
-  it('answers a slash at the end too, which some clients send', async () => {
+  it('accepts a trailing slash', async () => {
     const { session_id } = await served.create();
     const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/list/`, {
       headers: { authorization: `Bearer ${served.key}` },
@@ -40,29 +40,29 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer for no session', async () => {
+  it('answers when there is no such session', async () => {
     await served.refuse(cdpList, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer before the browser is there', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('answers before the browser has started', async () => {
+    const { sessionId, release } = await startingSession(served);
     await served.refuse(cdpList, 'session_not_ready', { params: { session_id: sessionId } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the browser is gone', async () => {
+  it('answers after the browser has exited', async () => {
     await served.refuse(cdpList, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });
 
 describe('422', () => {
-  it('refuses a token that is longer than any', async () => {
+  it('refuses a token above the length limit', async () => {
     const { session_id } = await served.create();
-    const [fault] = await served.faults(cdpList, { params: { session_id }, query: { token: 'x'.repeat(2049) } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.input], [['query', 'token'], 'string_too_long', '[secret]']);
+    const [issue] = await served.issues(cdpList, { params: { session_id }, query: { token: 'x'.repeat(2049) } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['query', 'token'], 'string_too_long', '[secret]']);
   });
 });

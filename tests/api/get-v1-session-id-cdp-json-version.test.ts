@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('names the browser and the address of its socket, which holds no secret', async () => {
+  it('returns the browser’s version and a socket address without secrets', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(cdpVersion, { params: { session_id } });
     assert.deepEqual(
@@ -29,7 +29,7 @@ describe('200', () => {
     assert.equal(reply.status, 200);
   });
 
-  it('answers a slash at the end too, which some clients send', async () => {
+  it('accepts a trailing slash', async () => {
     const { session_id } = await served.create();
     const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/version/`, {
       headers: { authorization: `Bearer ${served.key}` },
@@ -40,29 +40,29 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer for no session', async () => {
+  it('answers when there is no such session', async () => {
     await served.refuse(cdpVersion, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer before the browser is there', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('answers before the browser has started', async () => {
+    const { sessionId, release } = await startingSession(served);
     await served.refuse(cdpVersion, 'session_not_ready', { params: { session_id: sessionId } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the browser is gone', async () => {
+  it('answers after the browser has exited', async () => {
     await served.refuse(cdpVersion, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });
 
 describe('422', () => {
-  it('refuses a token that is longer than any', async () => {
+  it('refuses a token above the length limit', async () => {
     const { session_id } = await served.create();
-    const [fault] = await served.faults(cdpVersion, { params: { session_id }, query: { token: 'x'.repeat(2049) } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.input], [['query', 'token'], 'string_too_long', '[secret]']);
+    const [issue] = await served.issues(cdpVersion, { params: { session_id }, query: { token: 'x'.repeat(2049) } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['query', 'token'], 'string_too_long', '[secret]']);
   });
 });

@@ -20,15 +20,15 @@ const connectionsOf = async (session_id: string) => (await served.call(getSessio
 describe('101', () => {
   it('opens a DevTools socket for an API key in the header', async () => {
     const { session_id } = await served.create();
-    const { socket, ask } = await openSocket(addressOf(session_id), withKey());
-    const { targetInfos } = await ask('Target.getTargets');
+    const { socket, send } = await openSocket(addressOf(session_id), withKey());
+    const { targetInfos } = await send('Target.getTargets');
     assert.equal((targetInfos as unknown[]).length, 1);
     assert.equal(await connectionsOf(session_id), 1);
     socket.close();
-    await eventually('the connection is counted no more', async () => (await connectionsOf(session_id)) === 0);
+    await eventually('the connection is not counted', async () => (await connectionsOf(session_id)) === 0);
   });
 
-  it('opens several sockets of one session, each blind to what the others attach', async () => {
+  it('opens several sockets of one session with separate attachments', async () => {
     const { session_id } = await served.create();
     const clients = await Promise.all([1, 2, 3].map(() => openSocket(addressOf(session_id), withKey())));
     const overheard: string[][] = clients.map(({ socket }) => {
@@ -37,51 +37,51 @@ describe('101', () => {
       return lines;
     });
     const attached = await Promise.all(
-      clients.map(async ({ ask }) => {
-        const { targetInfos } = (await ask('Target.getTargets')) as { targetInfos: { targetId: string }[] };
-        return String((await ask('Target.attachToTarget', { targetId: targetInfos[0]?.targetId, flatten: true }))['sessionId']);
+      clients.map(async ({ send }) => {
+        const { targetInfos } = (await send('Target.getTargets')) as { targetInfos: { targetId: string }[] };
+        return String((await send('Target.attachToTarget', { targetId: targetInfos[0]?.targetId, flatten: true }))['sessionId']);
       }),
     );
     assert.equal(new Set(attached).size, 3);
-    for (const [place, sessionId] of attached.entries())
+    for (const [index, sessionId] of attached.entries())
       for (const [other, lines] of overheard.entries())
-        if (other !== place)
+        if (other !== index)
           assert.ok(
             lines.every((line) => !line.includes(sessionId)),
-            `client ${other} overhears client ${place}`,
+            `client ${other} overhears client ${index}`,
           );
-    // The session of one is nothing to another.
-    await assert.rejects(clients[1]?.ask('Page.getFrameTree', {}, attached[0]) ?? Promise.resolve());
+    // A CDP session is only valid on its own socket.
+    await assert.rejects(clients[1]?.send('Page.getFrameTree', {}, attached[0]) ?? Promise.resolve());
     for (const { socket } of clients) socket.terminate();
   });
 
-  it('outlives the token that opened it, and the token opens more than one', async () => {
+  it('stays open after its token expires, and a token opens several sockets', async () => {
     const { session_id } = await served.create();
     const { cdp_url } = (await served.call(connectSession, { params: { session_id } })).body;
     const [first, second] = await Promise.all([openSocket(cdp_url), openSocket(cdp_url)]);
-    await first.ask('Browser.getVersion');
-    await second.ask('Browser.getVersion');
+    await first.send('Browser.getVersion');
+    await second.send('Browser.getVersion');
     first.socket.terminate();
     second.socket.terminate();
   });
 
-  it('is closed with 4000 session_ended when the session is ended', async () => {
+  it('is closed with 4000 session_ended when the session ends', async () => {
     const { session_id } = await served.create();
     const { closed } = await openSocket(addressOf(session_id), withKey());
     await served.call(endSession, { params: { session_id } });
     assert.deepEqual(await closed, { code: 4000, reason: 'session_ended' });
   });
 
-  it('is closed with 4008 browser_crashed when the browser dies', async () => {
+  it('is closed with 4008 browser_crashed when the browser crashes', async () => {
     const { session_id } = await served.create();
     const { closed } = await openSocket(addressOf(session_id), withKey());
     machineOf(served, session_id).crash();
     assert.deepEqual(await closed, { code: 4008, reason: 'browser_crashed' });
   });
 
-  it('is closed with 4003 unauthorized within a second of its key’s end', async () => {
+  it('is closed with 4003 unauthorized within a second after its key is revoked', async () => {
     const { session_id } = await served.create();
-    const { key, raw } = await served.app.keys.mint({
+    const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
       expiresInDays: null,
@@ -97,11 +97,11 @@ describe('101', () => {
     assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
     assert.deepEqual(await byToken.closed, { code: 4003, reason: 'unauthorized' });
     assert.ok(performance.now() - startMs < 1000);
-    await other.ask('Browser.getVersion');
+    await other.send('Browser.getVersion');
     other.socket.terminate();
   });
 
-  it('is closed with 4009 limit where too many are open', async () => {
+  it('is closed with 4009 limit when too many are open', async () => {
     const { session_id } = await served.create();
     const open = await Promise.all(Array.from({ length: 32 }, () => openSocket(addressOf(session_id), withKey())));
     const { closed } = await openSocket(addressOf(session_id), withKey());
@@ -109,31 +109,31 @@ describe('101', () => {
     for (const { socket } of open) socket.terminate();
   });
 
-  it('takes leave of the one client that asks the browser to close, and the session goes on', async () => {
+  it('disconnects only the client that calls Browser.close', async () => {
     const { session_id } = await served.create();
     const leaving = await openSocket(addressOf(session_id), withKey());
     const staying = await openSocket(addressOf(session_id), withKey());
-    await leaving.ask('Browser.close');
+    await leaving.send('Browser.close');
     assert.equal((await leaving.closed).code, 1000);
-    await staying.ask('Browser.getVersion');
+    await staying.send('Browser.getVersion');
     assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
     staying.socket.terminate();
   });
 
-  it('refuses what reaches beyond the browser with an error of the protocol', async () => {
+  it('answers forbidden methods with a protocol error', async () => {
     const { session_id } = await served.create();
-    const { socket, ask } = await openSocket(addressOf(session_id), withKey());
-    const { targetInfos } = (await ask('Target.getTargets')) as { targetInfos: { targetId: string }[] };
-    const page = String((await ask('Target.attachToTarget', { targetId: targetInfos[0]?.targetId, flatten: true }))['sessionId']);
+    const { socket, send } = await openSocket(addressOf(session_id), withKey());
+    const { targetInfos } = (await send('Target.getTargets')) as { targetInfos: { targetId: string }[] };
+    const page = String((await send('Target.attachToTarget', { targetId: targetInfos[0]?.targetId, flatten: true }))['sessionId']);
     for (const url of ['file:///etc/passwd', 'chrome://version', 'view-source:file:///etc/passwd', 'FILE:///etc/passwd']) {
-      await assert.rejects(ask('Page.navigate', { url }, page), url);
-      await assert.rejects(ask('Target.createTarget', { url }), url);
+      await assert.rejects(send('Page.navigate', { url }, page), url);
+      await assert.rejects(send('Target.createTarget', { url }), url);
     }
-    await ask('Page.navigate', { url: 'http://site.test/' }, page);
+    await send('Page.navigate', { url: 'http://site.test/' }, page);
     socket.terminate();
   });
 
-  it('closes a client that speaks no DevTools and leaves the session alone', async () => {
+  it('closes a client that sends no valid protocol messages and keeps the session', async () => {
     const { session_id } = await served.create();
     for (const text of ['not json', '[]', '{"id":"x"}', `{"id":1,"method":"${'x'.repeat(100)}`]) {
       const { socket, closed } = await openSocket(addressOf(session_id), withKey());
@@ -147,7 +147,7 @@ describe('101', () => {
 });
 
 describe('400 bad_request', () => {
-  it('is the answer to an ordinary request', async () => {
+  it('answers a request without an upgrade', async () => {
     const { session_id } = await served.create();
     const { message } = await served.refuse(openCdp, 'bad_request', { params: { session_id } });
     assert.match(message, /Upgrade: websocket/);
@@ -155,7 +155,7 @@ describe('400 bad_request', () => {
 });
 
 describe('403 origin_not_allowed', () => {
-  it('refuses pages of other sites before the handshake, with a good key as well', async () => {
+  it('refuses other origins before the handshake, even with a valid key', async () => {
     const { session_id } = await served.create();
     for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`])
       await refuse(session_id, 403, 'origin_not_allowed', { origin });
@@ -165,27 +165,27 @@ describe('403 origin_not_allowed', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is told before the handshake', async () => {
+  it('is answered before the handshake', async () => {
     await refuse('ses_none', 404, 'session_not_found');
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is told before the handshake while the browser starts', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('is answered before the handshake while the browser starts', async () => {
+    const { sessionId, release } = await startingSession(served);
     await refuse(sessionId, 409, 'session_not_ready');
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is told before the handshake when the browser is gone', async () => {
+  it('is answered before the handshake after the browser has exited', async () => {
     await refuse(await endedSession(served), 409, 'session_ended');
   });
 });
 
 describe('422', () => {
-  it('refuses a token that is longer than any', async () => {
+  it('refuses a token above the length limit', async () => {
     const { session_id } = await served.create();
     const reply = await refusedSocket(`${addressOf(session_id)}?token=${'x'.repeat(2049)}`, withKey());
     assert.equal(reply.status, 422);

@@ -12,31 +12,31 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('gives an address with a token that opens the DevTools socket', async () => {
+  it('returns an address with a token that opens the DevTools socket', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(connectSession, { params: { session_id } });
     assert.deepEqual([body.session_id, body.status, body.token_type, body.protocol], [session_id, 'ready', 'connect', '1.3']);
     assert.equal(body.cdp_url, `${served.url.replace('http', 'ws')}/v1/session/${session_id}/cdp?token=${body.token}`);
     assert.equal(body.cdp_http_url, `${served.url}/v1/session/${session_id}/cdp`);
-    const { socket, ask } = await openSocket(body.cdp_url);
-    assert.match(String((await ask('Browser.getVersion'))['product']), /Chrome\//);
+    const { socket, send } = await openSocket(body.cdp_url);
+    assert.match(String((await send('Browser.getVersion'))['product']), /Chrome\//);
     socket.terminate();
   });
 
-  it('gives tokens that live five minutes', async () => {
+  it('returns tokens that are valid for five minutes', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(connectSession, { params: { session_id } });
     const seconds = (Date.parse(body.expires_at) - Date.now()) / 1000;
     assert.ok(seconds > 297 && seconds <= 300, `${seconds} s`);
   });
 
-  it('puts the address into scripts that can be pasted', async () => {
+  it('returns scripts that contain the address', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(connectSession, { params: { session_id } });
     for (const snippet of Object.values(body.snippets)) assert.ok(snippet.includes(body.cdp_url));
   });
 
-  it('never holds the API key', async () => {
+  it('never contains the API key', async () => {
     const { session_id } = await served.create();
     const { text } = await served.call(connectSession, { params: { session_id } });
     assert.ok(!text.includes(served.key) && !Buffer.from(text, 'base64').includes(served.key));
@@ -44,22 +44,22 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is nothing to connect to', async () => {
+  it('answers when there is no session to connect to', async () => {
     await served.refuse(connectSession, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer while there is no browser to connect to yet', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('answers while the browser is starting', async () => {
+    const { sessionId, release } = await startingSession(served);
     const { reply } = await served.refuse(connectSession, 'session_not_ready', { params: { session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the browser is gone', async () => {
+  it('answers after the browser has exited', async () => {
     await served.refuse(connectSession, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });

@@ -13,18 +13,18 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('is empty where nothing was downloaded', async () => {
+  it('is empty without downloads', async () => {
     assert.deepEqual((await served.call(listDownloads, { params: { session_id: sessionId } })).body, []);
   });
 
-  it('tells the newest first, and how far each has come', async () => {
+  it('lists downloads with their progress, newest first', async () => {
     const { session_id } = await served.create();
     const data = Buffer.from('hello');
     const whole = plantDownload(served, session_id, { data, name: '../../etc/passwd' });
     const coming = plantDownload(served, session_id, { data, state: 'inProgress' });
     const cancelled = plantDownload(served, session_id, { data, state: 'canceled' });
     await eventually(
-      'the browser has told them',
+      'the browser has reported them',
       async () => (await served.call(listDownloads, { params: { session_id } })).body.length === 3,
     );
     const { body } = await served.call(listDownloads, { params: { session_id } });
@@ -46,21 +46,21 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(listDownloads, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(listDownloads, 'session_not_ready', { params: { session_id: starting } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(listDownloads, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });

@@ -13,11 +13,11 @@ after(() => served.close());
 
 const open = (session_id: string, lastEventId?: number | string) =>
   openEvents(served.url, session_id, { key: served.key, ...(lastEventId === undefined ? {} : { lastEventId }) });
-const listening = (session_id: string): number => served.app.sessions.live.get(session_id)?.events.listening ?? 0;
+const listening = (session_id: string): number => served.app.sessions.live.get(session_id)?.events.listenerCount ?? 0;
 const go = (session_id: string, url: string) => served.call(navigate, { params: { session_id }, body: { url } });
 
 describe('200', () => {
-  it('tells what happens from now on, in order', async () => {
+  it('streams new events in order', async () => {
     const { session_id } = await served.create();
     await go(session_id, 'http://before.test/');
     const stream = await open(session_id);
@@ -30,7 +30,7 @@ describe('200', () => {
     stream.close();
   });
 
-  it('goes on where the caller was', async () => {
+  it('resumes after Last-Event-ID', async () => {
     const { session_id } = await served.create();
     const first = await open(session_id);
     await go(session_id, 'http://one.test/');
@@ -46,14 +46,14 @@ describe('200', () => {
     again.close();
   });
 
-  it('begins with the first event that is kept for the id 0', async () => {
+  it('starts with the oldest stored event for the id 0', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id, 0);
     assert.equal((await stream.next())?.id, 1);
     stream.close();
   });
 
-  it('takes an id that is none for no id', async () => {
+  it('ignores an invalid id', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id, 'yesterday');
     await go(session_id, 'http://now.test/');
@@ -61,10 +61,10 @@ describe('200', () => {
     stream.close();
   });
 
-  it('keeps the latest 500', async () => {
+  it('stores the latest 500 events', async () => {
     const { session_id } = await served.create();
     const { events } = served.app.sessions.live.get(session_id) ?? assert.fail();
-    for (let count = 0; count < 2000; count += 1) events.tell('navigation', { url: `http://site.test/${count}` });
+    for (let count = 0; count < 2000; count += 1) events.emit('navigation', { url: `http://site.test/${count}` });
     const stream = await open(session_id, 0);
     let last = (await stream.next()) ?? assert.fail();
     assert.equal(last.data['url'], 'http://site.test/1500');
@@ -73,7 +73,7 @@ describe('200', () => {
     stream.close();
   });
 
-  it('ends after the end of the session, which it tells', async () => {
+  it('ends after the session_ended event', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id);
     await served.call(endSession, { params: { session_id } });
@@ -82,25 +82,25 @@ describe('200', () => {
     assert.equal(await stream.next(), undefined);
   });
 
-  it('is let go of when the caller goes away', async () => {
+  it('is closed when the client disconnects', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id);
     assert.equal(listening(session_id), 1);
     stream.close();
-    await eventually('nobody listens', () => listening(session_id) === 0);
+    await eventually('there is no listener', () => listening(session_id) === 0);
   });
 
-  it('leaves nothing behind after HEAD', async () => {
+  it('opens no stream for HEAD', async () => {
     const { session_id } = await served.create();
     const response = await fetch(`${served.url}/v1/session/${session_id}/events`, {
       method: 'HEAD',
       headers: { authorization: `Bearer ${served.key}` },
     });
     assert.equal(response.status, 200);
-    await eventually('nobody listens', () => listening(session_id) === 0);
+    await eventually('there is no listener', () => listening(session_id) === 0);
   });
 
-  it('is no activity: a session that is only listened to is idle', async () => {
+  it('does not count as activity', async () => {
     const { session_id } = await served.create();
     const before = served.app.sessions.live.get(session_id)?.lastActivityAt().getTime() ?? 0;
     const stream = await open(session_id);
@@ -111,28 +111,28 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(streamEvents, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(streamEvents, 'session_not_ready', { params: { session_id: starting } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(streamEvents, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('429 too_many_streams', () => {
-  it('is the answer to the eleventh, until one of them is closed', async () => {
+  it('refuses the eleventh stream until one is closed', async () => {
     const { session_id } = await served.create();
     const streams = await Promise.all(Array.from({ length: 10 }, () => open(session_id)));
     const { reply } = await served.refuse(streamEvents, 'too_many_streams', { params: { session_id } });

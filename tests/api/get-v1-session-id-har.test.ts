@@ -22,7 +22,7 @@ const harOf = async (session_id: string): Promise<Log> =>
   (await served.call(getHar, { params: { session_id } })).body.log as unknown as Log;
 
 describe('200', () => {
-  it('holds all traffic of a session that was started with it', async () => {
+  it('contains all traffic of a session that was started with HAR', async () => {
     const { session_id } = await served.create({ har: true });
     await served.call(navigate, { params: { session_id }, body: { url: 'http://status-404.test/a' } });
     const { version, creator, pages, entries } = await harOf(session_id);
@@ -33,7 +33,7 @@ describe('200', () => {
     );
   });
 
-  it('else begins with the first call', async () => {
+  it('otherwise starts with the first call', async () => {
     await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://before.test/' } });
     assert.deepEqual((await harOf(sessionId)).entries, []);
     await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://after.test/' } });
@@ -45,21 +45,21 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(getHar, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(getHar, 'session_not_ready', { params: { session_id: starting } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(getHar, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });

@@ -39,7 +39,7 @@ const cookieFor = async (sessionId: string): Promise<string> =>
   cookieOf(await open(`${served.url}/v1/session/${sessionId}/live-view?token=${await tokenFor(served, sessionId)}`));
 
 describe('101', () => {
-  it('greets, tells the tabs, and shows the page at once', async () => {
+  it('sends the greeting, the tabs and a frame immediately', async () => {
     const session = await served.create({ start_url: 'http://site.test/' });
     const viewer = await watch(session.session_id);
     await eventually('a picture is there', () => viewer.frames().length > 0);
@@ -55,46 +55,46 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('opens by the cookie of the page, for a page of ours', async () => {
+  it('accepts the page’s cookie from its own origin', async () => {
     const sessionId = await create();
     const viewer = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
     await eventually('it is greeted', () => viewer.messages.length > 0);
     viewer.socket.terminate();
   });
 
-  it('sends the newest picture as each is acknowledged, and never more than two before', async () => {
+  it('sends the newest frame after each acknowledgement, with at most two unacknowledged', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     const { browser } = machineOf(served, sessionId);
-    await eventually('the first is there', () => viewer.frames().length === 1);
+    await eventually('the first has arrived', () => viewer.frames().length === 1);
     for (const picture of ['a', 'b', 'c']) browser.draw(Buffer.from(picture));
-    await eventually('two are there', () => viewer.frames().length === 2);
+    await eventually('two have started', () => viewer.frames().length === 2);
     browser.draw(Buffer.from('the newest'));
-    viewer.say({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
-    await eventually('the newest is there', () => viewer.frames().at(-1)?.picture === 'the newest');
+    viewer.send({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
+    await eventually('the newest frame has arrived', () => viewer.frames().at(-1)?.picture === 'the newest');
     assert.ok(viewer.frames().length <= 4);
     viewer.socket.terminate();
   });
 
-  it('is counted in the session, told in its events, and leaves no screencast behind', async () => {
+  it('is counted in the session, emits events and leaves no screencast', async () => {
     const sessionId = await create();
     const [first, second] = [await watch(sessionId), await watch(sessionId, { scope: 'control' })];
     await eventually('both are counted', async () => (await viewersOf(sessionId)) === 2);
     const { browser } = machineOf(served, sessionId);
-    await eventually('one screencast is for both', () => browser.screencasts.length === 1);
+    await eventually('both viewers share one screencast', () => browser.screencasts.length === 1);
     first.socket.close();
     second.socket.terminate();
     await eventually('none is counted', async () => (await viewersOf(sessionId)) === 0);
-    await eventually('nothing is drawn any more', () => browser.screencasts.length === 0, 2000);
+    await eventually('the screencast has stopped', () => browser.screencasts.length === 0, 2000);
     const events = served.app.sessions.live.get(sessionId)?.events.after(0) ?? [];
-    const told = events
+    const reported = events
       .filter(({ type }) => type.startsWith('viewer.'))
       .map(({ type, data }) => [type, data['scope'], data['viewers']].join(' '));
-    assert.deepEqual(told.slice(0, 2), ['viewer.joined view 1', 'viewer.joined control 2']);
-    assert.equal(told.length, 4);
+    assert.deepEqual(reported.slice(0, 2), ['viewer.joined view 1', 'viewer.joined control 2']);
+    assert.equal(reported.length, 4);
   });
 
-  it('is closed with 4009 limit where too many watch', async () => {
+  it('is closed with 4009 limit when there are too many viewers', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     const viewers = await Promise.all(Array.from({ length: 50 }, () => ViewSocket.open(withToken(sessionId, token))));
@@ -103,10 +103,10 @@ describe('101', () => {
     assert.deepEqual(await late.closed, { code: 4009, reason: 'limit' });
     assert.equal(await viewersOf(sessionId), 50);
     for (const { socket } of viewers) socket.terminate();
-    await eventually('all are gone', async () => (await viewersOf(sessionId)) === 0);
+    await eventually('all viewers have disconnected', async () => (await viewersOf(sessionId)) === 0);
   });
 
-  it('leaves nothing of two hundred who come and go', async () => {
+  it('leaves nothing of two hundred viewers', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     for (let turn = 0; turn < 10; turn += 1) {
@@ -114,11 +114,11 @@ describe('101', () => {
       for (const { socket } of viewers) socket.terminate();
       await Promise.all(viewers.map(({ closed }) => closed));
     }
-    await eventually('all are gone', async () => (await viewersOf(sessionId)) === 0);
-    await eventually('nothing is drawn any more', () => machineOf(served, sessionId).browser.screencasts.length === 0, 2000);
+    await eventually('all viewers have disconnected', async () => (await viewersOf(sessionId)) === 0);
+    await eventually('the screencast has stopped', () => machineOf(served, sessionId).browser.screencasts.length === 0, 2000);
   });
 
-  it('lets one who watches touch nothing', async () => {
+  it('ignores input of a view link', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     const commands: LiveViewCommand[] = [
@@ -129,21 +129,21 @@ describe('101', () => {
       { type: 'navigate', to: 'url', url: 'http://elsewhere.test/' },
       { type: 'resize', width: 500, height: 500 },
     ];
-    for (const command of commands) assert.equal(await viewer.failure(() => viewer.say(command)), 'not_allowed');
+    for (const command of commands) assert.equal(await viewer.failure(() => viewer.send(command)), 'not_allowed');
     assert.deepEqual(machineOf(served, sessionId).browser.inputs, []);
     assert.equal((await served.call(listTabs, { params: { session_id: sessionId } })).body.length, 1);
     viewer.socket.terminate();
   });
 
-  it('brings mouse, keys and text of one who drives to the page, and lets go when they leave', async () => {
+  it('forwards mouse, keys and text of a control link, and releases them on disconnect', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     const { inputs } = machineOf(served, sessionId).browser;
     const kinds = (): string[] =>
       inputs.map(({ method, params }) => `${method.replace('Input.', '')} ${String(params['type'] ?? params['text'])}`);
-    viewer.say(click('down'));
-    viewer.say({ type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 });
-    viewer.say({ type: 'text', text: '漢字' });
+    viewer.send(click('down'));
+    viewer.send({ type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 });
+    viewer.send({ type: 'text', text: '漢字' });
     await eventually('all has arrived', () => kinds().includes('insertText 漢字'));
     assert.ok(kinds().includes('dispatchMouseEvent mousePressed'), kinds().join());
     assert.ok(
@@ -151,82 +151,82 @@ describe('101', () => {
       kinds().join(),
     );
     viewer.socket.terminate();
-    await eventually('the button is up', () => kinds().includes('dispatchMouseEvent mouseReleased'));
-    await eventually('the key is up', () => kinds().includes('dispatchKeyEvent keyUp'));
+    await eventually('the button is released', () => kinds().includes('dispatchMouseEvent mouseReleased'));
+    await eventually('the key is released', () => kinds().includes('dispatchKeyEvent keyUp'));
   });
 
-  it('opens, changes and closes tabs for one who drives, within the session’s rules', async () => {
+  it('opens, activates and closes tabs for a control link, within the session’s rules', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     const tabs = () => viewer.of('state').at(-1)?.tabs ?? [];
-    await eventually('the first is told', () => tabs().length === 1);
+    await eventually('the first tab is reported', () => tabs().length === 1);
     const first = tabs()[0]?.tab_id ?? '';
-    viewer.say({ type: 'tab', action: 'open' });
-    await eventually('the second is there, and shown', () => tabs().length === 2 && tabs()[1]?.active === true);
-    viewer.say({ type: 'tab', action: 'activate', tab_id: first });
+    viewer.send({ type: 'tab', action: 'open' });
+    await eventually('the second tab is active', () => tabs().length === 2 && tabs()[1]?.active === true);
+    viewer.send({ type: 'tab', action: 'activate', tab_id: first });
     await eventually('the first is shown', () => tabs()[0]?.active === true);
-    assert.equal(await viewer.failure(() => viewer.say({ type: 'tab', action: 'activate', tab_id: 'none' })), 'tab_not_found');
-    viewer.say({ type: 'tab', action: 'close', tab_id: first });
-    await eventually('one is left', () => tabs().length === 1);
-    assert.equal(await viewer.failure(() => viewer.say({ type: 'tab', action: 'close', tab_id: tabs()[0]?.tab_id ?? '' })), 'last_tab');
+    assert.equal(await viewer.failure(() => viewer.send({ type: 'tab', action: 'activate', tab_id: 'none' })), 'tab_not_found');
+    viewer.send({ type: 'tab', action: 'close', tab_id: first });
+    await eventually('one remains', () => tabs().length === 1);
+    assert.equal(await viewer.failure(() => viewer.send({ type: 'tab', action: 'close', tab_id: tabs()[0]?.tab_id ?? '' })), 'last_tab');
     viewer.socket.terminate();
   });
 
-  it('navigates for one who drives as a drive call does', async () => {
+  it('navigates for a control link as a drive call does', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     const url = () => viewer.of('state').at(-1)?.tabs[0]?.url;
-    viewer.say({ type: 'navigate', to: 'url', url: 'http://one.test/' });
-    await eventually('it is there', () => url() === 'http://one.test/');
-    viewer.say({ type: 'navigate', to: 'url', url: 'http://two.test/' });
-    await eventually('it is at the next', () => url() === 'http://two.test/');
-    viewer.say({ type: 'navigate', to: 'back' });
-    await eventually('it is back', () => url() === 'http://one.test/');
-    viewer.say({ type: 'navigate', to: 'forward' });
-    await eventually('it is forth', () => url() === 'http://two.test/');
+    viewer.send({ type: 'navigate', to: 'url', url: 'http://one.test/' });
+    await eventually('it has arrived', () => url() === 'http://one.test/');
+    viewer.send({ type: 'navigate', to: 'url', url: 'http://two.test/' });
+    await eventually('it is at the next event', () => url() === 'http://two.test/');
+    viewer.send({ type: 'navigate', to: 'back' });
+    await eventually('it is at the earlier page', () => url() === 'http://one.test/');
+    viewer.send({ type: 'navigate', to: 'forward' });
+    await eventually('it is at the later page', () => url() === 'http://two.test/');
     assert.equal(
-      await viewer.failure(() => viewer.say({ type: 'navigate', to: 'url', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' })),
+      await viewer.failure(() => viewer.send({ type: 'navigate', to: 'url', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' })),
       'navigation_failed',
     );
     for (const forbidden of ['file:///etc/passwd', 'chrome://version', 'javascript:alert(1)', 'site.test', ''])
-      assert.equal(await viewer.failure(() => viewer.say({ type: 'navigate', to: 'url', url: forbidden })), 'bad_request', forbidden);
+      assert.equal(await viewer.failure(() => viewer.send({ type: 'navigate', to: 'url', url: forbidden })), 'bad_request', forbidden);
     viewer.socket.terminate();
   });
 
-  it('leaves a page that does not come for the next address, however often', async () => {
+  it('replaces a pending navigation with the next one, however often', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
-    for (let turn = 0; turn < 10; turn += 1) viewer.say({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
-    await eventually('it is under way', () => served.app.sessions.live.get(sessionId)?.driving === 1);
-    viewer.say({ type: 'navigate', to: 'url', url: 'http://two.test/' });
-    await eventually('it is at the next', () => viewer.of('state').at(-1)?.tabs[0]?.url === 'http://two.test/');
+    for (let turn = 0; turn < 10; turn += 1) viewer.send({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
+    await eventually('it is running', () => served.app.sessions.live.get(sessionId)?.driving === 1);
+    viewer.send({ type: 'navigate', to: 'url', url: 'http://two.test/' });
+    await eventually('it is at the next event', () => viewer.of('state').at(-1)?.tabs[0]?.url === 'http://two.test/');
     assert.deepEqual(viewer.of('failed'), []);
     viewer.socket.terminate();
   });
 
-  it('gives up what it was about to do when it leaves', async () => {
+  it('cancels pending input on disconnect', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
-    viewer.say({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
+    viewer.send({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
     const driving = () => served.app.sessions.live.get(sessionId)?.driving;
-    await eventually('it is under way', () => driving() === 1);
+    await eventually('it is running', () => driving() === 1);
     viewer.socket.terminate();
-    await eventually('nobody drives', () => driving() === 0);
+    await eventually('no call drives', () => driving() === 0);
   });
 
-  it('gives the page the nearest size that it may have', async () => {
+  it('resizes the page to the nearest allowed size', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
-    viewer.say({ type: 'resize', width: 100, height: 800.4 });
+    viewer.send({ type: 'resize', width: 100, height: 800.4 });
     const steps = () => (served.app.sessions.live.get(sessionId)?.events.after(0) ?? []).filter(({ type }) => type === 'actions.step');
-    await eventually('it is done', () => steps().length === 1);
+    await eventually('it has finished', () => steps().length === 1);
     const [step] = steps();
     assert.deepEqual([step?.data['step'], step?.data['status']], ['set_viewport', 'ok']);
     assert.deepEqual(viewer.of('failed'), []);
     viewer.socket.terminate();
   });
 
-  it('is closed with 4010 bad_message at the first word that our page does not say', async () => {
+  it('is closed with 4010 bad_message at the first invalid message', async () => {
     const sessionId = await create();
     for (const data of [
       'x',
@@ -242,7 +242,7 @@ describe('101', () => {
     assert.equal((await served.call(getSession, { params: { session_id: sessionId } })).body.status, 'ready');
   });
 
-  it('is closed with 4000 session_ended and told why', async () => {
+  it('is closed with 4000 session_ended and the reason', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     await served.call(endSession, { params: { session_id: sessionId } });
@@ -250,7 +250,7 @@ describe('101', () => {
     assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'requested' });
   });
 
-  it('is closed with 4008 browser_crashed when the browser dies', async () => {
+  it('is closed with 4008 browser_crashed when the browser crashes', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     machineOf(served, sessionId).crash();
@@ -258,7 +258,7 @@ describe('101', () => {
     assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'browser_crashed' });
   });
 
-  it('is closed with 4003 unauthorized within a second of its links’ being taken back', async () => {
+  it('is closed with 4003 unauthorized within a second after its links are revoked', async () => {
     const sessionId = await create();
     const byToken = await watch(sessionId);
     const byCookie = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
@@ -269,9 +269,9 @@ describe('101', () => {
     assert.ok(performance.now() - startMs < 1000);
   });
 
-  it('is closed with 4003 unauthorized within a second of its key’s end, and no other is', async () => {
+  it('is closed with 4003 unauthorized within a second after its key is revoked, and no other socket is', async () => {
     const sessionId = await create();
-    const { key, raw } = await served.app.keys.mint({
+    const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
       expiresInDays: null,
@@ -294,7 +294,7 @@ describe('101', () => {
     assert.deepEqual(await viewer.closed, { code: 1012, reason: 'service_restart' });
   });
 
-  it('keeps a session awake that is driven by hand, and none that is watched', async () => {
+  it('resets the idle timer by input, not by watching', async () => {
     const clock = new ManualClock();
     const still = await startApp({ clock });
     const pass = async (seconds: number): Promise<void> => {
@@ -306,12 +306,12 @@ describe('101', () => {
     const viewer = await watch(sessionId, { scope: 'control', from: still });
     const { browser } = machineOf(still, sessionId);
     await pass(20);
-    viewer.say(click('down'));
-    await eventually('it was done', () => browser.inputs.length > 0);
+    viewer.send(click('down'));
+    await eventually('it has finished', () => browser.inputs.length > 0);
     await pass(20);
-    viewer.say({ type: 'fit', width: 400, height: 400 });
-    viewer.say({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
-    await eventually('less is drawn', () => browser.screencasts[0]?.['maxWidth'] === 400);
+    viewer.send({ type: 'fit', width: 400, height: 400 });
+    viewer.send({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
+    await eventually('fewer frames are drawn', () => browser.screencasts[0]?.['maxWidth'] === 400);
     assert.equal(still.app.sessions.live.get(sessionId)?.status, 'ready');
     await pass(10);
     assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
@@ -321,7 +321,7 @@ describe('101', () => {
 });
 
 describe('400 bad_request', () => {
-  it('is the answer to an ordinary request', async () => {
+  it('answers a request without an upgrade', async () => {
     const sessionId = await create();
     const reply = await open(`${served.url}${pathOf(sessionId)}?token=${await tokenFor(served, sessionId)}`);
     assertError(reply, 400, 'bad_request');
@@ -330,7 +330,7 @@ describe('400 bad_request', () => {
 });
 
 describe('401 missing_view_token', () => {
-  it('is told before the handshake, also to an API key', async () => {
+  it('is answered before the handshake, also with an API key', async () => {
     const sessionId = await create();
     assertError(await refusedSocket(addressOf(sessionId)), 401, 'missing_view_token');
     assertError(await refusedSocket(addressOf(sessionId), { authorization: `Bearer ${served.key}` }), 401, 'missing_view_token');
@@ -339,7 +339,7 @@ describe('401 missing_view_token', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('is told before the handshake to every link that opens nothing here', async () => {
+  it('is answered before the handshake for every invalid link', async () => {
     const [mine, other] = [await create(), await create()];
     const window = (await served.create({ kind: 'full_browser' })).session_id;
     const ended = await create();
@@ -359,7 +359,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('403 origin_not_allowed', () => {
-  it('refuses pages of other sites, with a good cookie and with a good token', async () => {
+  it('refuses other origins, with a valid cookie and with a valid token', async () => {
     const sessionId = await create();
     const cookie = await cookieFor(sessionId);
     const token = await tokenFor(served, sessionId);
@@ -369,24 +369,24 @@ describe('403 origin_not_allowed', () => {
     }
   });
 
-  it('refuses a cookie that comes without an origin', async () => {
+  it('refuses a cookie without an Origin header', async () => {
     const sessionId = await create();
     assertError(await refusedSocket(addressOf(sessionId), { cookie: await cookieFor(sessionId) }), 403, 'origin_not_allowed');
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is told before the handshake while the browser starts', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('is answered before the handshake while the browser starts', async () => {
+    const { sessionId, release } = await startingSession(served);
     const reply = await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId)));
     assertError(reply, 409, 'session_not_ready');
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-    await give();
+    await release();
   });
 });
 
 describe('422', () => {
-  it('refuses two tokens at once', async () => {
+  it('refuses two tokens', async () => {
     const sessionId = await create();
     const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, {
       cookie: await cookieFor(sessionId),

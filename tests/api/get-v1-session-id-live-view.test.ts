@@ -16,7 +16,7 @@ const byToken = (sessionId: string, token: string): Promise<Reply> => open(`${pa
 const create = async (): Promise<string> => (await served.create()).session_id;
 
 describe('200', () => {
-  it('is a page that may do nothing but what is ours, and leaves no trace', async () => {
+  it('serves a page under a strict policy without caching', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     const { status, headers, text } = await byToken(sessionId, token);
@@ -29,17 +29,17 @@ describe('200', () => {
     assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
     assert.ok(policy.includes(`connect-src 'self' ${served.url.replace('http', 'ws')};`), policy);
     assert.match(policy, /frame-ancestors 'none'; base-uri 'none'; form-action 'none'/);
-    // The page is the same for all: nothing of a session is ever HTML.
+    // The page is identical for all sessions: session data is never in the HTML.
     assert.ok(!text.includes(sessionId) && !text.includes(token));
     assert.ok(!/<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=/i.test(text), 'the page holds script or style of its own');
   });
 
-  it('asks for nothing but files of ours, which may be kept for ever', async () => {
+  it('loads only immutable files of this service', async () => {
     const sessionId = await create();
     const { text } = await byToken(sessionId, await tokenFor(served, sessionId));
-    const asked = [...text.matchAll(/\b(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '');
-    assert.ok(asked.some((path) => path.endsWith('.js')) && asked.some((path) => path.endsWith('.css')));
-    for (const path of asked) {
+    const paths = [...text.matchAll(/\b(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '');
+    assert.ok(paths.some((path) => path.endsWith('.js')) && paths.some((path) => path.endsWith('.css')));
+    for (const path of paths) {
       assert.match(path, /^\/static\/[\w.-]+$/);
       const file = await open(served.url + path);
       assert.equal(file.status, 200, path);
@@ -49,7 +49,7 @@ describe('200', () => {
     }
   });
 
-  it('trades the token for a cookie with a value of its own, which opens the page again', async () => {
+  it('exchanges the token for a new cookie that reopens the page', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     const first = await byToken(sessionId, token);
@@ -61,26 +61,26 @@ describe('200', () => {
     assert.deepEqual(again.headers.getSetCookie(), []);
   });
 
-  it('opens while the session still starts', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('opens while the session starts', async () => {
+    const { sessionId, release } = await startingSession(served);
     assert.equal((await byToken(sessionId, await tokenFor(served, sessionId))).status, 200);
-    await give();
+    await release();
   });
 
-  it('is there for those who drive as well', async () => {
+  it('serves control links', async () => {
     const sessionId = await create();
     assert.equal((await byToken(sessionId, await tokenFor(served, sessionId, 'control'))).status, 200);
   });
 });
 
 describe('401 missing_view_token', () => {
-  it('is the answer without a link, also to an API key', async () => {
+  it('answers a request without a link, also with an API key', async () => {
     const session_id = await create();
     await served.refuse(openLiveView, 'missing_view_token', { params: { session_id } });
     await served.refuse(openLiveView, 'missing_view_token', { params: { session_id }, key: null });
   });
 
-  it('is a page for a person', async () => {
+  it('answers browsers with an HTML page', async () => {
     const reply = await open(pathOf(await create()), { accept: 'text/html,application/xhtml+xml;q=0.9' });
     assert.equal(reply.status, 401);
     assert.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -90,22 +90,22 @@ describe('401 missing_view_token', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('is one answer to every link that opens nothing here', async () => {
+  it('answers every invalid link identically', async () => {
     const [mine, other] = [await create(), await create()];
     const window = (await served.create({ kind: 'full_browser' })).session_id;
     const ended = await create();
     const endedToken = await tokenFor(served, ended);
     await served.call(endSession, { params: { session_id: ended } });
-    const takenBack = await create();
-    const takenBackToken = await tokenFor(served, takenBack);
-    await served.call(revokeViewTokens, { params: { session_id: takenBack } });
+    const revoked = await create();
+    const revokedViewToken = await tokenFor(served, revoked);
+    await served.call(revokeViewTokens, { params: { session_id: revoked } });
     const token = await tokenFor(served, mine);
     const replies = [
       await byToken(other, token),
       await byToken('ses_none', token),
       await byToken(window, await tokenFor(served, window, 'vnc')),
       await byToken(ended, endedToken),
-      await byToken(takenBack, takenBackToken),
+      await byToken(revoked, revokedViewToken),
       await byToken(mine, `${token.slice(0, -4)}AAAA`),
       await byToken(mine, served.key),
       await open(pathOf(other), { cookie: cookieOf(await byToken(mine, token)) }),
@@ -118,7 +118,7 @@ describe('403 invalid_view_token', () => {
     }
   });
 
-  it('is told to a person in words, without a script of its own', async () => {
+  it('answers browsers with an HTML page without scripts', async () => {
     const reply = await open(`${pathOf(await create())}?token=x`, { accept: 'text/html' });
     assert.equal(reply.status, 403);
     assert.match(reply.text, /This link is not valid/);
@@ -127,7 +127,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens at once', async () => {
+  it('refuses two tokens', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId)));
     const reply = await open(`${pathOf(sessionId)}?token=a&token=b`, { cookie });

@@ -12,7 +12,7 @@ import { assertError } from '../session-states.ts';
 import { cookieOf, open, tokenFor } from '../view-links.ts';
 
 let served: TestApp;
-/** One that is over, and has a video as well, as if there had been an encoder. */
+/** A finished recording with a video, as an encoder would write it. */
 let over: RecordedSession;
 before(async () => {
   served = await startApp();
@@ -42,7 +42,7 @@ describe('200', () => {
     ['frames.mjpeg', 'video/x-motion-jpeg', 'no-store'],
     ['frames.ndjson', 'application/x-ndjson; charset=utf-8', 'no-store'],
   ] as const)
-    it(`is the file ${name} as what it is, which no browser takes for a page`, async () => {
+    it(`serves the file ${name} with its own type, never as a page`, async () => {
       const { status, headers } = await byKey(name);
       assert.equal(status, 200);
       const names = [
@@ -61,7 +61,7 @@ describe('200', () => {
       assert.equal(headers.get('content-length'), String(readFileSync(onDisk).length));
     });
 
-  it('is the player, which may do nothing but what is ours and is the same for all', async () => {
+  it('serves the player under a strict policy, identical for all recordings', async () => {
     const { status, headers, text } = await byKey('index.html');
     assert.equal(status, 200);
     assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
@@ -72,7 +72,7 @@ describe('200', () => {
     assert.deepEqual(headers.getSetCookie(), []);
   });
 
-  it('is opened by a link, and by the cookie that its first load sets, also when the session is over', async () => {
+  it('accepts a link and its cookie, also after the session has ended', async () => {
     const token = await tokenFor(served, over.sessionId, 'recording');
     const first = await byLink(over, 'index.html', token);
     assert.equal(first.status, 200);
@@ -85,7 +85,7 @@ describe('200', () => {
     }
   });
 
-  it('is opened by those who watch, as long as the session lives', async () => {
+  it('accepts view links while the session runs', async () => {
     const session = await recordingSession(served);
     for (const scope of ['view', 'control'] as const) {
       const first = await byLink(session, 'index.html', await tokenFor(served, session.sessionId, scope));
@@ -97,7 +97,7 @@ describe('200', () => {
     }
   });
 
-  it('tells on its timeline what was done and what happened, and nothing of what was typed', async () => {
+  it('lists actions and events on the timeline without typed text', async () => {
     const session = await recordingSession(served);
     const request = { params: { session_id: session.sessionId } };
     await served.call(navigate, { ...request, body: { url: 'http://shop.test/?coupon=hunter2' } });
@@ -112,8 +112,8 @@ describe('200', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as { t_ms: number; type: string; data: Record<string, unknown> });
     assert.ok(lines.every(({ t_ms }, at) => t_ms >= (lines[at - 1]?.t_ms ?? 0)));
-    const told = lines.filter(({ type }) => type === 'action').map(({ data: { duration_ms, ...data } }) => [typeof duration_ms, data]);
-    assert.deepEqual(told, [
+    const reported = lines.filter(({ type }) => type === 'action').map(({ data: { duration_ms, ...data } }) => [typeof duration_ms, data]);
+    assert.deepEqual(reported, [
       ['number', { name: 'navigate', status: 'ok', url: 'http://shop.test/?coupon=…' }],
       ['number', { name: 'actions', status: 'ok' }],
       ['number', { name: 'navigate', status: 'error', error_code: 'tab_not_found', url: 'http://shop.test/' }],
@@ -123,18 +123,18 @@ describe('200', () => {
     assert.ok(lines.some(({ type, data }) => type === 'navigation' && data['url'] === 'http://shop.test/?coupon=…'));
   });
 
-  it('is sent up to where it is while it is still written, and not kept by browsers', async () => {
+  it('serves a growing file up to its current end, without caching', async () => {
     const session = await recordingSession(served);
-    await eventually('it is there', async () => (await byKey('poster.jpg', {}, session)).status === 200);
+    await eventually('it has arrived', async () => (await byKey('poster.jpg', {}, session)).status === 200);
     assert.equal((await byKey('poster.jpg', {}, session)).headers.get('cache-control'), 'no-store');
     const before = await byKey('events.ndjson', {}, session);
     await served.call(navigate, { params: { session_id: session.sessionId }, body: { url: 'http://later.test/' } });
-    await eventually('more of it is there', async () => (await byKey('events.ndjson', {}, session)).text.includes('later.test'));
+    await eventually('more of it has arrived', async () => (await byKey('events.ndjson', {}, session)).text.includes('later.test'));
     assert.ok((await byKey('events.ndjson', {}, session)).text.startsWith(before.text));
     await endRecorded(served, session);
   });
 
-  it('is told of without being sent for HEAD', async () => {
+  it('sends headers only for HEAD', async () => {
     const response = await fetch(served.url + pathOf(over, 'seg00000.m4s'), {
       method: 'HEAD',
       headers: { authorization: `Bearer ${served.key}` },
@@ -144,32 +144,32 @@ describe('200', () => {
 });
 
 describe('206', () => {
-  it('is the part that was asked for', async () => {
-    for (const [range, text, place] of [
+  it('returns the requested range', async () => {
+    for (const [range, text, contentRange] of [
       ['bytes=3-5', 'seg', '3-5/15'],
       ['bytes=12-', 'm4s', '12-14/15'],
       ['bytes=-3', 'm4s', '12-14/15'],
       ['bytes=12-99', 'm4s', '12-14/15'],
     ] as const) {
       const reply = await byKey('seg00000.m4s', { range });
-      assert.deepEqual([reply.status, reply.text, reply.headers.get('content-range')], [206, text, `bytes ${place}`]);
+      assert.deepEqual([reply.status, reply.text, reply.headers.get('content-range')], [206, text, `bytes ${contentRange}`]);
     }
   });
 
-  it('is not the answer for the player, which is sent whole', async () => {
+  it('ignores ranges for the player', async () => {
     assert.equal((await byKey('index.html', { range: 'bytes=0-1' })).status, 200);
   });
 });
 
 describe('401 missing_view_token', () => {
-  it('is the answer without a link and without a key', async () => {
+  it('answers a request without a link and without a key', async () => {
     assertError(await open(served.url + pathOf(over, 'poster.jpg')), 401, 'missing_view_token');
     assertError(await open(served.url + pathOf(over, 'poster.jpg'), { cookie: 'other=1' }), 401, 'missing_view_token');
   });
 });
 
 describe('403 invalid_view_token', () => {
-  it('is the answer to a link of another session, of another purpose, and to one that was taken back', async () => {
+  it('answers links of another session or scope, and revoked links', async () => {
     const other = await recordedSession(served);
     assertError(await byLink(over, 'poster.jpg', await tokenFor(served, other.sessionId, 'recording')), 403, 'invalid_view_token');
     assertError(await byLink(over, 'poster.jpg', 'nonsense'), 403, 'invalid_view_token');
@@ -182,13 +182,13 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('403 invalid_api_key', () => {
-  it('is the answer to a key that is none', async () => {
+  it('answers an invalid key', async () => {
     await served.refuse(readRecordingAsset, 'invalid_api_key', { params: params(over, 'poster.jpg'), key: `${served.key}x` });
   });
 });
 
 describe('404 recording_not_found', () => {
-  it('is the answer where there is none, for the player as for its files', async () => {
+  it('answers for the player and the files of an unknown recording', async () => {
     for (const asset of ['index.html', 'poster.jpg', 'nothing'])
       for (const wrong of [
         { recId: newId('rec') },
@@ -200,13 +200,13 @@ describe('404 recording_not_found', () => {
         await served.refuse(readRecordingAsset, 'recording_not_found', { params: params({ ...over, ...wrong }, asset) });
   });
 
-  it('is the answer under another session of the same owner', async () => {
+  it('answers under another session of the same owner', async () => {
     const { session_id } = await served.create();
     await served.refuse(readRecordingAsset, 'recording_not_found', { params: params({ ...over, sessionId: session_id }, 'poster.jpg') });
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('is the answer about somebody else’s, with the very bytes of one that never was', async () => {
+  it('answers a foreign id with the same bytes as an unknown id', async () => {
     const key = await served.ownerKey('stranger');
     const foreign = await served.refuse(readRecordingAsset, 'recording_not_found', { params: params(over, 'poster.jpg'), key });
     const unknown = await served.refuse(readRecordingAsset, 'recording_not_found', {
@@ -217,7 +217,7 @@ describe('404 recording_not_found', () => {
   });
 });
 
-/** As they stand in the request line, where no client has made them harmless. */
+/** Raw paths of the request line, not normalized by a client. */
 const hostilePaths = [
   '../',
   '../../../worker-id',
@@ -244,7 +244,7 @@ const hostilePaths = [
 
 describe('404 asset_not_found', () => {
   for (const path of hostilePaths)
-    it(`or one as harmless is the answer to ${path.slice(0, 40)}`, async () => {
+    it(`or another harmless error answers ${path.slice(0, 40)}`, async () => {
       const reply = await sendAsIs(served.url, {
         method: 'GET',
         path: pathOf(over, path),
@@ -259,7 +259,7 @@ describe('404 asset_not_found', () => {
       assert.ok(!reply.text.includes(served.dataDir));
     });
 
-  it('is the answer to a file that this recording does not have', async () => {
+  it('answers a file that the recording does not have', async () => {
     for (const name of ['seg99999.m4s', 'seg00000.m4s.tmp', 'worker-id', '💥'])
       await served.refuse(readRecordingAsset, 'asset_not_found', { params: params(over, name) });
   });
@@ -267,10 +267,10 @@ describe('404 asset_not_found', () => {
   for (const [what, plant] of [
     ['a link', (path: string) => symlinkSync(join(served.dataDir, 'api-key'), path)],
     ['a second name of a file', (path: string) => linkSync(join(served.dataDir, 'api-key'), path)],
-    ['a pipe that nobody writes to', (path: string) => void execFileSync('mkfifo', [path])],
+    ['a pipe without a writer', (path: string) => void execFileSync('mkfifo', [path])],
     ['a folder', (path: string) => mkdirSync(path)],
   ] as const)
-    it(`is the answer where ${what} has the name of a file, and at once`, async () => {
+    it(`answers immediately when ${what} has the name of a file`, async () => {
       for (const name of ['har.json', 'video/seg00007.m4s']) {
         const path = join(over.folder, name);
         rmSync(path, { force: true, recursive: true });
@@ -285,14 +285,14 @@ describe('404 asset_not_found', () => {
 });
 
 describe('416 range_not_satisfiable', () => {
-  it('is the answer to a part behind the end', async () => {
+  it('answers a range behind the end', async () => {
     const reply = await byKey('seg00000.m4s', { range: 'bytes=15-' });
     assert.deepEqual(assertError(reply, 416, 'range_not_satisfiable'), { size_bytes: 15 });
   });
 });
 
 describe('422', () => {
-  it('refuses two tokens at once', async () => {
+  it('refuses two tokens', async () => {
     const { status, text } = await byKey('poster.jpg?token=a&token=b');
     assert.equal(status, 422);
     assert.match(text, /"type":"string_type"/);

@@ -16,7 +16,7 @@ after(() => served.close());
 const dayMs = 24 * 3_600_000;
 
 describe('200', () => {
-  it('tells of a recording while it is made, and where it is watched', async () => {
+  it('returns a recording in progress and its player address', async () => {
     const session = await recordingSession(served);
     const { sessionId, recId } = session;
     const recording = await recordingOf(served, session);
@@ -28,17 +28,17 @@ describe('200', () => {
     assert.deepEqual(recording.assets.slice(0, 2), ['index.html', 'recording.json']);
     const { body } = await served.call(getSession, { params: { session_id: sessionId } });
     assert.deepEqual(body.recording, { enabled: true, rec_id: recId, status: 'recording' });
-    assert.equal(body.connections.viewers, 0, 'who records is nobody who watches');
+    assert.equal(body.connections.viewers, 0, 'the recorder is not a viewer');
     await endRecorded(served, session);
   });
 
-  it('tells what it has come to when the session is over, until when it is kept, and that in the session too', async () => {
+  it('returns the finished recording and its expiry, also in the session', async () => {
     const session = await recordedSession(served);
     const recording = await recordingOf(served, session);
     assert.deepEqual([recording.status, recording.video, recording.truncated], ['complete', 'frames', false]);
     assert.ok(recording.size_bytes > 0);
-    const keptMs = Date.parse(recording.expires_at ?? '') - Date.parse(recording.ended_at ?? '');
-    assert.equal(keptMs, 30 * dayMs);
+    const retentionMs = Date.parse(recording.expires_at ?? '') - Date.parse(recording.ended_at ?? '');
+    assert.equal(retentionMs, 30 * dayMs);
     assert.deepEqual(recording.assets, [
       'index.html',
       'recording.json',
@@ -52,39 +52,39 @@ describe('200', () => {
     assert.deepEqual(body.recording, { enabled: true, rec_id: session.recId, status: 'complete' });
   });
 
-  it('keeps recordings for as long as the plan says', async () => {
+  it('keeps recordings for the plan’s retention', async () => {
     const key = await served.ownerKey('somebody-on-trial', 'free');
     const session = await recordedSession(served, { key });
     const { expires_at, ended_at } = await recordingOf(served, session, key);
     assert.equal(Date.parse(expires_at ?? '') - Date.parse(ended_at ?? ''), dayMs);
   });
 
-  it('is empty for a session that was not to be recorded', async () => {
+  it('is empty for a session without recording', async () => {
     const { session_id } = await served.create();
     assert.deepEqual((await served.call(listRecordings, { params: { session_id } })).body, []);
   });
 
-  it('tells of the recording of a session whose browser died', async () => {
+  it('returns the recording of a crashed session', async () => {
     const session = await recordingSession(served);
-    await eventually('there is a picture', async () => (await recordingOf(served, session)).assets.includes('poster.jpg'));
+    await eventually('there is a frame', async () => (await recordingOf(served, session)).assets.includes('poster.jpg'));
     machineOf(served, session.sessionId).crash();
-    await eventually('it is over', async () => (await recordingOf(served, session)).status !== 'recording');
+    await eventually('it has ended', async () => (await recordingOf(served, session)).status !== 'recording');
     assert.deepEqual([(await recordingOf(served, session)).status, (await recordingOf(served, session)).video], ['complete', 'frames']);
   });
 
-  it('names no file that is gone', async () => {
+  it('lists no deleted file', async () => {
     const session = await recordedSession(served);
     rmSync(`${session.folder}/har.json`);
     assert.ok(!(await recordingOf(served, session)).assets.includes('har.json'));
   });
 
-  it('does not keep a session alive that nobody drives', async () => {
+  it('does not reset the idle timer', async () => {
     const session = await recordingSession(served);
     const readyMs = Date.parse((await recordingOf(served, session)).started_at);
-    await eventually('some time has gone by', () => Date.now() > readyMs + 20);
+    await eventually('some time has passed', () => Date.now() > readyMs + 20);
     const drawnMs = Date.now();
     machineOf(served, session.sessionId).browser.draw(Buffer.from('another picture'));
-    await eventually('it is written', async () => (await recordingOf(served, session)).size_bytes > 0);
+    await eventually('it is stored', async () => (await recordingOf(served, session)).size_bytes > 0);
     const { body } = await served.call(getSession, { params: { session_id: session.sessionId } });
     assert.ok(Date.parse(body.last_activity_at) < drawnMs);
     await endRecorded(served, session);
@@ -92,12 +92,12 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is neither session nor recording', async () => {
+  it('answers when there is neither a session nor a recording', async () => {
     for (const session_id of [newId('ses'), 'nothing', '..%2f', '\0', '💥'])
       await served.refuse(listRecordings, 'session_not_found', { params: { session_id } });
   });
 
-  it('is the answer about somebody else’s, with the very bytes of one that never was', async () => {
+  it('answers a foreign id with the same bytes as an unknown id', async () => {
     const { sessionId } = await recordedSession(served);
     const key = await served.ownerKey('stranger');
     const foreign = await served.refuse(listRecordings, 'session_not_found', { params: { session_id: sessionId }, key });

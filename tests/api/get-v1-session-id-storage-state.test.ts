@@ -13,49 +13,49 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('gives cookies, and the local storage of what the tabs show', async () => {
+  it('returns cookies and the local storage of the open pages', async () => {
     await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://site.test/a' } });
     const { body } = await served.call(getStorageState, { params: { session_id: sessionId } });
     assert.deepEqual(body, { cookies: [], origins: [{ origin: 'http://site.test', localStorage: [{ name: 'theme', value: 'dark' }] }] });
   });
 
-  it('is what a new session takes', async () => {
+  it('is accepted by a new session', async () => {
     const { body: storage_state } = await served.call(getStorageState, { params: { session_id: sessionId } });
     assert.equal((await served.create({ storage_state })).status, 'ready');
   });
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(getStorageState, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(getStorageState, 'session_not_ready', { params: { session_id: starting } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(getStorageState, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('is told at once to the eighteenth of those who come together', async () => {
-    const { sessionId: jammed, give } = await jammedSession(served);
+  it('refuses the eighteenth concurrent call immediately', async () => {
+    const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(getStorageState, 'session_busy', { params: { session_id: jammed } });
-    await give();
+    await release();
   });
 });
 
 describe('502 session_lost', () => {
-  it('is told to a call whose browser dies before its turn', async () => {
+  it('answers a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(getStorageState, { params: { session_id } }));
     assertError(reply, 502, 'session_lost');
   });

@@ -36,7 +36,7 @@ describe('200', () => {
     );
   });
 
-  it('waits for no drive call', async () => {
+  it('does not wait for drive calls', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     assert.equal((await served.call(listTabs, { params: { session_id } })).body.length, 1);
@@ -44,7 +44,7 @@ describe('200', () => {
     await hanging;
   });
 
-  it('counts as no action', async () => {
+  it('is not counted as an action', async () => {
     const { session_id } = await served.create();
     await served.call(navigate, { params: { session_id }, body: { url: 'http://a.test/' } });
     await served.call(listTabs, { params: { session_id } });
@@ -53,21 +53,21 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session with tabs', async () => {
+  it('answers when the session is unknown', async () => {
     await served.refuse(listTabs, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer while there is no browser yet', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('answers while the browser starts', async () => {
+    const { sessionId, release } = await startingSession(served);
     await served.refuse(listTabs, 'session_not_ready', { params: { session_id: sessionId } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when there is no browser any more', async () => {
+  it('answers after the browser has closed', async () => {
     await served.refuse(listTabs, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });

@@ -17,7 +17,7 @@ const byToken = (sessionId: string, token: string): Promise<Reply> => open(`${pa
 const create = async (): Promise<string> => (await served.create({ kind: 'full_browser' })).session_id;
 
 describe('200', () => {
-  it('is the window’s page, shown in place under the policy of our pages', async () => {
+  it('serves the window’s page under a strict policy', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId, 'vnc');
     const { status, headers, text } = await byToken(sessionId, token);
@@ -32,7 +32,7 @@ describe('200', () => {
     assert.ok(!text.includes(sessionId) && !text.includes(token));
   });
 
-  it('trades the token for a cookie of the window’s path, which is none of the live view', async () => {
+  it('exchanges the token for a cookie that is limited to the window’s path', async () => {
     const sessionId = await create();
     const first = await byToken(sessionId, await tokenFor(served, sessionId, 'vnc'));
     const [cookie = ''] = first.headers.getSetCookie();
@@ -45,7 +45,7 @@ describe('200', () => {
 });
 
 describe('404 asset_not_found', () => {
-  it('is the answer to every other name', async () => {
+  it('answers every other name', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
     const names = [
@@ -71,7 +71,7 @@ describe('404 asset_not_found', () => {
     }
   });
 
-  it('never sends anybody elsewhere, however the address is written', async () => {
+  it('never redirects to another site, however the address is written', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
     for (const rest of [
@@ -94,13 +94,13 @@ describe('404 asset_not_found', () => {
 });
 
 describe('401 missing_view_token', () => {
-  it('is the answer without a link, also to an API key', async () => {
+  it('answers a request without a link, also with an API key', async () => {
     await served.refuse(openVnc, 'missing_view_token', { params: { session_id: await create(), path: 'vnc.html' } });
   });
 });
 
 describe('403 invalid_view_token', () => {
-  it('is one answer to every link that opens nothing here', async () => {
+  it('answers every invalid link identically', async () => {
     const [mine, other] = [await create(), await create()];
     const token = await tokenFor(served, mine, 'vnc');
     const replies = [
@@ -118,7 +118,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens at once', async () => {
+  it('refuses two tokens', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
     const reply = await open(`${pathOf(sessionId)}?token=a&token=b`, { cookie });

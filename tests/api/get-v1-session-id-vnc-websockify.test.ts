@@ -25,27 +25,27 @@ const cookieFor = async (sessionId: string): Promise<string> =>
   cookieOf(await open(`${served.url}/v1/session/${sessionId}/vnc/vnc.html?token=${await tokenFor(served, sessionId, 'vnc')}`));
 const displayOf = (sessionId: string, from = served): NonNullable<FakeVm['display']> =>
   machineOf(from, sessionId).display ?? assert.fail('there is no display');
-const heard = ({ bytes }: ViewSocket): string => Buffer.concat(bytes).toString('latin1');
+const received = ({ bytes }: ViewSocket): string => Buffer.concat(bytes).toString('latin1');
 const greeting = 'RFB 003.008\n';
 const pointer = Buffer.from([5, 1, 0, 10, 0, 10]);
 const updateRequest = Buffer.from([3, 1, 0, 0, 0, 0, 5, 0, 2, 208]);
 
 describe('101', () => {
-  it('is the display’s own word, both ways and byte for byte', async () => {
+  it('relays the display’s bytes unchanged in both directions', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
-    await eventually('the display greets', () => heard(viewer) === greeting);
-    const said = Buffer.from(Array.from({ length: 1000 }, (_, place) => place % 256));
-    viewer.socket.send(said.subarray(0, 1));
-    viewer.socket.send(said.subarray(1));
-    // The simulated display says again what it is told.
-    await eventually('all came back', () => heard(viewer) === greeting + said.toString('latin1'));
-    assert.ok(Buffer.concat(displayOf(sessionId).received[0] ?? []).equals(said));
+    await eventually('the display has sent its greeting', () => received(viewer) === greeting);
+    const sent = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 256));
+    viewer.socket.send(sent.subarray(0, 1));
+    viewer.socket.send(sent.subarray(1));
+    // The simulated display echoes its input.
+    await eventually('all came back', () => received(viewer) === greeting + sent.toString('latin1'));
+    assert.ok(Buffer.concat(displayOf(sessionId).received[0] ?? []).equals(sent));
     viewer.socket.close();
-    await eventually('the display is left', () => displayOf(sessionId).connections === 0);
+    await eventually('the display has no client', () => displayOf(sessionId).connections === 0);
   });
 
-  it('carries more than fits into a buffer at once', async () => {
+  it('relays more than one buffer at once', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     const piece = Buffer.alloc(500_000, 7);
@@ -58,23 +58,23 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('opens by the cookie of the page, for a page of ours', async () => {
+  it('accepts the page’s cookie from its own origin', async () => {
     const sessionId = await create();
     const viewer = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
-    await eventually('the display greets', () => heard(viewer) === greeting);
+    await eventually('the display has sent its greeting', () => received(viewer) === greeting);
     viewer.socket.terminate();
   });
 
-  it('is counted among those who watch, and told in the events', async () => {
+  it('is counted as a viewer and emits events', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     const viewers = async () => (await served.call(getSession, { params: { session_id: sessionId } })).body.connections.viewers;
     assert.equal(await viewers(), 1);
     viewer.socket.terminate();
-    await eventually('it is counted no more', async () => (await viewers()) === 0);
-    const told = (served.app.sessions.live.get(sessionId)?.events.after(0) ?? []).filter(({ type }) => type.startsWith('viewer.'));
+    await eventually('it is not counted', async () => (await viewers()) === 0);
+    const reported = (served.app.sessions.live.get(sessionId)?.events.after(0) ?? []).filter(({ type }) => type.startsWith('viewer.'));
     assert.deepEqual(
-      told.map(({ type, data }) => [type, data]),
+      reported.map(({ type, data }) => [type, data]),
       [
         ['viewer.joined', { viewers: 1, scope: 'vnc' }],
         ['viewer.left', { viewers: 0, scope: 'vnc' }],
@@ -82,28 +82,28 @@ describe('101', () => {
     );
   });
 
-  it('is closed with 4009 limit where too many are open, and makes room for the next', async () => {
+  it('is closed with 4009 limit when too many are open, and a closed socket frees a slot', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId, 'vnc');
     const viewers = await Promise.all(Array.from({ length: 10 }, () => ViewSocket.open(withToken(sessionId, token))));
     const late = await ViewSocket.open(withToken(sessionId, token));
     assert.deepEqual(await late.closed, { code: 4009, reason: 'limit' });
     viewers[0]?.socket.terminate();
-    await eventually('one has left', () => displayOf(sessionId).connections === 9);
+    await eventually('one has disconnected', () => displayOf(sessionId).connections === 9);
     const next = await ViewSocket.open(withToken(sessionId, token));
-    await eventually('the next is greeted', () => heard(next) === greeting);
+    await eventually('the next client is greeted', () => received(next) === greeting);
     for (const { socket } of [...viewers, next]) socket.terminate();
     await eventually('all have left', () => displayOf(sessionId).connections === 0);
   });
 
-  it('is closed with 4000 session_ended when the session is', async () => {
+  it('is closed with 4000 session_ended at the end of the session', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     await served.call(endSession, { params: { session_id: sessionId } });
     assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
   });
 
-  it('is closed with 4008 browser_crashed when the display or the browser is gone', async () => {
+  it('is closed with 4008 browser_crashed when the display or the browser exits', async () => {
     const [first, second] = [await create(), await create()];
     const [shown, other] = [await show(first), await show(second)];
     displayOf(first).end();
@@ -112,9 +112,9 @@ describe('101', () => {
     assert.deepEqual(await other.closed, { code: 4008, reason: 'browser_crashed' });
   });
 
-  it('is closed with 4003 unauthorized within a second of its links’ or its key’s end', async () => {
+  it('is closed with 4003 unauthorized within a second after its links or its key are revoked', async () => {
     const sessionId = await create();
-    const { key, raw } = await served.app.keys.mint({
+    const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
       expiresInDays: null,
@@ -130,7 +130,7 @@ describe('101', () => {
     await served.call(revokeViewTokens, { params: { session_id: sessionId } });
     assert.deepEqual(await other.closed, { code: 4003, reason: 'unauthorized' });
     assert.ok(performance.now() - startMs < 2000);
-    await eventually('the display is left', () => displayOf(sessionId).connections === 0);
+    await eventually('the display has no client', () => displayOf(sessionId).connections === 0);
   });
 
   it('is closed with 1012 service_restart when the service stops', async () => {
@@ -140,24 +140,24 @@ describe('101', () => {
     assert.deepEqual(await viewer.closed, { code: 1012, reason: 'service_restart' });
   });
 
-  it('keeps a session awake by what a person does, and by no picture', async () => {
+  it('resets the idle timer by input, not by frames', async () => {
     const clock = new ManualClock();
     const still = await startApp({ clock });
     const sessionId = await create(still, { idle_timeout_seconds: 30 });
     const viewer = await show(sessionId, still);
-    const said = async (message: Buffer): Promise<void> => {
-      const before = heard(viewer).length;
+    const sent = async (message: Buffer): Promise<void> => {
+      const before = received(viewer).length;
       viewer.socket.send(message);
-      await eventually('it was said', () => heard(viewer).length > before);
+      await eventually('it was logged', () => received(viewer).length > before);
     };
     const activity = () => still.app.sessions.live.get(sessionId)?.lastActivityAt().toISOString();
-    await eventually('the display greets', () => heard(viewer) === greeting);
+    await eventually('the display has sent its greeting', () => received(viewer) === greeting);
     clock.advance(10_000);
     const then = clock.now().toISOString();
-    await said(pointer);
+    await sent(pointer);
     assert.equal(activity(), then);
     clock.advance(10_000);
-    await said(updateRequest);
+    await sent(updateRequest);
     assert.equal(activity(), then);
     viewer.socket.terminate();
     await still.close();
@@ -165,7 +165,7 @@ describe('101', () => {
 });
 
 describe('400 bad_request', () => {
-  it('is the answer to an ordinary request', async () => {
+  it('answers a request without an upgrade', async () => {
     const sessionId = await create();
     const reply = await open(`${served.url}${pathOf(sessionId)}?token=${await tokenFor(served, sessionId, 'vnc')}`);
     assertError(reply, 400, 'bad_request');
@@ -174,7 +174,7 @@ describe('400 bad_request', () => {
 });
 
 describe('401 missing_view_token', () => {
-  it('is told before the handshake, also to an API key', async () => {
+  it('is answered before the handshake, also with an API key', async () => {
     const sessionId = await create();
     assertError(await refusedSocket(addressOf(sessionId)), 401, 'missing_view_token');
     assertError(await refusedSocket(addressOf(sessionId), { authorization: `Bearer ${served.key}` }), 401, 'missing_view_token');
@@ -183,7 +183,7 @@ describe('401 missing_view_token', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('is told before the handshake to every link that opens nothing here', async () => {
+  it('is answered before the handshake for every invalid link', async () => {
     const [mine, other] = [await create(), await create()];
     const ended = await create();
     const endedToken = await tokenFor(served, ended, 'vnc');
@@ -201,7 +201,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('403 origin_not_allowed', () => {
-  it('refuses pages of other sites, and a cookie that comes without an origin', async () => {
+  it('refuses other origins, and a cookie without an Origin header', async () => {
     const sessionId = await create();
     const cookie = await cookieFor(sessionId);
     for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`])
@@ -212,13 +212,13 @@ describe('403 origin_not_allowed', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('is told before the handshake while the machine starts', async () => {
-    const { sessionId, give } = await startingSession(served, { kind: 'full_browser' });
+  it('is answered before the handshake while the machine starts', async () => {
+    const { sessionId, release } = await startingSession(served, { kind: 'full_browser' });
     assertError(await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId, 'vnc'))), 409, 'session_not_ready');
-    await give();
+    await release();
   });
 
-  it('is told before the handshake where the display is gone', async () => {
+  it('is answered before the handshake after the display has exited', async () => {
     const sessionId = await create();
     displayOf(sessionId).end();
     const reply = await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
@@ -228,7 +228,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens at once', async () => {
+  it('refuses two tokens', async () => {
     const sessionId = await create();
     const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, {
       cookie: await cookieFor(sessionId),

@@ -13,7 +13,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('tells what the session looks like now', async () => {
+  it('returns the session’s current state', async () => {
     const created = await served.create();
     const params = { session_id: created.session_id };
     await served.call(navigate, { params, body: { url: 'http://site.test/page' } });
@@ -22,17 +22,17 @@ describe('200', () => {
     assert.deepEqual([body.current_url, body.title, body.tabs.open, body.usage.actions], ['http://site.test/page', 'site.test', 2, 2]);
   });
 
-  it('is the answer of the creation as long as nothing happens', async () => {
+  it('equals the create response while nothing changes', async () => {
     const created = await served.create({ name: 'quiet', metadata: { a: 'b' } });
     const { body } = await served.call(getSession, { params: { session_id: created.session_id } });
     const still = (session: typeof created) => ({ ...session, last_activity_at: null, usage: null });
     assert.deepEqual(still(body), still(created));
   });
 
-  it('still tells of a session that has ended, as it was last seen', async () => {
+  it('returns the last state of an ended session', async () => {
     const { session_id } = await served.create({ start_url: 'http://site.test/last' });
     await served.call(endSession, { params: { session_id } });
-    await served.app.sessions.live.get(session_id)?.gone;
+    await served.app.sessions.live.get(session_id)?.disposed;
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.deepEqual(
       [body.status, body.ended_reason, body.current_url, body.tabs.open],
@@ -41,7 +41,7 @@ describe('200', () => {
     assert.ok(body.ended_at !== null && Date.parse(body.ended_at) >= Date.parse(body.created_at));
   });
 
-  it('points at addresses on the host that the caller asked', async () => {
+  it('returns addresses on the requested host', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.equal(body.connect_url, `${served.url}/v1/session/${session_id}/connect`);
@@ -50,13 +50,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer for an id that never was', async () => {
+  it('answers an unknown id', async () => {
     await served.refuse(getSession, 'session_not_found', { params: { session_id: 'ses_000000000000000000000000' } });
   });
 
-  it('is the answer for a session that ended longer ago than records are kept', async () => {
+  it('answers for a session past its retention', async () => {
     const session_id = await endedSession(served);
-    await served.app.sessions.live.get(session_id)?.gone;
+    await served.app.sessions.live.get(session_id)?.disposed;
     clock.advance(25 * 3_600_000);
     served.app.sessions.retention.nudge();
     await served.app.sessions.retention.idle();

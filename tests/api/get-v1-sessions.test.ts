@@ -15,7 +15,7 @@ before(async () => {
   ];
   for (const body of bodies) made.push((await served.create(body)).session_id);
   await served.call(endSession, { params: { session_id: made[1] ?? '' } });
-  await served.app.sessions.live.get(made[1] ?? '')?.gone;
+  await served.app.sessions.live.get(made[1] ?? '')?.disposed;
   made = made.toReversed();
 });
 after(() => served.close());
@@ -38,13 +38,13 @@ describe('200', () => {
     assert.equal(headers.get('x-next-cursor'), null);
   });
 
-  it('narrows by status, and several statuses are one wish', async () => {
+  it('filters by one or several statuses', async () => {
     assert.deepEqual(await idsOf({ status: 'ended' }), [made[2]]);
     assert.deepEqual(await idsOf({ status: 'ended,ready' }), made);
     assert.deepEqual(await idsOf({ status: 'failed,starting' }), []);
   });
 
-  it('narrows by name and by metadata, all of which must match', async () => {
+  it('filters by name and by all given metadata', async () => {
     assert.deepEqual(await idsOf({ name: 'oldest' }), [made[3]]);
     assert.deepEqual(await idsOf({ 'metadata.job': 'prices' }), [made[1], made[2]]);
     assert.deepEqual(await idsOf({ 'metadata.job': 'prices', 'metadata.run': '2' }), [made[1]]);
@@ -53,7 +53,7 @@ describe('200', () => {
     assert.deepEqual(await idsOf({ 'metadata.job': "prices' OR true --" }), []);
   });
 
-  it('gives pages that link to the next', async () => {
+  it('returns pages that link to the next page', async () => {
     const seen: string[] = [];
     let next: string | null = `${served.url}/v1/sessions?limit=3&status=ready,ended`;
     for (let page = 0; next !== null; page += 1) {
@@ -69,16 +69,16 @@ describe('200', () => {
     assert.deepEqual(seen, made);
   });
 
-  it('is empty for an owner without sessions', async () => {
+  it('is empty for an owner with no sessions', async () => {
     const key = await served.ownerKey('newcomer');
     assert.deepEqual((await served.call(listSessions, { key })).body, []);
   });
 });
 
 describe('422', () => {
-  it('refuses a filter that is none and says which', async () => {
-    const faults = await served.faults(listSessions, { query: { owner: 'local', metadata: 'x', 'metadata.': 'y' } });
-    assert.deepEqual(faults.map(({ loc, type }) => `${loc.join('.')} ${type}`).toSorted(), [
+  it('refuses an unknown filter by name', async () => {
+    const issues = await served.issues(listSessions, { query: { owner: 'local', metadata: 'x', 'metadata.': 'y' } });
+    assert.deepEqual(issues.map(({ loc, type }) => `${loc.join('.')} ${type}`).toSorted(), [
       'query.metadata extra_forbidden',
       'query.metadata. extra_forbidden',
       'query.owner extra_forbidden',
@@ -86,7 +86,7 @@ describe('422', () => {
   });
 
   it('refuses a limit out of bounds', async () => {
-    const [fault] = await served.faults(listSessions, { query: { limit: '501' } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx], [['query', 'limit'], 'less_than_equal', { le: 500 }]);
+    const [issue] = await served.issues(listSessions, { query: { limit: '501' } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.ctx], [['query', 'limit'], 'less_than_equal', { le: 500 }]);
   });
 });

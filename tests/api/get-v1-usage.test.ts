@@ -12,7 +12,7 @@ after(() => served.close());
 const blank = { url: 'about:blank' };
 
 describe('200', () => {
-  it('tells an owner without limits what it used, and null for all that is unlimited', async () => {
+  it('returns the usage of an owner without limits, with null as each limit', async () => {
     const { body } = await served.call(getUsage, { key: await served.ownerKey('endless') });
     const month = new Date().toISOString().slice(0, 7);
     const unlimited = { actions: null, egress_bytes: null, browser_seconds: null, captcha_solves: null };
@@ -33,7 +33,7 @@ describe('200', () => {
     assert.ok(new Date(resets_at) > new Date());
   });
 
-  it('tells what remains of a plan', async () => {
+  it('returns what remains of the plan', async () => {
     const key = await served.ownerKey('small', 'free');
     const { session_id } = await served.create({}, { key });
     await served.call(navigate, { key, params: { session_id }, body: blank });
@@ -42,29 +42,29 @@ describe('200', () => {
     assert.deepEqual([body.limits.actions, body.remaining.actions, body.remaining.captcha_solves], [1000, 999, 0]);
   });
 
-  it('is the sum of what the owner’s sessions tell of themselves, while they run and when they are over', async () => {
+  it('equals the sum of the owner’s running and ended sessions', async () => {
     const key = await served.ownerKey('summed');
     const sessions = [await served.create({}, { key }), await served.create({}, { key })];
     for (const { session_id } of [...sessions, ...sessions.slice(1)])
       await served.call(navigate, { key, params: { session_id }, body: blank });
     await served.call(endSession, { key, params: { session_id: sessions[0]?.session_id ?? '' } });
-    const told = await Promise.all(sessions.map(({ session_id }) => served.call(getSession, { key, params: { session_id } })));
+    const reported = await Promise.all(sessions.map(({ session_id }) => served.call(getSession, { key, params: { session_id } })));
     const { usage } = (await served.call(getUsage, { key })).body;
-    const sum = (axis: 'actions' | 'egress_bytes'): number => told.reduce((all, { body }) => all + body.usage[axis], 0);
+    const sum = (axis: 'actions' | 'egress_bytes'): number => reported.reduce((all, { body }) => all + body.usage[axis], 0);
     assert.deepEqual([usage.actions, usage.egress_bytes, usage.sessions], [3, sum('egress_bytes'), 2]);
     assert.equal(sum('actions'), 3);
   });
 
-  it('counts nothing for what failed, and nothing for looking', async () => {
+  it('does not count failed calls and reads', async () => {
     const key = await served.ownerKey('careful');
     const { session_id } = await served.create({}, { key });
     await served.refuse(navigate, 'session_not_found', { key, params: { session_id: 'ses_000000000000000000000000' }, body: blank });
-    await served.faults(navigate, { key, params: { session_id }, body: { url: 'file:///etc/passwd' } });
+    await served.issues(navigate, { key, params: { session_id }, body: { url: 'file:///etc/passwd' } });
     await served.call(getSession, { key, params: { session_id } });
     assert.equal((await served.call(getUsage, { key })).body.usage.actions, 0);
   });
 
-  it('is of the caller’s owner alone', async () => {
+  it('contains only the caller’s usage', async () => {
     const [one, other] = [await served.ownerKey('one'), await served.ownerKey('other')];
     await served.create({}, { key: one });
     assert.equal((await served.call(getUsage, { key: one })).body.usage.sessions, 1);

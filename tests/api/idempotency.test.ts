@@ -1,4 +1,4 @@
-/** A POST that is sent again with its Idempotency-Key happens once. */
+/** A repeated POST with an Idempotency-Key is executed once. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -24,7 +24,7 @@ let served: TestApp;
 let sessionId = '';
 before(async () => {
   served = await startApp();
-  // The kind that every endpoint serves.
+  // The session kind that every endpoint supports.
   sessionId = (await served.create({ kind: 'full_browser' })).session_id;
 });
 after(() => served.close());
@@ -32,15 +32,14 @@ after(() => served.close());
 let keys = 0;
 const newKey = (): Record<string, string> => ({ 'idempotency-key': `test-${++keys}` });
 /**
- * What nobody signs in or holds a key for takes no such key. What is bought is
- * asked of the payment provider under a key of its own, so it is tested where
- * there is one.
+ * Endpoints without an owner take no Idempotency-Key. Checkouts use the payment
+ * provider's own idempotency and are tested with a provider.
  */
 const posts = endpoints.filter(
   ({ method, auth, errors }) => method === 'POST' && auth !== 'none' && !errors.includes('billing_not_configured'),
 );
 
-/** What can be done once and not a second time. */
+/** Requests that succeed only once. */
 async function requestFor(endpoint: Endpoint): Promise<Request<Endpoint>> {
   const request = goodRequest(endpoint, { session_id: sessionId });
   if (endpoint.id === 'rotateOwnKey') {
@@ -54,7 +53,7 @@ async function requestFor(endpoint: Endpoint): Promise<Request<Endpoint>> {
   return { key: await served.login('trier'), body: { code: codes?.[0] } };
 }
 
-/** What is there that a second doing would add to. */
+/** Everything that a second execution would add to. */
 async function effects(): Promise<unknown[]> {
   const actions = served.app.sessions.live.get(sessionId)?.meter.totals().actions;
   const [keys, credits, audit] = await Promise.all([
@@ -67,7 +66,7 @@ async function effects(): Promise<unknown[]> {
 
 describe('a repeated POST', () => {
   for (const endpoint of posts)
-    it(`to ${nameOf(endpoint)} is answered again and not done again`, async () => {
+    it(`to ${nameOf(endpoint)} is answered again without being executed again`, async () => {
       const request = { ...(await requestFor(endpoint)), headers: newKey() };
       const first = await served.call(endpoint, request);
       assert.equal(first.status, endpoint.status, first.text);
@@ -80,7 +79,7 @@ describe('a repeated POST', () => {
       assert.deepEqual(await effects(), before);
     });
 
-  it('never tells a raw key a second time', async () => {
+  it('never returns a raw key twice', async () => {
     const request = { body: { owner: 'once' }, headers: newKey() };
     const first = await served.call(createKey, request);
     const second = await served.call(createKey, request);
@@ -89,17 +88,17 @@ describe('a repeated POST', () => {
     assert.ok(!second.text.includes(first.body.key.slice(9, -4)));
   });
 
-  it('repeats a refusal that no repetition would change, with the id of the new request', async () => {
+  it('replays a permanent refusal with the new request id', async () => {
     const request = { params: { session_id: sessionId }, body: { url: 'http://fail-x.test/', tab_id: 'NONE' }, headers: newKey() };
     const first = await served.refuse(navigate, 'tab_not_found', request);
     const second = await served.refuse(navigate, 'tab_not_found', request);
     assert.equal(second.reply.headers.get('idempotent-replayed'), 'true');
     const idIn = ({ text, headers }: typeof first.reply) => [/"request_id":"([^"]+)"/.exec(text)?.[1], headers.get('x-request-id')];
-    const [told, sent] = idIn(second.reply);
-    assert.equal(told, sent);
+    const [reported, sent] = idIn(second.reply);
+    assert.equal(reported, sent);
   });
 
-  it('does again what failed for a reason that passes', async () => {
+  it('executes a request again after a temporary failure', async () => {
     const request = { body: {}, headers: newKey() };
     served.runtime.failNextBoot(new Error('not this time'));
     await served.refuse(createSession, 'no_capacity', request);
@@ -107,7 +106,7 @@ describe('a repeated POST', () => {
     assert.deepEqual([second.status, second.headers.get('idempotent-replayed')], [201, null]);
   });
 
-  it('does again what a rate refused', async () => {
+  it('executes a request again after a rate limit', async () => {
     const key = await served.ownerKey('impatient', 'free');
     await createUntil(served, key, 'create_rate_limit', 6);
     const request = { key, body: {}, headers: newKey() };
@@ -117,7 +116,7 @@ describe('a repeated POST', () => {
 });
 
 describe('a key', () => {
-  it('that was used for another body is an idempotency_conflict', async () => {
+  it('that was used with another body is answered idempotency_conflict', async () => {
     const headers = newKey();
     await served.call(createSession, { body: { metadata: { n: '1' } }, headers });
     const { reply } = await served.refuse(createSession, 'idempotency_conflict', { body: { metadata: { n: '2' } }, headers });
@@ -125,7 +124,7 @@ describe('a key', () => {
     await served.refuse(createSession, 'idempotency_conflict', { body: { metadata: { n: '1' } }, query: { wait: 'false' }, headers });
   });
 
-  it('whose request still runs is idempotency_in_progress', async () => {
+  it('whose request still runs is answered idempotency_in_progress', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const headers = newKey();
@@ -138,7 +137,7 @@ describe('a key', () => {
     await Promise.all([first, hanging]);
   });
 
-  it('means nothing to another owner', async () => {
+  it('is scoped to its owner', async () => {
     const headers = newKey();
     const mine = await served.call(createSession, { body: {}, headers });
     const theirs = await served.call(createSession, { key: await served.ownerKey('neighbour'), body: {}, headers });
@@ -146,14 +145,14 @@ describe('a key', () => {
     assert.notEqual(mine.body.session_id, theirs.body.session_id);
   });
 
-  it('of a form that is none is a fault of the header', async () => {
+  it('that is malformed is refused', async () => {
     for (const text of ['', 'with space', 'ümlaut', 'x'.repeat(256)]) {
-      const faults = await served.faults(createSession, { body: {}, headers: { 'idempotency-key': text } });
-      assert.deepEqual(faults[0]?.loc, ['header', 'idempotency-key'], text);
+      const issues = await served.issues(createSession, { body: {}, headers: { 'idempotency-key': text } });
+      assert.deepEqual(issues[0]?.loc, ['header', 'idempotency-key'], text);
     }
   });
 
-  it('sent ten times at once makes one session', async () => {
+  it('sent ten times at once creates one session', async () => {
     const headers = newKey();
     const before = (await machinesLeft(served)).onHost;
     const replies = await Promise.all(
@@ -169,6 +168,6 @@ describe('a key', () => {
   });
 });
 
-/** Without what is told in the first answer alone. */
+/** Without the secrets that only the first response contains. */
 const withoutSecrets = ({ secretReplyFields = [] }: Endpoint, body: unknown): unknown =>
   typeof body === 'object' && body !== null ? { ...body, ...Object.fromEntries(secretReplyFields.map((name) => [name, null])) } : body;

@@ -1,4 +1,4 @@
-/** Two hundred sessions come and go, and nothing of them stays. */
+/** Two hundred sessions start and end without leaks. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connectSession, endSession, navigate } from '@berth/contract';
@@ -20,9 +20,9 @@ async function liveOnce(n: number): Promise<void> {
   if (n % 4 === 1) await watchOnce(session_id, n);
   if (n % 4 === 0) {
     const { cdp_url } = (await served.call(connectSession, { params })).body;
-    const { ask, socket, closed } = await openSocket(cdp_url);
-    await ask('Target.getTargets');
-    // Every other client is still there when its session ends.
+    const { send, socket, closed } = await openSocket(cdp_url);
+    await send('Target.getTargets');
+    // Every other client is still connected when its session ends.
     if (n % 8 === 0) {
       socket.close();
       await closed;
@@ -31,7 +31,7 @@ async function liveOnce(n: number): Promise<void> {
   await served.call(endSession, { params });
 }
 
-/** Opens a link, and watches. Every other viewer is still there when the session ends. */
+/** Opens a link and watches. Every other viewer is still connected when the session ends. */
 async function watchOnce(sessionId: string, n: number): Promise<void> {
   const address = `${served.url}/v1/session/${sessionId}/live-view`;
   const token = await tokenFor(served, sessionId);
@@ -51,7 +51,7 @@ async function liveAndEnd(from: number, count: number): Promise<void> {
   await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
 }
 
-/** Sockets and timers of this process, by kind. The callers' own connections are in it, and are as many each time. */
+/** Sockets and timers of this process by kind, including the test's own connections, whose number is constant. */
 function resources(): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
@@ -59,7 +59,7 @@ function resources(): Record<string, number> {
 }
 
 describe('two hundred sessions', () => {
-  it('leave no machine, timer, socket or row behind', { timeout: 60_000 }, async () => {
+  it('leave no machine, timer, socket or row', { timeout: 60_000 }, async () => {
     await liveAndEnd(0, 40);
     const before = resources();
     await liveAndEnd(1000, 200);

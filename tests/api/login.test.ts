@@ -1,4 +1,4 @@
-/** What people are told while their identity provider is away. */
+/** Responses while the identity provider is unavailable. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, listOwnKeys, listSessions } from '@berth/contract';
@@ -12,7 +12,7 @@ let issuer: Issuer;
 let served: TestApp;
 before(async () => {
   issuer = await startIssuer(clock);
-  issuer.isAway = true;
+  issuer.isUnavailable = true;
   served = await startApp({ clock, issuer });
 });
 after(async () => {
@@ -20,36 +20,36 @@ after(async () => {
   await issuer.close();
 });
 
-describe('while the identity provider is away', () => {
+describe('while the identity provider is unavailable', () => {
   for (const endpoint of endpoints.filter(({ auth }) => auth === 'login'))
-    it(`${nameOf(endpoint)} answers login_unavailable and tells when to try again`, async () => {
+    it(`${nameOf(endpoint)} answers login_unavailable with retry_after`, async () => {
       const { reply } = await served.refuse(endpoint, 'login_unavailable', goodRequest(endpoint, {}));
       assert.ok(Number(reply.headers.get('retry-after')) >= 1);
       assert.equal(reply.headers.get('x-should-retry'), 'true');
-      assert.ok(!reply.text.includes(issuer.url), 'where the provider is, is nobody’s business');
+      assert.ok(!reply.text.includes(issuer.url), 'the provider address is not revealed');
     });
 
-  it('API keys are good', async () => {
+  it('API keys work', async () => {
     assert.equal((await served.call(listSessions)).status, 200);
   });
 
-  it('a text that is no login token is refused as one', async () => {
+  it('a malformed login token is refused', async () => {
     await served.refuse(listOwnKeys, 'invalid_login_token', { key: 'nonsense' });
   });
 });
 
-describe('when the identity provider is back', () => {
+describe('when the identity provider is available again', () => {
   before(() => {
-    issuer.isAway = false;
+    issuer.isUnavailable = false;
     clock.advance(31_000);
   });
 
-  it('people are let in without a restart', async () => {
+  it('sign-in works without a restart', async () => {
     assert.equal((await served.call(listOwnKeys)).status, 200);
   });
 
-  it('they go on being let in for a while when it goes away again', async () => {
-    issuer.isAway = true;
+  it('sign-in works for a while when it becomes unavailable again', async () => {
+    issuer.isUnavailable = true;
     clock.advance(60_000);
     assert.equal((await served.call(listOwnKeys)).status, 200);
   });

@@ -1,4 +1,4 @@
-/** What each endpoint costs, who is refused for want of it, and that what fails costs nothing. */
+/** The cost of each endpoint, refusals of exhausted owners, and failed calls, which cost nothing. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -38,7 +38,7 @@ import { hangingUrl, machineOf, machinesLeft, nothingLeft, plantDownload } from 
 import { ViewSocket, tokenFor } from '../view-links.ts';
 
 let served: MeteredApp;
-/** The same with wallets that may be empty. */
+/** The same without enforced credits. */
 let paid: MeteredApp;
 let site: Site;
 before(async () => {
@@ -50,14 +50,14 @@ before(async () => {
 });
 after(() => Promise.all([served.close(), paid.close(), site.close()]));
 
-/** The fake browser has it at once. */
+/** The fake browser serves it immediately. */
 const emptyPage = 'http://status-204.test/';
 const unknownHost = 'http://fail-ERR_NAME_NOT_RESOLVED.test/';
 const costing = endpoints.filter(({ cost }) => cost === 'action');
 
 type Prepared = Request<Endpoint>;
 
-/** What an endpoint needs to be there before it can be called with success. */
+/** Creates what a successful call of an endpoint requires. */
 type Prepare = (request: Prepared, owner: Owner) => Promise<Prepared>;
 
 const inParams =
@@ -114,10 +114,10 @@ const prepares: Record<string, Prepare> = {
   redeemPromo: withBody(async () => ({ code: (await served.call(makePromoCodes, { body: aTrial })).body.codes?.[0] })),
 };
 
-/** Nobody takes payments here: these say so. */
+/** Endpoints that answer billing_not_configured here. */
 const withoutBilling = new Set(['checkout', 'billingPortal']);
 
-describe('a call that is answered with success', () => {
+describe('a successful call', () => {
   let owner: Owner;
   let sessionId = '';
   before(async () => {
@@ -130,7 +130,7 @@ describe('a call that is answered with success', () => {
     return auth === 'admin' || auth === 'metrics' || auth === 'none' ? {} : { key: owner.key };
   };
 
-  /** A good request to an endpoint, and what its owner has used more by its answer. */
+  /** Calls an endpoint successfully and returns the additional usage. */
   async function counted(endpoint: Endpoint): Promise<{ reply: Reply; actions: number; sessions: number }> {
     const good: Prepared = { ...goodRequest(endpoint, { session_id: sessionId }), ...(await keyFor(endpoint)) };
     const request = (await prepares[endpoint.id]?.(good, owner)) ?? good;
@@ -142,12 +142,12 @@ describe('a call that is answered with success', () => {
     return { reply, actions: actions - before.actions, sessions: sessions - before.sessions };
   }
 
-  /** A stream has no end: its head is enough. */
+  /** A stream does not end: its headers are enough. */
   async function beginningOf(endpoint: Endpoint, { params = {} }: Prepared): Promise<Reply> {
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     const address = served.url + endpoint.path.replace('{session_id}', params['session_id'] ?? '');
-    const { status, headers } = await fetch(address, { headers: { authorization: `Bearer ${owner.key}` }, signal: gone.signal });
-    gone.abort();
+    const { status, headers } = await fetch(address, { headers: { authorization: `Bearer ${owner.key}` }, signal: disconnected.signal });
+    disconnected.abort();
     return { status, headers, text: '', body: undefined };
   }
 
@@ -158,7 +158,7 @@ describe('a call that is answered with success', () => {
       assert.deepEqual([actions, sessions], [endpoint.cost === 'action' ? 1 : 0, endpoint.cost === 'session' ? 1 : 0]);
     });
 
-  it('is counted in the session that it drove, too', async () => {
+  it('is counted in its session', async () => {
     const { session_id } = await served.create({}, { key: owner.key });
     const params = { session_id };
     await served.call(navigate, { key: owner.key, params, body: { url: 'http://site.test/' } });
@@ -173,27 +173,30 @@ describe('a call that is answered with success', () => {
     assert.equal(body.find((session) => session.session_id === session_id)?.cost.credits, 1.03);
   });
 
-  it('is one of the API: neither a DevTools client nor a person at the live view is charged for what they do', async () => {
+  it('is a call of the API; DevTools clients and live view users are not charged', async () => {
     const { key } = await served.newOwner('no_actions');
     const session = await served.create({}, { key });
     const params = { session_id: session.session_id };
     const tabs = async () => (await served.call(listTabs, { key, params })).body.map(({ url }) => url);
     const { body } = await served.call(connectSession, { key, params });
     const client = await openSocket(body.cdp_url);
-    await client.ask('Target.createTarget', { url: 'http://one.test/' });
+    await client.send('Target.createTarget', { url: 'http://one.test/' });
     client.socket.terminate();
     const token = await tokenFor(served, session.session_id, 'control', key);
     const viewer = await ViewSocket.open(
       `${served.url.replace('http', 'ws')}/v1/session/${session.session_id}/live-view/socket?token=${token}`,
     );
-    viewer.say({ type: 'navigate', to: 'url', url: 'http://two.test/' });
-    viewer.say({ type: 'tab', action: 'open' });
-    await eventually('all of it is done', async () => (await tabs()).toSorted().join() === 'about:blank,http://one.test/,http://two.test/');
+    viewer.send({ type: 'navigate', to: 'url', url: 'http://two.test/' });
+    viewer.send({ type: 'tab', action: 'open' });
+    await eventually(
+      'everything has finished',
+      async () => (await tabs()).toSorted().join() === 'about:blank,http://one.test/,http://two.test/',
+    );
     viewer.socket.terminate();
     assert.equal((await served.usage(key)).actions, 0);
   });
 
-  it('counts an action for each step that ran', async () => {
+  it('counts an action for each executed step', async () => {
     const before = await served.usage(owner.key);
     const wait = { type: 'wait', ms: 1 };
     const actions = [wait, { type: 'repeat', max: 3, steps: [wait] }, { ...wait, if: { url_matches: 'nowhere' } }];
@@ -201,7 +204,7 @@ describe('a call that is answered with success', () => {
     assert.equal((await served.usage(owner.key)).actions - before.actions, 5);
   });
 
-  it('counts an action for each attempt of a fetch, and for each step in it', async () => {
+  it('counts an action for each fetch attempt and each step', async () => {
     const wait = { type: 'wait', ms: 1 };
     const count = async (body: Record<string, unknown>): Promise<[number, number]> => {
       const before = await served.usage(owner.key);
@@ -211,14 +214,14 @@ describe('a call that is answered with success', () => {
       return [(await served.usage(owner.key)).actions - before.actions, usage.actions];
     };
     assert.deepEqual(await count({ url: 'http://site.test/', formats: ['html'], actions: [wait, wait] }), [3, 3]);
-    const failing = site.inTurn('/failing', (response) => void response.writeHead(503).end());
+    const failing = site.sequence('/failing', (response) => void response.writeHead(503).end());
     assert.deepEqual(await count({ url: failing, mode: 'http' }), [2, 2]);
-    // The rules of a site that forbid its page are asked for, and the page is not.
+    // robots.txt is requested, and the forbidden page is not.
     site.on('/robots.txt', bytes('User-agent: *\nDisallow: /', 'text/plain'));
     assert.deepEqual(await count({ url: `${site.url}/forbidden`, mode: 'http', respect_robots: true }), [0, 0]);
   });
 
-  it('counts no session for the machines that fetches are given', async () => {
+  it('counts no session for fetch machines', async () => {
     const { key } = await served.newOwner();
     await served.call(fetchPage, { key, body: { url: emptyPage } });
     const { sessions, browser_seconds } = await served.usage(key);
@@ -231,7 +234,7 @@ describe('a call that is answered with success', () => {
   });
 });
 
-/** The session as its owner can see that something was done with it. */
+/** The session fields that change with use. */
 async function traces(app: MeteredApp, { key }: Owner, sessionId: string): Promise<unknown> {
   const { body } = await app.call(getSession, { key, params: { session_id: sessionId } });
   const { current_url, tabs, usage, egress } = body;
@@ -259,7 +262,7 @@ const nextMonth = (): string => {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
 };
 
-describe('an owner whose plan has nothing left', () => {
+describe('an owner with an exhausted plan', () => {
   let owner: Owner;
   let sessionId = '';
   before(async () => {
@@ -268,7 +271,7 @@ describe('an owner whose plan has nothing left', () => {
   });
 
   for (const endpoint of costing)
-    it(`is refused by ${nameOf(endpoint)}, and nothing is done`, async () => {
+    it(`is refused by ${nameOf(endpoint)} without any effect`, async () => {
       const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
       const before = await traces(served, owner, sessionId);
       const details = await refusedBy(served, endpoint, 'plan_limit_exceeded', request);
@@ -276,13 +279,13 @@ describe('an owner whose plan has nothing left', () => {
       assert.deepEqual(await traces(served, owner, sessionId), before);
     });
 
-  it('is refused a fetch as a job before the job is there', async () => {
+  it('is refused an asynchronous fetch before a job is created', async () => {
     const { reply } = await served.refuse(fetchPage, 'plan_limit_exceeded', { key: owner.key, body: { url: emptyPage, async: true } });
     assert.equal(reply.headers.get('location'), null);
     assert.equal(served.app.jobs.load.pending, 0);
   });
 
-  it('is told first what is wrong with its session', async () => {
+  it('gets session errors first', async () => {
     await served.refuse(navigate, 'session_not_found', { key: owner.key, params: { session_id: 'ses_none' }, body: { url: emptyPage } });
     const over = await sessionOf(served, owner);
     await served.call(endSession, { key: owner.key, params: { session_id: over } });
@@ -293,7 +296,7 @@ describe('an owner whose plan has nothing left', () => {
     ['no_egress', 'egress_bytes'],
     ['no_time', 'browser_seconds'],
   ] as const)
-    it(`gets no session without ${axis}, and none is written down`, async () => {
+    it(`gets no session without ${axis}, and none is stored`, async () => {
       const { key } = await served.newOwner(tier);
       const { booted } = served.runtime.counts;
       const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: {} });
@@ -303,7 +306,7 @@ describe('an owner whose plan has nothing left', () => {
       assert.equal(served.runtime.counts.booted, booted);
     });
 
-  it('gets no session that is to have captchas solved without a solve left, and any other', async () => {
+  it('gets no session with captcha solving without solves left, but any other session', async () => {
     const { key } = await served.newOwner('no_captchas');
     const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: { captcha: { mode: 'solve' } } });
     assert.deepEqual(details, { axis: 'captcha_solves', limit: 0, used: 0, resets_at: nextMonth() });
@@ -311,7 +314,7 @@ describe('an owner whose plan has nothing left', () => {
     assert.equal((await served.usage(key)).sessions, 1);
   });
 
-  it('is refused as many as it asks for at once', async () => {
+  it('is refused all concurrent calls', async () => {
     const { key } = await served.newOwner('few_actions');
     const { session_id } = await served.create({}, { key });
     const wait = { type: 'wait', ms: 1 };
@@ -323,8 +326,8 @@ describe('an owner whose plan has nothing left', () => {
     await served.refuse(screenshot, 'plan_limit_exceeded', { key, params: { session_id }, body: {} });
   });
 
-  for (const tier of ['overdrawn', 'told_only'] as const)
-    it(`goes on where its plan is ${tier}`, async () => {
+  for (const tier of ['overdrawn', 'unenforced'] as const)
+    it(`continues on the plan ${tier}`, async () => {
       const { key } = await served.newOwner(tier);
       const { session_id } = await served.create({}, { key });
       await served.call(navigate, { key, params: { session_id }, body: { url: emptyPage } });
@@ -334,25 +337,25 @@ describe('an owner whose plan has nothing left', () => {
     });
 });
 
-describe('an owner whose wallet is empty', () => {
+describe('an owner with an empty wallet', () => {
   let owner: Owner;
   let sessionId = '';
   before(async () => {
-    // A session's price, and nothing for what is done in it.
+    // The price of a session without actions.
     owner = await paid.newOwner('open', 1);
     sessionId = await sessionOf(paid, owner);
     assert.equal(await paid.balance(owner.key), 0);
   });
 
   for (const endpoint of costing)
-    it(`is refused by ${nameOf(endpoint)} and told what it costs, and nothing is done`, async () => {
+    it(`is refused by ${nameOf(endpoint)} with the price and without any effect`, async () => {
       const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
       const before = await traces(paid, owner, sessionId);
       assert.deepEqual(await refusedBy(paid, endpoint, 'insufficient_credits', request), { balance: 0, required: 0.01 });
       assert.deepEqual(await traces(paid, owner, sessionId), before);
     });
 
-  it('gets no session, and none is written down', async () => {
+  it('gets no session, and none is stored', async () => {
     const { booted } = paid.runtime.counts;
     assert.deepEqual(await refusedBy(paid, createSession, 'insufficient_credits', { key: owner.key, body: {} }), {
       balance: 0,
@@ -361,7 +364,7 @@ describe('an owner whose wallet is empty', () => {
     assert.deepEqual([(await paid.call(listSessions, { key: owner.key })).body.length, paid.runtime.counts.booted], [1, booted]);
   });
 
-  it('goes on where its plan lets it owe', async () => {
+  it('continues on a plan with overdraft', async () => {
     const { owner: name, key } = await paid.newOwner('overdrawn');
     await paid.create({}, { key });
     await paid.flush();
@@ -429,7 +432,7 @@ describe('a call that fails', () => {
   ];
 
   for (const [what, call] of failing)
-    it(`costs nothing: ${what}`, async () => {
+    it(`costs nothing when ${what}`, async () => {
       const before = await paid.account(owner);
       const { status, text } = await call();
       assert.ok(status >= 400, text);
@@ -437,36 +440,36 @@ describe('a call that fails', () => {
       assert.equal(before.held, 0);
     });
 
-  it('costs nothing when its caller goes away', async () => {
+  it('costs nothing when the caller disconnects', async () => {
     const before = await paid.account(owner);
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     const calls = [
       new Client(paid.url, owner.key).send(navigate, {
         params: params(),
         body: { url: hangingUrl, timeout_ms: 120_000 },
-        signal: gone.signal,
+        signal: disconnected.signal,
       }),
-      new Client(paid.url, owner.key).send(fetchPage, { body: { url: hangingUrl, timeout_ms: 120_000 }, signal: gone.signal }),
+      new Client(paid.url, owner.key).send(fetchPage, { body: { url: hangingUrl, timeout_ms: 120_000 }, signal: disconnected.signal }),
     ];
-    await eventually('both are under way', async () => (await paid.held(owner.owner)) === 20_000);
-    gone.abort();
+    await eventually('both are running', async () => (await paid.held(owner.owner)) === 20_000);
+    disconnected.abort();
     await Promise.allSettled(calls);
-    await eventually('nothing is kept back', async () => (await paid.held(owner.owner)) === 0);
+    await eventually('no hold is left', async () => (await paid.held(owner.owner)) === 0);
     assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
   });
 
-  it('costs nothing when its session ends under it', async () => {
+  it('costs nothing when its session ends meanwhile', async () => {
     const session = await sessionOf(paid, owner);
     const before = await paid.account(owner);
     const call = paid.call(navigate, { key: owner.key, params: { session_id: session }, body: { url: hangingUrl, timeout_ms: 120_000 } });
-    await eventually('it is under way', async () => (await paid.held(owner.owner)) === 10_000);
+    await eventually('it is running', async () => (await paid.held(owner.owner)) === 10_000);
     await paid.call(endSession, { key: owner.key, params: { session_id: session } });
     assert.equal((await call).status, 409);
     assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
   });
 });
 
-it('nothing is left of all that', async () => {
+it('leaves no hold', async () => {
   for (const app of [served, paid]) {
     const { body } = await app.call(listAllSessions, { query: { limit: '500', status: 'starting,ready,ending' } });
     await Promise.all(body.map(({ session_id }) => app.app.sessions.end(null, session_id, { reason: 'admin', actor: 'operator' })));

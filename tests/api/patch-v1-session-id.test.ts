@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('changes what is named and leaves the rest as it was', async () => {
+  it('changes only the given fields', async () => {
     const { session_id } = await served.create({ name: 'first', metadata: { a: '1' }, timeout_seconds: 600 });
     const { body } = await served.call(updateSession, { params: { session_id }, body: { metadata: { b: '2' } } });
     assert.deepEqual([body.name, body.metadata, body.timeout_seconds, body.idle_timeout_seconds], ['first', { b: '2' }, 600, 300]);
@@ -19,25 +19,25 @@ describe('200', () => {
     assert.deepEqual(read.body.metadata, { b: '2' });
   });
 
-  it('counts a new lifetime from the creation', async () => {
+  it('counts a new lifetime from creation', async () => {
     const { session_id, created_at } = await served.create();
     const { body } = await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 3600 } });
     assert.equal(Date.parse(body.expires_at) - Date.parse(created_at), 3_600_000);
   });
 
-  it('shortens the idle time along with the lifetime', async () => {
+  it('shortens the idle time with the lifetime', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 60 } });
     assert.deepEqual([body.timeout_seconds, body.idle_timeout_seconds], [60, 60]);
   });
 
-  it('takes a name away with null, and it is free for another session', async () => {
+  it('removes a name with null and frees it', async () => {
     const { session_id } = await served.create({ name: 'lent' });
     assert.equal((await served.call(updateSession, { params: { session_id }, body: { name: null } })).body.name, null);
     assert.equal((await served.create({ name: 'lent' })).name, 'lent');
   });
 
-  it('takes an empty change', async () => {
+  it('accepts an empty change', async () => {
     const session = await served.create({ name: 'same' });
     const { body } = await served.call(updateSession, { params: { session_id: session.session_id }, body: {} });
     assert.deepEqual([body.name, body.expires_at], ['same', session.expires_at]);
@@ -45,13 +45,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer to a change of what never was', async () => {
+  it('answers a change of an unknown session', async () => {
     await served.refuse(updateSession, 'session_not_found', { params: { session_id: 'ses_none' }, body: { name: 'x' } });
   });
 });
 
 describe('409 session_ended', () => {
-  it('tells why the session is over', async () => {
+  it('answers with the reason of the end', async () => {
     const session_id = await endedSession(served);
     const { details } = await served.refuse(updateSession, 'session_ended', { params: { session_id }, body: { name: 'late' } });
     assert.equal(details['ended_reason'], 'requested');
@@ -67,30 +67,30 @@ describe('409 name_taken', () => {
     assert.deepEqual([body.name, body.metadata], ['other', {}]);
   });
 
-  it('lets a session keep its own name', async () => {
+  it('accepts the session’s own name', async () => {
     const { session_id } = await served.create({ name: 'own' });
     assert.equal((await served.call(updateSession, { params: { session_id }, body: { name: 'own' } })).body.name, 'own');
   });
 });
 
 describe('422', () => {
-  it('refuses an idle time above the lifetime that the session has', async () => {
+  it('refuses an idle time above the session’s lifetime', async () => {
     const { session_id } = await served.create({ timeout_seconds: 100 });
-    const [fault] = await served.faults(updateSession, { params: { session_id }, body: { idle_timeout_seconds: 101 } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx], [['body', 'idle_timeout_seconds'], 'less_than_equal', { le: 100 }]);
+    const [issue] = await served.issues(updateSession, { params: { session_id }, body: { idle_timeout_seconds: 101 } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.ctx], [['body', 'idle_timeout_seconds'], 'less_than_equal', { le: 100 }]);
   });
 
-  it('holds a plan to its longest session', async () => {
+  it('refuses a lifetime above the plan’s maximum', async () => {
     const key = await served.ownerKey('free-rider', 'free');
     const { session_id } = await served.create({}, { key });
-    const [fault] = await served.faults(updateSession, { key, params: { session_id }, body: { timeout_seconds: 86_400 } });
-    assert.deepEqual([fault?.loc, fault?.ctx], [['body', 'timeout_seconds'], { le: 900 }]);
+    const [issue] = await served.issues(updateSession, { key, params: { session_id }, body: { timeout_seconds: 86_400 } });
+    assert.deepEqual([issue?.loc, issue?.ctx], [['body', 'timeout_seconds'], { le: 900 }]);
   });
 
   it('refuses what cannot be changed', async () => {
     const { session_id } = await served.create();
-    const faults = await served.faults(updateSession, { params: { session_id }, body: { keep_alive: false, region: 'local' } });
-    assert.deepEqual(faults.map(({ type, loc }) => `${loc[1]} ${type}`).toSorted(), [
+    const issues = await served.issues(updateSession, { params: { session_id }, body: { keep_alive: false, region: 'local' } });
+    assert.deepEqual(issues.map(({ type, loc }) => `${loc[1]} ${type}`).toSorted(), [
       'keep_alive extra_forbidden',
       'region extra_forbidden',
     ]);

@@ -1,4 +1,4 @@
-/** The warm pool: machines that wait for an owner, and are never given to a second one. */
+/** The warm pool: idle machines that are leased once. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,13 +41,13 @@ async function figure(app: TestApp, series: string): Promise<number | undefined>
 }
 
 describe('a warm machine', () => {
-  it('is there soon after the start, and /health counts it', async () => {
+  it('is ready soon after the start and counted by /health', async () => {
     await poolIsFull();
     const { body } = await served.call(health);
     assert.match(body.checks['machines']?.note ?? '', /2 warm/);
   });
 
-  it('is handed out to a session, which says so, and replaced', async () => {
+  it('is leased to a session, which reports it, and replaced', async () => {
     await poolIsFull();
     const session = await served.create();
     assert.equal(session.warm, true);
@@ -56,7 +56,7 @@ describe('a warm machine', () => {
     await poolIsFull();
   });
 
-  it('is given to one session only, however many ask at once', { timeout: 30_000 }, async () => {
+  it('is leased to only one of several concurrent sessions', { timeout: 30_000 }, async () => {
     await poolIsFull();
     const sessions = await Promise.all(Array.from({ length: 6 }, () => served.create()));
     const machines = sessions.map(({ session_id }) => served.app.sessions.live.get(session_id)?.machine?.id);
@@ -65,24 +65,24 @@ describe('a warm machine', () => {
     await Promise.all(sessions.map(({ session_id }) => end(served, session_id)));
   });
 
-  it('never comes back from a session', async () => {
+  it('is never reused after a session', async () => {
     await poolIsFull();
     const { session_id } = await served.create();
     const session = served.app.sessions.live.get(session_id);
     const used = session?.machine?.id ?? '';
     await end(served, session_id);
-    await session?.gone;
+    await session?.disposed;
     assert.ok(!served.runtime.machines.has(used));
     await poolIsFull();
-    assert.ok(![...served.app.fleet.berths.keys()].includes(used));
+    assert.ok(![...served.app.fleet.slots.keys()].includes(used));
   });
 
-  it('that dies while it waits is replaced and given to nobody', async () => {
+  it('that crashes while idle is replaced and never leased', async () => {
     await poolIsFull();
     const lost = (await figure(served, 'berth_pool_retired_total{reason="lost"}')) ?? 0;
     const [doomed] = [...served.runtime.machines.values()];
     doomed?.crash();
-    await eventually('the dead machine is gone', () => !served.app.fleet.berths.has(doomed?.id ?? ''));
+    await eventually('the crashed machine has ended', () => !served.app.fleet.slots.has(doomed?.id ?? ''));
     await poolIsFull();
     assert.equal(await figure(served, 'berth_pool_retired_total{reason="lost"}'), lost + 1);
     const { session_id, status } = await served.create();
@@ -90,18 +90,18 @@ describe('a warm machine', () => {
     await end(served, session_id);
   });
 
-  it('whose browser does not answer is found out, replaced and counted', { timeout: 60_000 }, async () => {
+  it('whose browser does not respond is detected, replaced and counted', { timeout: 60_000 }, async () => {
     await poolIsFull();
     const lost = (await figure(served, 'berth_pool_retired_total{reason="lost"}')) ?? 0;
     const [frozen] = [...served.runtime.machines.values()];
     frozen?.freeze();
     served.app.fleet.pings.nudge();
-    await eventually('the frozen machine is gone', () => !served.app.fleet.berths.has(frozen?.id ?? ''), 30_000);
+    await eventually('the frozen machine has ended', () => !served.app.fleet.slots.has(frozen?.id ?? ''), 30_000);
     await poolIsFull();
     assert.equal(await figure(served, 'berth_pool_retired_total{reason="lost"}'), lost + 1);
   });
 
-  it('is of the kind that a session asks for, where that kind is kept', async () => {
+  it('has the kind that the session requests', async () => {
     await poolIsFull();
     assert.equal((await resize(served, 1, 'full_browser')).targets.full_browser.target, 1);
     await poolHas(served, 1, 'full_browser');
@@ -113,24 +113,24 @@ describe('a warm machine', () => {
   });
 });
 
-describe('a target that is raised and lowered a hundred times while sessions come and go', () => {
-  it('loses no machine, ends none that is in use, and is reached in the end', { timeout: 120_000 }, async () => {
+describe('a target that changes a hundred times while sessions start and end', () => {
+  it('loses no machine, ends none in use, and is reached', { timeout: 120_000 }, async () => {
     const app = await startApp();
     try {
       app.runtime.delayBoot(5);
       const resizing = new AbortController();
-      const comeAndGo = async (): Promise<number> => {
+      const startAndEnd = async (): Promise<number> => {
         let sessions = 0;
         for (; !resizing.signal.aborted; sessions += 1) {
           const { session_id } = await app.create();
           const { body } = await app.call(getSession, { params: { session_id } });
-          assert.equal(body.status, 'ready', 'nobody ends a machine that is in use');
+          assert.equal(body.status, 'ready', 'a machine in use is not ended');
           const { status, text } = await end(app, session_id);
           assert.equal(status, 204, text);
         }
         return sessions;
       };
-      const callers = [comeAndGo(), comeAndGo(), comeAndGo()];
+      const callers = [startAndEnd(), startAndEnd(), startAndEnd()];
       for (let n = 0; n < 100; n += 1) await resize(app, n % 2 ? (n * 7) % 11 : 0);
       resizing.abort();
       assert.ok((await Promise.all(callers)).every((sessions) => sessions > 0));
@@ -150,13 +150,13 @@ describe('a target that is raised and lowered a hundred times while sessions com
 });
 
 describe('the pool of a region', () => {
-  it('is as the operator left it when a worker is started again', async () => {
+  it('keeps the operator’s target after a restart', async () => {
     const runtime = createFakeRuntime();
     const first = await startApp({ environment: { BERTH_POOL_TARGET: '5' } });
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
     const start = () =>
       startApp({
-        remains: { dataDir, databaseUrl: first.databaseUrl, runtime },
+        previous: { dataDir, databaseUrl: first.databaseUrl, runtime },
         environment: { BERTH_REGION: 'other', BERTH_POOL_TARGET: '5' },
       });
     try {
@@ -174,10 +174,10 @@ describe('the pool of a region', () => {
     }
   });
 
-  it('is kept by all its workers together, which hear of a change within seconds', { timeout: 60_000 }, async () => {
+  it('is shared by all its workers, which apply a change within seconds', { timeout: 60_000 }, async () => {
     const first = await startApp();
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
-    const second = await startApp({ remains: { dataDir, databaseUrl: first.databaseUrl, runtime: createFakeRuntime() } });
+    const second = await startApp({ previous: { dataDir, databaseUrl: first.databaseUrl, runtime: createFakeRuntime() } });
     const sizes = () => [first, second].map((each) => each.app.fleet.count('ready')).toSorted((one, other) => one - other);
     try {
       const inSteps = async (size: number, expected: number[]): Promise<void> => {
@@ -199,7 +199,7 @@ describe('the pool of a region', () => {
   });
 });
 
-describe('machines that are not what new ones are', () => {
+describe('outdated machines', () => {
   let app: TestApp;
   const clock = new ManualClock();
   before(async () => {
@@ -208,11 +208,11 @@ describe('machines that are not what new ones are', () => {
   });
   after(() => app.close());
 
-  /** However busy the host of this test is, the time passes after which the pool grows beside a session. */
+  /** Advances past the delay after which the pool grows during a session, also on a busy host. */
   const inTime = (what: string, holds: () => boolean) =>
     eventually(what, () => (clock.advance(500), app.app.fleet.refill.nudge(), holds()), 15_000);
 
-  /** Turns of the refill, until the pool is made of others than these; tells the fewest that were warm meanwhile. */
+  /** Runs refill iterations until none of these machines is left. Returns the lowest number of warm machines meanwhile. */
   async function renewed(old: ReadonlySet<string>): Promise<number> {
     let fewest = Infinity;
     await inTime('all are replaced', () => {
@@ -223,7 +223,7 @@ describe('machines that are not what new ones are', () => {
   }
   const present = (): Set<string> => new Set(app.runtime.machines.keys());
 
-  it('are replaced one by one, and the pool is never less than it should be', async () => {
+  it('are replaced one by one without falling below the target', async () => {
     const old = present();
     app.runtime.upgrade('fake-2');
     assert.equal(await renewed(old), 3);
@@ -231,20 +231,20 @@ describe('machines that are not what new ones are', () => {
     assert.equal(await figure(app, 'berth_pool_retired_total{reason="outdated"}'), 3);
   });
 
-  it('are replaced for their age as well', async () => {
+  it('are replaced at their maximum age', async () => {
     const old = present();
     clock.advance(30 * 60_000 + 1);
     assert.equal(await renewed(old), 3);
     assert.equal(await figure(app, 'berth_pool_retired_total{reason="old"}'), 3);
   });
 
-  it('are told as outdated, stay with the session that has them, and are kept while no new one starts', async () => {
+  it('are reported as outdated, stay with their session, and remain while no new one starts', async () => {
     const { session_id } = await app.create({ timeout_seconds: 3600, idle_timeout_seconds: 3600 });
     await inTime('the pool is full', () => app.app.fleet.count('ready') === 3);
     const used = app.app.sessions.live.get(session_id)?.machine?.id;
     app.runtime.failNextBoot(new Error('a broken image'));
     app.runtime.upgrade('fake-3');
-    await inTime('one has failed', () => app.app.fleet.record.failures('headless') === 1);
+    await inTime('one has failed', () => app.app.fleet.history.failures('headless') === 1);
     const { body } = await app.call(getPool);
     assert.deepEqual(body.vms.map(({ outdated, state }) => `${state} ${outdated}`).toSorted(), [
       'assigned true',
@@ -255,9 +255,9 @@ describe('machines that are not what new ones are', () => {
     assert.ok(body.vms.some(({ vm_id }) => vm_id === used));
     const rows = () =>
       app.app.fleet.deps.store.tables<{ machines: { outdated: boolean; runtime: string } }>().selectFrom('machines').selectAll().execute();
-    const told = async () => (await rows()).every(({ outdated, runtime }) => outdated && runtime === 'fake');
-    // The turn that failed may have begun before the upgrade: the next one tells.
-    await eventually('other workers are told', () => (app.app.fleet.refill.nudge(), told()));
+    const reported = async () => (await rows()).every(({ outdated, runtime }) => outdated && runtime === 'fake');
+    // The failed iteration may have begun before the upgrade, so this waits for the next one.
+    await eventually('other workers are notified', () => (app.app.fleet.refill.nudge(), reported()));
     const old = present();
     old.delete(used ?? '');
     assert.equal(await renewed(old), 3);
@@ -265,11 +265,11 @@ describe('machines that are not what new ones are', () => {
   });
 });
 
-describe('machines that do not start', () => {
-  it('are tried again after a pause, told, and said once in the log', async () => {
+describe('machines that fail to start', () => {
+  it('are retried after a delay, reported, and logged once', async () => {
     const clock = new ManualClock();
-    const said: string[] = [];
-    const log = { ...silentLog, warn: (_: object, message: string) => void said.push(message), child: () => log };
+    const logged: string[] = [];
+    const log = { ...silentLog, warn: (_: object, message: string) => void logged.push(message), child: () => log };
     const app = await startApp({ clock, log, environment: { BERTH_POOL_TARGET: '0' } });
     const turn = async () => (app.app.fleet.refill.nudge(), app.app.fleet.refill.idle());
     const failures = async () => (await app.call(getPool)).body.worker.templates.find(({ kind }) => kind === 'headless');
@@ -287,12 +287,12 @@ describe('machines that do not start', () => {
       }
       const sick = await app.call(health);
       assert.deepEqual([sick.status, sick.body.checks['machines']?.status], [503, 'degraded']);
-      assert.match((await failures())?.note ?? '', /^the last start failed at 2026-01-01T00:00:0/);
+      assert.match((await failures())?.note ?? '', /^The last boot failed at 2026-01-01T00:00:0/);
       await turn();
       await poolHas(app, 1);
       assert.deepEqual(await failures(), { kind: 'headless', way: 'process', failures: 0, note: null });
       assert.equal((await app.call(health)).status, 200);
-      assert.equal(said.filter((message) => /not start/.test(message)).length, 1, said.join('; '));
+      assert.equal(logged.filter((message) => message === 'machine boot failed').length, 1, logged.join('; '));
       assert.equal(await figure(app, 'berth_machine_boot_failures_total{kind="headless"}'), 3);
       assert.equal(await figure(app, 'berth_machine_boots_total{kind="headless",way="process"}'), 1);
     } finally {
@@ -301,8 +301,8 @@ describe('machines that do not start', () => {
   });
 });
 
-describe('a host without room', () => {
-  it('gets no machines for the pool, and says why', async () => {
+describe('a host without capacity', () => {
+  it('starts no machines for the pool and reports why', async () => {
     const hostReader = () => ({ memoryAvailableBytes: 600_000_000, memoryStallPercent: 0, cpuStallPercent: 0 });
     const app = await startApp({ hostReader, environment: { BERTH_POOL_TARGET: '2' } });
     try {

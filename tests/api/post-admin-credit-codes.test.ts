@@ -10,20 +10,20 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('makes one code that is worth the amount', async () => {
+  it('creates one code with the amount', async () => {
     const { body } = await served.call(makeCreditCodes, { body: { amount: 2.5 } });
-    const [code = '', ...others] = body.codes ?? [];
+    const [code = '', ...rest] = body.codes ?? [];
     assert.match(code, /^CREDIT(-[0-9A-HJKMNP-TV-Z]{1,5}){6}$/);
-    assert.deepEqual(others, []);
+    assert.deepEqual(rest, []);
     assert.equal((await served.call(redeemCredits, { body: { code } })).body.granted, 2.5);
   });
 
-  it('makes as many as are asked for, each another', async () => {
+  it('creates the requested number of distinct codes', async () => {
     const { body } = await served.call(makeCreditCodes, { body: { amount: 1, count: 1000 } });
     assert.equal(new Set(body.codes).size, 1000);
   });
 
-  it('tells codes once: a repetition is told that there were some', async () => {
+  it('returns codes once; a repeated request reports only their number', async () => {
     const request = { body: { amount: 1, count: 2 }, headers: { 'idempotency-key': 'codes' } };
     const first = await served.call(makeCreditCodes, request);
     const second = await served.call(makeCreditCodes, request);
@@ -31,7 +31,7 @@ describe('200', () => {
     assert.deepEqual([second.body, second.headers.get('idempotent-replayed')], [{ codes: null }, 'true']);
   });
 
-  it('tells the audit log how many, and none of them', async () => {
+  it('writes the number of codes to the audit log, and none of the codes', async () => {
     const { body } = await served.call(makeCreditCodes, { body: { amount: 7, count: 3, expires_in_days: 30 } });
     const audit = await served.call(listAudit, { query: { action: 'credit_codes.made', limit: '1' } });
     const [entry] = audit.body;
@@ -47,8 +47,8 @@ describe('422', () => {
     expires_in_days: { amount: 1, expires_in_days: 0 },
   };
   for (const [field, body] of Object.entries(wrong))
-    it(`names ${field} where it is out of its bounds`, async () => {
-      const [fault] = await served.faults(makeCreditCodes, { body });
-      assert.deepEqual(fault?.loc, ['body', field]);
+    it(`refuses ${field} out of bounds`, async () => {
+      const [issue] = await served.issues(makeCreditCodes, { body });
+      assert.deepEqual(issue?.loc, ['body', field]);
     });
 });

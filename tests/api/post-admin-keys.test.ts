@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('201', () => {
-  it('mints a key that works, and tells it once', async () => {
+  it('creates a working key and returns it once', async () => {
     const { body } = await served.call(createKey, { body: { owner: 'acme', name: 'ci' } });
     assert.ok(body.key && isWellFormed(body.key));
     assert.deepEqual(
@@ -23,26 +23,26 @@ describe('201', () => {
     assert.ok(!text.includes(body.key));
   });
 
-  it('makes a key that expires when asked to', async () => {
+  it('creates a key with an expiry', async () => {
     const { body } = await served.call(createKey, { body: { owner: 'acme', expires_in_days: 30 } });
     assert.equal(Date.parse(body.expires_at ?? '') - Date.parse(body.created_at), 30 * 86_400_000);
   });
 
-  it('puts the owner on the plan that is named, from the next request on', async () => {
+  it('sets the owner’s plan from the next request on', async () => {
     const { body } = await served.call(createKey, { body: { owner: 'mover', tier: 'free' } });
     const key = body.key ?? '';
-    await served.faults(createSession, { key, body: { timeout_seconds: 86_400 } });
+    await served.issues(createSession, { key, body: { timeout_seconds: 86_400 } });
     await served.call(createKey, { body: { owner: 'mover', tier: 'scale' } });
     assert.equal((await served.create({ timeout_seconds: 86_400 }, { key })).timeout_seconds, 86_400);
   });
 
-  it('leaves the owner’s plan alone when none is named', async () => {
+  it('keeps the owner’s plan when none is given', async () => {
     const { body } = await served.call(createKey, { body: { owner: 'stayer', tier: 'free' } });
     await served.call(createKey, { body: { owner: 'stayer' } });
-    await served.faults(createSession, { key: body.key ?? '', body: { timeout_seconds: 901 } });
+    await served.issues(createSession, { key: body.key ?? '', body: { timeout_seconds: 901 } });
   });
 
-  it('gives two keys of one owner the same sessions', async () => {
+  it('gives all keys of an owner access to the same sessions', async () => {
     const [first, second] = await Promise.all(
       [1, 2].map(async () => (await served.call(createKey, { body: { owner: 'pair' } })).body.key ?? ''),
     );
@@ -52,20 +52,20 @@ describe('201', () => {
 });
 
 describe('422', () => {
-  it('names the plans that there are', async () => {
-    const [fault] = await served.faults(createKey, { body: { owner: 'acme', tier: 'platinum' } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.input], [['body', 'tier'], 'literal_error', 'platinum']);
-    assert.match(String(fault?.ctx['expected']), /'free', .*'self_hosted'/);
+  it('lists the available plans', async () => {
+    const [issue] = await served.issues(createKey, { body: { owner: 'acme', tier: 'platinum' } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['body', 'tier'], 'literal_error', 'platinum']);
+    assert.match(String(issue?.ctx['expected']), /'free', .*'self_hosted'/);
   });
 
-  it('makes no owner and no key', async () => {
-    await served.faults(createKey, { body: { owner: 'phantom', tier: 'platinum' } });
+  it('creates no owner and no key', async () => {
+    await served.issues(createKey, { body: { owner: 'phantom', tier: 'platinum' } });
     assert.deepEqual((await served.call(listKeys, { query: { owner: 'phantom' } })).body, []);
   });
 
   for (const owner of ['', 'with space', '-dash', 'sla/sh', 'a'.repeat(65), '__proto__', '../x'])
     it(`refuses the owner ${JSON.stringify(owner.slice(0, 20))}`, async () => {
-      const faults = await served.faults(createKey, { body: { owner } });
-      assert.deepEqual(faults[0]?.loc, ['body', 'owner']);
+      const issues = await served.issues(createKey, { body: { owner } });
+      assert.deepEqual(issues[0]?.loc, ['body', 'owner']);
     });
 });

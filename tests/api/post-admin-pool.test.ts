@@ -15,7 +15,7 @@ const resize = async (body: { target: number; kind?: 'headless' | 'full_browser'
 const ready = () => served.app.fleet.count('ready');
 
 describe('200', () => {
-  it('answers with the new target, when it was set and who did it', async () => {
+  it('returns the new target with its time and actor', async () => {
     clock.advance(1000);
     const body = await resize({ target: 2 });
     assert.deepEqual([body.target, body.updated_at, body.updated_by], [2, '2026-01-01T00:00:01.000Z', 'operator']);
@@ -23,19 +23,19 @@ describe('200', () => {
     assert.equal((await served.call(getPool)).body.target, 2);
   });
 
-  it('acts at once: what is missing is started, and what is too much is out of the pool when it answers', async () => {
+  it('starts missing machines and removes excess machines before it answers', async () => {
     await eventually('both are warm', () => ready() === 2);
     const { counts } = await resize({ target: 0 });
     assert.deepEqual([counts.ready, ready()], [0, 0]);
-    await eventually('they are gone', () => served.runtime.machines.size === 0);
+    await eventually('they have ended', () => served.runtime.machines.size === 0);
   });
 
-  it('gives up a start that is not wanted any more', async () => {
+  it('cancels a start that is no longer needed', async () => {
     served.runtime.delayBoot(60_000);
     await resize({ target: 1 });
-    await eventually('one is being started', () => served.app.fleet.count('warming') === 1);
+    await eventually('one is starting', () => served.app.fleet.count('warming') === 1);
     await resize({ target: 0 });
-    await eventually('it is given up', () => served.app.fleet.berths.size === 0);
+    await eventually('it is cancelled', () => served.app.fleet.slots.size === 0);
     served.runtime.delayBoot(0);
     const { worker } = await resize({ target: 0 });
     assert.deepEqual(
@@ -45,24 +45,24 @@ describe('200', () => {
     );
   });
 
-  it('changes one kind and leaves the other', async () => {
+  it('changes one kind and keeps the other', async () => {
     const { target, targets } = await resize({ target: 1, kind: 'full_browser' });
     assert.deepEqual([target, targets.headless.target, targets.full_browser.target], [0, 0, 1]);
     await eventually('it is warm', () => served.app.fleet.count('ready', 'full_browser') === 1);
     await resize({ target: 0, kind: 'full_browser' });
   });
 
-  it('ends no machine that is in use', async () => {
+  it('ends no machine in use', async () => {
     await resize({ target: 1 });
     await eventually('one is warm', () => ready() === 1);
     const { session_id, warm } = await served.create();
     assert.equal(warm, true);
     await resize({ target: 0 });
-    await eventually('the pool is empty', () => served.app.fleet.berths.size === 1);
+    await eventually('the pool is empty', () => served.app.fleet.slots.size === 1);
     assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
   });
 
-  it('tells the audit log', async () => {
+  it('adds an audit entry', async () => {
     await resize({ target: 3, kind: 'full_browser' });
     await resize({ target: 0, kind: 'full_browser' });
     const { body } = await served.call(listAudit, { query: { action: 'pool.resized', limit: '2' } });
@@ -85,8 +85,8 @@ describe('422', () => {
   for (const [what, [field, body]] of Object.entries(wrong))
     it(`refuses ${what}, and changes nothing`, async () => {
       const before = (await served.call(getPool)).body.targets;
-      const [fault] = await served.faults(resizePool, { body });
-      assert.deepEqual(fault?.loc, ['body', field]);
+      const [issue] = await served.issues(resizePool, { body });
+      assert.deepEqual(issue?.loc, ['body', field]);
       assert.deepEqual((await served.call(getPool)).body.targets, before);
     });
 });

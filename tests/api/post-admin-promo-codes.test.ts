@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('makes codes that work, and tells them once', async () => {
+  it('creates working codes and returns them once', async () => {
     const request = { body: { tier: 'scale', trial_days: 30, count: 3 }, headers: { 'idempotency-key': 'three-codes' } };
     const { body } = await served.call(makePromoCodes, request);
     const codes = body.codes ?? [];
@@ -21,17 +21,17 @@ describe('200', () => {
     assert.equal(redeemed.body.tier, 'scale');
   });
 
-  it('makes one code where no number is said', async () => {
+  it('creates one code by default', async () => {
     const { body } = await served.call(makePromoCodes, { body: { tier: 'developer', trial_days: 1 } });
     assert.equal(body.codes?.length, 1);
   });
 
-  it('makes a thousand at once', async () => {
+  it('creates a thousand codes at once', async () => {
     const { body } = await served.call(makePromoCodes, { body: { tier: 'developer', trial_days: 365, count: 1000 } });
     assert.equal(new Set(body.codes).size, 1000);
   });
 
-  it('is in the log without the codes', async () => {
+  it('is in the audit log without the codes', async () => {
     const { body } = await served.call(makePromoCodes, { body: { tier: 'startup', trial_days: 2, expires_in_days: 3 } });
     const log = await served.call(listAudit, { query: { action: 'promo_codes.made', limit: '1' } });
     const [entry] = log.body;
@@ -44,13 +44,13 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('names the plans that there are', async () => {
-    const [fault] = await served.faults(makePromoCodes, { body: { tier: 'platinum', trial_days: 7 } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.input], [['body', 'tier'], 'literal_error', 'platinum']);
-    assert.match(String(fault?.ctx['expected']), /'free', .*'scale'/);
+  it('lists the available plans', async () => {
+    const [issue] = await served.issues(makePromoCodes, { body: { tier: 'platinum', trial_days: 7 } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['body', 'tier'], 'literal_error', 'platinum']);
+    assert.match(String(issue?.ctx['expected']), /'free', .*'scale'/);
   });
 
-  it('refuses numbers out of their bounds', async () => {
+  it('refuses numbers out of bounds', async () => {
     for (const [field, value] of [
       ['trial_days', 0],
       ['trial_days', 366],
@@ -59,8 +59,8 @@ describe('422', () => {
       ['expires_in_days', 0],
       ['trial_days', 1.5],
     ] as const) {
-      const [fault] = await served.faults(makePromoCodes, { body: { tier: 'scale', trial_days: 7, [field]: value } });
-      assert.deepEqual(fault?.loc, ['body', field]);
+      const [issue] = await served.issues(makePromoCodes, { body: { tier: 'scale', trial_days: 7, [field]: value } });
+      assert.deepEqual(issue?.loc, ['body', field]);
     }
   });
 });

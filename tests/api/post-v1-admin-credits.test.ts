@@ -10,32 +10,32 @@ before(async () => {
 });
 after(() => served.close());
 
-const grant = (owner: string, amount: number, facts: { note?: string; key?: string } = {}) =>
+const grant = (owner: string, amount: number, fields: { note?: string; key?: string } = {}) =>
   served.call(grantCredits, {
-    body: { owner, amount, ...(facts.note === undefined ? {} : { note: facts.note }) },
-    headers: facts.key === undefined ? {} : { 'idempotency-key': facts.key },
+    body: { owner, amount, ...(fields.note === undefined ? {} : { note: fields.note }) },
+    headers: fields.key === undefined ? {} : { 'idempotency-key': fields.key },
   });
 
 describe('200', () => {
-  it('adds to the wallet of an owner, exactly', async () => {
+  it('adds the exact amount to the owner’s wallet', async () => {
     const key = await served.ownerKey('acme');
     assert.deepEqual((await grant('acme', 0.1)).body, { owner: 'acme', granted: 0.1, balance: 0.1 });
     assert.deepEqual((await grant('acme', 0.2)).body, { owner: 'acme', granted: 0.2, balance: 0.3 });
     assert.equal((await served.call(getCredits, { key })).body.balance, 0.3);
   });
 
-  it('takes the largest amount and the smallest', async () => {
+  it('accepts the minimum and the maximum amount', async () => {
     await grant('rich', 1_000_000_000);
     assert.equal((await grant('rich', 0.000001)).body.balance, 1_000_000_000.000001);
   });
 
-  it('makes an owner that is not there yet', async () => {
+  it('creates an owner that does not exist', async () => {
     await grant('expected', 3);
     const key = await served.ownerKey('expected');
     assert.equal((await served.call(getCredits, { key })).body.balance, 3);
   });
 
-  it('is told in the audit log, with its note', async () => {
+  it('adds an audit entry with the note', async () => {
     await grant('noted', 3, { note: 'for the trouble' });
     const { body } = await served.call(listAudit, { query: { owner: 'noted' } });
     assert.deepEqual(
@@ -44,12 +44,12 @@ describe('200', () => {
     );
   });
 
-  it('gives each time it is asked', async () => {
+  it('grants again for each request', async () => {
     await Promise.all([1, 2, 3].map(() => grant('often', 1)));
     assert.equal((await grant('often', 1)).body.balance, 4);
   });
 
-  it('gives once under one Idempotency-Key, even where the first answer was never kept', async () => {
+  it('grants once per Idempotency-Key, even when the first response was not stored', async () => {
     assert.equal((await grant('careful', 5, { key: 'march' })).body.balance, 5);
     const database = new Database({ connectionString: served.databaseUrl });
     await database.connect();
@@ -73,23 +73,23 @@ describe('422', () => {
   };
   for (const [what, amount] of Object.entries(wrong))
     it(`refuses ${what}`, async () => {
-      const [fault] = await served.faults(grantCredits, { body: { owner: 'acme', amount } });
-      assert.deepEqual(fault?.loc, ['body', 'amount']);
+      const [issue] = await served.issues(grantCredits, { body: { owner: 'acme', amount } });
+      assert.deepEqual(issue?.loc, ['body', 'amount']);
     });
 
   for (const rawAmount of ['NaN', 'Infinity', '1e999', '-1e-7'])
-    it(`refuses ${rawAmount} as it is written`, async () => {
-      await served.faults(grantCredits, { rawBody: `{"owner":"acme","amount":${rawAmount}}` });
+    it(`refuses the literal ${rawAmount}`, async () => {
+      await served.issues(grantCredits, { rawBody: `{"owner":"acme","amount":${rawAmount}}` });
     });
 
-  it('refuses what would make a wallet too full to be counted', async () => {
+  it('refuses an amount that would overflow the wallet', async () => {
     for (let n = 0; n < 9; n += 1) await grant('full', 1_000_000_000);
-    const [fault] = await served.faults(grantCredits, { body: { owner: 'full', amount: 0.000001 } });
-    assert.deepEqual([fault?.loc, fault?.type], [['body', 'amount'], 'less_than_equal']);
+    const [issue] = await served.issues(grantCredits, { body: { owner: 'full', amount: 0.000001 } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'amount'], 'less_than_equal']);
   });
 
-  it('gives nothing and makes no owner', async () => {
-    await served.faults(grantCredits, { body: { owner: 'phantom', amount: -5 } });
+  it('grants nothing and creates no owner', async () => {
+    await served.issues(grantCredits, { body: { owner: 'phantom', amount: -5 } });
     assert.deepEqual((await served.call(listAudit, { query: { owner: 'phantom' } })).body, []);
   });
 });

@@ -3,29 +3,29 @@ import { after, before, describe, it } from 'node:test';
 import { checkout } from '@berth/contract';
 import { silentLog, type Log } from '../../packages/server/src/lib/log.ts';
 import { startApp, type Reply } from '../harness.ts';
-import { startSelling, type Selling } from '../selling.ts';
+import { startBillingApp, type BillingApp } from '../billing-app.ts';
 import { defaultSecretKey } from '../stripe-stand-in.ts';
 
 const warned: string[] = [];
 const log: Log = {
   ...silentLog,
-  warn: (facts) => void warned.push('err' in facts && facts.err instanceof Error ? facts.err.message : ''),
+  warn: (fields) => void warned.push('err' in fields && fields.err instanceof Error ? fields.err.message : ''),
   child: () => log,
 };
-let paid: Selling;
+let paid: BillingApp;
 before(async () => {
-  paid = await startSelling({ log });
+  paid = await startBillingApp({ log });
 });
 after(() => paid.close());
 
-const order = async (owner: string, body: Record<string, unknown>): Promise<Reply<{ url: string; id: string }>> =>
+const checkOut = async (owner: string, body: Record<string, unknown>): Promise<Reply<{ url: string; id: string }>> =>
   paid.served.call(checkout, { key: await paid.served.login(owner), body });
-/** What Stripe was asked last. */
-const asked = (): Record<string, string> => Object.fromEntries(paid.stripe.asked.at(-1)?.form ?? []);
+/** The latest request to Stripe. */
+const lastForm = (): Record<string, string> => Object.fromEntries(paid.stripe.requests.at(-1)?.form ?? []);
 
 describe('200', () => {
-  it('answers with a page where the plan is paid, which then is the owner’s', async () => {
-    const { body } = await order('buyer', {
+  it('returns a checkout page that activates the plan when paid', async () => {
+    const { body } = await checkOut('buyer', {
       tier: 'scale',
       success_url: 'https://shop.example/thanks',
       cancel_url: 'https://shop.example/',
@@ -40,9 +40,9 @@ describe('200', () => {
     assert.equal(paid.stripe.deliveries.filter(({ status }) => status !== 200).length, 0);
   });
 
-  it('tells the provider whose it is, so that its events do', async () => {
-    await order('teller', { tier: 'developer', success_url: 'https://shop.example/?a=1&b=2' });
-    assert.deepEqual(asked(), {
+  it('passes the owner to the provider, so that its events contain it', async () => {
+    await checkOut('teller', { tier: 'developer', success_url: 'https://shop.example/?a=1&b=2' });
+    assert.deepEqual(lastForm(), {
       mode: 'subscription',
       'line_items[0][price]': 'price_developer',
       'line_items[0][quantity]': '1',
@@ -53,84 +53,84 @@ describe('200', () => {
       success_url: 'https://shop.example/?a=1&b=2',
       cancel_url: `${paid.served.url}/docs`,
     });
-    assert.equal(paid.stripe.asked.at(-1)?.headers['x-stripe-client-telemetry'], undefined);
+    assert.equal(paid.stripe.requests.at(-1)?.headers['x-stripe-client-telemetry'], undefined);
   });
 
-  it('is for the organisation that is signed in, and for no other', async () => {
+  it('applies only to the organisation that is signed in', async () => {
     const key = await paid.served.login('honest');
-    const [fault] = await paid.served.faults(checkout, { key, body: { tier: 'scale', owner: 'victim' } });
-    assert.deepEqual([fault?.loc, fault?.type], [['body', 'owner'], 'extra_forbidden']);
+    const [issue] = await paid.served.issues(checkout, { key, body: { tier: 'scale', owner: 'victim' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'owner'], 'extra_forbidden']);
   });
 
-  it('is for the customer that the owner is already', async () => {
+  it('reuses the owner’s customer', async () => {
     const first = await paid.buy('regular', 'developer');
     await paid.stripe.cancel(first.subscription.id);
     const second = await paid.buy('regular', 'scale');
-    assert.equal(asked()['customer'], first.subscription.customer);
+    assert.equal(lastForm()['customer'], first.subscription.customer);
     assert.equal(await paid.tierOf('regular'), 'scale');
     await paid.stripe.cancel(second.subscription.id);
     assert.equal(await paid.tierOf('regular'), 'free');
   });
 
-  it('is paid twice only by who has opened two pages before paying, and then the later plan counts', async () => {
-    const pages = [await order('twice', { tier: 'developer' }), await order('twice', { tier: 'scale' })];
+  it('applies the later plan when two pages opened before payment are both paid', async () => {
+    const pages = [await checkOut('twice', { tier: 'developer' }), await checkOut('twice', { tier: 'scale' })];
     for (const { body } of pages) await fetch(body.url, { method: 'POST', redirect: 'manual' });
     assert.equal(await paid.tierOf('twice'), 'scale');
   });
 
-  it('opens one page when the request is repeated, also where the provider failed in between', async () => {
+  it('creates one checkout for a repeated request, also after a provider failure', async () => {
     const request = { key: await paid.served.login('repeater'), body: { tier: 'scale' }, headers: { 'idempotency-key': 'one-page' } };
     paid.stripe.breakDown('hang_up');
     const first = await paid.served.call(checkout, request);
-    const keys = paid.stripe.asked.slice(-2).map(({ headers }) => headers['idempotency-key']);
-    assert.ok(keys[0] && keys[0] === keys[1], 'the provider is told that it is the same request');
+    const keys = paid.stripe.requests.slice(-2).map(({ headers }) => headers['idempotency-key']);
+    assert.ok(keys[0] && keys[0] === keys[1], 'the provider gets the same idempotency key');
     assert.deepEqual((await paid.served.call(checkout, request)).body, first.body);
   });
 });
 
 describe('422', () => {
-  it('names the plans that are for sale', async () => {
+  it('lists the plans for sale', async () => {
     const key = await paid.served.login('chooser');
     for (const tier of ['platinum', 'internal', 'free', '__proto__']) {
-      const [fault] = await paid.served.faults(checkout, { key, body: { tier } });
-      assert.deepEqual([fault?.loc, fault?.type, fault?.input], [['body', 'tier'], 'literal_error', tier]);
-      assert.equal(fault?.ctx['expected'], "'developer' or 'scale'");
+      const [issue] = await paid.served.issues(checkout, { key, body: { tier } });
+      assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['body', 'tier'], 'literal_error', tier]);
+      assert.equal(issue?.ctx['expected'], "'developer' or 'scale'");
     }
   });
 
-  it('refuses addresses that are no pages', async () => {
+  it('refuses invalid addresses', async () => {
     const key = await paid.served.login('chooser');
     for (const success_url of ['javascript:alert(1)', '/thanks', 'file:///etc/passwd']) {
-      const [fault] = await paid.served.faults(checkout, { key, body: { tier: 'scale', success_url } });
-      assert.deepEqual(fault?.loc, ['body', 'success_url']);
+      const [issue] = await paid.served.issues(checkout, { key, body: { tier: 'scale', success_url } });
+      assert.deepEqual(issue?.loc, ['body', 'success_url']);
     }
   });
 });
 
 describe('502 billing_provider_failed', () => {
-  const refuse = async (): Promise<Awaited<ReturnType<Selling['served']['refuse']>>> =>
+  const refuse = async (): Promise<Awaited<ReturnType<BillingApp['served']['refuse']>>> =>
     paid.served.refuse(checkout, 'billing_provider_failed', { key: await paid.served.login('unlucky'), body: { tier: 'scale' } });
 
-  it('tells that the provider failed, and nothing of what it said', async () => {
+  it('answers when the provider fails, without its message', async () => {
     warned.length = 0;
     paid.stripe.breakDown('error', 'error');
     const { reply, details } = await refuse();
     assert.deepEqual(details, {});
-    const requestId = paid.stripe.asked.at(-1)?.requestId ?? '';
+    const requestId = paid.stripe.requests.at(-1)?.requestId ?? '';
     for (const secret of [defaultSecretKey, 'unknown error', requestId, paid.stripe.url]) assert.ok(!reply.text.includes(secret));
     assert.ok(warned.join().includes(`StripeAPIError, status 500, request ${requestId}`), warned.join());
     assert.ok(!warned.join().includes(defaultSecretKey));
   });
 
-  it('is told of a provider that breaks off, or that talks nonsense', async () => {
+  it('answers when the provider disconnects or sends an invalid response', async () => {
     paid.stripe.breakDown('hang_up', 'hang_up');
     await refuse();
     paid.stripe.breakDown('nonsense');
     await refuse();
   });
 
-  it('is told of a key that the provider does not take, which a repetition does not help', async () => {
-    const other = await startSelling({ environment: { BERTH_STRIPE_SECRET_KEY: 'sk_test_of_somebody_else' } });
+  it('answers when the provider refuses the key, also on a retry', async () => {
+    const other = await startBillingApp({ environment: { BERTH_STRIPE_SECRET_KEY: 'sk_test_of_somebody_else' } });
     try {
       const { reply } = await other.served.refuse(checkout, 'billing_provider_failed', { body: { tier: 'scale' } });
       assert.ok(!reply.text.includes('sk_test'));
@@ -142,7 +142,7 @@ describe('502 billing_provider_failed', () => {
 });
 
 describe('409 plan_active', () => {
-  it('is told to who has a plan already, and where to change it', async () => {
+  it('answers an owner with a plan and points to the portal', async () => {
     await paid.buy('settled', 'developer');
     const { message } = await paid.served.refuse(checkout, 'plan_active', {
       key: await paid.served.login('settled'),
@@ -153,7 +153,7 @@ describe('409 plan_active', () => {
 });
 
 describe('503 billing_not_configured', () => {
-  it('is told where nothing is sold, whatever is asked for', async () => {
+  it('answers every request when billing is not configured', async () => {
     const served = await startApp();
     try {
       for (const tier of ['scale', 'platinum']) await served.refuse(checkout, 'billing_not_configured', { body: { tier } });

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { billingPortal } from '@berth/contract';
 import { startApp } from '../harness.ts';
-import { startSelling, type Selling } from '../selling.ts';
+import { startBillingApp, type BillingApp } from '../billing-app.ts';
 
-let paid: Selling;
+let paid: BillingApp;
 before(async () => {
-  paid = await startSelling();
+  paid = await startBillingApp();
 });
 after(() => paid.close());
 
 describe('200', () => {
-  it('answers with a page where the plan is changed and ended, which the owner’s plan follows', async () => {
+  it('returns a portal page whose changes update the owner’s plan', async () => {
     await paid.buy('tenant', 'developer');
     const { body } = await paid.served.call(billingPortal, {
       key: await paid.served.login('tenant'),
@@ -33,29 +33,29 @@ describe('200', () => {
     assert.ok(paid.stripe.deliveries.every(({ status }) => status === 200));
   });
 
-  it('leads back to this service where nothing else is said', async () => {
+  it('returns to this service by default', async () => {
     await paid.buy('returner', 'scale');
     await paid.served.call(billingPortal, { key: await paid.served.login('returner') });
-    assert.equal(paid.stripe.asked.at(-1)?.form.get('return_url'), `${paid.served.url}/docs`);
+    assert.equal(paid.stripe.requests.at(-1)?.form.get('return_url'), `${paid.served.url}/docs`);
   });
 });
 
 describe('409 no_subscription', () => {
-  it('is told to an owner who has never bought anything, whatever others have', async () => {
+  it('answers an owner without a subscription', async () => {
     await paid.buy('rich', 'scale');
     await paid.served.refuse(billingPortal, 'no_subscription', { key: await paid.served.login('poor') });
   });
 });
 
 describe('422', () => {
-  it('refuses an address that is no page', async () => {
-    const [fault] = await paid.served.faults(billingPortal, { body: { return_url: 'javascript:alert(1)' } });
-    assert.deepEqual([fault?.loc, fault?.type], [['body', 'return_url'], 'url_scheme']);
+  it('refuses an invalid address', async () => {
+    const [issue] = await paid.served.issues(billingPortal, { body: { return_url: 'javascript:alert(1)' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'return_url'], 'url_scheme']);
   });
 });
 
 describe('502 billing_provider_failed', () => {
-  it('tells that the provider failed', async () => {
+  it('answers when the provider fails', async () => {
     await paid.buy('unlucky', 'scale');
     paid.stripe.breakDown('error', 'error');
     const { details } = await paid.served.refuse(billingPortal, 'billing_provider_failed', { key: await paid.served.login('unlucky') });
@@ -64,7 +64,7 @@ describe('502 billing_provider_failed', () => {
 });
 
 describe('503 billing_not_configured', () => {
-  it('is told where nothing is sold', async () => {
+  it('answers when billing is not configured', async () => {
     const served = await startApp();
     try {
       await served.refuse(billingPortal, 'billing_not_configured');

@@ -5,13 +5,13 @@ import { billingWebhook, getUsage, listAudit, type ReplyOf } from '@berth/contra
 import { eventOf, invoiceOf, signatureOf, subscriptionOf, type StripeEvent } from '../../packages/server/src/billing/testing.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { startApp, type Reply, type TestApp } from '../harness.ts';
-import { startSelling, writePlans, type Selling } from '../selling.ts';
+import { startBillingApp, writePlans, type BillingApp } from '../billing-app.ts';
 import { defaultWebhookSecret as secret } from '../stripe-stand-in.ts';
 
 const clock = new ManualClock(new Date('2026-03-01T12:00:00.000Z'));
-let paid: Selling;
+let paid: BillingApp;
 before(async () => {
-  paid = await startSelling({ clock });
+  paid = await startBillingApp({ clock });
 });
 after(() => paid.close());
 
@@ -35,14 +35,14 @@ async function send(event: StripeEvent): Promise<Received> {
 }
 
 describe('200', () => {
-  it('applies a signed event at once: the owner’s next call has the plan', async () => {
+  it('applies a signed event before the owner’s next call', async () => {
     const key = await paid.served.ownerKey('swift');
     assert.equal((await paid.served.call(getUsage, { key })).body.tier, 'free');
     assert.deepEqual(await send(eventFor('swift', 'scale')), applied);
     assert.equal((await paid.served.call(getUsage, { key })).body.tier, 'scale');
   });
 
-  it('takes what Stripe tells of a plan that is bought, paid, not paid and ended', async () => {
+  it('applies Stripe events for a bought, paid, unpaid and cancelled plan', async () => {
     const { deliveries, subscription } = await paid.buy('whole', 'scale');
     const types = deliveries.map(({ event, status, body }) => [event.type, status, (body as Received).ignored]);
     assert.deepEqual(types, [
@@ -72,7 +72,7 @@ describe('200', () => {
     );
   });
 
-  it('counts each event once, however often and at once it comes', async () => {
+  it('applies each event once, however often it is delivered', async () => {
     const event = eventFor('often', 'scale');
     const replies = await Promise.all(Array.from({ length: 5 }, () => send(event)));
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe('200', () => {
     assert.equal(await paid.tierOf('often'), 'developer');
   });
 
-  it('ends as the newest event says, whatever the order', async () => {
+  it('ends with the state of the newest event in any order', async () => {
     const events = ['developer', 'free', 'scale'].map((tier, seconds) => eventFor('shuffled', tier, { seconds }));
     assert.deepEqual(await Promise.all(events.toReversed().map(send)).then((replies) => replies.filter((reply) => reply.duplicate)), []);
     assert.equal(await paid.tierOf('shuffled'), 'scale');
@@ -93,7 +93,7 @@ describe('200', () => {
     assert.equal(await paid.tierOf('shuffled'), 'scale');
   });
 
-  it('takes one of several signatures, and one of five minutes ago or ahead', async () => {
+  it('accepts one of several signatures and five minutes of clock skew', async () => {
     for (const seconds of [-300, 300]) {
       const text = JSON.stringify(eventFor(`tolerant${seconds}`, 'scale'));
       const at = new Date(clock.now().getTime() + seconds * 1000);
@@ -103,7 +103,7 @@ describe('200', () => {
     }
   });
 
-  it('takes types that it does not know, and events of nobody, and changes nothing', async () => {
+  it('ignores unknown event types and events without an owner', async () => {
     const hostile = [['victim'], '__proto__', null, 'x'.repeat(10_000), { toString: 'victim' }].map((owner) => ({
       ...subscriptionOf({}),
       metadata: { owner, tier: 'scale' },
@@ -114,13 +114,13 @@ describe('200', () => {
     assert.equal(await paid.tierOf('victim'), 'free');
   });
 
-  it('takes an event of a payment that failed, and leaves the plan', async () => {
+  it('keeps the plan when a payment fails', async () => {
     await send(eventFor('late', 'scale'));
     assert.deepEqual(await send(eventOf('invoice.payment_failed', invoiceOf({ owner: 'late' }), { madeAt: clock.now() })), applied);
     assert.equal(await paid.tierOf('late'), 'scale');
   });
 
-  it('believes what is not signed on a machine that nobody else reaches, where there is no secret', async () => {
+  it('accepts unsigned events on a loopback-only service without a secret', async () => {
     const { file, folder } = writePlans();
     const served = await startApp({ clock, environment: { BERTH_TIERS_FILE: file } });
     try {
@@ -139,7 +139,7 @@ describe('400 invalid_signature', () => {
     await paid.served.refuse(billingWebhook, 'invalid_signature', { rawBody: text, ...(headers ? { headers } : {}) });
   };
 
-  it('is told of every event that is not signed with the secret, now, as it came; and no plan changes', async () => {
+  it('answers every event with a wrong, old or altered signature, and changes no plan', async () => {
     const text = JSON.stringify(eventFor('forged', 'scale'));
     await refused(text);
     await refused(text, { 'stripe-signature': '' });
@@ -153,14 +153,14 @@ describe('400 invalid_signature', () => {
 });
 
 describe('400 bad_request', () => {
-  it('is told of a signed body that is no event', async () => {
+  it('answers a signed body that is not an event', async () => {
     for (const text of ['null', '[]', '7', '{}', '{"id":"evt_1"', JSON.stringify({ ...eventFor('odd', 'scale'), created: 'now' })])
       await paid.served.refuse(billingWebhook, 'bad_request', { rawBody: text, headers: signed(text) });
   });
 });
 
 describe('503 billing_not_configured', () => {
-  it('is told where others reach the service and there is no secret, and no plan changes', async () => {
+  it('answers on a reachable service without a secret, and changes no plan', async () => {
     const served = await startApp({ clock, environment: { BERTH_PUBLIC_URL: 'https://berth.example' } });
     try {
       const rawBody = JSON.stringify(eventFor('outside', 'scale'));
@@ -172,7 +172,7 @@ describe('503 billing_not_configured', () => {
     }
   });
 
-  it('is not told where the operator allows it', async () => {
+  it('is not answered when the operator allows unsigned events', async () => {
     const allowed = { BERTH_PUBLIC_URL: 'https://berth.example', BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' };
     const served: TestApp = await startApp({ clock, environment: allowed });
     try {

@@ -26,8 +26,7 @@ async function fetched(body: Record<string, unknown>, request: { key?: string } 
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 }
-/** Its function for reading a whole page has no answer in fake-page.ts yet. */
-/** A page of the fake browser with nothing to read. */
+/** An empty page of the fake browser. */
 const emptyPage = 'http://status-204.test/';
 
 /** Without a browser. */
@@ -35,8 +34,8 @@ const plainly = (url: string, body: Record<string, unknown> = {}): Promise<Fetch
 const withBrowser = (url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> => fetched({ url, ...body });
 
 describe('200', () => {
-  it('gives a page without a browser, with everything about it', async () => {
-    const url = site.inTurn('/page', html(page('<h1>Tides</h1>'), { headers: { 'x-served': 'yes', 'set-cookie': 'id=secret' } }));
+  it('returns a page without a browser, with all its fields', async () => {
+    const url = site.sequence('/page', html(page('<h1>Tides</h1>'), { headers: { 'x-served': 'yes', 'set-cookie': 'id=secret' } }));
     const reply = await plainly(url, { metadata: { job: 'tides' } });
     assert.deepEqual(
       [reply.status, reply.url, reply.final_url, reply.status_code, reply.content_type, reply.title],
@@ -46,7 +45,7 @@ describe('200', () => {
     assert.deepEqual([reply.headers['x-served'], reply.headers['set-cookie']], ['yes', undefined]);
     assert.deepEqual(
       [reply.session_id, reply.poll_url, reply.error, reply.block, reply.resolved_by],
-      [null, null, null, null, 'http:direct'],
+      [null, null, null, null, { mode: 'http', strategy: 'direct', reason: null }],
     );
     assert.deepEqual([reply.page?.title, reply.page?.language], ['Tides & times', 'en']);
     assert.deepEqual(reply.metadata, { job: 'tides' });
@@ -59,14 +58,14 @@ describe('200', () => {
     assert.ok(Date.parse(reply.finished_at ?? '') >= Date.parse(reply.created_at) && reply.timings.ttfb_ms !== null);
   });
 
-  it('is the answer for every status of a site: that is its truth', async () => {
+  it('returns the site’s status, whatever it is', async () => {
     for (const status of [201, 400, 404, 410]) {
-      const reply = await plainly(site.inTurn(`/status-${status}`, html('<p>As it is.</p>', { status })));
+      const reply = await plainly(site.sequence(`/status-${status}`, html('<p>As it is.</p>', { status })));
       assert.deepEqual([reply.status, reply.status_code, reply.html, reply.error], ['ok', status, '<p>As it is.</p>', null]);
     }
   });
 
-  it('tells each redirect and where it ended', async () => {
+  it('returns each redirect and the final address', async () => {
     site.on('/old', redirect('/newer', 301));
     site.on('/newer', redirect(`${site.url}/newest?q=1#part`, 307));
     site.on('/newest', html(page('Here')));
@@ -78,8 +77,8 @@ describe('200', () => {
     assert.deepEqual([reply.status_code, reply.final_url], [200, `${site.url}/newest?q=1#part`]);
   });
 
-  it('sends the method, the body, headers and cookies that it was given', async () => {
-    const url = site.inTurn('/form', bytes('{"taken":true}', 'application/json'));
+  it('sends the given method, body, headers and cookies', async () => {
+    const url = site.sequence('/form', bytes('{"taken":true}', 'application/json'));
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const reply = await plainly(url, {
         method,
@@ -91,28 +90,28 @@ describe('200', () => {
         ],
       });
       assert.deepEqual(reply.json, { taken: true });
-      const asked = site.asked.at(-1);
-      assert.deepEqual([asked?.method, asked?.body], [method, 'a=1&b=ü']);
-      const { cookie, 'x-trace': trace, 'user-agent': agent, 'content-type': type } = asked?.headers ?? {};
+      const received = site.requests.at(-1);
+      assert.deepEqual([received?.method, received?.body], [method, 'a=1&b=ü']);
+      const { cookie, 'x-trace': trace, 'user-agent': agent, 'content-type': type } = received?.headers ?? {};
       assert.deepEqual([cookie, trace, agent, type], ['id=7', 'on', 'Mine/1', 'application/x-www-form-urlencoded']);
     }
   });
 
-  it('says what it is where nobody told it to say something else', async () => {
-    await plainly(site.inTurn('/agent', html('x')));
-    assert.match(site.asked.at(-1)?.headers['user-agent'] ?? '', /Berth\//);
+  it('sends its default user agent unless another is given', async () => {
+    await plainly(site.sequence('/agent', html('x')));
+    assert.match(site.requests.at(-1)?.headers['user-agent'] ?? '', /Berth\//);
   });
 
-  it('keeps what each fetch was given from the next', async () => {
-    const url = site.inTurn('/jar', html('x', { headers: { 'set-cookie': 'left=behind' } }));
+  it('isolates the settings of each fetch', async () => {
+    const url = site.sequence('/jar', html('x', { headers: { 'set-cookie': 'left=behind' } }));
     await plainly(url, { cookies: [{ name: 'mine', value: '1' }], headers: { 'X-Mine': '1' } });
     await plainly(url);
-    const { cookie, 'x-mine': mine } = site.asked.at(-1)?.headers ?? {};
+    const { cookie, 'x-mine': mine } = site.requests.at(-1)?.headers ?? {};
     assert.deepEqual([cookie, mine], [undefined, undefined]);
   });
 
-  it('is answered many at a time, each with its own page', async () => {
-    const urls = Array.from({ length: 20 }, (_, n) => site.inTurn(`/many-${n}`, html(page(`<p>${n}</p>`))));
+  it('serves concurrent fetches, each with its own page', async () => {
+    const urls = Array.from({ length: 20 }, (_, n) => site.sequence(`/many-${n}`, html(page(`<p>${n}</p>`))));
     const replies = await Promise.all(urls.map((url) => plainly(url)));
     assert.deepEqual(
       replies.map(({ final_url }) => final_url),
@@ -121,13 +120,13 @@ describe('200', () => {
     assert.equal(new Set(replies.map(({ job_id }) => job_id)).size, 20);
   });
 
-  it('gives a page of a browser, and the machine that it came from', async () => {
+  it('returns a page from a browser with its machine', async () => {
     const reply = await withBrowser('http://status-404.test/page', {
       formats: ['html', 'text', 'markdown', 'links', 'metadata', 'screenshot', 'pdf', 'har'],
     });
     assert.deepEqual(
       [reply.status, reply.status_code, reply.final_url, reply.title, reply.resolved_by],
-      ['ok', 404, 'http://status-404.test/page', 'status-404.test', 'browser:direct'],
+      ['ok', 404, 'http://status-404.test/page', 'status-404.test', { mode: 'browser', strategy: 'direct', reason: null }],
     );
     assert.match(reply.html ?? '', /<h1>status-404\.test<\/h1>/);
     assert.match(reply.markdown ?? '', /# status-404\.test/);
@@ -139,20 +138,20 @@ describe('200', () => {
     assert.ok(served.app.sessions.live.has(reply.session_id ?? ''));
   });
 
-  it('tells why a browser reached no page', async () => {
+  it('reports why a browser could not load the page', async () => {
     const reply = await withBrowser('http://fail-ERR_NAME_NOT_RESOLVED.test/', { retry: { max_attempts: 1 } });
     assert.deepEqual([reply.status, reply.error?.code, reply.error?.retryable], ['error', 'navigation_failed', true]);
     assert.deepEqual(reply.error?.details, { reason: 'dns_failed', net_error: 'net::ERR_NAME_NOT_RESOLVED' });
     assert.deepEqual([reply.attempts[0]?.status, reply.attempts[0]?.error_code, reply.resolved_by], ['error', 'navigation_failed', null]);
   });
 
-  it('gives what there is of a page that does not answer', async () => {
+  it('returns the available content of an unresponsive page', async () => {
     const reply = await withBrowser('http://mute.test/', { timeout_ms: 2000, retry: { max_attempts: 1 } });
     assert.deepEqual([reply.status, reply.status_code, reply.html], ['ok', 200, null]);
     assert.ok(reply.warnings.includes('page_did_not_answer'), reply.warnings.join());
   });
 
-  it('runs steps in the page, and tells what each came to', async () => {
+  it('runs steps in the page and returns their results', async () => {
     const reply = await withBrowser('http://site.test/', {
       actions: [
         { type: 'wait', ms: 1 },
@@ -166,12 +165,15 @@ describe('200', () => {
     assert.deepEqual([reply.final_url, reply.title, reply.usage.actions], ['http://elsewhere.test/', 'elsewhere.test', 3]);
   });
 
-  it('takes no browser where none is needed, and says so', async () => {
-    const reply = await fetched({ url: site.inTurn('/auto', html(page(article))), mode: 'auto' });
-    assert.deepEqual([reply.status, reply.resolved_by, reply.session_id], ['ok', 'http:direct:no_browser_needed', null]);
+  it('uses no browser in auto mode when none is needed', async () => {
+    const reply = await fetched({ url: site.sequence('/auto', html(page(article))), mode: 'auto' });
+    assert.deepEqual(
+      [reply.status, reply.resolved_by, reply.session_id],
+      ['ok', { mode: 'http', strategy: 'direct', reason: 'no_browser_needed' }, null],
+    );
   });
 
-  it('takes a browser where the page needs one, and says why', async () => {
+  it('uses a browser in auto mode when the page needs one, with the reason', async () => {
     const needs: [string, string, Record<string, unknown>, string][] = [
       ['/app', page('<div id="root"></div><script src="/app.js"></script>'), {}, 'needs_script'],
       ['/refresh', page(article, '<meta http-equiv="refresh" content="1;url=/next">'), {}, 'meta_refresh'],
@@ -179,9 +181,9 @@ describe('200', () => {
       ['/steps', page(article), { actions: [{ type: 'wait', ms: 1 }] }, 'needs_actions'],
       ['/wait', page(article), { wait_for: { ms: 1 } }, 'needs_actions'],
     ];
-    for (const [path, body, order, why] of needs) {
-      const reply = await fetched({ url: site.inTurn(path, html(body)), mode: 'auto', ...order });
-      assert.deepEqual([reply.resolved_by, reply.attempts.length], [`browser:direct:${why}`, 1], path);
+    for (const [path, body, stepNames, why] of needs) {
+      const reply = await fetched({ url: site.sequence(path, html(body)), mode: 'auto', ...stepNames });
+      assert.deepEqual([reply.resolved_by, reply.attempts.length], [{ mode: 'browser', strategy: 'direct', reason: why }, 1], path);
       assert.ok(reply.session_id);
       assert.equal(
         site.count(path),
@@ -191,30 +193,33 @@ describe('200', () => {
     }
   });
 
-  it('fetches in a session’s own tab, and leaves it there', async () => {
+  it('fetches in the session’s tab and keeps the page open', async () => {
     const { session_id } = await served.create();
     const tabs = (await served.call(listTabs, { params: { session_id } })).body.length;
     const reply = await withBrowser(`${emptyPage}in-session`, { session_id });
-    assert.deepEqual([reply.status, reply.session_id, reply.resolved_by], ['ok', session_id, 'browser:direct']);
+    assert.deepEqual(
+      [reply.status, reply.session_id, reply.resolved_by],
+      ['ok', session_id, { mode: 'browser', strategy: 'direct', reason: null }],
+    );
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.deepEqual([body.current_url, body.usage.actions, body.tabs.open], [`${emptyPage}in-session`, 1, tabs]);
     assert.equal((await served.call(navigate, { params: { session_id }, body: { url: 'http://site.test/after' } })).status, 200);
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('waits for its turn in a session that is being driven', async () => {
+  it('queues behind other calls of the session', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const waiting = served.call(fetchPage, { body: { url: 'http://site.test/', session_id } });
-    await eventually('the fetch waits', () => drivingOf(served, session_id) === 2);
+    await eventually('the fetch is queued', () => drivingOf(served, session_id) === 2);
     await served.call(endSession, { params: { session_id } });
     assertError(await (hanging ?? assert.fail()), 409, 'session_ended');
     const { body } = await waiting;
     assert.deepEqual([body.status, body.error?.code, body.attempts.length], ['error', 'session_lost', 1]);
   });
 
-  it('is `pending` for a fetch that nobody waits for, with where to poll', async () => {
-    const url = site.inTurn('/later', html(page('Later')));
+  it('answers `pending` with the poll address for an asynchronous fetch', async () => {
+    const url = site.sequence('/later', html(page('Later')));
     const reply = await served.call(fetchPage, { body: { url, mode: 'http', async: true, metadata: { job: 'x' } } });
     const { job_id, status, poll_url, final_url, finished_at, metadata } = reply.body;
     assert.deepEqual(
@@ -226,7 +231,7 @@ describe('200', () => {
 });
 
 describe('403 premium_egress_required', () => {
-  it('refuses managed and rotating proxies to a plan without them, with a browser and without', async () => {
+  it('refuses managed and rotating proxies for a plan without them, with a browser and without', async () => {
     const key = await served.ownerKey('frugal', 'free');
     for (const mode of ['browser', 'http', 'auto'])
       for (const type of ['managed', 'rotating'])
@@ -239,29 +244,29 @@ describe('403 premium_egress_required', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer to an unknown, a malformed and a foreign session alike', async () => {
+  it('answers unknown, malformed and foreign sessions identically', async () => {
     const key = await served.ownerKey('victim');
     const { session_id } = await served.create({}, { key });
-    const ask = async (id: string) =>
+    const fetchIn = async (id: string) =>
       comparable((await served.refuse(fetchPage, 'session_not_found', { body: { url: 'http://site.test/', session_id: id } })).reply);
-    const expected = await ask(newId('ses'));
-    for (const id of [session_id, 'nothing', '', 'ses_', '../x', 'constructor', '💥']) assert.equal(await ask(id), expected, id);
+    const expected = await fetchIn(newId('ses'));
+    for (const id of [session_id, 'nothing', '', 'ses_', '../x', 'constructor', '💥']) assert.equal(await fetchIn(id), expected, id);
     const { body } = await served.call(getSession, { key, params: { session_id } });
     assert.deepEqual([body.current_url, body.usage.actions], ['about:blank', 0]);
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer while the session starts', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('answers while the session starts', async () => {
+    const { sessionId, release } = await startingSession(served);
     const { reply } = await served.refuse(fetchPage, 'session_not_ready', { body: { url: 'http://site.test/', session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer once the session has ended', async () => {
+  it('answers after the session has ended', async () => {
     const session_id = await endedSession(served);
     for (const isAsync of [false, true])
       await served.refuse(fetchPage, 'session_ended', { body: { url: 'http://site.test/', session_id, async: isAsync } });
@@ -269,28 +274,28 @@ describe('409 session_ended', () => {
 });
 
 describe('409 session_busy', () => {
-  it('is the answer when too many calls drive the session already', async () => {
-    const { sessionId, give } = await jammedSession(served);
+  it('answers when the session’s queue is full', async () => {
+    const { sessionId, release } = await jammedSession(served);
     const { reply } = await served.refuse(fetchPage, 'session_busy', { body: { url: 'http://site.test/', session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-    await give();
+    await release();
   });
 });
 
 describe('429 concurrency_limit', () => {
-  it('tells the plan’s limit where a fetch would need one machine more, and leaves fetches without a browser alone', async () => {
+  it('reports the limit when a fetch needs another machine, and still serves fetches without a browser', async () => {
     const key = await served.ownerKey('three', 'free');
     const sessions = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     const { details } = await served.refuse(fetchPage, 'concurrency_limit', { key, body: { url: 'http://site.test/' } });
     assert.deepEqual(details, { limit: 3, active: 3 });
-    assert.equal((await fetched({ url: site.inTurn('/free', html('x')), mode: 'http' }, { key })).status, 'ok');
+    assert.equal((await fetched({ url: site.sequence('/free', html('x')), mode: 'http' }, { key })).status, 'ok');
     await served.call(endSession, { key, params: { session_id: sessions[0]?.session_id ?? '' } });
     assert.equal((await fetched({ url: emptyPage }, { key })).status, 'ok');
   });
 });
 
 describe('503 no_capacity', () => {
-  it('is told when no browser can be started, and nothing of it is left', async () => {
+  it('answers when no browser can be started, and leaves nothing of it', async () => {
     const key = await served.ownerKey('unlucky');
     const before = await machinesLeft(served);
     served.runtime.failNextBoot(new Error('no memory'));
@@ -303,7 +308,7 @@ describe('503 no_capacity', () => {
 });
 
 describe('503 draining', () => {
-  it('refuses what would need a new machine or a new job, and tells when to come back', async () => {
+  it('refuses fetches that need a new machine or job, with retry_after', async () => {
     const going = await startApp();
     await Promise.all([going.app.sessions.drain(0), going.app.jobs.drain(0)]);
     for (const body of [{}, { async: true }, { mode: 'http', async: true }]) {
@@ -364,26 +369,26 @@ describe('422', () => {
   for (const [what, body, loc, type] of wrong)
     it(`refuses ${what}`, async () => {
       for (const isAsync of [false, true]) {
-        const faults = await served.faults(fetchPage, { body: { url, ...body, async: isAsync } });
+        const issues = await served.issues(fetchPage, { body: { url, ...body, async: isAsync } });
         assert.deepEqual(
-          faults.map((fault) => [fault.loc.join('.'), fault.type]),
+          issues.map((issue) => [issue.loc.join('.'), issue.type]),
           [[loc, type]],
         );
       }
     });
 
-  it('tells all that a browser cannot send', async () => {
-    const faults = await served.faults(fetchPage, { body: { url, mode: 'auto', method: 'POST', body: 'x', session_id: 'x' } });
-    assert.deepEqual(new Set(faults.map(({ loc }) => loc[1])), new Set(['body', 'method', 'session_id']));
+  it('lists every option that a browser does not support', async () => {
+    const issues = await served.issues(fetchPage, { body: { url, mode: 'auto', method: 'POST', body: 'x', session_id: 'x' } });
+    assert.deepEqual(new Set(issues.map(({ loc }) => loc[1])), new Set(['body', 'method', 'session_id']));
   });
 
-  it('leaves no machine and no job behind', async () => {
+  it('leaves no machine and no job', async () => {
     const before = [await machinesLeft(served), served.app.jobs.load];
-    await served.faults(fetchPage, { body: { url, region: 'nowhere', exclude_selectors: ['b['], async: true } });
+    await served.issues(fetchPage, { body: { url, region: 'nowhere', exclude_selectors: ['b['], async: true } });
     assert.deepEqual([await machinesLeft(served), served.app.jobs.load], before);
   });
 
-  it('shows no cookie and no password', async () => {
+  it('contains no cookie and no password', async () => {
     const reply = await served.call(fetchPage, {
       body: {
         url: 'ftp://user:hunter2@site.test/',

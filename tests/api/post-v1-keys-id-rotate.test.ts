@@ -21,7 +21,7 @@ const statuses = async (key: string): Promise<Record<string, string>> =>
   Object.fromEntries((await served.call(listOwnKeys, { key })).body.map(({ key_id, status }) => [key_id, status]));
 
 describe('200', () => {
-  it('gives a new key of the same name, and the old one is refused from the next request on', async () => {
+  it('creates a key with the same name, and refuses the old key from the next request on', async () => {
     const { key, old } = await made('acme', { name: 'ci' });
     assert.ok(await works(old.key));
     const { body } = await served.call(rotateOwnKey, { key, params: { key_id: old.key_id } });
@@ -31,7 +31,7 @@ describe('200', () => {
     assert.deepEqual(await statuses(key), { [old.key_id]: 'revoked', [body.key_id]: 'active' });
   });
 
-  it('leaves the old key good for as long as is asked for', async () => {
+  it('keeps the old key valid for the grace period', async () => {
     const { key, old } = await made('graceful');
     const { body } = await served.call(rotateOwnKey, { key, params: { key_id: old.key_id }, body: { grace_seconds: 3600 } });
     clock.advance(3_599_999);
@@ -41,14 +41,14 @@ describe('200', () => {
     assert.deepEqual(await statuses(await served.login('graceful')), { [old.key_id]: 'expired', [body.key_id]: 'active' });
   });
 
-  it('gives the new key the whole life that the old one had', async () => {
+  it('gives the new key the full lifetime of the old one', async () => {
     const { key, old } = await made('mortal', { expires_in_days: 30 });
     clock.advance(3_000_000);
     const { body } = await served.call(rotateOwnKey, { key, params: { key_id: old.key_id } });
     assert.equal(Date.parse(body.expires_at ?? ''), clock.now().getTime() + 30 * 86_400_000);
   });
 
-  it('closes what is open with the old key', async () => {
+  it('closes the sockets of the old key', async () => {
     const { key, old } = await made('open');
     const { session_id } = await served.create({}, { key: old.key ?? '' });
     const address = `${served.url.replace(/^http/, 'ws')}/v1/session/${session_id}/cdp`;
@@ -59,7 +59,7 @@ describe('200', () => {
     await closed;
   });
 
-  it('is answered without the key when it is repeated, and rotates once', async () => {
+  it('rotates once for a repeated request, which is answered without the key', async () => {
     const { key, old } = await made('once');
     const request = { key, params: { key_id: old.key_id }, headers: { 'idempotency-key': 'turn' } };
     const first = await served.call(rotateOwnKey, request);
@@ -70,7 +70,7 @@ describe('200', () => {
 });
 
 describe('404 key_not_found', () => {
-  it('is one answer for a key of somebody else, one that never was, and what is no id', async () => {
+  it('answers foreign, unknown and malformed ids identically', async () => {
     const { old } = await made('victim');
     const key = await served.login('stranger');
     const ids = [old.key_id, 'key_000000000000000000000000', 'nothing', "x' OR 1=1"];
@@ -83,7 +83,7 @@ describe('404 key_not_found', () => {
 });
 
 describe('409 key_revoked', () => {
-  it('is the answer for a key that is revoked, and for one that has expired', async () => {
+  it('answers for a revoked and an expired key', async () => {
     const { key, old } = await made('late');
     await served.call(revokeOwnKey, { key, params: { key_id: old.key_id } });
     await served.refuse(rotateOwnKey, 'key_revoked', { key, params: { key_id: old.key_id } });
@@ -94,7 +94,7 @@ describe('409 key_revoked', () => {
 });
 
 describe('409 key_limit_reached', () => {
-  it('is the answer where the old key would stay beside a hundred others', async () => {
+  it('answers when the old key would be the hundred-and-first', async () => {
     const { key, old } = await made('hoarder');
     await Promise.all(Array.from({ length: 99 }, () => served.call(createKey, { body: { owner: 'hoarder' } })));
     const request = { key, params: { key_id: old.key_id } };
@@ -104,11 +104,11 @@ describe('409 key_limit_reached', () => {
 });
 
 describe('422', () => {
-  it('refuses a grace that is none, or longer than a week', async () => {
+  it('refuses an invalid grace period and one above a week', async () => {
     const { key, old } = await made('wrong');
     for (const grace_seconds of [-1, 604_801, 1.5, '60', null]) {
-      const [fault] = await served.faults(rotateOwnKey, { key, params: { key_id: old.key_id }, body: { grace_seconds } });
-      assert.deepEqual(fault?.loc, ['body', 'grace_seconds'], String(grace_seconds));
+      const [issue] = await served.issues(rotateOwnKey, { key, params: { key_id: old.key_id }, body: { grace_seconds } });
+      assert.deepEqual(issue?.loc, ['body', 'grace_seconds'], String(grace_seconds));
     }
     assert.ok(await works(old.key));
   });

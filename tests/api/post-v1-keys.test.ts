@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('mints a key of the caller’s organisation, and tells it once', async () => {
+  it('creates a key of the caller’s organisation and returns it once', async () => {
     const key = await served.login('acme', 'ada@example.com');
     const { body } = await served.call(createOwnKey, { key, body: { name: 'ci' } });
     assert.ok(body.key && isWellFormed(body.key));
@@ -24,22 +24,22 @@ describe('200', () => {
     assert.ok(!(await served.call(listKeys)).text.includes(body.key));
   });
 
-  it('needs no body', async () => {
+  it('accepts an empty body', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('terse') });
     assert.deepEqual([body.name, body.expires_at], [null, null]);
   });
 
-  it('makes a key that expires when asked to', async () => {
+  it('creates a key with an expiry', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('brief'), body: { expires_in_days: 7 } });
     assert.equal(Date.parse(body.expires_at ?? '') - Date.parse(body.created_at), 7 * 86_400_000);
   });
 
-  it('puts a new organisation on the default plan', async () => {
+  it('gives a new organisation the default plan', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('founders') });
     assert.equal((await served.create({ timeout_seconds: 86_400 }, { key: body.key ?? '' })).timeout_seconds, 86_400);
   });
 
-  it('is answered without the key when it is repeated', async () => {
+  it('answers a repeated request without the key', async () => {
     const request = { key: await served.login('once'), headers: { 'idempotency-key': 'one' } };
     const first = await served.call(createOwnKey, request);
     const second = await served.call(createOwnKey, request);
@@ -48,7 +48,7 @@ describe('200', () => {
     assert.equal((await served.call(listOwnKeys, { key: request.key })).body.length, 1);
   });
 
-  it('is not one answer for two organisations that send the same Idempotency-Key', async () => {
+  it('scopes the Idempotency-Key to the organisation', async () => {
     const headers = { 'idempotency-key': 'shared' };
     const [mine, theirs] = await Promise.all(
       ['one', 'other'].map(async (owner) => served.call(createOwnKey, { key: await served.login(owner), headers })),
@@ -59,7 +59,7 @@ describe('200', () => {
 });
 
 describe('409 key_limit_reached', () => {
-  it('is the answer beyond a hundred good keys', async () => {
+  it('answers beyond a hundred valid keys', async () => {
     const key = await served.login('hoarder');
     const made = await Promise.all(Array.from({ length: 105 }, () => served.call(createOwnKey, { key })));
     assert.equal(made.filter(({ status }) => status === 200).length, 100);
@@ -67,29 +67,29 @@ describe('409 key_limit_reached', () => {
     assert.deepEqual([details, reply.headers.get('x-should-retry')], [{ limit: 100 }, 'false']);
   });
 
-  it('leaves other organisations alone', async () => {
+  it('does not affect other organisations', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('modest') });
     assert.equal((await served.call(listSessions, { key: body.key ?? '' })).status, 200);
   });
 });
 
 describe('422', () => {
-  it('takes neither an owner nor a plan: whose key it is, the login token says', async () => {
+  it('refuses an owner and a plan, which the login token determines', async () => {
     const key = await served.login('climber');
     for (const [field, value] of [
       ['owner', 'somebody-else'],
       ['tier', 'scale'],
     ] as const) {
-      const [fault] = await served.faults(createOwnKey, { key, body: { [field]: value } });
-      assert.deepEqual([fault?.loc, fault?.type], [['body', field], 'extra_forbidden']);
+      const [issue] = await served.issues(createOwnKey, { key, body: { [field]: value } });
+      assert.deepEqual([issue?.loc, issue?.type], [['body', field], 'extra_forbidden']);
     }
     assert.deepEqual((await served.call(listOwnKeys, { key })).body, []);
   });
 
-  it('refuses a name that is too long and a life that is none', async () => {
+  it('refuses a too long name and an invalid lifetime', async () => {
     const key = await served.login('wrong');
     assert.deepEqual(
-      (await served.faults(createOwnKey, { key, body: { name: 'n'.repeat(65), expires_in_days: 0 } })).map(({ loc }) => loc),
+      (await served.issues(createOwnKey, { key, body: { name: 'n'.repeat(65), expires_in_days: 0 } })).map(({ loc }) => loc),
       [
         ['body', 'name'],
         ['body', 'expires_in_days'],

@@ -17,7 +17,7 @@ const run = (actions: unknown[], more: Record<string, unknown> = {}) =>
   served.call(runActions, { params: { session_id: sessionId }, body: { actions, ...more } });
 
 describe('200', () => {
-  it('tells what came of each step, and where the tab is afterwards', async () => {
+  it('returns the result of each step and the tab’s final address', async () => {
     const { body: done } = await run(
       [
         { type: 'navigate', url: 'http://site.test/a', id: 'open' },
@@ -38,7 +38,7 @@ describe('200', () => {
     assert.ok(done.duration_ms >= 5 && done.tab_id !== '');
   });
 
-  it('is the answer also where a step fails, and the steps after it are not done', async () => {
+  it('reports a failed step and skips the steps after it', async () => {
     const { body: done } = await run([
       { type: 'navigate', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' },
       { type: 'wait', ms: 1 },
@@ -49,7 +49,7 @@ describe('200', () => {
     );
   });
 
-  it('goes on after a failure where that is asked for', async () => {
+  it('continues after a failed step when requested', async () => {
     const { body: done } = await run(
       [
         { type: 'navigate', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' },
@@ -63,7 +63,7 @@ describe('200', () => {
     );
   });
 
-  it('allows no code in the page unless the operator does', async () => {
+  it('refuses JavaScript steps unless the operator allows them', async () => {
     const { body: done } = await run([{ type: 'evaluate', expression: '1' }]);
     assert.deepEqual(
       done.results.map(({ error }) => error?.code),
@@ -71,7 +71,7 @@ describe('200', () => {
     );
   });
 
-  it('comes when the time for all steps is over, and tells what it was over for', async () => {
+  it('answers when the total timeout has passed, with the interrupted step', async () => {
     const startMs = performance.now();
     const { body: done } = await run(
       [
@@ -90,13 +90,13 @@ describe('200', () => {
     assert.ok(performance.now() - startMs < 3000);
   });
 
-  it('takes a recording of Chrome instead', async () => {
+  it('accepts a Chrome Recorder recording', async () => {
     const recording = { title: 'Visit', steps: [{ type: 'navigate', url: 'http://site.test/recorded' }] };
     const { body: done } = await served.call(runActions, { params: { session_id: sessionId }, body: { recording } });
     assert.deepEqual([done.final_url, done.results.at(-1)?.status], ['http://site.test/recorded', 'ok']);
   });
 
-  it('counts an action for each step that ran, those in loops on every turn', async () => {
+  it('counts an action for each executed step, once per loop iteration', async () => {
     const { session_id } = await served.create();
     await served.call(runActions, {
       params: { session_id },
@@ -111,7 +111,7 @@ describe('200', () => {
     assert.equal((await served.call(getSession, { params: { session_id } })).body.usage.actions, 5);
   });
 
-  it('tells each step as an event of the session, without its output', async () => {
+  it('emits a session event for each step, without its output', async () => {
     const { session_id } = await served.create();
     await served.call(runActions, {
       params: { session_id },
@@ -138,37 +138,37 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(runActions, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('is the answer for a tab that is not open', async () => {
+  it('answers an unknown tab', async () => {
     await served.refuse(runActions, 'tab_not_found', { params: { session_id: sessionId }, body: { ...body, tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(runActions, 'session_not_ready', { params: { session_id: starting }, body });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(runActions, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('is told at once to the eighteenth of those who come together', async () => {
-    const { sessionId: jammed, give } = await jammedSession(served);
+  it('refuses the eighteenth concurrent call immediately', async () => {
+    const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(runActions, 'session_busy', { params: { session_id: jammed }, body });
-    await give();
+    await release();
   });
 });
 
@@ -194,18 +194,18 @@ describe('422', () => {
     ],
     ['a recording that is none', { recording: { steps: 'many' } }, 'body.recording.steps', 'list_type'],
   ];
-  for (const [what, asked, loc, type] of wrong)
-    it(`names the place of ${what}`, async () => {
-      const faults = await served.faults(runActions, { params: { session_id: 'ses_none' }, body: asked });
+  for (const [what, action, loc, type] of wrong)
+    it(`reports the location of ${what}`, async () => {
+      const issues = await served.issues(runActions, { params: { session_id: 'ses_none' }, body: action });
       assert.ok(
-        faults.some((fault) => fault.loc.join('.') === loc && fault.type === type),
-        JSON.stringify(faults),
+        issues.some((issue) => issue.loc.join('.') === loc && issue.type === type),
+        JSON.stringify(issues),
       );
     });
 });
 
 describe('502 session_lost', () => {
-  it('is told to a call whose browser dies before its turn', async () => {
+  it('answers a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(runActions, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');
   });

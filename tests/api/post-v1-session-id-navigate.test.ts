@@ -25,7 +25,7 @@ after(() => served.close());
 const body = { url: 'http://site.test/' };
 
 describe('200', () => {
-  it('tells where the tab has arrived', async () => {
+  it('returns the tab’s final address', async () => {
     const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://site.test/a?b=c' } });
     const { duration_ms, tab_id, ...rest } = reply.body;
     assert.deepEqual(rest, {
@@ -42,18 +42,18 @@ describe('200', () => {
   });
 
   for (const code of [404, 500, 403])
-    it(`is the answer also where the page answers ${code}`, async () => {
+    it(`succeeds when the page answers ${code}`, async () => {
       const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: `http://status-${code}.test/` } });
       assert.deepEqual([reply.status, reply.body.status, reply.body.status_code], [200, 'ok', code]);
     });
 
-  it('has no status code where there was no HTTP', async () => {
+  it('has no status code without HTTP', async () => {
     const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'about:blank' } });
     assert.deepEqual([reply.body.final_url, reply.body.status_code], ['about:blank', null]);
   });
 
   for (const wait_until of ['load', 'domcontentloaded', 'networkidle', 'commit'])
-    it(`comes when the page has reached ${wait_until}`, async () => {
+    it(`answers when the page has reached ${wait_until}`, async () => {
       const reply = await served.call(navigate, {
         params: { session_id: sessionId },
         body: { url: `http://${wait_until}.test/`, wait_until, timeout_ms: 5000 },
@@ -61,14 +61,14 @@ describe('200', () => {
       assert.equal(reply.body.status_code, 200);
     });
 
-  it('tells what stands in the way of the page, and on what evidence', async () => {
+  it('reports a block page with its evidence', async () => {
     const { body: done } = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://status-429.test/' } });
     assert.deepEqual([done.status, done.status_code, done.block?.blocked, done.block?.type], ['ok', 429, true, 'rate_limited']);
     assert.deepEqual([done.block?.challenge_waited_ms, done.block?.retry_after_seconds], [0, null]);
     assert.ok(done.block?.signatures_version !== '' && (done.block?.evidence.length ?? 0) > 0);
   });
 
-  it('looks for nothing where that is not wanted', async () => {
+  it('reports no block when detection is off', async () => {
     const { body: done } = await served.call(navigate, {
       params: { session_id: sessionId },
       body: { url: 'http://status-429.test/', block_detection: 'off' },
@@ -76,7 +76,7 @@ describe('200', () => {
     assert.deepEqual([done.block, done.captcha, done.warnings], [null, { present: false, vendor: null, visible: null }, []]);
   });
 
-  it('is not kept waiting by a page that answers no question', async () => {
+  it('answers when the page is unresponsive', async () => {
     const { session_id } = await served.create();
     const startMs = performance.now();
     const { body: done } = await served.call(navigate, { params: { session_id }, body: { url: muteUrl } });
@@ -84,7 +84,7 @@ describe('200', () => {
     assert.ok(performance.now() - startMs < 2000);
   });
 
-  it('moves the tab that is named and no other', async () => {
+  it('navigates only the given tab', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const second = (await served.call(openTab, { params, body: { active: false } })).body.tab_id;
@@ -97,7 +97,7 @@ describe('200', () => {
     );
   });
 
-  it('keeps calls in the order in which they came', async () => {
+  it('executes calls in their order of arrival', async () => {
     const { session_id } = await served.create();
     const urls = Array.from({ length: 8 }, (_, n) => `http://site.test/${n}`);
     const ended: string[] = [];
@@ -111,50 +111,50 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session to send anywhere', async () => {
+  it('answers when the session does not exist', async () => {
     await served.refuse(navigate, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('is the answer for a tab that is not open', async () => {
+  it('answers an unknown tab', async () => {
     await served.refuse(navigate, 'tab_not_found', { params: { session_id: sessionId }, body: { ...body, tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(navigate, 'session_not_ready', { params: { session_id: starting }, body });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(navigate, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('is told at once to the eighteenth of those who come together', async () => {
-    const { sessionId: jammed, give } = await jammedSession(served);
+  it('refuses the eighteenth concurrent call immediately', async () => {
+    const { sessionId: jammed, release } = await jammedSession(served);
     const startMs = performance.now();
     await served.refuse(navigate, 'session_busy', { params: { session_id: jammed }, body });
     assert.ok(performance.now() - startMs < 1000);
-    await give();
+    await release();
   });
 });
 
 describe('422', () => {
-  it('wants an address', async () => {
-    const [fault, ...more] = await served.faults(navigate, { params: { session_id: sessionId }, body: {} });
-    assert.deepEqual([fault, more], [{ loc: ['body', 'url'], msg: 'Field required', type: 'missing', input: {}, ctx: {} }, []]);
+  it('requires a URL', async () => {
+    const [issue, ...more] = await served.issues(navigate, { params: { session_id: sessionId }, body: {} });
+    assert.deepEqual([issue, more], [{ loc: ['body', 'url'], msg: 'Field required', type: 'missing', input: {}, ctx: {} }, []]);
   });
 
-  it('is told before the session is looked for', async () => {
-    await served.faults(navigate, { params: { session_id: 'ses_none' }, body: { url: 'file:///etc/passwd' } });
+  it('is answered before the session lookup', async () => {
+    await served.issues(navigate, { params: { session_id: 'ses_none' }, body: { url: 'file:///etc/passwd' } });
   });
 });
 
@@ -172,7 +172,7 @@ describe('502 navigation_failed', () => {
     ['ERR_BLOCKED_BY_CLIENT', 'blocked_by_policy'],
   ];
   for (const [netError, reason] of failures)
-    it(`says ${reason} for ${netError}, and the session goes on`, async () => {
+    it(`reports ${reason} for ${netError}, and the session continues`, async () => {
       const { details } = await served.refuse(navigate, 'navigation_failed', {
         params: { session_id: sessionId },
         body: { url: `http://fail-${netError}.test/` },
@@ -181,7 +181,7 @@ describe('502 navigation_failed', () => {
       assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
     });
 
-  it('says timeout for a server that never answers, in the time that was given', async () => {
+  it('reports timeout within the time limit for a server that never answers', async () => {
     const startMs = performance.now();
     const { details } = await served.refuse(navigate, 'navigation_failed', {
       params: { session_id: sessionId },
@@ -193,7 +193,7 @@ describe('502 navigation_failed', () => {
     assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
   });
 
-  it('says page_crashed when the page dies under the navigation', async () => {
+  it('reports page_crashed when the page crashes during the navigation', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const { body: tabs } = await served.call(listTabs, { params: { session_id } });
@@ -204,7 +204,7 @@ describe('502 navigation_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('is told at once to the call under way and to those that wait', async () => {
+  it('answers the running call and the queued calls at once', async () => {
     const startMs = performance.now();
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(navigate, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');

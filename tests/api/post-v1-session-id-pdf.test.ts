@@ -15,7 +15,7 @@ after(() => served.close());
 const body = {};
 
 describe('200', () => {
-  it('gives the document and its size', async () => {
+  it('returns the document and its size', async () => {
     const { body: document } = await served.call(pdf, { params: { session_id: sessionId } });
     const data = Buffer.from(document.data_base64, 'base64');
     assert.deepEqual([document.content_type, document.bytes, data.toString('latin1', 0, 5)], ['application/pdf', data.length, '%PDF-']);
@@ -23,49 +23,49 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(pdf, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('is the answer for a tab that is not open', async () => {
+  it('answers an unknown tab', async () => {
     await served.refuse(pdf, 'tab_not_found', { params: { session_id: sessionId }, body: { tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(pdf, 'session_not_ready', { params: { session_id: starting }, body });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(pdf, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('is told at once to the eighteenth of those who come together', async () => {
-    const { sessionId: jammed, give } = await jammedSession(served);
+  it('refuses the eighteenth concurrent call immediately', async () => {
+    const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(pdf, 'session_busy', { params: { session_id: jammed }, body });
-    await give();
+    await release();
   });
 });
 
 describe('422', () => {
-  it('wants ranges that can be read', async () => {
-    const [fault] = await served.faults(pdf, { params: { session_id: sessionId }, body: { page_ranges: '1-2-3' } });
-    assert.deepEqual([fault?.loc, fault?.type], [['body', 'page_ranges'], 'string_pattern_mismatch']);
+  it('refuses invalid page ranges', async () => {
+    const [issue] = await served.issues(pdf, { params: { session_id: sessionId }, body: { page_ranges: '1-2-3' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'page_ranges'], 'string_pattern_mismatch']);
   });
 });
 
 describe('502 page_failed', () => {
-  it('is the answer for a page that hangs, in the time that was given', async () => {
+  it('answers within the timeout when the page hangs', async () => {
     const session_id = await muteSession(served);
     const { details } = await served.refuse(pdf, 'page_failed', { params: { session_id }, body: { timeout_ms: 1000 } });
     assert.deepEqual(details, { reason: 'timeout' });
@@ -73,7 +73,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('is told to a call whose browser dies before its turn', async () => {
+  it('answers a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(pdf, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');
   });

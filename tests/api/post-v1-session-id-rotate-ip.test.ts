@@ -7,7 +7,7 @@ import { startApp, type TestApp } from '../harness.ts';
 import { assertError, callWhileBrowserDies, endedSession, jammedSession, startingSession } from '../session-states.ts';
 
 let served: TestApp;
-/** Proxies that take connections; that they carry traffic is tested with real browsers. */
+/** Proxies that accept connections; traffic is tested with real browsers. */
 let proxies: Server[] = [];
 let addresses: string[] = [];
 before(async () => {
@@ -25,14 +25,14 @@ after(async () => {
 });
 
 describe('200', () => {
-  it('is no error for a session without a proxy, and says so', async () => {
+  it('reports that a session without a proxy was not rotated', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(rotateIp, { params: { session_id } });
     assert.deepEqual([body.session_id, body.rotated], [session_id, false]);
     assert.ok(body.note.length > 10);
   });
 
-  it('takes the next proxy of the list each time, and counts', async () => {
+  it('switches to the next proxy of the list and counts rotations', async () => {
     const { session_id } = await served.create({ proxy: { type: 'rotating', servers: addresses } });
     for (const turn of [1, 2, 3]) {
       const { body } = await served.call(rotateIp, { params: { session_id } });
@@ -43,7 +43,7 @@ describe('200', () => {
     }
   });
 
-  it('rotates nothing where the other proxies are dead, and the session goes on', async () => {
+  it('keeps the current proxy when the others are down', async () => {
     const { session_id } = await served.create({ proxy: { type: 'rotating', servers: [addresses[0] ?? '', 'http://127.0.0.1:1'] } });
     const { body } = await served.call(rotateIp, { params: { session_id } });
     assert.equal(body.rotated, false);
@@ -53,35 +53,35 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session to rotate', async () => {
+  it('answers if the session does not exist', async () => {
     await served.refuse(rotateIp, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer before the machine is there', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('answers before the machine has started', async () => {
+    const { sessionId, release } = await startingSession(served);
     await served.refuse(rotateIp, 'session_not_ready', { params: { session_id: sessionId } });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when there is nothing to rotate any more', async () => {
+  it('answers after the end of the session', async () => {
     await served.refuse(rotateIp, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });
 
 describe('409 session_busy', () => {
-  it('is the answer behind a full queue', async () => {
-    const { sessionId, give } = await jammedSession(served);
+  it('answers when the queue is full', async () => {
+    const { sessionId, release } = await jammedSession(served);
     await served.refuse(rotateIp, 'session_busy', { params: { session_id: sessionId } });
-    await give();
+    await release();
   });
 });
 
 describe('502 session_lost', () => {
-  it('is the answer when the browser dies before its turn comes', async () => {
+  it('answers a queued rotation when the browser crashes', async () => {
     assertError(await callWhileBrowserDies(served, (session_id) => served.call(rotateIp, { params: { session_id } })), 502, 'session_lost');
   });
 });

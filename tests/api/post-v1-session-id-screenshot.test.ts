@@ -15,7 +15,7 @@ after(() => served.close());
 const body = {};
 
 describe('200', () => {
-  it('gives the picture, its size and what kind it is', async () => {
+  it('returns the image with its size and format', async () => {
     const { body: picture } = await served.call(screenshot, { params: { session_id: sessionId } });
     assert.deepEqual(
       [picture.content_type, picture.width, picture.height, picture.tiles, picture.warnings],
@@ -25,7 +25,7 @@ describe('200', () => {
   });
 
   for (const format of ['jpeg', 'webp'])
-    it(`may be ${format}`, async () => {
+    it(`supports ${format}`, async () => {
       const { body: picture } = await served.call(screenshot, {
         params: { session_id: sessionId },
         body: { format, quality: 50, full_page: true },
@@ -35,49 +35,49 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(screenshot, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('is the answer for a tab that is not open', async () => {
+  it('answers an unknown tab', async () => {
     await served.refuse(screenshot, 'tab_not_found', { params: { session_id: sessionId }, body: { tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(screenshot, 'session_not_ready', { params: { session_id: starting }, body });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(screenshot, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('is told at once to the eighteenth of those who come together', async () => {
-    const { sessionId: jammed, give } = await jammedSession(served);
+  it('refuses the eighteenth concurrent call immediately', async () => {
+    const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(screenshot, 'session_busy', { params: { session_id: jammed }, body });
-    await give();
+    await release();
   });
 });
 
 describe('422', () => {
-  it('wants a locator that can be read', async () => {
-    const [fault] = await served.faults(screenshot, { params: { session_id: sessionId }, body: { selector: 'nonsense/h1' } });
-    assert.deepEqual([fault?.loc, fault?.type], [['body', 'selector'], 'selector']);
+  it('refuses an invalid locator', async () => {
+    const [issue] = await served.issues(screenshot, { params: { session_id: sessionId }, body: { selector: 'nonsense/h1' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'selector'], 'selector']);
   });
 });
 
 describe('502 page_failed', () => {
-  it('is the answer for a page that hangs, in the time that was given, and the session lives on', async () => {
+  it('answers within the timeout when the page hangs, and the session continues', async () => {
     const session_id = await muteSession(served);
     const startMs = performance.now();
     const { details } = await served.refuse(screenshot, 'page_failed', { params: { session_id }, body: { timeout_ms: 1000 } });
@@ -87,7 +87,7 @@ describe('502 page_failed', () => {
     assert.equal(status, 200);
   });
 
-  it('is the answer where the element is not in the page', async () => {
+  it('answers when the element is not found', async () => {
     const { details } = await served.refuse(screenshot, 'page_failed', {
       params: { session_id: sessionId },
       body: { selector: '#nowhere', timeout_ms: 1000 },
@@ -97,7 +97,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('is told to a call whose browser dies before its turn', async () => {
+  it('answers a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(screenshot, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');
   });

@@ -7,13 +7,13 @@ import { assertError, callWhileBrowserDies, endedSession, hangingUrl, jammedSess
 let served: TestApp;
 let sessionId = '';
 before(async () => {
-  served = await startApp({ environment: { BERTH_TAB_LIMIT: '3' } });
+  served = await startApp({ environment: { BERTH_TABS_MAX: '3' } });
   sessionId = (await served.create()).session_id;
 });
 after(() => served.close());
 
 describe('201', () => {
-  it('opens an empty tab and makes it the active one', async () => {
+  it('opens an empty tab and activates it', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(openTab, { params: { session_id }, body: {} });
     assert.deepEqual([body.url, body.active, body.opener_tab_id], ['about:blank', true, null]);
@@ -24,7 +24,7 @@ describe('201', () => {
     );
   });
 
-  it('opens a tab at a page, in the background when asked so', async () => {
+  it('opens a tab at a page, optionally in the background', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(openTab, { params: { session_id }, body: { url: 'http://status-404.test/x', active: false } });
     assert.deepEqual([body.url, body.active, body.status], ['http://status-404.test/x', false, 'complete']);
@@ -32,35 +32,35 @@ describe('201', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session to open a tab in', async () => {
+  it('answers if there is no such session', async () => {
     await served.refuse(openTab, 'session_not_found', { params: { session_id: 'ses_none' }, body: {} });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is the answer before the browser is there', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('answers before the browser has started', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(openTab, 'session_not_ready', { params: { session_id: starting }, body: {} });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer after the end', async () => {
+  it('answers after the session’s end', async () => {
     await served.refuse(openTab, 'session_ended', { params: { session_id: await endedSession(served) }, body: {} });
   });
 });
 
 describe('409 session_busy', () => {
-  it('is the answer while the queue is full', async () => {
-    const { sessionId: jammed, give } = await jammedSession(served);
+  it('answers while the queue is full', async () => {
+    const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(openTab, 'session_busy', { params: { session_id: jammed }, body: {} });
-    await give();
+    await release();
   });
 });
 
 describe('409 tab_limit_reached', () => {
-  it('tells the limit, and as many tabs as asked for at once open no more than that', async () => {
+  it('reports the limit, which concurrent calls cannot exceed', async () => {
     const { session_id } = await served.create();
     const replies = await Promise.all(Array.from({ length: 6 }, () => served.call(openTab, { params: { session_id }, body: {} })));
     assert.deepEqual(
@@ -74,14 +74,14 @@ describe('409 tab_limit_reached', () => {
 });
 
 describe('422', () => {
-  it('refuses a timeout that no call may have', async () => {
-    const [fault] = await served.faults(openTab, { params: { session_id: sessionId }, body: { timeout_ms: 999 } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx], [['body', 'timeout_ms'], 'greater_than_equal', { ge: 1000 }]);
+  it('refuses a timeout out of bounds', async () => {
+    const [issue] = await served.issues(openTab, { params: { session_id: sessionId }, body: { timeout_ms: 999 } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.ctx], [['body', 'timeout_ms'], 'greater_than_equal', { ge: 1000 }]);
   });
 });
 
 describe('502 navigation_failed', () => {
-  it('leaves no tab behind', async () => {
+  it('closes the tab', async () => {
     const before = (await served.call(listTabs, { params: { session_id: sessionId } })).body;
     const { details } = await served.refuse(openTab, 'navigation_failed', {
       params: { session_id: sessionId },
@@ -94,7 +94,7 @@ describe('502 navigation_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('is the answer when the browser dies before the tab is open', async () => {
+  it('answers when the browser crashes before the tab is open', async () => {
     assertError(
       await callWhileBrowserDies(served, (session_id) => served.call(openTab, { params: { session_id }, body: {} })),
       502,

@@ -15,7 +15,7 @@ after(() => served.close());
 const body = { name: 'note.txt', data_base64: Buffer.from('hello').toString('base64') };
 
 describe('201', () => {
-  it('puts the file into the session’s machine under its own name, and tells its digest', async () => {
+  it('stores the file in the session’s machine under its name and returns its digest', async () => {
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body });
     const { file_id, created_at, ...rest } = file;
     assert.deepEqual(rest, { name: 'note.txt', bytes: 5, sha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824' });
@@ -24,7 +24,7 @@ describe('201', () => {
     assert.equal(machineOf(served, sessionId).files.uploads.get(`/uploads/${file_id}/note.txt`)?.toString(), 'hello');
   });
 
-  it('takes several of one name, and counts each as an action', async () => {
+  it('accepts several files with one name and counts each as an action', async () => {
     const { session_id } = await served.create();
     const one = await served.call(uploadFile, { params: { session_id }, body });
     const other = await served.call(uploadFile, { params: { session_id }, body });
@@ -32,18 +32,18 @@ describe('201', () => {
     assert.equal((await served.call(getSession, { params: { session_id } })).body.usage.actions, 2);
   });
 
-  it('takes an empty file', async () => {
+  it('accepts an empty file', async () => {
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body: { name: 'empty', data_base64: '' } });
     assert.equal(file.bytes, 0);
   });
 
-  it('takes one of twelve megabytes', async () => {
+  it('accepts a file of twelve megabytes', async () => {
     const data_base64 = Buffer.alloc(12 * 1024 * 1024, 7).toString('base64');
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body: { name: 'large.bin', data_base64 } });
     assert.equal(file.bytes, 12 * 1024 * 1024);
   });
 
-  it('is done once for one Idempotency-Key', async () => {
+  it('stores the file once per Idempotency-Key', async () => {
     const { session_id } = await served.create();
     const headers = { 'idempotency-key': 'upload-1' };
     const [one, other] = [
@@ -56,13 +56,13 @@ describe('201', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer where there is no session', async () => {
+  it('answers an unknown session', async () => {
     await served.refuse(uploadFile, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('409 upload_limit_reached', () => {
-  it('is the answer to the fifty-first file', async () => {
+  it('refuses the fifty-first file', async () => {
     const { session_id } = await served.create();
     for (let count = 0; count < 50; count += 1) await served.call(uploadFile, { params: { session_id }, body });
     const { details } = await served.refuse(uploadFile, 'upload_limit_reached', { params: { session_id }, body });
@@ -71,15 +71,15 @@ describe('409 upload_limit_reached', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('asks for a moment while the session starts', async () => {
-    const { sessionId: starting, give } = await startingSession(served);
+  it('asks to retry while the session starts', async () => {
+    const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(uploadFile, 'session_not_ready', { params: { session_id: starting }, body });
-    await give();
+    await release();
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer when the session is over, with the reason', async () => {
+  it('answers with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(uploadFile, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
@@ -87,15 +87,15 @@ describe('409 session_ended', () => {
 
 describe('422', () => {
   for (const name of ['../x', 'a/b', 'a\\b', '..', '.', 'a\nb', 'x'.repeat(201)])
-    it(`takes no file called ${JSON.stringify(name.slice(0, 10))}`, async () => {
-      const [fault] = await served.faults(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } });
-      assert.deepEqual(fault?.loc, ['body', 'name']);
+    it(`refuses the file name ${JSON.stringify(name.slice(0, 10))}`, async () => {
+      const [issue] = await served.issues(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } });
+      assert.deepEqual(issue?.loc, ['body', 'name']);
     });
 
-  it('wants base64, and repeats nothing of it', async () => {
-    const faults = await served.faults(uploadFile, { params: { session_id: sessionId }, body: { name: 'a', data_base64: 'no base64!' } });
+  it('refuses invalid base64 without echoing it', async () => {
+    const issues = await served.issues(uploadFile, { params: { session_id: sessionId }, body: { name: 'a', data_base64: 'no base64!' } });
     assert.deepEqual(
-      faults.map(({ loc }) => loc),
+      issues.map(({ loc }) => loc),
       [['body', 'data_base64']],
     );
   });

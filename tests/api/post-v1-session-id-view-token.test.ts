@@ -24,11 +24,11 @@ const pageOf = (sessionId: string, from = served): string => `${from.url}/v1/ses
 const load = (sessionId: string, token: string, from = served): Promise<Reply> => open(`${pageOf(sessionId, from)}?token=${token}`);
 const firstCookie = async (sessionId: string): Promise<string> => cookieOf(await load(sessionId, await tokenFor(served, sessionId)));
 const isDead = (reply: Reply): unknown => assertError(reply, 403, 'invalid_view_token');
-const minted = (): ReturnType<TestApp['app']['keys']['mint']> =>
-  served.app.keys.mint({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
+const minted = (): ReturnType<TestApp['app']['keys']['create']> =>
+  served.app.keys.create({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
 
 describe('200', () => {
-  it('is a link that a browser opens, for five minutes, where nothing is asked for', async () => {
+  it('creates a view link for five minutes by default', async () => {
     const session_id = await create();
     const { body } = await served.call(createViewToken, { params: { session_id } });
     assert.deepEqual([body.token_type, body.scope, body.session_id, body.expires_in], ['view', 'view', session_id, 300]);
@@ -39,7 +39,7 @@ describe('200', () => {
     assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   });
 
-  it('is for as long and as much as was asked', async () => {
+  it('creates a link with the requested lifetime and scope', async () => {
     const session_id = await create();
     for (const [scope, ttl_seconds] of [
       ['view', 30],
@@ -52,7 +52,7 @@ describe('200', () => {
     }
   });
 
-  it('opens the newest recording while it is made, when it is over, and when the session is forgotten', async () => {
+  it('opens the newest recording during the session, after it and after its retention', async () => {
     const running = await recordingSession(served);
     const over = await recordedSession(served);
     for (const { sessionId, recId } of [running, over]) {
@@ -73,20 +73,20 @@ describe('200', () => {
     );
   });
 
-  it('can be asked for while the session starts', async () => {
-    const { sessionId, give } = await startingSession(served);
+  it('creates a link while the session starts', async () => {
+    const { sessionId, release } = await startingSession(served);
     assert.equal((await load(sessionId, await tokenFor(served, sessionId))).status, 200);
-    await give();
+    await release();
   });
 
-  it('watches a machine of one’s fetches like any other session', async () => {
+  it('creates links for fetch machines', async () => {
     await served.call(fetchPage, { body: { url: 'http://site.test/' } });
     const machine =
       (await served.call(listSessions)).body.find(({ purpose }) => purpose === 'fetch') ?? assert.fail('there is no machine of fetches');
     assert.equal((await load(machine.session_id, await tokenFor(served, machine.session_id))).status, 200);
   });
 
-  it('is told once: a repetition of the request has no token', async () => {
+  it('returns the token once; a repeated request has none', async () => {
     const request = { params: { session_id: await create() }, headers: { 'idempotency-key': 'one-link' } };
     const [first, second] = [await served.call(createViewToken, request), await served.call(createViewToken, request)];
     assert.equal(second.headers.get('idempotent-replayed'), 'true');
@@ -95,7 +95,7 @@ describe('200', () => {
 });
 
 describe('the link', () => {
-  it('opens again until its time is over, each time with a cookie of its own, which outlives it', async () => {
+  it('can be reused until it expires, each time with a new cookie that outlives it', async () => {
     const clock = new ManualClock();
     const clocked = await startApp({ clock });
     try {
@@ -114,7 +114,7 @@ describe('the link', () => {
     }
   });
 
-  it('and its cookie are dead when the session has ended', async () => {
+  it('and its cookie are invalid after the session has ended', async () => {
     const session_id = await create();
     const token = await tokenFor(served, session_id);
     const cookie = cookieOf(await load(session_id, token));
@@ -123,7 +123,7 @@ describe('the link', () => {
     isDead(await open(pageOf(session_id), { cookie }));
   });
 
-  it('and its cookie are dead at the next request when the key that made it is revoked', async () => {
+  it('and its cookie are invalid from the next request after its key is revoked', async () => {
     const session_id = await create();
     const [{ key, raw }, cookieOfAnother] = [await minted(), await firstCookie(session_id)];
     const token = await tokenFor(served, session_id, 'view', raw);
@@ -134,7 +134,7 @@ describe('the link', () => {
     assert.equal((await open(pageOf(session_id), { cookie: cookieOfAnother })).status, 200);
   });
 
-  it('is as dead in the name of another owner as one that never was', async () => {
+  it('is answered like an unknown link for another owner', async () => {
     const key = await served.ownerKey('neighbour');
     const theirs = (await served.create({}, { key })).session_id;
     const token = await tokenFor(served, theirs, 'control', key);
@@ -143,7 +143,7 @@ describe('the link', () => {
     isDead(await open(pageOf(mine), { cookie: cookieOf(await load(theirs, token)) }));
   });
 
-  it('cannot be changed into another', async () => {
+  it('cannot be altered', async () => {
     const session_id = await create();
     const [payload = '', signature = ''] = (await tokenFor(served, session_id)).split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
@@ -161,7 +161,7 @@ describe('the link', () => {
 });
 
 describe('the cookie', () => {
-  it('is sent by a browser to its one place, and to no session whose name only begins alike', async () => {
+  it('is limited to its session’s path, not to ids with the same prefix', async () => {
     const session_id = await create();
     const [cookie = ''] = (await load(session_id, await tokenFor(served, session_id))).headers.getSetCookie();
     const jar = new CookieJar();
@@ -177,7 +177,7 @@ describe('the cookie', () => {
     for (const address of elsewhere) assert.ok(!(await isSent(address)), address);
   });
 
-  it('of somebody else, planted beside one’s own, changes nothing', async () => {
+  it('of another user, planted beside the own one, has no effect', async () => {
     const key = await served.ownerKey('mallory');
     const theirs = (await served.create({}, { key })).session_id;
     const planted = cookieOf(await load(theirs, await tokenFor(served, theirs, 'control', key)));
@@ -193,7 +193,7 @@ describe('the cookie', () => {
     }
   });
 
-  it('is for TLS alone where the service is behind it', async () => {
+  it('requires TLS when the service is behind TLS', async () => {
     const behindTls = await startApp({ environment: { BERTH_PUBLIC_URL: publicUrl } });
     try {
       const session_id = await create(behindTls);
@@ -217,23 +217,23 @@ describe('the cookie', () => {
   });
 });
 
-describe('no line of the log', () => {
-  it('holds a token, a cookie or a key, whatever is done with them', async () => {
+describe('the log', () => {
+  it('contains no token, cookie or key', async () => {
     const destination = new PassThrough();
     let lines = '';
     destination.on('data', (chunk: Buffer) => (lines += chunk.toString()));
     const logged = await startApp({ log: createLog('debug', { destination }) });
-    const told: string[] = [];
+    const reported: string[] = [];
     const secrets: string[] = [logged.key];
     try {
       const { session_id } = await logged.create({ kind: 'full_browser', record: true });
-      for (const [scope, place] of [
+      for (const [scope, path] of [
         ['view', 'live-view'],
         ['vnc', 'vnc/vnc.html'],
         ['recording', 'recordings/x/index.html'],
       ] as const) {
         const token = await tokenFor(logged, session_id, scope);
-        const address = `${logged.url}/v1/session/${session_id}/${place}`;
+        const address = `${logged.url}/v1/session/${session_id}/${path}`;
         const first = await open(`${address}?token=${token}`);
         const cookie = first.headers.getSetCookie()[0]?.split(';')[0] ?? 'berth-view=planted-by-the-test';
         secrets.push(token, cookie.split('=')[1] ?? '');
@@ -248,8 +248,8 @@ describe('no line of the log', () => {
           await open(`${address}/nowhere?token=${token}`),
           await open(`${address}?token=${token}&token=${token}`),
         );
-        told.push(...replies.map(({ text, headers }) => text + (headers.get('location') ?? '')));
-        told.push(
+        reported.push(...replies.map(({ text, headers }) => text + (headers.get('location') ?? '')));
+        reported.push(
           (await refusedSocket(`${logged.url.replace('http', 'ws')}/v1/session/${session_id}/live-view/socket?token=x${token}`)).text,
         );
       }
@@ -261,13 +261,13 @@ describe('no line of the log', () => {
     for (const secret of secrets) {
       assert.ok(secret.length > 10);
       assert.ok(!lines.includes(secret), 'it is in the log');
-      assert.ok(!told.some((text) => text.includes(secret)), 'it is in an answer');
+      assert.ok(!reported.some((text) => text.includes(secret)), 'it is in an answer');
     }
   });
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer to an id that is none, and to somebody else’s session', async () => {
+  it('answers an unknown id and a foreign session', async () => {
     const key = await served.ownerKey('landlady');
     const foreign = (await recordedSession(served, { key })).sessionId;
     for (const session_id of ['ses_none', foreign])
@@ -277,14 +277,14 @@ describe('404 session_not_found', () => {
 });
 
 describe('404 recording_not_found', () => {
-  it('is the answer where nothing was recorded, while the session lives and after it', async () => {
+  it('answers a session without a recording, during the session and after it', async () => {
     for (const session_id of [await create(), await endedSession(served)])
       await served.refuse(createViewToken, 'recording_not_found', { params: { session_id }, body: { scope: 'recording' } });
   });
 });
 
 describe('409 session_ended', () => {
-  it('is the answer where there is nothing to watch any more', async () => {
+  it('answers after the end', async () => {
     const session_id = await endedSession(served);
     for (const scope of ['view', 'control'] as const) {
       const { details } = await served.refuse(createViewToken, 'session_ended', { params: { session_id }, body: { scope } });
@@ -294,7 +294,7 @@ describe('409 session_ended', () => {
 });
 
 describe('422', () => {
-  it('refuses a time that is too short or too long, and a scope that there is not', async () => {
+  it('refuses a lifetime out of bounds and an unknown scope', async () => {
     const params = { session_id: await create() };
     for (const [body, type] of [
       [{ ttl_seconds: 29 }, 'greater_than_equal'],
@@ -302,9 +302,9 @@ describe('422', () => {
       [{ scope: 'vnc' }, 'literal_error'],
       [{ scope: 'control', ttl: 60 }, 'extra_forbidden'],
     ] as const) {
-      const faults = await served.faults(createViewToken, { params, body });
+      const issues = await served.issues(createViewToken, { params, body });
       assert.deepEqual(
-        faults.map((fault) => fault.type),
+        issues.map((issue) => issue.type),
         [type],
       );
     }

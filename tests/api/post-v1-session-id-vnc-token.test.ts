@@ -14,7 +14,7 @@ after(() => served.close());
 const create = async (): Promise<string> => (await served.create({ kind: 'full_browser' })).session_id;
 
 describe('200', () => {
-  it('is a link to the window, for five minutes or as long as was asked', async () => {
+  it('creates a link to the window for five minutes or the requested time', async () => {
     const session_id = await create();
     for (const [body, seconds] of [
       [{}, 300],
@@ -30,28 +30,28 @@ describe('200', () => {
     }
   });
 
-  it('opens the window alone, which no link to the live view opens', async () => {
+  it('grants access to the window only, and live view links do not', async () => {
     const { session_id } = await served.create({ kind: 'full_browser' });
-    const at = (place: string): string => `${served.url}/v1/session/${session_id}/${place}`;
+    const at = (path: string): string => `${served.url}/v1/session/${session_id}/${path}`;
     const vnc = await tokenFor(served, session_id, 'vnc');
     const cookie = cookieOf(await open(`${at('vnc/vnc.html')}?token=${vnc}`));
-    for (const place of ['live-view', 'recordings/x/index.html']) {
-      assertError(await open(`${at(place)}?token=${vnc}`), 403, 'invalid_view_token');
-      assertError(await open(at(place), { cookie }), 403, 'invalid_view_token');
+    for (const path of ['live-view', 'recordings/x/index.html']) {
+      assertError(await open(`${at(path)}?token=${vnc}`), 403, 'invalid_view_token');
+      assertError(await open(at(path), { cookie }), 403, 'invalid_view_token');
     }
     for (const scope of ['view', 'control'] as const)
       assertError(await open(`${at('vnc/vnc.html')}?token=${await tokenFor(served, session_id, scope)}`), 403, 'invalid_view_token');
   });
 
-  it('can be asked for while the session starts', async () => {
-    const { sessionId, give } = await startingSession(served, { kind: 'full_browser' });
+  it('creates a link while the session starts', async () => {
+    const { sessionId, release } = await startingSession(served, { kind: 'full_browser' });
     assert.equal((await served.call(createVncToken, { params: { session_id: sessionId } })).status, 200);
-    await give();
+    await release();
   });
 });
 
 describe('404 session_not_found', () => {
-  it('is the answer to an id that is none, and to somebody else’s session', async () => {
+  it('answers an unknown id and a foreign session', async () => {
     const key = await served.ownerKey('landlady');
     const { session_id } = await served.create({ kind: 'full_browser' }, { key });
     for (const id of ['ses_none', session_id]) await served.refuse(createVncToken, 'session_not_found', { params: { session_id: id } });
@@ -59,7 +59,7 @@ describe('404 session_not_found', () => {
 });
 
 describe('409 vnc_unavailable', () => {
-  it('is the answer to a session without a window', async () => {
+  it('answers a session without a window', async () => {
     const { session_id } = await served.create();
     const { reply } = await served.refuse(createVncToken, 'vnc_unavailable', { params: { session_id } });
     assert.equal(reply.headers.get('x-should-retry'), 'false');
@@ -67,7 +67,7 @@ describe('409 vnc_unavailable', () => {
 });
 
 describe('409 session_ended', () => {
-  it('is the answer where the window is gone', async () => {
+  it('answers after the session has ended', async () => {
     const session_id = await create();
     await served.call(endSession, { params: { session_id } });
     await served.refuse(createVncToken, 'session_ended', { params: { session_id } });
@@ -75,12 +75,12 @@ describe('409 session_ended', () => {
 });
 
 describe('422', () => {
-  it('refuses a time that is too short or too long, and a scope, which a window has not', async () => {
+  it('refuses a lifetime out of bounds and a scope', async () => {
     const params = { session_id: await create() };
     for (const body of [{ ttl_seconds: 29 }, { ttl_seconds: 3601 }, { scope: 'view' }]) {
-      const faults = await served.faults(createVncToken, { params, body });
+      const issues = await served.issues(createVncToken, { params, body });
       assert.deepEqual(
-        faults.map(({ loc }) => loc),
+        issues.map(({ loc }) => loc),
         [['body', Object.keys(body)[0]]],
       );
     }

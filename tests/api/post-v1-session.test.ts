@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, getSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { answerableFor, createUntil, machinesLeft } from '../session-states.ts';
+import { auditTrailOf, createUntil, machinesLeft } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -28,7 +28,7 @@ const sum = ({
 });
 
 describe('201', () => {
-  it('gives a ready session for an empty body, with every default told', async () => {
+  it('creates a ready session from an empty body and returns every default', async () => {
     const session = await served.create();
     assert.deepEqual(sum(session), { status: 'ready', ended_reason: null, open: 1, warm: false });
     assert.match(session.session_id, /^ses_[0-9a-z]{24}$/);
@@ -57,8 +57,8 @@ describe('201', () => {
     assert.ok(session.started_at !== null && session.ended_at === null);
   });
 
-  it('repeats what was asked for', async () => {
-    const asked = {
+  it('returns the requested settings', async () => {
+    const requested = {
       timeout_seconds: 60,
       idle_timeout_seconds: 20,
       keep_alive: false,
@@ -69,11 +69,14 @@ describe('201', () => {
       name: 'the job',
       metadata: { job: 'prices', run: '7' },
     };
-    const session = await served.create(asked);
-    assert.deepEqual(Object.fromEntries(Object.keys(asked).map((field) => [field, session[field as keyof typeof asked]])), asked);
+    const session = await served.create(requested);
+    assert.deepEqual(
+      Object.fromEntries(Object.keys(requested).map((field) => [field, session[field as keyof typeof requested]])),
+      requested,
+    );
   });
 
-  it('takes what the browser is told and nobody repeats', async () => {
+  it('accepts browser settings that the response does not repeat', async () => {
     const { status } = await served.create({
       extra_headers: { 'X-Trace': 'on' },
       block_ads: true,
@@ -85,29 +88,29 @@ describe('201', () => {
     assert.equal(status, 'ready');
   });
 
-  it('makes the idle time no longer than the session, where only the latter is named', async () => {
+  it('limits the default idle time to the session’s maximum', async () => {
     assert.equal((await served.create({ timeout_seconds: 60 })).idle_timeout_seconds, 60);
   });
 
-  it('answers at once with `starting` when nobody wants to wait, and the session gets ready by itself', async () => {
+  it('answers `starting` at once with wait=false, and the session becomes ready later', async () => {
     const session = await served.create({}, { query: { wait: 'false' } });
     assert.deepEqual([session.status, session.started_at, session.tabs.open], ['starting', null, 0]);
     await served.app.sessions.live.get(session.session_id)?.started;
     assert.equal((await served.call(getSession, { params: { session_id: session.session_id } })).body.status, 'ready');
   });
 
-  it('starts a browser with windows, which may have more tabs', async () => {
+  it('starts a headful browser', async () => {
     const session = await served.create({ kind: 'full_browser' });
     assert.deepEqual([session.kind, session.tabs.limit, session.warm], ['full_browser', 16, false]);
   });
 
-  it('records a session that asks for it, under an id of its own', async () => {
+  it('records the session when requested, with its own recording id', async () => {
     const { recording } = await served.create({ record: true });
     assert.deepEqual([recording.enabled, recording.status], [true, 'recording']);
     assert.match(recording.rec_id ?? '', /^rec_[0-9a-z]{24}$/);
   });
 
-  it('goes to the start address and tells how that went', async () => {
+  it('opens the start URL and reports the result', async () => {
     const session = await served.create({ start_url: 'http://status-404.test/page' });
     assert.equal(session.current_url, 'http://status-404.test/page');
     assert.deepEqual(session.start_navigation, {
@@ -119,7 +122,7 @@ describe('201', () => {
     });
   });
 
-  it('starts all the same when the start address cannot be reached', async () => {
+  it('starts even when the start URL is unreachable', async () => {
     const session = await served.create({ start_url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' });
     assert.equal(session.status, 'ready');
     assert.deepEqual(
@@ -128,7 +131,7 @@ describe('201', () => {
     );
   });
 
-  it('keeps the credentials of a proxy to itself', async () => {
+  it('does not reveal proxy credentials', async () => {
     const proxy = {
       type: 'external',
       server: 'http://user:hunter2@proxy.example:3128',
@@ -148,7 +151,7 @@ describe('201', () => {
     assert.ok(!reply.text.includes('hunter2') && !text.includes('hunter2'));
   });
 
-  it('gives every session an id and a machine of its own', async () => {
+  it('gives every session its own id and machine', async () => {
     const sessions = await Promise.all(Array.from({ length: 5 }, () => served.create()));
     assert.equal(new Set(sessions.map(({ session_id }) => session_id)).size, 5);
     assert.equal(new Set(sessions.map(({ session_id }) => served.app.sessions.live.get(session_id)?.machine?.id)).size, 5);
@@ -164,7 +167,7 @@ describe('201', () => {
 });
 
 describe('403 premium_egress_required', () => {
-  it('refuses managed and rotating proxies to a plan without them, and makes nothing', async () => {
+  it('refuses managed and rotating proxies for a plan without them, and creates nothing', async () => {
     const key = await served.ownerKey('frugal', 'free');
     const before = await machinesLeft(served);
     for (const type of ['managed', 'rotating'])
@@ -172,7 +175,7 @@ describe('403 premium_egress_required', () => {
     assert.deepEqual(await machinesLeft(served), before);
   });
 
-  it('lets every plan use a proxy of its own', async () => {
+  it('accepts the caller’s own proxy on every plan', async () => {
     const key = await served.ownerKey('frugal', 'free');
     const { status } = await served.call(createSession, {
       key,
@@ -183,41 +186,41 @@ describe('403 premium_egress_required', () => {
 });
 
 describe('409 name_taken', () => {
-  it('keeps a name unique among the live sessions of its owner', async () => {
+  it('keeps names unique among the owner’s live sessions', async () => {
     await served.create({ name: 'only one' });
     const { reply } = await served.refuse(createSession, 'name_taken', { body: { name: 'only one' } });
     assert.equal(reply.headers.get('x-should-retry'), 'false');
   });
 
-  it('does not happen again once the first has ended', async () => {
+  it('frees the name when the session ends', async () => {
     const { session_id } = await served.create({ name: 'again' });
     await served.call(endSession, { params: { session_id } });
-    await served.app.sessions.live.get(session_id)?.gone;
+    await served.app.sessions.live.get(session_id)?.disposed;
     assert.equal((await served.create({ name: 'again' })).name, 'again');
   });
 });
 
 describe('422', () => {
-  it('names the plan’s longest session where the plan allows less than the schema', async () => {
+  it('reports the plan’s maximum session time when it is below the schema’s', async () => {
     const key = await served.ownerKey('small', 'free');
-    const [fault, ...more] = await served.faults(createSession, { key, body: { timeout_seconds: 901 } });
+    const [issue, ...more] = await served.issues(createSession, { key, body: { timeout_seconds: 901 } });
     assert.deepEqual(
-      [fault?.loc, fault?.type, fault?.ctx, fault?.input, more],
+      [issue?.loc, issue?.type, issue?.ctx, issue?.input, more],
       [['body', 'timeout_seconds'], 'less_than_equal', { le: 900 }, 901, []],
     );
   });
 
-  it('names the regions that there are', async () => {
-    const [fault] = await served.faults(createSession, { body: { region: '../../x' } });
+  it('lists the available regions', async () => {
+    const [issue] = await served.issues(createSession, { body: { region: '../../x' } });
     assert.deepEqual(
-      [fault?.loc, fault?.type, fault?.ctx, fault?.input],
+      [issue?.loc, issue?.type, issue?.ctx, issue?.input],
       [['body', 'region'], 'literal_error', { expected: "'local'" }, '../../x'],
     );
   });
 
-  it('refuses an idle time above the session’s own', async () => {
-    const [fault] = await served.faults(createSession, { body: { timeout_seconds: 30, idle_timeout_seconds: 31 } });
-    assert.deepEqual([fault?.loc, fault?.type, fault?.ctx], [['body', 'idle_timeout_seconds'], 'less_than_equal', { le: 30 }]);
+  it('refuses an idle time above the session’s maximum', async () => {
+    const [issue] = await served.issues(createSession, { body: { timeout_seconds: 30, idle_timeout_seconds: 31 } });
+    assert.deepEqual([issue?.loc, issue?.type, issue?.ctx], [['body', 'idle_timeout_seconds'], 'less_than_equal', { le: 30 }]);
   });
 
   const wrong: [string, Record<string, unknown>, string, string][] = [
@@ -257,22 +260,22 @@ describe('422', () => {
   ];
   for (const [what, body, loc, type] of wrong)
     it(`refuses ${what}`, async () => {
-      const faults = await served.faults(createSession, { body });
+      const issues = await served.issues(createSession, { body });
       assert.deepEqual(
-        faults.map((fault) => [fault.loc.join('.'), fault.type]),
+        issues.map((issue) => [issue.loc.join('.'), issue.type]),
         [[loc, type]],
       );
     });
 
-  it('leaves no session and no machine behind', async () => {
+  it('leaves no session and no machine', async () => {
     const before = await machinesLeft(served);
-    await served.faults(createSession, { body: { timeout_seconds: 1, region: 'nowhere' } });
+    await served.issues(createSession, { body: { timeout_seconds: 1, region: 'nowhere' } });
     assert.deepEqual(await machinesLeft(served), before);
   });
 });
 
 describe('429 concurrency_limit', () => {
-  it('tells the plan’s limit and how many are live, and lets the next in when one has ended', async () => {
+  it('reports the limit and the live sessions, and accepts the next create after an end', async () => {
     const key = await served.ownerKey('three', 'free');
     const sessions = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     const { reply, details } = await served.refuse(createSession, 'concurrency_limit', { key, body: {} });
@@ -285,7 +288,7 @@ describe('429 concurrency_limit', () => {
 });
 
 describe('429 create_rate_limit', () => {
-  it('tells how many creates a minute the plan allows and when to come back', async () => {
+  it('reports the creates per minute and when to retry', async () => {
     const key = await served.ownerKey('hasty', 'free');
     const reply = await createUntil(served, key, 'create_rate_limit', 6);
     const seconds = Number(reply.headers.get('retry-after'));
@@ -293,14 +296,14 @@ describe('429 create_rate_limit', () => {
     assert.match(reply.text, /"limit":5/);
   });
 
-  it('leaves other owners alone', async () => {
+  it('does not limit other owners', async () => {
     const key = await served.ownerKey('calm', 'free');
     assert.equal((await served.create({}, { key })).status, 'ready');
   });
 });
 
 describe('503 no_capacity', () => {
-  it('is told when a machine does not start, and nothing of it is left', async () => {
+  it('answers when a machine does not start, and leaves nothing of it', async () => {
     const before = await machinesLeft(served);
     served.runtime.failNextBoot(new Error('no memory'));
     const { reply, message } = await served.refuse(createSession, 'no_capacity', { body: { name: 'unlucky' } });
@@ -310,18 +313,18 @@ describe('503 no_capacity', () => {
     assert.equal((await served.create({ name: 'unlucky' })).status, 'ready', 'its name is free again');
   });
 
-  it('leaves a session that nobody waited for as failed', async () => {
+  it('marks a session without a waiting caller as failed', async () => {
     served.runtime.failNextBoot(new Error('no memory'));
     const { session_id } = await served.create({}, { query: { wait: 'false' } });
     await served.app.sessions.live.get(session_id)?.started;
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.deepEqual([body.status, body.ended_reason, body.ended_at === null], ['failed', 'start_failed', false]);
-    assert.deepEqual((await answerableFor(served, session_id)).slice(1), [['service', 'session.ended', 'start_failed']]);
+    assert.deepEqual((await auditTrailOf(served, session_id)).slice(1), [['service', 'session.ended', 'start_failed']]);
   });
 });
 
 describe('503 draining', () => {
-  it('refuses new sessions and tells when to come back, while those that live go on', async () => {
+  it('refuses new sessions with retry_after while live sessions continue', async () => {
     const { session_id } = await served.create();
     await served.app.sessions.drain(0);
     const { reply } = await served.refuse(createSession, 'draining', { body: {} });

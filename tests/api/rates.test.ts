@@ -1,4 +1,4 @@
-/** Rates belong to the owner's plan, and are told before they are felt. */
+/** Rate limits of plans and their headers. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ after(async () => {
 });
 
 describe('a plan with a rate', () => {
-  it('is told with every answer how much is left, and rate_limited when nothing is', async () => {
+  it('reports the remaining requests with every answer and answers rate_limited at zero', async () => {
     const key = await served.ownerKey('slow-one', 'slow');
     for (const left of [4, 3, 2, 1, 0]) {
       const { headers } = await served.call(listSessions, { key });
@@ -46,7 +46,7 @@ describe('a plan with a rate', () => {
     assert.equal(reply.headers.get('x-ratelimit-remaining'), '0');
   });
 
-  it('counts for the owner and not for the key', async () => {
+  it('is shared by all keys of an owner', async () => {
     const keys = await Promise.all([1, 2].map(() => served.ownerKey('two-keys', 'slow')));
     const replies = await Promise.all([0, 1, 0, 1, 0, 1].map((which) => served.call(listRegions, { key: keys[which] ?? '' })));
     assert.deepEqual(
@@ -55,14 +55,14 @@ describe('a plan with a rate', () => {
     );
   });
 
-  it('takes nothing from other owners', async () => {
+  it('does not affect other owners', async () => {
     const key = await served.ownerKey('fresh-one', 'slow');
     assert.equal((await served.call(listSessions, { key })).headers.get('x-ratelimit-remaining'), '4');
   });
 });
 
 describe('a plan with a rate of key calls', () => {
-  it('counts for the organisation, whoever of it signs in, and tells how much is left', async () => {
+  it('is shared by all members of an organisation and reports the remaining calls', async () => {
     await served.ownerKey('few-calls', 'slow');
     const [ada, ben] = [await served.login('few-calls', 'ada@example.com'), await served.login('few-calls', 'ben@example.com')];
     for (const [key, left] of [
@@ -80,7 +80,7 @@ describe('a plan with a rate of key calls', () => {
     await served.call(listOwnKeys, { key: await served.login('others') });
   });
 
-  it('takes nothing from what its keys may ask, and they nothing from it', async () => {
+  it('is independent of the request rate of its API keys', async () => {
     const key = await served.ownerKey('both-ways', 'slow');
     for (let call = 0; call < 6; call += 1) await served.call(listSessions, { key });
     const login = await served.login('both-ways');
@@ -90,7 +90,7 @@ describe('a plan with a rate of key calls', () => {
 });
 
 describe('a plan without a rate', () => {
-  it('is never told of one', async () => {
+  it('sends no rate limit headers', async () => {
     for (let call = 0; call < 20; call += 1) {
       const { headers } = await served.call(listSessions);
       assert.equal(headers.get('x-ratelimit-limit'), null);
@@ -98,7 +98,7 @@ describe('a plan without a rate', () => {
   });
 });
 
-describe('an endpoint open to all', () => {
+describe('a public endpoint', () => {
   it('has no rate', async () => {
     const { headers } = await served.call(health, { key: null });
     assert.equal(headers.get('ratelimit'), null);
@@ -106,7 +106,7 @@ describe('an endpoint open to all', () => {
 });
 
 describe('the metrics', () => {
-  it('have no rate for whoever may read them', async () => {
+  it('have no rate limit', async () => {
     for (let call = 0; call < 20; call += 1) {
       const { status, headers } = await served.call(metrics);
       assert.deepEqual([status, headers.get('ratelimit')], [200, null]);

@@ -1,4 +1,4 @@
-/** Plans and wallets under many calls at once, over time and over a session's life: spent once, to the end, and not beyond. */
+/** Plans and wallets with concurrent calls and during sessions: charged once, and never beyond the limit. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -20,7 +20,7 @@ import { browse, startMeteredApp, withoutTime, type MeteredApp, type Owner, type
 import { openSocket } from '../raw-http.ts';
 import { hangingUrl } from '../session-states.ts';
 
-/** The fake browser has it at once. */
+/** The fake browser serves it immediately. */
 const emptyPage = 'http://status-204.test/';
 
 let paid: MeteredApp;
@@ -36,7 +36,7 @@ describe('a job', () => {
   let app: MeteredApp;
   let owner: Owner;
   before(async () => {
-    app = await startMeteredApp({ environment: { BERTH_CREDITS_ENFORCED: 'true', BERTH_JOBS_RUNNING: '1' } });
+    app = await startMeteredApp({ environment: { BERTH_CREDITS_ENFORCED: 'true', BERTH_JOBS_RUNNING_MAX: '1' } });
     owner = await app.newOwner('open', 1);
   });
   after(() => app.close());
@@ -48,22 +48,22 @@ describe('a job', () => {
   const done = async (job_id: string) =>
     (await app.call(getFetchJob, { key: owner.key, params: { job_id }, query: { wait_seconds: '20' } })).body;
 
-  it('is charged with what it came to, once it has run', async () => {
+  it('is charged for its result after it has run', async () => {
     const { status, usage } = await done(await submit({ url: emptyPage }));
     assert.deepEqual([status, usage.actions, usage.credits >= 0.01], ['ok', 1, true]);
     assert.deepEqual([await app.balance(owner.key), await app.held(owner.owner)], [0.99, 0]);
   });
 
-  it('costs nothing when it is cancelled, before its turn or in the middle', async () => {
+  it('costs nothing when it is cancelled, queued or running', async () => {
     const before = await app.account(owner);
     const running = await submit({ url: hangingUrl, timeout_ms: 120_000, actions: [{ type: 'wait', ms: 1 }] });
-    await eventually('it runs', () => app.app.jobs.load.places === 1);
+    await eventually('it is running', () => app.app.jobs.load.slots === 1);
     const waiting = await submit({ url: emptyPage });
     assert.equal(await app.held(owner.owner), 30_000);
     await app.call(cancelJob, { key: owner.key, params: { job_id: waiting } });
-    await eventually('what was kept back for the one that waits is free', async () => (await app.held(owner.owner)) === 20_000);
+    await eventually('the hold of the queued call is released', async () => (await app.held(owner.owner)) === 20_000);
     await app.call(cancelJob, { key: owner.key, params: { job_id: running } });
-    await eventually('nothing is kept back', async () => (await app.held(owner.owner)) === 0);
+    await eventually('no hold is left', async () => (await app.held(owner.owner)) === 0);
     assert.deepEqual(withoutTime(await app.account(owner)), withoutTime(before));
     for (const job of [running, waiting])
       assert.deepEqual((await done(job)).usage, { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 });
@@ -78,7 +78,7 @@ describe('many calls at once', () => {
     return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
   };
 
-  it('make one session and one charge where one is allowed, and leave nothing kept back', async () => {
+  it('create one session and one charge at a limit of one, and leave no hold', async () => {
     const owner = await paid.newOwner('single', 100);
     const replies = await many(50, () => paid.call(createSession, { key: owner.key, body: {} }));
     assert.deepEqual(tally(replies), { '201': 1, '429 concurrency_limit': 49 });
@@ -86,7 +86,7 @@ describe('many calls at once', () => {
     assert.deepEqual([usage.sessions, balance, held], [1, 99, 0]);
   });
 
-  it('spend the last credits and no more', async () => {
+  it('spend exactly the remaining credits', async () => {
     const owner = await paid.newOwner('open', 1.25);
     const { session_id } = await paid.create({}, { key: owner.key });
     const file = { name: 'a.txt', data_base64: '' };
@@ -96,7 +96,7 @@ describe('many calls at once', () => {
     assert.deepEqual([usage.actions, balance, held], [25, 0, 0]);
   });
 
-  it('use up a plan and no more', async () => {
+  it('use exactly the plan’s limit', async () => {
     const owner = await paid.newOwner('few_actions', 2);
     const { session_id } = await paid.create({}, { key: owner.key });
     const file = { name: 'a.txt', data_base64: '' };
@@ -106,34 +106,34 @@ describe('many calls at once', () => {
   });
 });
 
-describe('a start that comes to nothing', () => {
-  it('costs nothing when its caller goes away in the middle', async () => {
+describe('a start that fails', () => {
+  it('costs nothing when its caller disconnects', async () => {
     const owner = await paid.newOwner('open', 3);
     paid.runtime.delayBoot(60_000);
-    const gone = new AbortController();
-    const call = new Client(paid.url, owner.key).send(createSession, { body: {}, signal: gone.signal });
-    await eventually('its price is kept back', async () => (await paid.held(owner.owner)) === 1_000_000);
+    const disconnected = new AbortController();
+    const call = new Client(paid.url, owner.key).send(createSession, { body: {}, signal: disconnected.signal });
+    await eventually('its price is held', async () => (await paid.held(owner.owner)) === 1_000_000);
     assert.equal(await paid.balance(owner.key), 3);
-    gone.abort();
+    disconnected.abort();
     await assert.rejects(call);
-    await eventually('nothing is kept back', async () => (await paid.held(owner.owner)) === 0);
+    await eventually('no hold is left', async () => (await paid.held(owner.owner)) === 0);
     paid.runtime.delayBoot(0);
     const { usage, balance } = await paid.account(owner);
     assert.deepEqual([usage.sessions, balance], [0, 3]);
   });
 
-  it('costs nothing when nobody waits for it and it is ended', async () => {
+  it('costs nothing when it is ended before it is ready', async () => {
     const owner = await paid.newOwner('open', 3);
     paid.runtime.delayBoot(60_000);
     const { session_id, usage } = await paid.create({}, { key: owner.key, query: { wait: 'false' } });
     assert.deepEqual([usage.credits, await paid.held(owner.owner)], [0, 1_000_000]);
     await paid.call(endSession, { key: owner.key, params: { session_id } });
-    await eventually('nothing is kept back', async () => (await paid.held(owner.owner)) === 0);
+    await eventually('no hold is left', async () => (await paid.held(owner.owner)) === 0);
     paid.runtime.delayBoot(0);
     assert.equal(await paid.balance(owner.key), 3);
   });
 
-  it('is charged once however often the same create is sent', async () => {
+  it('is charged once when the same create is repeated', async () => {
     const owner = await paid.newOwner('open', 3);
     const request = { key: owner.key, body: {}, headers: { 'idempotency-key': 'one-start' } };
     const replies = [await paid.call(createSession, request), await paid.call(createSession, request)];
@@ -144,7 +144,7 @@ describe('a start that comes to nothing', () => {
 });
 
 describe('traffic', () => {
-  it('is the same by the meters of all owners, by their sessions and by the gate', async () => {
+  it('is equal in the owners’ meters, in their sessions and at the gate', async () => {
     const app = await startMeteredApp();
     const owners = [await app.newOwner(), await app.newOwner()];
     const sessions: { key: string; session_id: string }[] = [];
@@ -180,7 +180,7 @@ describe('a session', () => {
   });
   after(() => app.close());
 
-  /** A running session with a DevTools client that waits for the end. */
+  /** A running session with a connected DevTools client. */
   async function running(
     tier: TierName,
     credits: number,
@@ -191,22 +191,22 @@ describe('a session', () => {
     const { closed } = await openSocket(body.cdp_url);
     return { ...owner, session_id, closed };
   }
-  const look = async ({ key, session_id }: { key: string; session_id: string }) =>
+  const readUsage = async ({ key, session_id }: { key: string; session_id: string }) =>
     (await app.call(getSession, { key, params: { session_id } })).body;
   const over = (session: { key: string; session_id: string }) =>
-    eventually('it has ended', async () => (await look(session)).ended_at !== null);
+    eventually('it has ended', async () => (await readUsage(session)).ended_at !== null);
 
   it('ends with plan_limit when its owner has no browser seconds left', async () => {
     const session = await running('little_time', 5);
     clock.advance(59_000);
     await app.flush();
-    assert.equal((await look(session)).status, 'ready');
+    assert.equal((await readUsage(session)).status, 'ready');
     clock.advance(2000);
     await app.flush();
     assert.deepEqual(await session.closed, { code: 4009, reason: 'limit' });
     await over(session);
     clock.advance(60_000);
-    const { ended_reason, usage } = await look(session);
+    const { ended_reason, usage } = await readUsage(session);
     assert.deepEqual([ended_reason, usage.browser_seconds], ['plan_limit', 61]);
     assert.equal((await app.usage(session.key)).browser_seconds, 61, 'nothing is counted after the end');
     const { details } = await app.refuse(createSession, 'plan_limit_exceeded', { key: session.key, body: {} });
@@ -219,42 +219,42 @@ describe('a session', () => {
     await app.flush();
     assert.deepEqual(await session.closed, { code: 4009, reason: 'limit' });
     await over(session);
-    const { ended_reason, usage } = await look(session);
+    const { ended_reason, usage } = await readUsage(session);
     assert.equal(ended_reason, 'plan_limit');
     assert.equal(usage.egress_bytes, (await app.usage(session.key)).egress_bytes);
   });
 
-  it('ends with credits_exhausted when the wallet runs dry, which is then empty and not below', async () => {
+  it('ends with credits_exhausted at a balance of exactly zero', async () => {
     const session = await running('open', 1.1);
     await browse(app, session.session_id, `${site.url}/megabyte`);
     await app.flush();
     assert.deepEqual(await session.closed, { code: 4010, reason: 'credits_exhausted' });
     await over(session);
-    assert.equal((await look(session)).ended_reason, 'credits_exhausted');
+    assert.equal((await readUsage(session)).ended_reason, 'credits_exhausted');
     const { balance, held } = await app.account(session);
     assert.deepEqual([balance, held], [0, 0]);
   });
 
-  it('goes on to its own end where only the plan that it was started under, or only the one of now, has nothing left', async () => {
+  it('continues when only its initial plan or only the current plan is exhausted', async () => {
     const [downgraded, upgraded] = [await running('open', 5), await running('little_time', 5)];
     await app.ownerKey(downgraded.owner, 'no_time');
     await app.ownerKey(upgraded.owner, 'open');
     clock.advance(120_000);
     await app.flush();
-    for (const session of [downgraded, upgraded]) assert.equal((await look(session)).status, 'ready');
+    for (const session of [downgraded, upgraded]) assert.equal((await readUsage(session)).status, 'ready');
     await app.refuse(createSession, 'plan_limit_exceeded', { key: downgraded.key, body: {} });
     assert.equal((await app.create({}, { key: upgraded.key })).status, 'ready');
   });
 
-  it('tells of its use what was charged, when it has ended as well', async () => {
+  it('reports its charged usage, also after its end', async () => {
     const session = await running('open', 10);
     const params = { session_id: session.session_id };
     await app.call(navigate, { key: session.key, params, body: { url: 'http://site.test/' } });
     await browse(app, session.session_id, `${site.url}/megabyte`);
     clock.advance(10_900);
     await app.call(endSession, { key: session.key, params });
-    await eventually('nothing of it is left', () => !app.app.sessions.live.has(session.session_id));
-    const { usage } = await look(session);
+    await eventually('nothing of it remains', () => !app.app.sessions.live.has(session.session_id));
+    const { usage } = await readUsage(session);
     assert.deepEqual([usage.actions, usage.browser_seconds], [1, 10]);
     const { egress_bytes, sessions, actions } = await app.usage(session.key);
     assert.deepEqual([egress_bytes, sessions, actions], [usage.egress_bytes, 1, 1]);

@@ -1,4 +1,4 @@
-/** What callers are told while the database cannot be reached, and that all is well afterwards. */
+/** Responses while the database is unreachable, and recovery afterwards. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, errorsOf, getSession, livez, listRegions, type Auth, type Endpoint } from '@berth/contract';
@@ -7,23 +7,23 @@ import { goodRequest, nameOf } from '../contract-table.ts';
 import { Client, eventually } from '../harness.ts';
 import { machineOf, machinesLeft } from '../session-states.ts';
 import { tokenFor } from '../view-links.ts';
-import { startWiredApp, type WiredApp } from '../wire.ts';
+import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
 
-let served: WiredApp;
+let served: ProxiedApp;
 let sessionId = '';
-/** What opens endpoints that take no key. */
+/** Credentials of endpoints that take no API key. */
 const tokens: Partial<Record<Auth, string>> = {};
 before(async () => {
-  served = await startWiredApp();
+  served = await startProxiedApp();
   sessionId = (await served.create({ kind: 'full_browser' })).session_id;
   for (const auth of ['view', 'vnc'] as const) tokens[auth] = await tokenFor(served, sessionId, auth);
-  await served.wire.cut();
+  await served.proxy.cut();
 });
 after(() => served.close());
 
 const fromStore = endpoints.filter((endpoint) => errorsOf(endpoint).includes('store_unavailable') && endpoint.replyKind !== 'websocket');
 
-/** Endpoints that ask the database for nothing but who calls are served while that is still remembered. */
+/** Endpoints that use the database only for authentication are served while the key is cached. */
 const remembered = new Set(['listRegions', 'getUsage', 'getCredits']);
 
 async function unseenBy({ id, auth }: Endpoint): Promise<{ key?: string }> {
@@ -31,9 +31,9 @@ async function unseenBy({ id, auth }: Endpoint): Promise<{ key?: string }> {
   return remembered.has(id) ? { key: newRawKey() } : {};
 }
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   for (const endpoint of fromStore)
-    it(`${nameOf(endpoint)} answers store_unavailable at once and tells when to try again`, async () => {
+    it(`${nameOf(endpoint)} answers store_unavailable immediately with retry_after`, async () => {
       const startMs = performance.now();
       const request = goodRequest(endpoint, { session_id: 'ses_000000000000000000000000' });
       const unseen = await unseenBy(endpoint);
@@ -48,10 +48,10 @@ describe('while the database is away', () => {
       assert.ok(Number(reply.headers.get('retry-after')) >= 1);
       assert.equal(reply.headers.get('x-should-retry'), 'true');
       assert.ok(performance.now() - startMs < 2000);
-      assert.ok(!/ECONN|127\.0\.0\.1|postgres/i.test(reply.text), 'where the database is, is nobody’s business');
+      assert.ok(!/ECONN|127\.0\.0\.1|postgres/i.test(reply.text), 'the database address is not revealed');
     });
 
-  it('a wrong key is refused as long as it is wrong by itself', async () => {
+  it('a malformed key is still refused', async () => {
     await served.refuse(getSession, 'invalid_api_key', { key: 'not-a-key', params: { session_id: sessionId } });
   });
 
@@ -59,31 +59,31 @@ describe('while the database is away', () => {
     assert.equal((await served.call(livez)).status, 200);
   });
 
-  it('no session and no machine is made', async () => {
+  it('no session and no machine is created', async () => {
     assert.deepEqual(await machinesLeft(served), { onHost: 1, berths: 1, live: 1 });
   });
 });
 
-describe('when the database is back', () => {
-  it('the same key and the same session work, without a restart', async () => {
-    await served.wire.mend();
+describe('when the database is available again', () => {
+  it('the same key and session work without a restart', async () => {
+    await served.proxy.restore();
     const { body } = await served.call(getSession, { params: { session_id: sessionId } });
     assert.equal(body.status, 'ready');
     assert.equal((await served.call(listRegions)).status, 200);
   });
 
-  it('a request that was refused meanwhile succeeds under its Idempotency-Key', async () => {
+  it('a refused request succeeds with the same Idempotency-Key', async () => {
     const create = endpoints.find(({ id }) => id === 'createSession') ?? assert.fail();
     const reply = await new Client(served.url, served.key).call(create, { body: {}, headers: { 'idempotency-key': 'down-createSession' } });
     assert.equal(reply.status, 201);
   });
 
-  it('a session whose browser died meanwhile is written down as lost', async () => {
+  it('a session whose browser crashed meanwhile is recorded as lost', async () => {
     const { session_id } = await served.create();
-    await served.wire.cut();
+    await served.proxy.cut();
     machineOf(served, session_id).crash();
-    await eventually('the loss is known', () => served.app.sessions.live.get(session_id)?.overdue !== null);
-    await served.wire.mend();
+    await eventually('the loss is detected', () => served.app.sessions.live.get(session_id)?.pendingEnd !== null);
+    await served.proxy.restore();
     served.app.sessions.timers.nudge();
     await served.app.sessions.timers.idle();
     const { body } = await served.call(getSession, { params: { session_id } });

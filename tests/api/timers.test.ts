@@ -1,4 +1,4 @@
-/** When sessions end by themselves, and what they are told to have ended of. */
+/** Timers that end sessions, and the recorded reasons. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ after(() => served.close());
 
 async function pass(seconds: number): Promise<void> {
   clock.advance(seconds * 1000);
-  // A turn may be under way that has looked at the clock already; the nudge adds one after it.
+  // The current iteration may have read the clock already; the nudge adds another one.
   served.app.sessions.timers.nudge();
   await served.app.sessions.timers.idle();
 }
@@ -38,7 +38,7 @@ async function pass(seconds: number): Promise<void> {
 const read = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body;
 const isAlive = async (session_id: string): Promise<boolean> => (await read(session_id)).status === 'ready';
 async function assertEnded(session_id: string, reason: EndedReason, status = 'ended'): Promise<void> {
-  await served.app.sessions.live.get(session_id)?.gone;
+  await served.app.sessions.live.get(session_id)?.disposed;
   const session = await read(session_id);
   assert.deepEqual([session.status, session.ended_reason], [status, reason]);
   assert.equal(session.ended_at, clock.now().toISOString());
@@ -46,7 +46,7 @@ async function assertEnded(session_id: string, reason: EndedReason, status = 'en
 const socketAddress = async (session_id: string) => (await served.call(connectSession, { params: { session_id } })).body.cdp_url;
 
 describe('the idle timer', () => {
-  it('ends a session that nobody drives, and its machine', async () => {
+  it('ends an idle session and its machine', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     await pass(9);
     assert.ok(await isAlive(session_id));
@@ -55,7 +55,7 @@ describe('the idle timer', () => {
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 
-  it('starts anew with every drive call', async () => {
+  it('is reset by every drive call', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     for (let time = 0; time < 4; time += 1) {
       await pass(9);
@@ -67,7 +67,7 @@ describe('the idle timer', () => {
     await assertEnded(session_id, 'idle_timeout');
   });
 
-  it('does not run while a call drives', async () => {
+  it('is paused during a drive call', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     const [hanging] = await hang(served, session_id);
     await pass(60);
@@ -76,12 +76,12 @@ describe('the idle timer', () => {
     await hanging;
   });
 
-  it('starts anew with DevTools traffic', async () => {
+  it('is reset by DevTools traffic', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
-    const { ask, closed } = await openSocket(await socketAddress(session_id));
+    const { send, closed } = await openSocket(await socketAddress(session_id));
     for (let time = 0; time < 3; time += 1) {
       await pass(9);
-      await ask('Browser.getVersion');
+      await send('Browser.getVersion');
     }
     assert.ok(await isAlive(session_id));
     await pass(10);
@@ -89,7 +89,7 @@ describe('the idle timer', () => {
     await assertEnded(session_id, 'idle_timeout');
   });
 
-  it('is not impressed by watching', async () => {
+  it('is not reset by watching', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     await pass(9);
     await read(session_id);
@@ -101,7 +101,7 @@ describe('the idle timer', () => {
     await assertEnded(session_id, 'idle_timeout');
   });
 
-  it('is longer after it was made longer', async () => {
+  it('can be extended', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     await served.call(updateSession, { params: { session_id }, body: { idle_timeout_seconds: 20 } });
     await pass(19);
@@ -114,7 +114,7 @@ describe('the idle timer', () => {
 describe('the lifetime', () => {
   const lasting = { timeout_seconds: 30, idle_timeout_seconds: 30 };
 
-  it('ends a session however busy it is, and its clients are told so', async () => {
+  it('ends a busy session and notifies its clients', async () => {
     const { session_id } = await served.create(lasting);
     const { closed } = await openSocket(await socketAddress(session_id));
     const [hanging] = await hang(served, session_id);
@@ -127,7 +127,7 @@ describe('the lifetime', () => {
     await assertEnded(session_id, 'max_lifetime');
   });
 
-  it('is counted from the creation also when it is changed', async () => {
+  it('is counted from creation after a change', async () => {
     const { session_id } = await served.create(lasting);
     await pass(20);
     await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 60, idle_timeout_seconds: 60 } });
@@ -137,7 +137,7 @@ describe('the lifetime', () => {
     await assertEnded(session_id, 'max_lifetime');
   });
 
-  it('can be cut short to what has passed already', async () => {
+  it('can be shortened to less than the elapsed time', async () => {
     const { session_id } = await served.create({ timeout_seconds: 600, idle_timeout_seconds: 600 });
     await pass(45);
     await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 40 } });
@@ -145,44 +145,44 @@ describe('the lifetime', () => {
     await assertEnded(session_id, 'max_lifetime');
   });
 
-  it('is the truth of expires_at', async () => {
+  it('matches expires_at', async () => {
     const { expires_at } = await served.create(lasting);
     assert.equal(Date.parse(expires_at) - clock.now().getTime(), 30_000);
   });
 });
 
-describe('a session that is not to be kept alive', () => {
-  it('ends with cdp_closed when its last DevTools client leaves, and not before', async () => {
+describe('a session without keep_alive', () => {
+  it('ends with cdp_closed when its last DevTools client disconnects', async () => {
     const { session_id } = await served.create({ keep_alive: false });
     const first = await openSocket(await socketAddress(session_id));
     const second = await openSocket(await socketAddress(session_id));
     first.socket.close();
     await first.closed;
-    await second.ask('Browser.getVersion');
+    await second.send('Browser.getVersion');
     assert.ok(await isAlive(session_id));
     second.socket.close();
     await eventually('the session has ended', async () => (await read(session_id)).status === 'ended');
     await assertEnded(session_id, 'cdp_closed');
   });
 
-  it('ends when its client asks the browser to close', async () => {
+  it('ends when its client calls Browser.close', async () => {
     const { session_id } = await served.create({ keep_alive: false });
-    const { ask, closed } = await openSocket(await socketAddress(session_id));
-    await ask('Browser.close');
+    const { send, closed } = await openSocket(await socketAddress(session_id));
+    await send('Browser.close');
     await closed;
-    await eventually('the session is over', async () => (await read(session_id)).status === 'ended');
+    await eventually('the session has ended', async () => (await read(session_id)).status === 'ended');
     await assertEnded(session_id, 'cdp_closed');
   });
 
-  it('waits for its first client', async () => {
+  it('waits for the first client', async () => {
     const { session_id } = await served.create({ keep_alive: false });
     await pass(20);
     assert.ok(await isAlive(session_id));
   });
 });
 
-describe('the reason', () => {
-  it('is the first that there was', async () => {
+describe('the end reason', () => {
+  it('is the first of several reasons', async () => {
     const { session_id } = await served.create();
     await Promise.all([served.call(endSession, { params: { session_id } }), served.call(endAnySession, { params: { session_id } })]);
     const { ended_reason } = await read(session_id);
@@ -191,13 +191,13 @@ describe('the reason', () => {
     assert.equal((await read(session_id)).ended_reason, ended_reason);
   });
 
-  it('tells a browser that crashed or hung up from a machine out of memory', async () => {
-    const [gone, full, hungUp] = await Promise.all([1, 2, 3].map(async () => (await served.create()).session_id));
-    machineOf(served, gone ?? '').crash();
+  it('distinguishes a crashed or disconnected browser from a machine out of memory', async () => {
+    const [disconnected, full, hungUp] = await Promise.all([1, 2, 3].map(async () => (await served.create()).session_id));
+    machineOf(served, disconnected ?? '').crash();
     machineOf(served, full ?? '').crash('out_of_memory');
     machineOf(served, hungUp ?? '').cdp.destroy();
     for (const [session_id, reason] of [
-      [gone, 'browser_crashed'],
+      [disconnected, 'browser_crashed'],
       [full, 'out_of_memory'],
       [hungUp, 'browser_crashed'],
     ] as const) {
@@ -207,10 +207,10 @@ describe('the reason', () => {
   });
 });
 
-describe('a worker whose clock is wrong', () => {
-  it('is taken for dead neither by itself nor by others', async () => {
+describe('a worker with a wrong clock', () => {
+  it('is not considered lost by itself or by others', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-other-'));
-    const other = await startApp({ remains: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
+    const other = await startApp({ previous: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
     try {
       for (const { app } of [served, other]) {
         app.fleet.heartbeat.nudge();

@@ -1,4 +1,4 @@
-import { article, block, json, lookAlike, page, type Exchange } from './exchange.ts';
+import { article, block, json, lookalike, page, type Exchange } from './exchange.ts';
 
 const sensorCookies = ['_abck=notarealvalue~-1~; path=/', 'bm_sz=notarealvalue; path=/'];
 
@@ -7,7 +7,7 @@ export const akamai: readonly Exchange[] = [
     headers: { server: 'AkamaiGHost', 'content-type': 'text/html' },
     body: '<HTML><HEAD>\n<TITLE>Access Denied</TITLE>\n</HEAD><BODY>\n<H1>Access Denied</H1>\n<P>This server will not show you "http&#58;&#47;&#47;harbour&#46;example&#47;list".</P>\nReference&#32;&#35;18&#46;2d351ab8&#46;1557333295&#46;a4e16ab\n</BODY></HTML>',
   }),
-  block('akamai', 'access_denied', 'denial told by its reference', {
+  block('akamai', 'access_denied', 'denial by its reference', {
     body: '<html><head><title>Access Denied</title></head><body><h1>Access Denied</h1><p>Not for you.</p>Reference #9.44f31702.1700000000.1b2c3d4e</body></html>',
   }),
   block('akamai', 'access_denied', 'denial of data by the edge', {
@@ -30,30 +30,30 @@ export const akamai: readonly Exchange[] = [
     headers: { 'set-cookie': 'sec_cpt=notarealvalue; path=/' },
     body: page('Wait', '<div id="sec-if-cpt-container"><p>Your browser has a sum to do.</p></div>'),
   }),
-  lookAlike('article about Akamai that quotes its denial', {
+  lookalike('article about Akamai that quotes its denial', {
     body: page(
       'Reading an Akamai denial',
       `<h1>Access Denied, and what then</h1>${article('edge denials')}<p>It ends with a line such as Reference #18.2d351ab8.1557333295.a4e16ab, and the server is AkamaiGHost.</p>`,
     ),
   }),
-  lookAlike('short question that quotes an Akamai denial', {
+  lookalike('short question that quotes an Akamai denial', {
     body: page('Question 881', '<p>What does Access Denied with Reference #18.2d351ab8.1557333295.a4e16ab mean?</p><p>No answers yet.</p>'),
   }),
-  lookAlike('ordinary page with sensor cookies', {
+  lookalike('ordinary page with sensor cookies', {
     headers: { 'set-cookie': sensorCookies },
     body: page('Boats', '<p>Three boats for sale.</p>'),
   }),
-  lookAlike('data refused by the application behind sensor cookies', {
+  lookalike('data refused by the application behind sensor cookies', {
     ...json({ error: 'forbidden', message: 'This key may not list boats.' }),
     status: 403,
     headers: { 'content-type': 'application/json', 'set-cookie': sensorCookies },
   }),
-  lookAlike('edge that cannot reach its origin', {
+  lookalike('edge that cannot reach its origin', {
     status: 503,
     headers: { server: 'AkamaiGHost', 'retry-after': '60' },
     body: '<HTML><HEAD><TITLE>Service Unavailable</TITLE></HEAD><BODY><H1>Service Unavailable</H1>The origin has no address.</BODY></HTML>',
   }),
-  lookAlike('bad address at the edge', {
+  lookalike('bad address at the edge', {
     status: 400,
     headers: { server: 'AkamaiGHost' },
     body: '<HTML><HEAD><TITLE>Invalid URL</TITLE></HEAD><BODY><H1>Invalid URL</H1>The address cannot be read.</BODY></HTML>',

@@ -1,4 +1,4 @@
-import { block, lookAlike, page, type Exchange } from './exchange.ts';
+import { block, lookalike, page, type Exchange } from './exchange.ts';
 
 const login = (widget: string): string =>
   `<form method="post" action="/login"><label>Name <input name="name"></label><label>Password <input type="password" name="password"></label>${widget}<button>Sign in</button></form>`;
@@ -40,7 +40,7 @@ export const captchas: readonly Exchange[] = [
       '<div id="infoDiv0">The traffic was odd. <a href="//www.google.com/policies/terms/">Terms</a></div><div id="recaptcha" class="g-recaptcha" data-sitekey="x"></div>',
     ),
   }),
-  lookAlike('login form with reCAPTCHA', {
+  lookalike('login form with reCAPTCHA', {
     captcha: 'recaptcha',
     body: page(
       'Sign in',
@@ -48,31 +48,31 @@ export const captchas: readonly Exchange[] = [
       '<script src="https://www.google.com/recaptcha/api.js" async></script>\n',
     ),
   }),
-  lookAlike('login form with hCaptcha', {
+  lookalike('login form with hCaptcha', {
     captcha: 'hcaptcha',
     body: page('Sign in', login('<div class="h-captcha" data-sitekey="x"></div>')),
   }),
-  lookAlike('login form with Turnstile', {
+  lookalike('login form with Turnstile', {
     captcha: 'turnstile',
     body: page('Sign in', login('<div class="signup cf-turnstile" data-sitekey="x"></div>')),
   }),
-  lookAlike('login form with Arkose', {
+  lookalike('login form with Arkose', {
     captcha: 'arkose',
     body: page('Sign in', login(''), '<script src="https://client-api.arkoselabs.com/v2/key/api.js" data-callback="ready"></script>\n'),
   }),
-  lookAlike('contact form with an invisible reCAPTCHA', {
+  lookalike('contact form with an invisible reCAPTCHA', {
     captcha: 'recaptcha',
     body: page(
       'Write to us',
       '<form action="/contact"><textarea name="text"></textarea><button>Send</button></form><script src="https://www.google.com/recaptcha/api.js?render=x"></script>',
     ),
   }),
-  lookAlike('missing page with a captcha in its search form', {
+  lookalike('missing page with a captcha in its search form', {
     status: 404,
     captcha: 'hcaptcha',
     body: page('Not found', '<p>Search for it:</p><form><input name="q"><div class="h-captcha"></div></form>'),
   }),
-  lookAlike('handbook of captcha widgets', {
+  lookalike('handbook of captcha widgets', {
     body: page(
       'Widgets',
       '<p>Write <code><div class="g-recaptcha"></div></code> or &lt;div class="h-captcha"&gt; where it should stand.</p>',

@@ -1,10 +1,10 @@
-import { article, block, lookAlike, page, type Exchange } from './exchange.ts';
+import { article, block, lookalike, page, type Exchange } from './exchange.ts';
 
 const edge = { server: 'cloudflare', 'cf-ray': '8f00aa11bb22cc33-FRA' };
 const cookie = '__cf_bm=notarealvalue; path=/; HttpOnly; Secure';
 
 export const cloudflare: readonly Exchange[] = [
-  block('cloudflare', 'challenge', 'managed challenge told by header', {
+  block('cloudflare', 'challenge', 'managed challenge by header', {
     headers: { ...edge, 'cf-mitigated': 'challenge', 'set-cookie': cookie },
     body: page(
       'Just a moment...',
@@ -12,7 +12,7 @@ export const cloudflare: readonly Exchange[] = [
       `<script>(function(){window._cf_chl_opt = {cvId: '3', cZone: 'harbour.example'};var a = document.createElement('script');a.src = '/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray=8f00aa11bb22cc33';document.head.appendChild(a);}());</script>\n`,
     ),
   }),
-  block('cloudflare', 'challenge', 'challenge told by its options only', {
+  block('cloudflare', 'challenge', 'challenge by its options only', {
     headers: edge,
     body: page('One moment', '<p>Wait for the check.</p>', `<script>window._cf_chl_opt={cType: 'managed'};</script>\n`),
   }),
@@ -74,7 +74,7 @@ export const cloudflare: readonly Exchange[] = [
     headers: { ...edge, 'retry-after': '30' },
     body: page('Slow down', '<h1>Error <span class="cf-error-code">1015</span></h1><p>You came too often.</p>'),
   }),
-  lookAlike('article that quotes the challenge of Cloudflare', {
+  lookalike('article that quotes the challenge of Cloudflare', {
     headers: { ...edge, 'set-cookie': cookie },
     body: page(
       'How the challenge of Cloudflare works',
@@ -84,41 +84,41 @@ export const cloudflare: readonly Exchange[] = [
 <p>The header is <code>cf-mitigated: challenge</code>, and the title says “Just a moment...”. <!-- <div id="cf-please-wait"></div> --></p>`,
     ),
   }),
-  lookAlike('short note that shows a challenge in an unescaped code sample', {
+  lookalike('short note that shows a challenge in an unescaped code sample', {
     headers: edge,
     body: page(
       'Note 12',
       `<p>A sample to keep:</p><pre><form id="challenge-form" action="/?__cf_chl_f_tk=1"></form><div id="cf-please-wait"></div><script>window._cf_chl_opt = {};</script></pre>`,
     ),
   }),
-  lookAlike('missing page behind Cloudflare', {
+  lookalike('missing page behind Cloudflare', {
     status: 404,
     headers: { ...edge, 'set-cookie': cookie },
     body: page('Not found', '<h1>404</h1><p>There is no such page on this server.</p>'),
   }),
-  lookAlike('missing page with the title of a challenge', { status: 404, headers: edge, body: page('Just a moment...', '<p>Gone.</p>') }),
-  lookAlike('short page behind Cloudflare', { headers: edge, body: page('Hours', '<p>Open from nine to five.</p>') }),
-  lookAlike('clearance that is set on the page itself', {
+  lookalike('missing page with the title of a challenge', { status: 404, headers: edge, body: page('Just a moment...', '<p>Gone.</p>') }),
+  lookalike('short page behind Cloudflare', { headers: edge, body: page('Hours', '<p>Open from nine to five.</p>') }),
+  lookalike('clearance that is set on the page itself', {
     headers: { ...edge, 'set-cookie': [cookie, 'cf_clearance=notarealvalue; path=/; HttpOnly'] },
     body: page('Welcome back', '<h1>Harbour</h1><p>Three boats are in.</p>'),
   }),
-  lookAlike('ordinary page with the sensor of Cloudflare', {
+  lookalike('ordinary page with the sensor of Cloudflare', {
     headers: edge,
     body: page(
       'Tides',
       `<p>High water at four. The office is open from nine to five, and on Sundays somebody comes by at noon to look after the ropes.</p><script>(function(){window.__CF$cv$params={r:'1'};var s=document.createElement('script');s.src='/cdn-cgi/challenge-platform/scripts/jsd/main.js';document.head.appendChild(s);})();</script>`,
     ),
   }),
-  lookAlike('coding challenge with a challenge form', {
+  lookalike('coding challenge with a challenge form', {
     body: page(
       'Exercise 7: reverse a list',
       `<form id="challenge-form" action="/exercises/7"><textarea name="answer"></textarea><button>Send</button></form><div id="challenge-spinner" hidden></div>`,
     ),
   }),
-  lookAlike('song called Just a moment', {
+  lookalike('song called Just a moment', {
     body: page('Just a moment – lyrics', '<h1>Just a moment</h1><p>Just a moment, said the sea, and gave the boat to me.</p>'),
   }),
-  lookAlike('origin that is down behind Cloudflare', {
+  lookalike('origin that is down behind Cloudflare', {
     status: 521,
     headers: edge,
     body: page(
@@ -126,7 +126,7 @@ export const cloudflare: readonly Exchange[] = [
       '<div id="cf-error-details"><h1>Web server is down</h1><span class="cf-code-label">Error code 521</span></div>',
     ),
   }),
-  lookAlike('contact form with Turnstile', {
+  lookalike('contact form with Turnstile', {
     headers: edge,
     captcha: 'turnstile',
     body: page(

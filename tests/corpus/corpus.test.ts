@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { classifyReply } from '../../packages/server/src/block-detection/testing.ts';
+import { classifyResponse } from '../../packages/server/src/block-detection/testing.ts';
 import { exchanges, serve, type Exchange, type Expected, type Served } from './corpus.ts';
 
 let served: Served;
@@ -10,8 +10,8 @@ after(() => served.close());
 
 const read = (exchange: Exchange): Promise<Response> => fetch(served.urlOf(exchange.name), { redirect: 'manual' });
 
-async function verdictOn(exchange: Exchange): Promise<Expected> {
-  const { blocked, block, warnings, captcha } = await classifyReply(await read(exchange));
+async function classify(exchange: Exchange): Promise<Expected> {
+  const { blocked, block, warnings, captcha } = await classifyResponse(await read(exchange));
   return {
     blocked,
     type: blocked && block ? block.type : null,
@@ -23,18 +23,18 @@ async function verdictOn(exchange: Exchange): Promise<Expected> {
 
 describe('block pages', () => {
   for (const exchange of exchanges.filter(({ expected }) => expected.blocked)) {
-    it(`tells ${exchange.name}`, async () => assert.deepEqual(await verdictOn(exchange), exchange.expected));
+    it(`detects ${exchange.name}`, async () => assert.deepEqual(await classify(exchange), exchange.expected));
   }
 });
 
 describe('look-alikes', () => {
   for (const exchange of exchanges.filter(({ expected }) => !expected.blocked)) {
-    it(`lets pass: ${exchange.name}`, async () => assert.deepEqual(await verdictOn(exchange), exchange.expected));
+    it(`does not report ${exchange.name}`, async () => assert.deepEqual(await classify(exchange), exchange.expected));
   }
 });
 
 describe('the corpus', () => {
-  it('has at least 44 exchanges of each kind, each with a name and a path of its own', () => {
+  it('has at least 44 exchanges of each kind with unique names and paths', () => {
     const blocks = exchanges.filter(({ expected }) => expected.blocked);
     assert.ok(blocks.length >= 44, `${blocks.length} blocks`);
     assert.ok(exchanges.length - blocks.length >= 44, `${exchanges.length - blocks.length} look-alikes`);
@@ -56,9 +56,9 @@ describe('the corpus', () => {
     }
   });
 
-  it('is not blocked when nobody wants verdicts, and its captchas are still told', async () => {
+  it('reports captchas but no blocks when block detection is off', async () => {
     for (const exchange of exchanges) {
-      const { blocked, block, warnings, captcha } = await classifyReply(await read(exchange), 'off');
+      const { blocked, block, warnings, captcha } = await classifyResponse(await read(exchange), 'off');
       assert.deepEqual({ blocked, block, warnings }, { blocked: false, block: null, warnings: [] }, exchange.name);
       if (!exchange.expected.blocked) assert.equal(captcha.vendor, exchange.expected.captcha, exchange.name);
     }

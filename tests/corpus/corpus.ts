@@ -1,4 +1,4 @@
-/** Whole HTTP exchanges with sites that block, and with sites that only look so. */
+/** Complete HTTP exchanges with sites that block, and look-alikes that do not. */
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

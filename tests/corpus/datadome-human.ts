@@ -1,4 +1,4 @@
-import { article, block, json, lookAlike, page, type Exchange } from './exchange.ts';
+import { article, block, json, lookalike, page, type Exchange } from './exchange.ts';
 
 const datadomeCookie = 'datadome=notarealvalue; Max-Age=31536000; Path=/';
 
@@ -49,33 +49,33 @@ export const datadomeAndHuman: readonly Exchange[] = [
     headers: { 'set-cookie': '_px3=notarealvalue; path=/' },
     body: page('harbour.example', '<p>Not now.</p>'),
   }),
-  lookAlike('article about DataDome that quotes its page', {
+  lookalike('article about DataDome that quotes its page', {
     body: page(
       'What DataDome shows',
       `${article('device checks')}<pre>&lt;script src="https://ct.captcha-delivery.com/c.js"&gt;</pre><p>Look for captcha-delivery.com, for x-dd-b and for window._pxAppId = 'PX…' as HUMAN has it.</p>`,
     ),
   }),
-  lookAlike('ordinary page of a customer of DataDome', {
+  lookalike('ordinary page of a customer of DataDome', {
     headers: { 'x-datadome': 'protected', 'set-cookie': datadomeCookie },
     body: page(
       'Boats',
       '<p>Three boats for sale. The office is open from nine to five, and on Sundays somebody comes by at noon to look after the ropes.</p><script src="https://js.datadome.co/tags.js" async></script>',
     ),
   }),
-  lookAlike('ordinary page with the sensor of HUMAN', {
+  lookalike('ordinary page with the sensor of HUMAN', {
     headers: { 'set-cookie': ['_px3=notarealvalue; path=/', '_pxhd=notarealvalue; path=/'] },
     body: page(
       'Boats',
       `<p>Three boats for sale. The office is open from nine to five, and on Sundays somebody comes by at noon to look after the ropes.</p><script>window._pxAppId = 'PXharbour1';</script><script src="/harbour1/init.js" async></script>`,
     ),
   }),
-  lookAlike('short page whose description names a captcha frame', {
+  lookalike('short page whose description names a captcha frame', {
     body: page(
       'Snippets',
       `<p data-source='<iframe src="https://geo.captcha-delivery.com/captcha/"></iframe><div id="px-captcha"></div>'>Forty snippets for the desk.</p>`,
     ),
   }),
-  lookAlike('page state that quotes a sensor', {
+  lookalike('page state that quotes a sensor', {
     body: page(
       'Note',
       `<p>A note on sensors. The office is open from nine to five, and on Sundays somebody comes by at noon to look after the ropes.</p><script type="application/json">{"text":"window._pxAppId = 'PX1'; window._cf_chl_opt = {}"}</script>`,

@@ -1,11 +1,11 @@
-/** The shape of the corpus, and the few words its files are written in. */
+/** The types and builders of the corpus. */
 import type { BlockType, BlockVendor } from '@berth/contract';
 
-/** One reply of a site, whole, and what is true of it. All of it is written for this corpus. */
+/** A complete reply of a site and its expected classification. All replies are written for this corpus. */
 export interface Exchange {
   /** Unique. */
   name: string;
-  /** Where it is served. */
+  /** The path under which it is served. */
   path: string;
   status: number;
   headers: Readonly<Record<string, string | readonly string[]>>;
@@ -17,25 +17,29 @@ export interface Expected {
   blocked: boolean;
   type: BlockType | null;
   vendor: BlockVendor | null;
-  /** `<type>:<vendor>` where a warning is right. Elsewhere there is none. */
+  /** `<type>:<vendor>` of the expected warning; absent when none is expected. */
   warning: string | null;
-  /** Whose captcha is on the page. */
+  /** The vendor of the page's captcha. */
   captcha: BlockVendor | null;
 }
 
 type Reply = Partial<Pick<Exchange, 'status' | 'headers' | 'body' | 'path'>> & { warning?: string; captcha?: BlockVendor };
 
-/** A page that stands in the way. HTML with status 403 unless told otherwise. */
+/** A block page: HTML with status 403 by default. */
 export function block(vendor: BlockVendor, type: BlockType, name: string, reply: Reply): Exchange {
   return exchange(`${vendor}: ${name}`, { status: 403, ...reply }, { blocked: true, type, vendor });
 }
 
-/** A page that is none, whatever it looks like. HTML with status 200 unless told otherwise. */
-export function lookAlike(name: string, reply: Reply): Exchange {
+/** A page that only resembles a block page: HTML with status 200 by default. */
+export function lookalike(name: string, reply: Reply): Exchange {
   return exchange(name, { status: 200, ...reply }, { blocked: false, type: null, vendor: null });
 }
 
-function exchange(name: string, reply: Reply & { status: number }, verdict: Pick<Expected, 'blocked' | 'type' | 'vendor'>): Exchange {
+function exchange(
+  name: string,
+  reply: Reply & { status: number },
+  classification: Pick<Expected, 'blocked' | 'type' | 'vendor'>,
+): Exchange {
   const { status, headers, body = '', path, warning = null, captcha = null } = reply;
   return {
     name,
@@ -43,14 +47,14 @@ function exchange(name: string, reply: Reply & { status: number }, verdict: Pick
     status,
     headers: { 'content-type': 'text/html; charset=utf-8', ...headers },
     body,
-    expected: { ...verdict, warning, captcha },
+    expected: { ...classification, warning, captcha },
   };
 }
 
 export const page = (title: string, body: string, head = ''): string =>
   `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>${title}</title>\n${head}</head>\n<body>\n${body}\n</body>\n</html>\n`;
 
-/** Enough to read that nobody would take the page for a notice. */
+/** Enough text that the page is not classified as a notice. */
 export const article = (subject: string): string =>
   [
     `<p>This morning a reader asked us about ${subject}, and the short answer did not fit into a letter.</p>`,

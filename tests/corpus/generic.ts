@@ -1,4 +1,4 @@
-import { article, block, json, lookAlike, page, type Exchange } from './exchange.ts';
+import { article, block, json, lookalike, page, type Exchange } from './exchange.ts';
 
 export const generic: readonly Exchange[] = [
   block('generic', 'rate_limited', 'page of status 429', {
@@ -30,68 +30,68 @@ export const generic: readonly Exchange[] = [
     status: 401,
     body: page('Sign in', '<form method="post"><input name="name"><input type="password" name="password"><button>Sign in</button></form>'),
   }),
-  lookAlike('missing page of 42 characters', { status: 404, body: '<html><body>Nothing here. Try the front page.</body></html>' }),
-  lookAlike('missing page that speaks of access', {
+  lookalike('missing page of 42 characters', { status: 404, body: '<html><body>Nothing here. Try the front page.</body></html>' }),
+  lookalike('missing page that speaks of access', {
     status: 404,
     body: page('Access denied', '<p>Access denied or no such page: forbidden.</p>'),
   }),
-  lookAlike('missing page without a body', { status: 404, body: '' }),
-  lookAlike('page that is gone', { status: 410, body: page('Gone', '<p>This boat is sold.</p>') }),
-  lookAlike('application that renders later', {
+  lookalike('missing page without a body', { status: 404, body: '' }),
+  lookalike('page with status 410', { status: 410, body: page('Gone', '<p>This boat is sold.</p>') }),
+  lookalike('application that renders later', {
     warning: 'empty_shell:generic',
     body: page(
       'Harbour',
       '<div id="root"></div><noscript>Scripts are needed to see the harbour and all that lies in it, boats and quays alike.</noscript><script type="module" src="/assets/index.js"></script>',
     ),
   }),
-  lookAlike('application that was rendered before', {
+  lookalike('application that was rendered before', {
     body: page(
       'Harbour',
       `<div id="__next"><h1>Boats</h1>${article('boats')}</div><script id="__NEXT_DATA__" type="application/json">{"page":"/"}</script><script src="/_next/main.js"></script>`,
     ),
   }),
-  lookAlike('data', json({ boats: ['Anna', 'Berta'], note: 'cf-mitigated: challenge' })),
-  lookAlike('data that says blocked', json({ status: 'blocked', title: 'Just a moment...', html: '<div id="px-captcha"></div>' })),
-  lookAlike('data refused by the application', {
+  lookalike('data', json({ boats: ['Anna', 'Berta'], note: 'cf-mitigated: challenge' })),
+  lookalike('data that says blocked', json({ status: 'blocked', title: 'Just a moment...', html: '<div id="px-captcha"></div>' })),
+  lookalike('data refused by the application', {
     ...json({ error: { code: 'permission_denied', message: 'Access denied: you may not see this boat.' } }),
     status: 403,
   }),
-  lookAlike('data that needs a token', {
+  lookalike('data that needs a token', {
     ...json({ error: 'unauthorized' }),
     status: 401,
     headers: { 'content-type': 'application/json', 'www-authenticate': 'Bearer' },
   }),
-  lookAlike('problem document', {
+  lookalike('problem document', {
     status: 403,
     headers: { 'content-type': 'application/problem+json' },
     body: '{"type":"about:blank","title":"Forbidden","status":403}',
   }),
-  lookAlike('data while down', { ...json({ error: 'maintenance' }), status: 503 }),
-  lookAlike('image that holds marks', {
+  lookalike('data while down', { ...json({ error: 'maintenance' }), status: 503 }),
+  lookalike('image that holds marks', {
     headers: { 'content-type': 'image/png' },
     body: Buffer.concat([
       Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
       Buffer.from('<div id="px-captcha"></div><script>window._cf_chl_opt={}</script>'),
     ]),
   }),
-  lookAlike('printed report on walls', {
+  lookalike('printed report on walls', {
     headers: { 'content-type': 'application/pdf' },
     body: '%PDF-1.7\n(Just a moment...) <form id="challenge-form" action="?__cf_chl_f_tk=1"> Access Denied Reference #18.2d351ab8.1557333295.a4e16ab\n%%EOF',
   }),
-  lookAlike('page to be saved', {
+  lookalike('page to be saved', {
     headers: { 'content-disposition': 'attachment; filename="wall.html"' },
     body: page('Just a moment...', '<div id="px-captcha"></div>'),
   }),
-  lookAlike('text file with a wall in it', {
+  lookalike('text file with a wall in it', {
     headers: { 'content-type': 'text/plain' },
     body: '<div id="px-captcha"></div>\n<iframe src="/_Incapsula_Resource?x"></iframe>\n',
   }),
-  lookAlike('file that is refused', {
+  lookalike('file that is refused', {
     status: 403,
     headers: { 'content-type': 'application/octet-stream' },
     body: Buffer.from([0, 1, 2, 3]),
   }),
-  lookAlike('permission page that explains itself', {
+  lookalike('permission page that explains itself', {
     status: 403,
     warning: 'access_denied:generic',
     body: page(
@@ -99,68 +99,68 @@ export const generic: readonly Exchange[] = [
       `<nav><a href="/">Projects</a></nav><h1>You need access to this project</h1>${article('access to a project')}<p>Ask its owner, Berta, for an invitation.</p>`,
     ),
   }),
-  lookAlike('permission page without the words of a wall', {
+  lookalike('permission page without the words of a wall', {
     status: 403,
     warning: 'access_denied:generic',
     body: page('Project', '<p>This project is private. Ask its owner for an invitation.</p>'),
   }),
-  lookAlike('large permission page', {
+  lookalike('large permission page', {
     status: 403,
     body: page('You need access', `<h1>You need access</h1>${article('access').repeat(9)}`),
   }),
-  lookAlike('maintenance that says when it ends', {
+  lookalike('maintenance that says when it ends', {
     status: 503,
     headers: { 'retry-after': '3600' },
     body: page('Maintenance', '<h1>We are painting the boats</h1><p>Back at noon.</p>'),
   }),
-  lookAlike('maintenance that does not say when it ends', {
+  lookalike('maintenance that does not say when it ends', {
     status: 503,
     warning: 'unknown:generic',
     body: page('Maintenance', '<h1>We are painting the boats</h1>'),
   }),
-  lookAlike('long maintenance page', { status: 503, body: page('Maintenance', `<h1>We are painting the boats</h1>${article('paint')}`) }),
-  lookAlike('failure of the application', {
+  lookalike('long maintenance page', { status: 503, body: page('Maintenance', `<h1>We are painting the boats</h1>${article('paint')}`) }),
+  lookalike('failure of the application', {
     status: 500,
     body: page('Error', '<h1>Something broke</h1><p>Access to the ledger failed. We were told.</p>'),
   }),
-  lookAlike('failure of the application with the title of a wall', {
+  lookalike('failure of the application with the title of a wall', {
     status: 500,
     warning: 'challenge:cloudflare',
     body: page('Just a moment...', '<p>Something broke.</p>'),
   }),
-  lookAlike('bad gateway', {
+  lookalike('bad gateway', {
     status: 502,
     body: '<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center><hr><center>nginx</center></body></html>',
   }),
-  lookAlike('page with a cookie banner', {
+  lookalike('page with a cookie banner', {
     body: page(
       'Boats',
       '<div id="cookie-consent" role="dialog"><p>We use cookies. <button>Accept all</button><button>Reject</button></p></div><h1>Boats</h1><p>Three boats for sale.</p>',
     ),
   }),
-  lookAlike('page behind a paywall', {
+  lookalike('page behind a paywall', {
     body: page(
       'The harbour in winter',
       '<p>The ice came early.</p><div class="paywall"><p>To read on, subscribe.</p><a href="/subscribe">Subscribe</a></div>',
     ),
   }),
-  lookAlike('nothing to say', { status: 204, body: '' }),
-  lookAlike('nothing new', { status: 304, body: '' }),
-  lookAlike('way to the login', { status: 302, headers: { location: '/login' }, body: '<a href="/login">Found</a>' }),
-  lookAlike('search results about denied access', {
+  lookalike('nothing to say', { status: 204, body: '' }),
+  lookalike('nothing new', { status: 304, body: '' }),
+  lookalike('way to the login', { status: 302, headers: { location: '/login' }, body: '<a href="/login">Found</a>' }),
+  lookalike('search results about denied access', {
     body: page(
       'Access denied - how to fix',
       '<h1>Results for “access denied”</h1><ol><li>Access denied on my own site</li><li>403 Forbidden, what now?</li><li>Access to this page has been denied</li></ol>',
     ),
   }),
-  lookAlike('news of blocked ships', {
+  lookalike('news of blocked ships', {
     body: page('Canal blocked', '<p>You are blocked if your ship is at the third gate. Access denied to all, says the pilot.</p>'),
   }),
-  lookAlike('login page', {
+  lookalike('login page', {
     body: page('Sign in', '<form method="post"><input name="name"><input type="password" name="password"><button>Sign in</button></form>'),
   }),
-  lookAlike('answer of a health check', { body: 'ok' }),
-  lookAlike('method that is not allowed', {
+  lookalike('answer of a health check', { body: 'ok' }),
+  lookalike('method that is not allowed', {
     status: 405,
     headers: { allow: 'POST' },
     body: page('Method not allowed', '<p>Use POST.</p>'),

@@ -1,4 +1,4 @@
-import { article, block, json, lookAlike, page, type Exchange } from './exchange.ts';
+import { article, block, json, lookalike, page, type Exchange } from './exchange.ts';
 
 export const impervaAndAws: readonly Exchange[] = [
   block('imperva', 'bot_wall', 'incident frame with status 200', {
@@ -58,40 +58,40 @@ export const impervaAndAws: readonly Exchange[] = [
     headers: { server: 'CloudFront' },
     body: '<html><body><h1>403 ERROR</h1><p>The Amazon CloudFront distribution is configured to block access from your country.</p></body></html>',
   }),
-  lookAlike('article about Imperva that quotes its incident', {
+  lookalike('article about Imperva that quotes its incident', {
     body: page(
       'Incapsula incidents',
       `${article('incident numbers')}<blockquote>Request unsuccessful. Incapsula incident ID: 7000100-1</blockquote><code>&lt;iframe src="/_Incapsula_Resource?x"&gt;</code>`,
     ),
   }),
-  lookAlike('ordinary page with the script of Imperva', {
+  lookalike('ordinary page with the script of Imperva', {
     headers: { 'x-iinfo': '9-1-0 NNNN', 'set-cookie': 'visid_incap_100=notarealvalue; path=/' },
     body: page(
       'Boats',
       `<p>${'Three boats for sale, all of them dry. '.repeat(4)}</p><script src="/_Incapsula_Resource?SWJIYLWA=1" async></script>`,
     ),
   }),
-  lookAlike('page with nothing but the script of Imperva', {
+  lookalike('page with nothing but the script of Imperva', {
     warning: 'challenge:imperva',
     body: '<html><body><script src="/_Incapsula_Resource?SWJIYLWA=1"></script></body></html>',
   }),
-  lookAlike('ordinary page with the script of AWS WAF', {
+  lookalike('ordinary page with the script of AWS WAF', {
     body: page(
       'Boats',
       '<p>Three boats for sale. The office is open from nine to five, and on Sundays somebody comes by at noon to look after the ropes.</p><script src="https://a1b2.eu-west-1.token.awswaf.com/a1b2/challenge.js" defer></script>',
     ),
   }),
-  lookAlike('call without a signature', {
+  lookalike('call without a signature', {
     ...json({ message: 'Missing Authentication Token' }),
     status: 403,
     headers: { 'content-type': 'application/json', 'x-amzn-errortype': 'MissingAuthenticationTokenException' },
   }),
-  lookAlike('private object in a bucket', {
+  lookalike('private object in a bucket', {
     status: 403,
     headers: { 'content-type': 'application/xml', server: 'AmazonS3' },
     body: '<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>',
   }),
-  lookAlike('order that was taken and not yet done', {
+  lookalike('order that was taken and not yet done', {
     status: 202,
     body: page('Order taken', '<p>Your order is being worked on. This page tells when it is done.</p>'),
   }),

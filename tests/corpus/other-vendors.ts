@@ -1,4 +1,4 @@
-import { article, block, lookAlike, page, type Exchange } from './exchange.ts';
+import { article, block, lookalike, page, type Exchange } from './exchange.ts';
 
 export const otherVendors: readonly Exchange[] = [
   block('kasada', 'rate_limited', 'first answer', {
@@ -9,7 +9,7 @@ export const otherVendors: readonly Exchange[] = [
   block('kasada', 'challenge', 'script on a refusal', {
     body: '<html><body><script>window.KPSDK={};KPSDK.scriptStart = 1;</script></body></html>',
   }),
-  block('sucuri', 'access_denied', 'block told by header', {
+  block('sucuri', 'access_denied', 'block by header', {
     headers: { 'x-sucuri-block': 'XSS', server: 'Sucuri/Cloudproxy' },
     body: page('No', '<p>Stopped.</p>'),
   }),
@@ -55,26 +55,26 @@ export const otherVendors: readonly Exchange[] = [
     headers: { 'set-cookie': 'rbzid=notarealvalue; path=/' },
     body: page('', '<p>Wait.</p>'),
   }),
-  lookAlike('article about bot walls that quotes many of them', {
+  lookalike('article about bot walls that quotes many of them', {
     body: page(
       'A field guide to bot walls',
       `${article('bot walls')}<p>F5 says “The requested URL was rejected. Please consult with your administrator. Your support ID is: 1”, Sucuri names its WebSite Firewall,
 DDoS-Guard has a title, Kasada sets KPSDK.scriptStart, Reblaze window.rbzns. Some shops are blocked by network security.</p>`,
     ),
   }),
-  lookAlike('ordinary page behind Sucuri', {
+  lookalike('ordinary page behind Sucuri', {
     headers: { server: 'Sucuri/Cloudproxy' },
     body: page('Hours', '<p>Open from nine to five.</p>'),
   }),
-  lookAlike('ordinary page behind DDoS-Guard', {
+  lookalike('ordinary page behind DDoS-Guard', {
     headers: { server: 'ddos-guard', 'set-cookie': '__ddg1_=notarealvalue; path=/' },
     body: page('About DDoS-Guard', '<p>We compare three providers.</p>'),
   }),
-  lookAlike('ordinary page behind F5', {
+  lookalike('ordinary page behind F5', {
     headers: { 'set-cookie': 'TS01ab23cd=notarealvalue; Path=/' },
     body: page('Hours', '<p>Open from nine to five.</p>'),
   }),
-  lookAlike('ordinary page that Reblaze let in', {
+  lookalike('ordinary page that Reblaze let in', {
     headers: { 'set-cookie': 'rbzid=notarealvalue; path=/' },
     body: page('Hours', '<p>Open from nine to five.</p>'),
   }),

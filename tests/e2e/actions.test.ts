@@ -4,13 +4,13 @@ import { after, before, describe, it } from 'node:test';
 import { createSession, getSession, listTabs, openTab, runActions, uploadFile, type ActionsResponse } from '@berth/contract';
 import type { Client, Reply } from '../harness.ts';
 import { ada } from '../shop/account.ts';
-import { exportBytes } from '../shop/papers.ts';
+import { exportBytes } from '../shop/files.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { hostilePages } from './hostile-pages.ts';
 import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
-/** What a page may cost beyond the time that was given. */
+/** The maximum delay beyond the given timeout. */
 const graceMs = 2500;
 
 const greedyPages = {
@@ -43,7 +43,7 @@ describe('steps in a real shop', () => {
   type Params = Awaited<ReturnType<typeof create>>;
   const run = (params: Params, body: object): Promise<Reply<ActionsResponse>> =>
     client.call(runActions, { params, body: body as Record<string, unknown> });
-  /** Expects that every step is done, and gives their outputs. */
+  /** Expects all steps to succeed and returns their outputs. */
   const done = async (params: Params, actions: object[], more: object = {}): Promise<unknown[]> => {
     const { status, body, text } = await run(params, { actions, ...more });
     assert.equal(status, 200, text);
@@ -55,7 +55,7 @@ describe('steps in a real shop', () => {
   const open = (path: string) => ({ type: 'navigate', url: shop.url + path });
   const textOf = (selector: string) => ({ type: 'extract', selectors: [selector] });
 
-  it('answers the consent dialog, searches, puts into the cart and logs in, in one call', async () => {
+  it('accepts the consent dialog, searches, fills the cart and logs in within one call', async () => {
     const params = await create();
     const outputs = await done(
       params,
@@ -118,7 +118,7 @@ describe('steps in a real shop', () => {
     });
   });
 
-  it('uploads a file that was put into the session before', async () => {
+  it('uploads a file of the session', async () => {
     const params = await create();
     const data = Buffer.from('a broken kettle');
     const { body: file } = await client.call(uploadFile, { params, body: { name: 'kettle é.txt', data_base64: data.toString('base64') } });
@@ -141,7 +141,7 @@ describe('steps in a real shop', () => {
     );
   });
 
-  it('downloads a megabyte, and gives the very bytes', async () => {
+  it('downloads a megabyte unchanged', async () => {
     const params = await create();
     const outputs = await done(params, [
       open('/downloads'),
@@ -158,7 +158,7 @@ describe('steps in a real shop', () => {
     assert.ok(data.equals(exportBytes));
   });
 
-  it('drags by the page’s own drag and drop, and by the pointer alone', async () => {
+  it('drags with HTML drag and drop and with pointer events', async () => {
     const params = await create();
     const outputs = await done(params, [
       open('/wishlist'),
@@ -171,7 +171,7 @@ describe('steps in a real shop', () => {
     assert.deepEqual([outputs[3], outputs[5]], ['57, 112, 3, 164', '164, 3, 57, 112']);
   });
 
-  it('scrolls to the end of a page that grows, and takes all that it showed', async () => {
+  it('scrolls to the end of a growing page and extracts all items', async () => {
     const params = await create();
     const outputs = await done(params, [
       open('/discover'),
@@ -182,7 +182,7 @@ describe('steps in a real shop', () => {
     assert.ok((outputs.at(-1) as string[]).length > 50, `${(outputs.at(-1) as string[]).length} products`);
   });
 
-  it('does what Chrome’s Recorder has recorded', async () => {
+  it('replays a Chrome Recorder recording', async () => {
     const params = await create();
     const recording = {
       title: 'Search the shop',
@@ -205,7 +205,7 @@ describe('steps in a real shop', () => {
     assert.equal(body.final_url, `${shop.url}/search?q=lamp`);
   });
 
-  it('reaches into windows that the page opens, and leaves them to be closed', async () => {
+  it('drives windows that the page opens', async () => {
     const params = await create();
     await done(params, [
       open('/widgets/dialogs'),
@@ -216,7 +216,7 @@ describe('steps in a real shop', () => {
     assert.equal((await client.call(listTabs, { params })).body.length, 2);
   });
 
-  it('answers dialogs as it is told to, and dismisses them otherwise', async () => {
+  it('answers dialogs as requested and dismisses others', async () => {
     const params = await create();
     const outputs = await done(params, [
       open('/widgets/dialogs'),
@@ -230,7 +230,7 @@ describe('steps in a real shop', () => {
     assert.deepEqual([outputs[3], outputs[6]], ['declined', 'prompted: 7']);
   });
 
-  describe('a page that means harm', () => {
+  describe('a hostile page', () => {
     const bounded = async (params: Params, actions: object[], timeout_ms: number): Promise<ActionsResponse> => {
       const since = performance.now();
       const { body, status, text } = await run(params, { actions, timeout_ms });
@@ -239,7 +239,7 @@ describe('steps in a real shop', () => {
       assert.ok(took < timeout_ms + graceMs, `${Math.round(took)} ms`);
       return body;
     };
-    /** Whether the session goes on; in a tab of its own, because a page may hold its own for as long as it lives. */
+    /** Checks that the session works, in a new tab, because a page may block its own tab. */
     const assertAlive = async (params: Params): Promise<void> => {
       const { status, body, text } = await client.call(openTab, { params, body: { url: `${site.url}/`, timeout_ms: 10_000 } });
       assert.deepEqual([status, body.title], [201, 'Home'], text);
@@ -275,7 +275,7 @@ describe('steps in a real shop', () => {
       ['downloads two hundred files', '/downloads', [{ type: 'wait', ms: 500 }]],
       ['prints without end', '/print-loop', [{ type: 'extract', selectors: ['body'] }]],
     ] as [string, string, object[]][])
-      it(`that ${what} costs no more than the time that was given, and the session lives on`, async () => {
+      it(`that ${what} costs at most the given time, and the session continues`, async () => {
         const params = await create();
         await bounded(
           params,
@@ -285,7 +285,7 @@ describe('steps in a real shop', () => {
         await assertAlive(params);
       });
 
-    it('and has a great many elements is told what does not fit', async () => {
+    it('with very many elements returns a truncated result', async () => {
       const params = await create();
       const { results } = await bounded(
         params,
@@ -298,7 +298,7 @@ describe('steps in a real shop', () => {
       assert.equal((results[1]?.output as string[] | undefined)?.length, 100);
     });
 
-    it('cannot send steps to a private address', async () => {
+    it('cannot redirect steps to a private address', async () => {
       const params = await create();
       const { results } = await bounded(params, [{ type: 'navigate', url: 'http://169.254.169.254/latest/meta-data' }], 5000);
       assert.equal(results[0]?.error?.code, 'navigation_failed');

@@ -32,7 +32,7 @@ const pages: Parameters<typeof startSite>[0] = {
   },
 };
 
-describe('what a page looks like and holds', () => {
+describe('page captures', () => {
   let shop: Shop;
   let site: Site;
   let service: Service;
@@ -61,7 +61,7 @@ describe('what a page looks like and holds', () => {
   const pixels = (base64: string | null) => readPng(Buffer.from(base64 ?? '', 'base64'));
 
   describe('a screenshot', () => {
-    it('of a full page has the pictures in it that load when they are seen', async () => {
+    it('of a full page contains lazy images', async () => {
       await go(`${site.url}/lazy`);
       const picture = await shoot({ full_page: true });
       assert.equal(picture.height, 9000);
@@ -76,9 +76,9 @@ describe('what a page looks like and holds', () => {
       );
     });
 
-    it('leaves the page where it was scrolled to', async () => {
+    it('keeps the scroll position', async () => {
       await go(`${site.url}/lazy`);
-      // The first loads all that is loaded on sight, so that nothing else changes.
+      // The first screenshot triggers lazy loading, so that nothing else changes.
       await shoot({ full_page: true });
       await client.call(runActions, { params, body: { actions: [{ type: 'scroll', selectors: ['#seen'] }] } });
       const before = await shoot();
@@ -88,7 +88,7 @@ describe('what a page looks like and holds', () => {
       assert.ok((before.data_base64?.length ?? 0) > 0 && [before.width, before.height].join() === '1280,720');
     });
 
-    it('of one element is of its size and holds nothing else', async () => {
+    it('of one element has its size and nothing else', async () => {
       await go(`${site.url}/box`);
       const picture = await shoot({ selector: '#box' });
       assert.deepEqual([picture.width, picture.height, picture.tiles], [120, 80, null]);
@@ -102,7 +102,7 @@ describe('what a page looks like and holds', () => {
         assert.deepEqual(at(x, y).slice(0, 3), [255, 0, 0]);
     });
 
-    it('of a page above 16384 px comes in tiles that make up the whole', async () => {
+    it('of a page above 16384 px is returned in tiles', async () => {
       await go(`${site.url}/tall`);
       const { tiles, data_base64, height } = await shoot({ full_page: true, timeout_ms: 60_000, format: 'jpeg', quality: 30 });
       assert.equal(data_base64, null);
@@ -116,7 +116,7 @@ describe('what a page looks like and holds', () => {
       assert.equal(y, 40_000);
     });
 
-    it('is of the kind that was asked for', async () => {
+    it('has the requested format', async () => {
       await go(`${site.url}/box`);
       const [jpeg, webp] = [await shoot({ format: 'jpeg' }), await shoot({ format: 'webp' })];
       assert.deepEqual([jpeg.content_type, Buffer.from(jpeg.data_base64 ?? '', 'base64').toString('hex', 0, 3)], ['image/jpeg', 'ffd8ff']);
@@ -126,7 +126,7 @@ describe('what a page looks like and holds', () => {
       );
     });
 
-    it('shows another tab than the active one without making it active', async () => {
+    it('captures an inactive tab without activating it', async () => {
       const { body: tab } = await client.call(openTab, { params, body: { url: `${site.url}/box`, active: false } });
       const { at } = pixels((await shoot({ tab_id: tab.tab_id })).data_base64);
       assert.deepEqual(at(100, 80).slice(0, 3), [255, 0, 0]);
@@ -141,36 +141,36 @@ describe('what a page looks like and holds', () => {
           .matchAll(/\/Type\s*\/Page\b(?!s)/g),
       ].length;
 
-    it('has all pages, or those that were asked for', async () => {
+    it('has all pages or the requested ranges', async () => {
       await go(`${site.url}/paper`);
       const whole = (await client.call(pdf, { params })).body;
-      const part = (await client.call(pdf, { params, body: { page_ranges: '2-3' } })).body;
-      assert.deepEqual([pagesOf(whole.data_base64), pagesOf(part.data_base64)], [3, 2]);
+      const ranges = (await client.call(pdf, { params, body: { page_ranges: '2-3' } })).body;
+      assert.deepEqual([pagesOf(whole.data_base64), pagesOf(ranges.data_base64)], [3, 2]);
       assert.equal(Buffer.from(whole.data_base64, 'base64').length, whole.bytes);
     });
 
-    it('is of the paper that was asked for', async () => {
+    it('has the requested paper size', async () => {
       await go(`${site.url}/paper`);
       const { data_base64 } = (await client.call(pdf, { params, body: { paper_width_inches: 4, paper_height_inches: 5, landscape: true } }))
         .body;
       assert.match(Buffer.from(data_base64, 'base64').toString('latin1'), /\/MediaBox\s*\[0 0 360 288\]/);
     });
 
-    it('of ranges that the paper does not have is refused as the page’s fault', async () => {
+    it('with ranges out of the document answers page_failed', async () => {
       await go(`${site.url}/paper`);
       const { details } = await client.refuse(pdf, 'page_failed', { params, body: { page_ranges: '7-9' } });
       assert.equal(details['reason'], 'not_possible');
     });
   });
 
-  describe('its content', () => {
+  describe('the page content', () => {
     const content = async (format: string, more: Record<string, string> = {}) => {
       const { status, body, text } = await client.call(getContent, { params, query: { format, ...more } });
       assert.equal(status, 200, text);
       return body;
     };
 
-    it('is told in every format', async () => {
+    it('is returned in every format', async () => {
       await go(`${shop.url}/products/amber-desk-lamp`);
       const html = await content('html');
       assert.match(html.content ?? '', /^<!DOCTYPE html><html lang="en">/);
@@ -184,7 +184,7 @@ describe('what a page looks like and holds', () => {
       assert.ok(links?.every(({ url }) => URL.canParse(url)));
     });
 
-    it('may be the main part alone', async () => {
+    it('can be limited to the main content', async () => {
       await go(`${shop.url}/journal`);
       const [first] = ((await content('links')).links ?? []).filter(({ url }) => /\/journal\/./.test(url));
       await go(first?.url ?? assert.fail('no article'));
@@ -194,46 +194,46 @@ describe('what a page looks like and holds', () => {
       assert.ok(whole.includes('Skip to content') && !main.includes('Skip to content'));
     });
 
-    it('is what the page shows now, and not what it came as', async () => {
+    it('is the current DOM, not the original HTML', async () => {
       await go(`${shop.url}/widgets/timing`);
       await client.call(runActions, { params, body: { actions: [{ type: 'click', selectors: ['#late'] }] } });
       assert.match((await content('text')).content ?? '', /Here I am/);
     });
 
-    it('cannot be hidden by names that stand in for the document’s own', async () => {
+    it('cannot be hidden by DOM clobbering', async () => {
       await go(`${site.url}/clobbered`);
       assert.match((await content('html')).content ?? '', /<p>Here<\/p>/);
     });
   });
 
-  describe('of a page that hangs', () => {
+  describe('captures of a page that hangs', () => {
     let hung: { session_id: string };
     before(async () => {
       hung = await create();
       await go(`${site.url}/spin-later`, hung);
     });
 
-    it('is refused in time: the picture', async () => {
+    it('time out for a screenshot', async () => {
       const since = performance.now();
       const { details } = await client.refuse(screenshot, 'page_failed', { params: hung, body: { timeout_ms: 1500, full_page: true } });
       assert.equal(details['reason'], 'timeout');
       assert.ok(performance.now() - since < 4000);
     });
 
-    it('is refused in time: the document', async () => {
+    it('time out for a PDF', async () => {
       const since = performance.now();
       await client.refuse(pdf, 'page_failed', { params: hung, body: { timeout_ms: 1500 } });
       assert.ok(performance.now() - since < 4000);
     });
 
-    it('is refused in time: the content', async () => {
+    it('time out for the content', async () => {
       const since = performance.now();
       const { details } = await client.refuse(getContent, 'page_failed', { params: hung });
       assert.equal(details['reason'], 'timeout');
       assert.ok(performance.now() - since < 18_000);
     });
 
-    it('and the session lives on', async () => {
+    it('keep the session usable', async () => {
       await go(`${site.url}/`, hung);
       assert.equal((await client.call(getContent, { params: hung, query: { format: 'text' } })).body.title, 'Home');
     });

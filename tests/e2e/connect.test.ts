@@ -40,7 +40,7 @@ describe('DevTools clients', () => {
   const end = (session: SessionResponse) => client.call(endSession, { params: { session_id: session.session_id } });
   const read = async (session: SessionResponse) => (await client.call(getSession, { params: { session_id: session.session_id } })).body;
 
-  it('runs a whole Playwright script: navigate, click, type, screenshot, download, a new context, close', async () => {
+  it('can run a Playwright script: navigate, click, type, screenshot, download, a new context, close', async () => {
     const { session, info } = await open();
     const browser = await chromium.connectOverCDP(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
@@ -53,7 +53,7 @@ describe('DevTools clients', () => {
 
     const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#file').click()]);
     assert.equal(download.suggestedFilename(), 'data.bin');
-    const file = await eventually('the download is whole', async () => {
+    const file = await eventually('the download is complete', async () => {
       const { body } = await client.call(listDownloads, { params: { session_id: session.session_id } });
       return body.find(({ status }) => status === 'completed');
     });
@@ -65,12 +65,12 @@ describe('DevTools clients', () => {
     assert.equal(await other.title(), 'Second');
     await context.close();
     await browser.close();
-    await eventually('the client has left', async () => (await read(session)).connections.cdp === 0);
+    await eventually('the client has disconnected', async () => (await read(session)).connections.cdp === 0);
     assert.equal((await read(session)).status, 'ready');
     await end(session);
   });
 
-  it('runs a whole Puppeteer script: navigate, click, type, screenshot, a new context, close', async () => {
+  it('can run a Puppeteer script: navigate, click, type, screenshot, a new context, close', async () => {
     const { session, info } = await open();
     const browser = await puppeteer.connect({ browserWSEndpoint: info.cdp_url, defaultViewport: null });
     const [page] = await browser.pages();
@@ -89,7 +89,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('are let in by the API key in a header, at the address without a secret, and by HTTP discovery', async () => {
+  it('connect with the API key in a header, and by HTTP discovery', async () => {
     const { session, info } = await open();
     const headers = { authorization: `Bearer ${service.key}` };
     for (const address of [session.cdp_url, info.cdp_http_url]) {
@@ -100,7 +100,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('share a session without seeing what the others attach to', async () => {
+  it('share a session with separate attachments', async () => {
     const { session, info } = await open();
     const browsers: Browser[] = await Promise.all([1, 2, 3].map(() => chromium.connectOverCDP(info.cdp_url)));
     const pages = await Promise.all(
@@ -118,7 +118,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('find the state of the session again when they come back', async () => {
+  it('find the session’s state after a reconnect', async () => {
     const { session, info } = await open();
     const first = await chromium.connectOverCDP(info.cdp_url);
     await first.contexts()[0]?.pages()[0]?.goto(`${site.url}/second`);
@@ -129,18 +129,18 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('end a session that is not kept alive when the last of them leaves', async () => {
+  it('end a session without keep_alive when the last one disconnects', async () => {
     const { session, info } = await open({ keep_alive: false });
     const browser = await chromium.connectOverCDP(info.cdp_url);
     await browser.close();
-    const ended = await eventually('the session is over', async () => {
+    const ended = await eventually('the session has ended', async () => {
       const seen = await read(session);
       return seen.status === 'ended' && seen;
     });
     assert.equal(ended.ended_reason, 'cdp_closed');
   });
 
-  it('are told by code and reason when the session is ended under them', async () => {
+  it('get a close code and reason when the session ends', async () => {
     const { session, info } = await open();
     const socket = new WebSocket(info.cdp_url);
     await new Promise((resolve) => socket.once('open', resolve));
@@ -151,7 +151,7 @@ describe('DevTools clients', () => {
     assert.deepEqual(await closed, { code: 4000, reason: 'session_ended' });
   });
 
-  it('are told by code and reason when their browser is killed', async () => {
+  it('get a close code and reason when the browser is killed', async () => {
     const { session, info } = await open();
     const socket = new WebSocket(info.cdp_url);
     await new Promise((resolve) => socket.once('open', resolve));
@@ -171,7 +171,7 @@ describe('DevTools clients', () => {
     assert.ok(seen.ended_reason === 'browser_crashed' || seen.ended_reason === 'vm_lost', String(seen.ended_reason));
   });
 
-  it('are cut off within a second when their key is revoked', async () => {
+  it('are disconnected within a second after their key is revoked', async () => {
     const { body: made } = await client.call(createKey, { body: { owner: 'local', name: 'to be revoked' } });
     const owner = new Client(service.url, made.key ?? '');
     const session = (await owner.call(createSession, { body: {} })).body;
@@ -188,7 +188,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('cannot read files of the host or leave the rules of the session', async () => {
+  it('cannot read host files or bypass the session’s rules', async () => {
     const { session, info } = await open();
     const browser = await chromium.connectOverCDP(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];

@@ -40,7 +40,7 @@ describe('driving a real browser over HTTP', () => {
     assert.equal(session.warm, false);
   });
 
-  it('goes to a page and tells where it ended, with its title and status', async () => {
+  it('navigates to a page and returns the final address, title and status', async () => {
     const { body } = await go('/');
     assert.equal(body.final_url, `${site.url}/`);
     assert.equal(body.title, 'Home');
@@ -51,11 +51,11 @@ describe('driving a real browser over HTTP', () => {
     assert.ok(seen.usage.egress_bytes > 0);
   });
 
-  it('takes a page that answers 404 or 500 for a success, with its real status', async () => {
+  it('succeeds for a page with status 404 or 500, with the real status', async () => {
     for (const status of [404, 500, 503]) assert.equal((await go(`/status/${status}`)).body.status_code, status);
   });
 
-  it('follows a redirect to the page at its end', async () => {
+  it('follows redirects', async () => {
     const { body } = await go('/redirect');
     assert.equal(body.final_url, `${site.url}/second`);
     assert.equal(body.status_code, 200);
@@ -91,7 +91,7 @@ describe('driving a real browser over HTTP', () => {
     assert.equal(details['reason'], 'blocked_by_policy');
   });
 
-  it('is not held up by dialogs, nor by a page that does not want to be left', async () => {
+  it('is not blocked by dialogs or beforeunload handlers', async () => {
     assert.equal((await go('/dialogs')).status, 200);
     assert.equal((await go('/')).body.title, 'Home');
   });
@@ -108,17 +108,17 @@ describe('driving a real browser over HTTP', () => {
     await client.refuse(closeTab, 'last_tab', { params: { ...params(), tab_id: tabs[0]?.tab_id ?? '' } });
   });
 
-  it('keeps a page that opens windows without end within the limit of tabs', async () => {
+  it('limits the tabs of a page that opens windows endlessly', async () => {
     await go('/popups');
     const { tabs } = (await client.call(getSession, { params: params() })).body;
     assert.ok(tabs.open <= tabs.limit, `${tabs.open} tabs are open`);
     await client.refuse(openTab, 'tab_limit_reached', { params: params(), body: {} }).catch(async () => {
-      // A headless browser may block windows that no click asked for: then there is room left.
+      // A headless browser may block windows without a click, so fewer tabs may be open.
       assert.ok(tabs.open < tabs.limit);
     });
   });
 
-  it('has the viewport, language, time zone and headers that were asked for', async () => {
+  it('applies the requested viewport, language, time zone and headers', async () => {
     const dressed = (
       await client.call(createSession, {
         body: {
@@ -135,7 +135,7 @@ describe('driving a real browser over HTTP', () => {
     await client.call(endSession, { params: { session_id: dressed.session_id } });
   });
 
-  it('opens the start page, and tells truthfully where it cannot', async () => {
+  it('opens the start URL and reports when it cannot', async () => {
     const good = (await client.call(createSession, { body: { start_url: `${site.url}/second` } })).body;
     assert.deepEqual(good.start_navigation, { url: `${site.url}/second`, status: 'ok', status_code: 200, reason: null, net_error: null });
     assert.equal(good.title, 'Second');
@@ -153,8 +153,8 @@ describe('driving a real browser over HTTP', () => {
     assert.ok(admin?.pid);
     const { pid } = admin;
     assert.equal((await client.call(endSession, { params: { session_id: extra.session_id } })).status, 204);
-    await eventually('the machine is gone', () => !isAlive(pid), 2000);
-    const ended = await eventually('the session is over', async () => {
+    await eventually('the machine has exited', () => !isAlive(pid), 2000);
+    const ended = await eventually('the session has ended', async () => {
       const { body } = await client.call(getSession, { params: { session_id: extra.session_id } });
       return body.status === 'ended' && body;
     });

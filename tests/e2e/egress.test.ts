@@ -7,7 +7,7 @@ import type { Client } from '../harness.ts';
 import { Service } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
-/** A real proxy that wants credentials and counts what goes through it. */
+/** A real proxy that requires credentials and counts its traffic. */
 class CountedProxy {
   readonly seen: string[] = [];
   readonly #server: Proxy;
@@ -41,7 +41,7 @@ class CountedProxy {
   }
 }
 
-describe('the way out of a session', () => {
+describe('the egress of a session', () => {
   let site: Site;
   let canary: Site;
   let service: Service;
@@ -50,7 +50,7 @@ describe('the way out of a session', () => {
   before(async () => {
     [site, canary] = await Promise.all([startSite(), startSite()]);
     await Promise.all(proxies.map((proxy) => proxy.start()));
-    // The canary is a neighbour that nobody has allowed.
+    // The canary is a local service that is not allowed.
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: [site.host, ...proxies.map((proxy) => proxy.host)].join(',') } });
     client = service.client;
   });
@@ -63,7 +63,7 @@ describe('the way out of a session', () => {
   const go = (session_id: string, url: string) => client.call(navigate, { params: { session_id }, body: { url, timeout_ms: 10_000 } });
   const end = (session_id: string) => client.call(endSession, { params: { session_id } });
 
-  it('is changed by rotate-ip from one real proxy to the other', async () => {
+  it('switches between two real proxies by rotate-ip', async () => {
     const session_id = await create({ proxy: { type: 'rotating', servers: proxies.map((proxy) => proxy.address) } });
     await go(session_id, `${site.url}/second`);
     const first = proxies.find((proxy) => proxy.seen.length > 0);
@@ -83,7 +83,7 @@ describe('the way out of a session', () => {
     await end(session_id);
   });
 
-  it('stays as it is where there is nothing to rotate to, and says so', async () => {
+  it('stays the same without another proxy and reports it', async () => {
     const session_id = await create({});
     const { body } = await client.call(rotateIp, { params: { session_id } });
     assert.equal(body.rotated, false);
@@ -91,7 +91,7 @@ describe('the way out of a session', () => {
     await end(session_id);
   });
 
-  it('is the proxy that was asked for, with its credentials, and closed when that is down', async () => {
+  it('uses the requested proxy with its credentials, and fails closed when it is down', async () => {
     const external = (server: string, password: string) => ({ proxy: { type: 'external', server, username: 'user', password } });
     const good = await create(external(`http://${proxies[0].host}`, 'secret'));
     const before = proxies[0].seen.length;
@@ -112,14 +112,14 @@ describe('the way out of a session', () => {
     assert.equal(site.hits.length, hits, 'a request went around the proxy');
   });
 
-  it('reaches the allowed domains alone, for sub-resources too', async () => {
+  it('reaches only the allowed domains, also for sub-resources', async () => {
     const session_id = await create({ allowed_domains: ['example.com'] });
     const { details } = await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url } });
     assert.equal(details['reason'], 'blocked_by_policy');
     await end(session_id);
   });
 
-  it('leads no page to a neighbour on the host: not by fetch, image, frame, beacon, worker, event stream or socket', async () => {
+  it('blocks other services of the host for fetch, image, frame, beacon, worker, event stream and socket', async () => {
     const session_id = await create({});
     const { body: info } = await client.call(connectSession, { params: { session_id } });
     const browser = await chromium.connectOverCDP(info.cdp_url);
@@ -141,7 +141,7 @@ describe('the way out of a session', () => {
     await end(session_id);
   });
 
-  it('shows no address of the host by WebRTC', async () => {
+  it('reveals no host address by WebRTC', async () => {
     const session_id = await create({});
     const { body: info } = await client.call(connectSession, { params: { session_id } });
     const browser = await chromium.connectOverCDP(info.cdp_url);
@@ -154,7 +154,7 @@ describe('the way out of a session', () => {
     await end(session_id);
   });
 
-  it('believes itself online, and keeps what one session leaves from the next', async () => {
+  it('reports the browser as online, and isolates sessions', async () => {
     const first = await create({});
     await go(first, `${site.url}/cookie`);
     const again = await go(first, `${site.url}/cookie`);
@@ -172,13 +172,13 @@ describe('the way out of a session', () => {
   });
 });
 
-/** Asks for an address in every way that a page has, and waits until each has failed or is done. */
+/** Requests an address by every mechanism of a page and waits until each has finished or failed. */
 async function tryEverything(page: Page, target: string): Promise<void> {
-  await page.evaluate(`(${everyWay})(${JSON.stringify(target)})`);
+  await page.evaluate(`(${pageRequests})(${JSON.stringify(target)})`);
 }
 
-// Scripts for pages are text: what runs in a page has other globals than what runs here.
-const everyWay = `async (address) => {
+// Page scripts are text, because pages have other globals than this file.
+const pageRequests = `async (address) => {
   const settled = (source, events) => new Promise((resolve) => events.forEach((event) => source.addEventListener(event, resolve)));
   const added = (name) => {
     const element = Object.assign(document.createElement(name), { src: address });

@@ -7,10 +7,10 @@ import type { Client } from '../harness.ts';
 import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
-/** None of these may come back. */
+/** None of these may appear in the HAR. */
 const secrets = { cookie: 'cookie-5f1c', reply: 'reply-77ab', bearer: 'bearer-c0de', key: 'key-1b2d', password: 'password-9e0f' };
 
-describe('what happens in a session', () => {
+describe('session events', () => {
   let site: Site;
   let service: Service;
   let client: Client;
@@ -47,7 +47,7 @@ describe('what happens in a session', () => {
     openEvents(service.url, session_id, { key: service.key, ...(lastEventId === undefined ? {} : { lastEventId }) });
   const harOf = async (params: Params): Promise<Har['log']> => (await client.call(getHar, { params })).body.log as unknown as Har['log'];
 
-  it('is told as it happens: pages, tabs, dialogs, downloads, steps, the end', async () => {
+  it('are streamed for pages, tabs, dialogs, downloads, steps and the end', async () => {
     const params = await create();
     const stream = await listen(params);
     await go(params, '/second');
@@ -73,7 +73,7 @@ describe('what happens in a session', () => {
     assert.equal(await stream.next(), undefined);
   });
 
-  it('is told in full to a listener that was away, with nothing twice', async () => {
+  it('are replayed to a reconnecting client without gaps or repeats', async () => {
     const params = await create();
     const first = await listen(params, 0);
     await go(params, '/');
@@ -98,7 +98,7 @@ describe('what happens in a session', () => {
     assert.ok(seen.some(({ type, data }) => type === 'navigation' && data['url'] === `${site.url}/second`));
   });
 
-  it('ends with the service, for whoever still listens', async () => {
+  it('end when the service stops', async () => {
     const own = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_DRAIN_SECONDS: '1' } });
     const { session_id } = (await own.client.call(createSession, { body: {} })).body;
     const stream = await openEvents(own.url, session_id, { key: own.key });
@@ -111,7 +111,7 @@ describe('what happens in a session', () => {
     assert.ok(performance.now() - since < 15_000);
   });
 
-  it('is in the HAR, every request of it, with how it went', async () => {
+  it('are in the HAR with every request and its result', async () => {
     const params = await create({ har: true });
     const before = site.hits.length;
     await go(params, '/many');
@@ -126,9 +126,9 @@ describe('what happens in a session', () => {
     });
     const { version, creator, pages = [], entries } = await harOf(params);
     assert.deepEqual([version, creator.name, pages.length], ['1.2', 'Berth', 1]);
-    const asked = site.hits.slice(before).filter((path) => !path.startsWith('/favicon'));
-    const told = entries.map(({ request }) => new URL(request.url).pathname).filter((path) => !path.startsWith('/favicon'));
-    assert.deepEqual(told.toSorted(), asked.toSorted());
+    const requested = site.hits.slice(before).filter((path) => !path.startsWith('/favicon'));
+    const reported = entries.map(({ request }) => new URL(request.url).pathname).filter((path) => !path.startsWith('/favicon'));
+    assert.deepEqual(reported.toSorted(), requested.toSorted());
     const of = (path: string) => entries.find(({ request }) => request.url === site.url + path) ?? assert.fail(`no ${path}`);
     assert.deepEqual(
       [of('/many').response.status, of('/missing.css').response.status, of('/pixel.png').response.content.mimeType],
@@ -144,7 +144,7 @@ describe('what happens in a session', () => {
     }
   });
 
-  it('has its redirects and failures in the HAR', async () => {
+  it('include redirects and failures in the HAR', async () => {
     const params = await create({ har: true });
     await go(params, '/redirect');
     await go(params, '/reset');
@@ -154,7 +154,7 @@ describe('what happens in a session', () => {
     assert.ok('_error' in of('/reset').response || of('/reset').response.status >= 500);
   });
 
-  it('leaves no secret in the HAR', async () => {
+  it('leave no secret in the HAR', async () => {
     const params = await create({
       har: true,
       extra_headers: { authorization: `Bearer ${secrets.bearer}`, 'x-api-key': secrets.key },
@@ -168,7 +168,7 @@ describe('what happens in a session', () => {
     const { text } = await client.call(getHar, { params });
     assert.match(site.headersOf('/secret').cookie ?? '', new RegExp(secrets.cookie), 'the secrets were sent');
     assert.equal(site.headersOf('/secret').authorization, `Bearer ${secrets.bearer}`);
-    for (const [what, secret] of Object.entries(secrets)) assert.ok(!text.includes(secret), `the HAR tells the ${what}`);
+    for (const [what, secret] of Object.entries(secrets)) assert.ok(!text.includes(secret), `the HAR contains the ${what}`);
     const { entries } = await harOf(params);
     const { request } = entries.findLast((entry) => entry.request.url.endsWith('/secret')) ?? assert.fail();
     const header = (wanted: string): string | undefined => request.headers.find(({ name }) => name.toLowerCase() === wanted)?.value;

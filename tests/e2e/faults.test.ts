@@ -8,7 +8,7 @@ import { createKey, createSession, endSession, getSession, health, listAllSessio
 import { Service, eventually, stopAll } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
-describe('the service under faults', () => {
+describe('the service during crashes and shutdowns', () => {
   let site: Site;
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-faults-'));
   const environment = () => ({ BERTH_EGRESS_ALLOW: site.host, BERTH_POOL_TARGET: '1' });
@@ -22,7 +22,7 @@ describe('the service under faults', () => {
 
   afterEach(() => stopAll());
 
-  it('tells its keys once, keeps them closed to others, and prints one line when it is ready', async () => {
+  it('prints its keys once, protects their files, and prints one line when it is ready', async () => {
     const service = await Service.start({ environment: environment(), dataDir });
     assert.match(service.output, /brt_live_[0-9A-Za-z]{49}/);
     assert.match(service.output, /\/docs/);
@@ -46,14 +46,14 @@ describe('the service under faults', () => {
     assert.deepEqual(leftovers(dataDir), []);
   });
 
-  it('refuses to run twice on one data folder, and the first goes on', async () => {
+  it('refuses a second service on one data folder, and the first continues', async () => {
     const service = await Service.start({ environment: environment(), dataDir });
-    await assert.rejects(Service.start({ environment: environment(), dataDir }), /another Berth is running/);
+    await assert.rejects(Service.start({ environment: environment(), dataDir }), /another Berth process/);
     assert.equal((await service.client.call(health)).status, 200);
     await service.stop();
   });
 
-  it('loses no key and leaves no machine when it is killed with live sessions', async () => {
+  it('keeps keys and leaves no machine when it is killed with live sessions', async () => {
     const service = await Service.start({ environment: environment(), dataDir });
     const { client } = service;
     const sessions = await Promise.all([1, 2].map(async () => (await client.call(createSession, { body: {} })).body));
@@ -69,25 +69,25 @@ describe('the service under faults', () => {
     assert.equal((await again.client.call(health)).status, 200);
     assert.ok(performance.now() - since < 5000, 'it took more than 5 s to be well again');
     for (const { session_id } of [...sessions, starting]) {
-      const seen = await eventually('the session is told to be over', async () => {
+      const seen = await eventually('the session is reported as ended', async () => {
         const { body } = await again.client.call(getSession, { params: { session_id } });
         return ['ended', 'failed'].includes(body.status) && body;
       });
       assert.equal(seen.ended_reason, 'worker_lost');
     }
     assert.ok((await again.client.call(listKeys)).body.some((key) => key.key_id === made.key_id));
-    await eventually('the machines of before are cleared away', () => leftovers(dataDir).length <= 1, 10_000);
+    await eventually('the earlier machines are removed', () => leftovers(dataDir).length <= 1, 10_000);
     assert.equal(await again.stop(), 0);
     assert.deepEqual(leftovers(dataDir), []);
   });
 
-  it('answers a call on a browser that is killed under it within a second', async () => {
+  it('answers a call within a second when its browser is killed', async () => {
     const service = await Service.start({ environment: environment(), dataDir });
     const { client } = service;
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const [admin] = (await client.call(listAllSessions, { query: { status: 'ready' } })).body;
     const call = client.refuse(navigate, 'session_lost', { params: { session_id }, body: { url: `${site.url}/hang` } });
-    await eventually('the page is asked for', () => site.hits.includes('/hang'));
+    await eventually('the page is requested', () => site.hits.includes('/hang'));
     const since = performance.now();
     process.kill(admin?.pid ?? 0, 'SIGKILL');
     await call;
@@ -95,7 +95,7 @@ describe('the service under faults', () => {
     await service.stop();
   });
 
-  it('ends a frozen machine when it is asked to', async () => {
+  it('ends a frozen machine on request', async () => {
     const service = await Service.start({ environment: environment(), dataDir });
     const { client } = service;
     const { session_id } = (await client.call(createSession, { body: {} })).body;
@@ -106,18 +106,18 @@ describe('the service under faults', () => {
       .refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url, timeout_ms: 1000 } })
       .catch(() => undefined);
     assert.equal((await client.call(endSession, { params: { session_id } })).status, 204);
-    await eventually('the machine is gone', () => !isAlive(pid), 2000);
+    await eventually('the machine has exited', () => !isAlive(pid), 2000);
     await service.stop();
   });
 
-  it('says first that it drains, lets the call under way finish, and leaves nothing when it is asked to stop', async () => {
+  it('reports draining, lets the running call finish and leaves nothing when it is stopped', async () => {
     const service = await Service.start({ environment: environment(), dataDir });
     const { client } = service;
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const call = client.send(navigate, { params: { session_id }, body: { url: `${site.url}/hang`, timeout_ms: 2000 } });
-    await eventually('the page is asked for', () => site.hits.filter((path) => path === '/hang').length >= 2);
+    await eventually('the page is requested', () => site.hits.filter((path) => path === '/hang').length >= 2);
     const stopped = service.stop();
-    const report = await eventually('/health tells it', async () => {
+    const report = await eventually('/health reports it', async () => {
       const reply = await client.call(health);
       return reply.status === 503 && reply.body;
     });
@@ -129,7 +129,7 @@ describe('the service under faults', () => {
     assert.deepEqual(leftovers(dataDir), []);
   });
 
-  it('is started by the command of the README', async () => {
+  it('starts with the command of the README', async () => {
     const child = spawn('npm', ['start'], {
       cwd: join(import.meta.dirname, '../..'),
       env: {

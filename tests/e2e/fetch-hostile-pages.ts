@@ -1,4 +1,4 @@
-/** Pages and answers that are made to hurt whoever fetches them. Scripts for pages are text: what runs in a page has other globals than what runs here. */
+/** Hostile pages and responses. Page scripts are text, because pages have other globals than this file. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { brotliCompressSync, constants, createGzip, gzipSync } from 'node:zlib';
 import { hostilePages } from './hostile-pages.ts';
@@ -14,7 +14,7 @@ const answer =
   (_, response) =>
     void response.writeHead(status, headers).end(body);
 
-/** As many bytes as the other side takes. */
+/** Sends bytes until the client disconnects. */
 const pour =
   (headers: Record<string, string>, chunk: Buffer = Buffer.alloc(64 * 1024, 0x61)): Answer =>
   (_, response) => {
@@ -25,7 +25,7 @@ const pour =
     more();
   };
 
-/** A gibibyte of spaces in a mebibyte. */
+/** A gibibyte of spaces compressed to a mebibyte. */
 const gzipBomb = (type: string): Answer => {
   return (_, response) => {
     response.writeHead(200, { 'content-type': type, 'content-encoding': 'gzip' });
@@ -42,7 +42,7 @@ const gzipBomb = (type: string): Answer => {
   };
 };
 
-/** Two hundred mebibytes in some hundred bytes. */
+/** Two hundred mebibytes compressed to a few hundred bytes. */
 const brotli = brotliCompressSync(Buffer.alloc(200 * mebibyte, 0x20), {
   params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 24 },
 });

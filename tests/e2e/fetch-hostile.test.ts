@@ -7,7 +7,7 @@ import { fetchHostilePages } from './fetch-hostile-pages.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
-/** What a page may cost its caller beyond the time that the caller gave it. */
+/** The maximum delay beyond the caller's timeout. */
 const graceMs = 2500;
 const mebibyte = 1024 * 1024;
 
@@ -29,7 +29,7 @@ const failedBy =
   };
 const busy: Check = ({ status, warnings }) =>
   assert.ok(status === 'ok' && warnings.includes('page_did_not_answer'), JSON.stringify(warnings));
-/** Chromium itself lays out no such depth. */
+/** Deeper than Chromium can lay out. */
 const crashed = failedBy('page_crashed');
 const isCut: Check = ({ status, warnings, raw }) => {
   assert.equal(status, 'ok');
@@ -52,7 +52,7 @@ const shows =
 const any =
   (...checks: Check[]): Check =>
   (answer) => {
-    const faults = checks.map((check) => {
+    const issues = checks.map((check) => {
       try {
         check(answer);
         return null;
@@ -60,10 +60,10 @@ const any =
         return error;
       }
     });
-    if (!faults.includes(null)) throw new AggregateError(faults, faults.map(String).join('\n or '));
+    if (!issues.includes(null)) throw new AggregateError(issues, issues.map(String).join('\n or '));
   };
 
-describe('a fetch of what means harm', () => {
+describe('a fetch of hostile content', () => {
   let site: Site;
   let service: Service;
   let client: Client;
@@ -163,7 +163,7 @@ describe('a fetch of what means harm', () => {
     { what: 'dialogs without end', path: '/dialog-loop', browser: timedOut },
     { what: 'windows without end', path: '/windows', browser: any(shows('Windows'), timedOut, busy) },
     { what: 'a thousand frames', path: '/frames', browser: any(shows('Frames'), timedOut, busy) },
-    { what: 'a page that eats memory until it dies', path: '/memory', browser: any(timedOut, failedBy('page_crashed')) },
+    { what: 'a page that exhausts memory', path: '/memory', browser: any(timedOut, failedBy('page_crashed')) },
     { what: 'two hundred downloads', path: '/downloads', browser: shows('Downloads') },
     { what: 'history without end', path: '/history', browser: any(shows('History'), timedOut, busy) },
     { what: 'logs without end', path: '/log', browser: any(shows('Log'), timedOut, busy) },
@@ -260,7 +260,7 @@ describe('a fetch of what means harm', () => {
       ['http', http],
     ] as const)
       if (check)
-        it(`is answered for in time by ${mode}, and the next one works: ${what}`, { timeout: 60_000 }, async () => {
+        it(`is answered in time by ${mode}, and the next one works: ${what}`, { timeout: 60_000 }, async () => {
           const answer = await getBounded(path, { ...body, mode });
           try {
             check(answer);
@@ -270,7 +270,7 @@ describe('a fetch of what means harm', () => {
         });
   }
 
-  it('packs nothing that is not packed', async () => {
+  it('accepts uncompressed content', async () => {
     for (const mode of ['browser', 'http']) {
       const answer = await getBounded('/not-gzip', { mode });
       assert.ok(
@@ -281,7 +281,7 @@ describe('a fetch of what means harm', () => {
     await assertNextWorks();
   });
 
-  it('takes a picture of an endless page that ends', { timeout: 60_000 }, async () => {
+  it('returns a bounded screenshot of an endless page', { timeout: 60_000 }, async () => {
     const answer = await getBounded('/scroll', { formats: ['screenshot'], timeout_ms: 10_000 });
     assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
     if (answer.screenshot === null)
@@ -297,7 +297,7 @@ describe('a fetch of what means harm', () => {
     await assertNextWorks();
   });
 
-  it('names files harmlessly', async () => {
+  it('sanitizes file names', async () => {
     const names: Record<string, RegExp> = {
       'attachment; filename="../../etc/passwd"': /^[^/\\]+$/,
       'attachment; filename="..\\\\..\\\\windows\\\\system32.dll"': /^[^/\\]+$/,
@@ -317,7 +317,7 @@ describe('a fetch of what means harm', () => {
       }
   });
 
-  it('gives two hundred thousand links, or says how many it left out', { timeout: 60_000 }, async () => {
+  it('returns two hundred thousand links or the number of omitted ones', { timeout: 60_000 }, async () => {
     for (const mode of ['browser', 'http']) {
       const answer = await getBounded('/links', { mode, formats: ['links', 'markdown'], timeout_ms: 15_000 });
       assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
@@ -329,7 +329,7 @@ describe('a fetch of what means harm', () => {
     await assertNextWorks();
   });
 
-  it('is not answered by the service worker of an earlier fetch', { timeout: 60_000 }, async () => {
+  it('does not use the service worker of an earlier fetch', { timeout: 60_000 }, async () => {
     const first = await getBounded('/worker', { wait_for: { text: 'Owned by the worker' }, timeout_ms: 6000 });
     assert.equal(first.status, 'ok');
     for (let n = 0; n < 6; n += 1) {
@@ -338,12 +338,12 @@ describe('a fetch of what means harm', () => {
     }
   });
 
-  it('leaves the service as large as it was', { timeout: 120_000 }, async (test) => {
+  it('does not increase the service’s memory', { timeout: 120_000 }, async (test) => {
     const kib = (name: string): number =>
       Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]);
     const megabytes = (name: string): number => Math.round(kib(name) / 1024);
-    // The threads that converted the pages keep theirs for half a minute.
-    await eventually('the memory is given back', () => megabytes('VmRSS') < 500, 60_000).catch(() => undefined);
+    // Converter threads keep their memory for half a minute.
+    await eventually('the memory is released', () => megabytes('VmRSS') < 500, 60_000).catch(() => undefined);
     test.diagnostic(`worker: ${megabytes('VmRSS')} MB, at most ${megabytes('VmHWM')} MB`);
     assert.ok(megabytes('VmRSS') < 700 && megabytes('VmHWM') < 1500, `${megabytes('VmRSS')} MB now, ${megabytes('VmHWM')} MB at most`);
   });
@@ -356,10 +356,10 @@ function assertNotOwned({ html, text, title, markdown, links }: FetchResponse): 
   assert.ok(links?.some(({ url }) => url.endsWith('/there')));
 }
 
-function shortTitle({ title, page: facts, warnings }: FetchResponse): void {
+function shortTitle({ title, page: pageMetadata, warnings }: FetchResponse): void {
   assert.ok(
-    (title ?? '').length <= 64 * 1024 && (facts?.title ?? '').length <= 64 * 1024,
-    `${title?.length} ${facts?.title?.length} ${JSON.stringify(warnings)}`,
+    (title ?? '').length <= 64 * 1024 && (pageMetadata?.title ?? '').length <= 64 * 1024,
+    `${title?.length} ${pageMetadata?.title?.length} ${JSON.stringify(warnings)}`,
   );
 }
 
@@ -367,7 +367,7 @@ function ok({ status, error }: FetchResponse): void {
   assert.equal(status, 'ok', JSON.stringify(error));
 }
 
-/** What cannot be made of such a page is missing with a warning. */
+/** Formats that cannot be created are missing with a warning. */
 function nestedOk({ status, text, markdown, html, warnings, error }: FetchResponse): void {
   assert.equal(status, 'ok', JSON.stringify(error));
   assert.ok(html?.includes('The bottom.'), JSON.stringify([html?.length, warnings]));
@@ -376,8 +376,8 @@ function nestedOk({ status, text, markdown, html, warnings, error }: FetchRespon
 }
 
 function nothing(code: number): Check {
-  return ({ status, status_code: told, text, title, raw, warnings }) => {
-    assert.deepEqual([status, told], ['ok', code]);
+  return ({ status, status_code: reported, text, title, raw, warnings }) => {
+    assert.deepEqual([status, reported], ['ok', code]);
     assert.deepEqual([text ?? '', title ?? '', raw?.bytes ?? 0, warnings], ['', '', 0, []]);
   };
 }

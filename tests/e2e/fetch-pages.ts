@@ -1,4 +1,4 @@
-/** Pages with what the shop does not have: lazy colours, hidden words, answers that change, echoes. */
+/** Pages that the shop lacks: lazy colours, hidden text, changing answers, echoes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { page } from './site.ts';
 
@@ -11,7 +11,7 @@ export const bands = ['#e01010', '#10e010', '#1010e0', '#e0e010', '#e010e0', '#1
 const flat = (colour: string): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="600" height="${bandHeight}"><rect width="600" height="${bandHeight}" fill="${colour}"/></svg>`;
 
-/** Each answers 503 as often as it is told in `times`, and then 200. */
+/** Each path answers 503 `times` times, and then 200. */
 export function failing(headers: Record<string, string> = {}): Answer {
   const seen = new Map<string, number>();
   return ({ url = '' }, response) => {

@@ -5,7 +5,7 @@ import { readPng } from '../../packages/server/src/browser/testing/png.ts';
 import type { Client } from '../harness.ts';
 import { ada } from '../shop/account.ts';
 import { articles, price, productNamed, products, reviewsOf } from '../shop/data.ts';
-import { csvName, exportBytes } from '../shop/papers.ts';
+import { csvName, exportBytes } from '../shop/files.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { bandHeight, bands, fetchPages } from './fetch-pages.ts';
 import { Service } from './service.ts';
@@ -30,13 +30,13 @@ describe('a fetch of the shop', () => {
     await Promise.all([shop.close(), site.close()]);
   });
 
-  const ask = async (url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> => {
+  const fetchShop = async (url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> => {
     const reply = await client.call(fetchPage, { body: { url, ...body } });
     assert.equal(reply.status, 200, reply.text.slice(0, 1000));
     return reply.body;
   };
   const get = async (url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> => {
-    const answer = await ask(url, body);
+    const answer = await fetchShop(url, body);
     assert.equal(answer.status, 'ok', JSON.stringify([answer.error, answer.block, answer.warnings]));
     return answer;
   };
@@ -44,7 +44,7 @@ describe('a fetch of the shop', () => {
   const plain = async (path: string): Promise<string> => (await fetch(shop.url + path)).text();
 
   describe('as HTML, text and bytes', () => {
-    it('gives what the page is by default: html and metadata, and nothing else', async () => {
+    it('returns HTML and metadata by default', async () => {
       for (const mode of modes) {
         const answer = await get(productUrl(), { mode, metadata: { order: '12' } });
         assert.deepEqual(
@@ -60,7 +60,14 @@ describe('a fetch of the shop', () => {
           Array(9).fill(null),
         );
         assert.deepEqual([answer.redirects, answer.warnings, answer.block, answer.error], [[], [], null, null]);
-        assert.equal(answer.resolved_by, { browser: 'browser:direct', http: 'http:direct', auto: 'http:direct:no_browser_needed' }[mode]);
+        assert.deepEqual(
+          answer.resolved_by,
+          {
+            browser: { mode: 'browser', strategy: 'direct', reason: null },
+            http: { mode: 'http', strategy: 'direct', reason: null },
+            auto: { mode: 'http', strategy: 'direct', reason: 'no_browser_needed' },
+          }[mode],
+        );
         assert.equal(answer.session_id === null, mode !== 'browser');
         assert.deepEqual(
           answer.attempts.map(({ n, mode: by, status, status_code, strategy }) => [n, by, status, status_code, strategy]),
@@ -71,7 +78,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives the very bytes, of pages and of files', async () => {
+    it('returns the exact bytes of pages and files', async () => {
       const expected = Buffer.from(await plain(`/products/${lamp.slug}`));
       for (const mode of modes) {
         const { raw, html } = await get(productUrl(), { mode, formats: ['raw', 'html'] });
@@ -102,7 +109,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives text and markdown as a visitor reads the page, without what is hidden', async () => {
+    it('returns visible text and markdown only', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { text, markdown, html } = await get(`${site.url}/hidden`, { mode, formats: ['text', 'markdown', 'html'] });
         for (const made of [text ?? '', markdown ?? '']) {
@@ -118,7 +125,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives markdown with headings, tables and whole addresses', async () => {
+    it('returns markdown with headings, tables and absolute URLs', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { markdown } = await get(`${shop.url}/compare`, { mode, formats: ['markdown'] });
         assert.match(markdown ?? '', /^# Compare lamps$/m);
@@ -129,7 +136,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives the article alone, or the parts that are wanted', async () => {
+    it('returns only the article or the selected elements', async () => {
       const [article] = articles;
       assert.ok(article);
       for (const mode of ['browser', 'http'] as const) {
@@ -155,18 +162,18 @@ describe('a fetch of the shop', () => {
         const without = await get(url, { mode, formats: ['text'], exclude_selectors: ['header', 'footer', '.consent'] });
         assert.ok(without.text?.includes(article.title) && !without.text.includes('A shop that sells nothing'));
       }
-      const faults = await client.faults(fetchPage, {
+      const issues = await client.issues(fetchPage, {
         body: { url: shop.url, include_selectors: ['div[', 'p'], extract: { fields: { a: { selector: '>>>' } } } },
       });
       assert.deepEqual(
-        faults.map(({ loc }) => loc.join('.')),
+        issues.map(({ loc }) => loc.join('.')),
         ['body.include_selectors.0', 'body.extract.fields.a.selector'],
       );
     });
   });
 
   describe('as data', () => {
-    it('gives links, whole and told apart', async () => {
+    it('returns absolute links by kind', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { links } = await get(`${site.url}/based/page`, { mode, formats: ['links'] });
         assert.deepEqual(
@@ -184,7 +191,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives the facts that a page tells machines', async () => {
+    it('returns structured data and metadata', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { page } = await get(productUrl(), { mode });
         assert.deepEqual(
@@ -204,8 +211,8 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives tables with every cell where it belongs', async () => {
-      // The specification is behind a tab.
+    it('returns tables with every cell in place', async () => {
+      // The specification is in a tab panel.
       const { tables } = await get(productUrl(), {
         formats: ['tables'],
         actions: [
@@ -229,7 +236,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives the fields that are asked for, each in its type', async () => {
+    it('returns the requested fields with their types', async () => {
       const fields = {
         name: { selector: '.offer h1' },
         price: { selector: '[data-testid=price]', type: 'number' },
@@ -243,21 +250,21 @@ describe('a fetch of the shop', () => {
       };
       for (const mode of modes) {
         const { json } = await get(productUrl(), { mode, formats: ['json'], extract: { fields } });
-        const found = json as Record<keyof typeof fields, unknown>;
+        const extracted = json as Record<keyof typeof fields, unknown>;
         assert.deepEqual(
-          [found.name, found.price, found.image, found.canonical, found.missing, found.none],
+          [extracted.name, extracted.price, extracted.image, extracted.canonical, extracted.missing, extracted.none],
           [lamp.name, lamp.price / 100, `${shop.url}/img/p${lamp.id}.svg`, productUrl(), null, []],
         );
         assert.deepEqual(
-          found.reviewed,
+          extracted.reviewed,
           reviewsOf(lamp.id).map(({ date }) => date),
         );
-        assert.equal((found.authors as string[]).length, 4);
-        assert.match(String(found.heading), /^(<h3>)?\w/);
+        assert.equal((extracted.authors as string[]).length, 4);
+        assert.match(String(extracted.heading), /^(<h3>)?\w/);
       }
     });
 
-    it('gives the data of an API as data', async () => {
+    it('returns JSON of an API as data', async () => {
       for (const mode of modes) {
         const { json, status_code, content_type } = await get(`${shop.url}/api/products?page=2`, { mode, formats: ['json', 'text'] });
         assert.deepEqual([status_code, content_type?.split(';')[0]], [200, 'application/json']);
@@ -266,7 +273,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('gives the requests of a page, without its secrets', async () => {
+    it('returns the requests of a page without secrets', async () => {
       const { har } = await get(`${site.url}/parts`, {
         formats: ['har'],
         headers: { authorization: 'Bearer own-secret' },
@@ -277,18 +284,18 @@ describe('a fetch of the shop', () => {
         request: { url: string; method: string; headers: { name: string; value: string }[] };
         response: { status: number };
       }[];
-      const told = entries.map(({ request, response }) => `${response.status} ${new URL(request.url).pathname}`);
+      const reported = entries.map(({ request, response }) => `${response.status} ${new URL(request.url).pathname}`);
       for (const wanted of ['200 /parts', '200 /style.css', '200 /part.js', '200 /band', '200 /inner', '200 /echo'])
-        assert.ok(told.includes(wanted), `${wanted} is not in ${told.join()}`);
-      const words = JSON.stringify(har);
+        assert.ok(reported.includes(wanted), `${wanted} is not in ${reported.join()}`);
+      const serialized = JSON.stringify(har);
       for (const secret of ['own-secret', 'cookie-secret', 'page-secret', 'key-secret', 'secret=abc'])
-        assert.ok(!words.includes(secret), secret);
+        assert.ok(!serialized.includes(secret), secret);
       assert.equal(har?.log['version'], '1.2');
     });
   });
 
   describe('as pictures', () => {
-    it('shows all of a page, with what is loaded only when it is seen', async () => {
+    it('captures the full page with lazy content', async () => {
       const { screenshot } = await get(`${site.url}/bands`, { formats: ['screenshot'] });
       assert.equal(screenshot?.content_type, 'image/png');
       const picture = readPng(Buffer.from(screenshot.data_base64 ?? '', 'base64'));
@@ -300,7 +307,7 @@ describe('a fetch of the shop', () => {
       assert.ok((seenOnly.screenshot?.height ?? 0) < 1400, `${seenOnly.screenshot?.height}`);
     });
 
-    it('shows one element, or as a JPEG or WebP, or says that there is none', async () => {
+    it('captures one element, as JPEG or WebP, or reports that it is missing', async () => {
       const { screenshot } = await get(`${site.url}/bands`, { formats: ['screenshot'], screenshot: { selector: 'img:nth-of-type(1)' } });
       const picture = readPng(Buffer.from(screenshot?.data_base64 ?? '', 'base64'));
       assert.deepEqual([picture.width, picture.height, hex(picture.at(5, 5))], [600, bandHeight, bands[0]]);
@@ -321,7 +328,7 @@ describe('a fetch of the shop', () => {
       assert.match(none.warnings.join(), /^screenshot_failed:/);
     });
 
-    it('prints', async () => {
+    it('creates a PDF', async () => {
       const { pdf } = await get(productUrl(), {
         formats: ['pdf'],
         pdf: { landscape: true, paper_width_inches: 4, paper_height_inches: 6 },
@@ -332,8 +339,8 @@ describe('a fetch of the shop', () => {
     });
   });
 
-  describe('that has to be waited for or operated', () => {
-    it('waits for an element, a text or a time, and says when it came to nothing', async () => {
+  describe('that needs waiting or interaction', () => {
+    it('waits for an element, a text or a time, and reports a timeout', async () => {
       const url = `${site.url}/late`;
       assert.ok(!(await get(url, { formats: ['text'] })).text?.includes('And then this'));
       for (const wait_for of [{ selector: '#later' }, { text: 'And then this' }, { ms: 1200 }])
@@ -347,18 +354,30 @@ describe('a fetch of the shop', () => {
       );
     });
 
-    it('runs the scripts of a page, and a browser takes over where auto finds that it must', async () => {
+    it('runs scripts in a browser when auto mode detects that they are needed', async () => {
       for (const mode of ['browser', 'auto']) {
         const answer = await get(`${shop.url}/discover`, { mode, formats: ['text'], wait_for: { selector: '#feed .card' } });
         assert.ok(answer.text?.includes(lamp.name));
-        assert.equal(answer.resolved_by, mode === 'auto' ? 'browser:direct:needs_actions' : 'browser:direct');
+        assert.deepEqual(
+          answer.resolved_by,
+          mode === 'auto'
+            ? { mode: 'browser', strategy: 'direct', reason: 'needs_actions' }
+            : { mode: 'browser', strategy: 'direct', reason: null },
+        );
       }
-      assert.equal((await get(site.url, { mode: 'auto', formats: ['screenshot'] })).resolved_by, 'browser:direct:needs_format');
+      assert.deepEqual((await get(site.url, { mode: 'auto', formats: ['screenshot'] })).resolved_by, {
+        mode: 'browser',
+        strategy: 'direct',
+        reason: 'needs_format',
+      });
       const moved = await get(`${shop.url}/moved-meta`, { mode: 'auto' });
-      assert.deepEqual([moved.resolved_by, moved.title], ['browser:direct:meta_refresh', 'Journal – Quayside Goods']);
+      assert.deepEqual(
+        [moved.resolved_by, moved.title],
+        [{ mode: 'browser', strategy: 'direct', reason: 'meta_refresh' }, 'Journal – Quayside Goods'],
+      );
     });
 
-    it('answers the consent, searches, logs in, and gives what is there then', async () => {
+    it('accepts the consent, searches, logs in and returns the resulting page', async () => {
       const actions = [
         { type: 'click', selectors: ['[data-consent=none]'] },
         { type: 'fill', selectors: ['#q'], value: 'lantern' },
@@ -388,11 +407,11 @@ describe('a fetch of the shop', () => {
       });
       assert.equal(failed.actions[0]?.status, 'error');
       assert.ok(failed.html?.includes('Quayside'));
-      const out = await ask(`${shop.url}/account`);
+      const out = await fetchShop(`${shop.url}/account`);
       assert.equal(new URL(out.final_url ?? '').pathname, '/login', 'a later fetch is still logged in');
     });
 
-    it('uses a session that is logged in, and leaves it there', async () => {
+    it('uses a logged-in session and keeps it', async () => {
       const { session_id } = (await client.call(createSession, { body: {} })).body;
       const params = { session_id };
       const login = [
@@ -418,7 +437,7 @@ describe('a fetch of the shop', () => {
     });
   });
 
-  it('finds every product by its page', async () => {
+  it('finds every product page', async () => {
     for (const slug of products.filter(({ id }) => id % 60 === 0).map((product) => product.slug)) {
       const { json } = await get(`${shop.url}/products/${slug}`, {
         mode: 'http',

@@ -72,36 +72,36 @@ describe('files and state of a session', () => {
   });
   type Params = Awaited<ReturnType<typeof create>>;
   const run = async (params: Params, actions: object[]) => (await client.call(runActions, { params, body: { actions } })).body;
-  /** Has a page download it, and gives its id. */
+  /** Downloads it from a page and returns the download's id. */
   const fetchFile = async (params: Params, path: string): Promise<string> => {
     const { results } = await run(params, [{ type: 'download', url: site.url + path }]);
     return (results[0]?.output as { download_id: string } | undefined)?.download_id ?? assert.fail(JSON.stringify(results));
   };
-  const ask = (params: Params, id: string) =>
+  const requestFile = (params: Params, id: string) =>
     fetch(`${service.url}/v1/session/${params.session_id}/downloads/${id}`, { headers: { authorization: `Bearer ${service.key}` } });
   const latest = (params: Params, holds: (download: DownloadResponse) => boolean) =>
-    eventually('the download is there', async () => (await client.call(listDownloads, { params })).body.find(holds));
+    eventually('the download is listed', async () => (await client.call(listDownloads, { params })).body.find(holds));
 
   for (const [path, name, header] of [
     ['/climb', /^[^/\\]*passwd$/, /^attachment; filename=[\w.-]*passwd$/],
     ['/backwards', /^invoice_?fdp\.exe$/, /^attachment; filename=invoice_?fdp\.exe$/],
     ['/hidden', /^_?bashrc$/, /^attachment; filename=_?bashrc$/],
   ] as const)
-    it(`gives a download from ${path} whole, and by a name that harms nobody`, async () => {
+    it(`returns the complete download from ${path} with a safe name`, async () => {
       const params = await create();
       const download_id = await fetchFile(params, path);
-      const told = await latest(params, (download) => download.download_id === download_id);
-      assert.match(told.suggested_filename, name);
-      assert.deepEqual([told.status, told.received_bytes], ['completed', data.length]);
-      const response = await ask(params, download_id);
+      const reported = await latest(params, (download) => download.download_id === download_id);
+      assert.match(reported.suggested_filename, name);
+      assert.deepEqual([reported.status, reported.received_bytes], ['completed', data.length]);
+      const response = await requestFile(params, download_id);
       assert.ok(Buffer.from(await response.arrayBuffer()).equals(data));
       assert.equal(response.headers.get('x-content-sha256'), createHash('sha256').update(data).digest('hex'));
       assert.match(response.headers.get('content-disposition') ?? '', header);
     });
 
-  it('gives no download to be shown as a page', async () => {
+  it('serves downloads as attachments only', async () => {
     const params = await create();
-    const response = await ask(params, await fetchFile(params, '/html'));
+    const response = await requestFile(params, await fetchFile(params, '/html'));
     assert.deepEqual(
       ['content-type', 'x-content-type-options', 'content-security-policy'].map((header) => response.headers.get(header)),
       ['application/octet-stream', 'nosniff', "default-src 'none'; sandbox"],
@@ -109,7 +109,7 @@ describe('files and state of a session', () => {
     await response.arrayBuffer();
   });
 
-  it('tells of a download without end that it is not ready, and lets go of it with the session', async () => {
+  it('reports an endless download as not ready and ends it with the session', async () => {
     const params = await create();
     const { results } = await run(params, [{ type: 'download', url: `${site.url}/endless-file`, timeout_ms: 1500 }]);
     assert.equal(results[0]?.error?.code, 'timeout');
@@ -118,26 +118,26 @@ describe('files and state of a session', () => {
     await client.refuse(getDownload, 'download_not_ready', { params: { ...params, download_id: download.download_id } });
     assert.equal((await client.call(navigate, { params, body: { url: site.url } })).body.title, 'Home');
     await client.call(endSession, { params });
-    await eventually('the site has lost its caller', () => endless.closed);
+    await eventually('the request to the site is aborted', () => endless.closed);
   });
 
-  it('takes no download where the session was started without', async () => {
+  it('refuses downloads when the session was created without them', async () => {
     const params = await create({ accept_downloads: false });
     const { results } = await run(params, [{ type: 'download', url: `${site.url}/climb`, timeout_ms: 3000 }]);
     assert.equal(results[0]?.status, 'error');
     for (const { download_id, status } of (await client.call(listDownloads, { params })).body) {
       assert.notEqual(status, 'completed');
-      assert.equal((await ask(params, download_id)).status, 404);
+      assert.equal((await requestFile(params, download_id)).status, 404);
     }
   });
 
-  it('keeps the files of one session from every other', async () => {
+  it('isolates files between sessions', async () => {
     const [one, other] = [await create(), await create()];
     const download_id = await fetchFile(one, '/html');
     await client.refuse(getDownload, 'download_not_found', { params: { ...other, download_id } });
   });
 
-  it('carries a login into a new session: cookies that scripts do not see, and local storage', async () => {
+  it('restores a login in a new session from cookies and local storage', async () => {
     const one = await create();
     const { results } = await run(one, [
       { type: 'navigate', url: `${shop.url}/login` },

@@ -1,4 +1,4 @@
-/** Pages that mean harm, and servers that do. Scripts for pages are text: what runs in a page has other globals than what runs here. */
+/** Hostile pages and servers. Page scripts are text, because pages have other globals than this file. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { page } from './site.ts';
 
@@ -55,25 +55,25 @@ export const hostilePages = {
     void response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'max-age=3600' }).end('kept'),
 };
 
-/** A letter now and then: the page never ends and never fails. */
+/** Sends single letters: the page never ends and never fails. */
 function drip(_: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/html' });
   const timer = setInterval(() => response.write('x'), 50);
   response.on('close', () => clearInterval(timer));
 }
 
-/** The same before the headers are over. */
+/** The same within the headers. */
 function dripHeader({ socket }: IncomingMessage): void {
   socket.write('HTTP/1.1 200 OK\r\n');
   const timer = setInterval(() => socket.write('x-drip: x\r\n'), 50);
   socket.on('close', () => clearInterval(timer));
 }
 
-/** Asks for an address in the ways that outlive or precede a page, and waits for each that tells its end. */
-export const everyOtherWay = (address: string): string => `(async (address) => {
+/** Requests an address by mechanisms that outlive or precede a page and waits for each that reports its end. */
+export const backgroundRequests = (address: string): string => `(async (address) => {
   const settled = (source, events) => new Promise((resolve) => {
     events.forEach((event) => source.addEventListener(event, resolve));
-    // Some of these tell nothing when they are refused.
+    // Some of these report nothing when they are refused.
     setTimeout(resolve, 1500);
   });
   const link = (rel, more) => {
@@ -97,7 +97,7 @@ export const everyOtherWay = (address: string): string => `(async (address) => {
   shared.port.postMessage(address + '/shared-worker');
   const transport = new WebTransport(address.replace('http:', 'https:'));
   transport.closed.catch(() => undefined);
-  const [service, sharedWord, byTransport] = await Promise.all([
+  const [service, byShared, byTransport] = await Promise.all([
     Promise.race([fromService, settled(window, [])]),
     Promise.race([fromShared, settled(window, [])]),
     transport.ready.then(() => 'reached', () => 'failed'),
@@ -107,11 +107,11 @@ export const everyOtherWay = (address: string): string => `(async (address) => {
     link('stylesheet'),
     settled(style, ['load', 'error']),
   ]);
-  return { service, sharedWord, byTransport };
+  return { service, byShared, byTransport };
 })(${JSON.stringify(address)})`;
 
-/** Leaves a trace in every store that a page has. */
-export const leaveTraces = `(async () => {
+/** Stores data in every storage of a page. */
+export const storeData = `(async () => {
   document.cookie = 'trace=yes; max-age=3600';
   localStorage.setItem('trace', 'yes');
   await (await caches.open('trace')).put('/trace', new Response('yes'));
@@ -123,7 +123,7 @@ export const leaveTraces = `(async () => {
   await folder.getFileHandle('trace', { create: true });
 })()`;
 
-export const findTraces = `(async () => {
+export const findStoredData = `(async () => {
   const files = [];
   for await (const name of (await navigator.storage.getDirectory()).keys()) files.push(name);
   const found = {

@@ -16,23 +16,23 @@ import {
   type NavigateResponse,
 } from '@berth/contract';
 import type { Client, Reply } from '../harness.ts';
-import { everyOtherWay, findTraces, hostilePages, leaveTraces } from './hostile-pages.ts';
+import { backgroundRequests, findStoredData, hostilePages, storeData } from './hostile-pages.ts';
 import { RawDevtools } from './raw-devtools.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
-import { visit } from './visit.ts';
+import { connectToSession } from './connected-session.ts';
 
-/** What a page may cost its caller beyond the time that the caller gave it: stopping it, and the answer. */
+/** The maximum delay beyond the caller's timeout for stopping the page and answering. */
 const graceMs = 2500;
 
-describe('pages, sites and clients that mean harm', () => {
+describe('hostile pages, sites and clients', () => {
   let site: Site;
   let canary: Site;
   let service: Service;
   let client: Client;
   before(async () => {
     [site, canary] = await Promise.all([startSite({ pages: hostilePages }), startSite()]);
-    // The canary is a neighbour that nobody has allowed.
+    // The canary is a local service that is not allowed.
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } });
     client = service.client;
   });
@@ -46,7 +46,7 @@ describe('pages, sites and clients that mean harm', () => {
   const go = (params: Params, path: string, more: object = {}) =>
     client.call(navigate, { params, body: { url: site.url + path, ...more } });
   const end = (params: Params) => client.call(endSession, { params });
-  /** Navigates, and fails when the answer takes longer than it may. */
+  /** Navigates, and fails when the response is late. */
   const goBounded = async (params: Params, path: string, timeout_ms: number): Promise<Reply<NavigateResponse>> => {
     const since = performance.now();
     const reply = await go(params, path, { timeout_ms });
@@ -56,7 +56,7 @@ describe('pages, sites and clients that mean harm', () => {
   };
   const failure = ({ body, status }: Reply<unknown>): unknown =>
     status === 200 ? 'ok' : (body as { error?: { details?: { reason?: string } } }).error?.details?.reason;
-  /** Whether the session is still what its owner asked for. */
+  /** Checks that the session still works as requested. */
   const assertDrivable = async (params: Params): Promise<void> => {
     const home = await goBounded(params, '/', 5000);
     assert.equal(home.status, 200, home.text);
@@ -79,7 +79,7 @@ describe('pages, sites and clients that mean harm', () => {
       { what: 'shows dialogs in a loop that never ends', path: '/dialog-loop', ends: ['timeout'] },
       { what: 'prints without end', path: '/print-loop' },
       { what: 'starts two hundred downloads', path: '/downloads' },
-      { what: 'takes memory until it dies', path: '/memory', ends: ['page_crashed', 'timeout'] },
+      { what: 'exhausts memory', path: '/memory', ends: ['page_crashed', 'timeout'] },
       { what: 'loops while it loads', path: '/spin', ends: ['timeout'] },
       { what: 'loops when it has loaded', path: '/spin-later' },
       { what: 'loops on a timer and whenever it is left', path: '/spin-again' },
@@ -90,7 +90,7 @@ describe('pages, sites and clients that mean harm', () => {
       { what: 'logs without end', path: '/log' },
       { what: 'asks for a password', path: '/auth', ends: ['ok'] },
     ])
-      it(`that ${what} is answered for in time, and neither its session nor another is lost to it`, async () => {
+      it(`that ${what} is answered in time and ends no session`, async () => {
         const params = await create();
         try {
           const [reply] = await Promise.all([goBounded(params, path, 2000), goBounded(neighbour, '/second', 5000)]);
@@ -106,7 +106,7 @@ describe('pages, sites and clients that mean harm', () => {
         }
       });
 
-    it('that holds a thousand frames is answered for in time, and its tab can be driven again when they are cleared away', async () => {
+    it('that contains a thousand frames is answered in time, and its tab works again when they are removed', async () => {
       const params = await create();
       await goBounded(params, '/frames', 2000);
       const home = await eventually(
@@ -119,7 +119,7 @@ describe('pages, sites and clients that mean harm', () => {
       await end(params);
     });
 
-    it('that loops is closed, with its tab, within seconds', async () => {
+    it('that loops is closed with its tab within seconds', async () => {
       const params = await create();
       const { tab_id } = (await client.call(openTab, { params, body: {} })).body;
       await go(params, '/spin-again', { tab_id, wait_until: 'commit', timeout_ms: 2000 });
@@ -130,25 +130,25 @@ describe('pages, sites and clients that mean harm', () => {
       await end(params);
     });
 
-    it('that is crashed by a client takes no other tab with it, and its tab comes back with the next page', async () => {
-      const { params, page, context, end: leave } = await visit(client);
+    it('that is crashed by a client affects no other tab, and its tab recovers with the next page', async () => {
+      const { params, page, context, end: disconnect } = await connectToSession(client);
       await page.goto(`${site.url}/second`);
       const other = await context.newPage();
       await other.goto(`${site.url}/form`);
       const [tab] = (await client.call(listTabs, { params })).body;
       const devtools = await context.newCDPSession(page);
-      // A page that is gone answers nothing, so only its crash is waited for.
+      // A crashed page does not answer, so the test waits only for the crash.
       void devtools.send('Page.crash').catch(() => undefined);
       await page.waitForEvent('crash');
       await eventually(
-        'the tab is told to have crashed',
+        'the tab is reported as crashed',
         async () => (await client.call(listTabs, { params })).body[0]?.status === 'crashed',
       );
       assert.equal(await other.title(), 'Form');
       const back = await go(params, '/', { tab_id: tab?.tab_id, timeout_ms: 5000 });
       assert.equal(back.status, 200, back.text);
       assert.equal((await client.call(listTabs, { params })).body[0]?.status, 'complete');
-      await leave();
+      await disconnect();
     });
   });
 
@@ -160,7 +160,7 @@ describe('pages, sites and clients that mean harm', () => {
       { what: 'sends a page without end', path: '/endless', reason: 'timeout' },
       { what: 'holds back an image for ever', path: '/never-loads', reason: 'timeout' },
     ])
-      it(`that ${what} costs the time that the caller gave it and no more, and its traffic is counted`, async () => {
+      it(`that ${what} costs at most the given time, and its traffic is counted`, async () => {
         const params = await create();
         assert.equal(failure(await goBounded(params, path, 1500)), reason);
         const { usage } = (await client.call(getSession, { params })).body;
@@ -170,17 +170,17 @@ describe('pages, sites and clients that mean harm', () => {
       });
   });
 
-  describe('the network around a session', () => {
-    it('is out of reach for service and shared workers, hints, beacons, imports and WebTransport', async () => {
-      const { page, end: leave } = await visit(client);
+  describe('the network of a session', () => {
+    it('is unreachable for service and shared workers, hints, beacons, imports and WebTransport', async () => {
+      const { page, end: disconnect } = await connectToSession(client);
       const datagrams: Buffer[] = [];
       const udp = createSocket('udp4').on('message', (message) => datagrams.push(message));
       await new Promise<void>((resolve) => udp.bind(Number(new URL(canary.url).port), '127.0.0.1', resolve));
       for (const address of [canary.url, canary.url.replace('127.0.0.1', 'localhost')]) {
         await page.goto(`${site.url}/second?${address}`);
-        const { service: byService, sharedWord, byTransport } = await page.evaluate<Record<string, string>>(everyOtherWay(address));
-        // A gate that refuses a plain request answers it itself, which a request without CORS takes for reached.
-        assert.ok(byService && sharedWord, 'a worker did not try');
+        const { service: byService, byShared, byTransport } = await page.evaluate<Record<string, string>>(backgroundRequests(address));
+        // The gate answers refused plain requests itself, which a no-cors request reports as reached.
+        assert.ok(byService && byShared, 'a worker did not try');
         assert.equal(byTransport, 'failed');
       }
       await assert.rejects(
@@ -189,13 +189,13 @@ describe('pages, sites and clients that mean harm', () => {
           .browser()
           ?.newContext({ proxy: { server: `http://${canary.host}` } }) ?? Promise.resolve(),
       );
-      // Whatever the page had under way is over with its session.
-      await leave();
+      // The page's requests end with its session.
+      await disconnect();
       assert.deepEqual([canary.hits, canary.connections(), datagrams.length], [[], 0, 0]);
       await new Promise<void>((resolve) => udp.close(() => resolve()));
     });
 
-    it('holds no port of the service, under any name of the host', async () => {
+    it('contains no port of the service under any host name', async () => {
       const params = await create();
       const { port } = new URL(service.url);
       for (const host of ['127.0.0.1', 'localhost', '[::1]', hostname(), '127.1', '0.0.0.0', 'x.localhost', '[::ffff:127.0.0.1]']) {
@@ -208,8 +208,8 @@ describe('pages, sites and clients that mean harm', () => {
       await end(params);
     });
 
-    it('has no door of the machine itself: no port of the browser, and its way out leads not back in', async () => {
-      const { page, params, end: leave } = await visit(client);
+    it('contains no port of the machine itself, and the egress does not lead back to it', async () => {
+      const { page, params, end: disconnect } = await connectToSession(client);
       const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(
         (each) => each.session_id === params.session_id,
       );
@@ -217,8 +217,10 @@ describe('pages, sites and clients that mean harm', () => {
       if (inside !== undefined) assert.deepEqual(listeningPorts(inside), [3128]);
       await page.goto(`${site.url}/second`);
       for (const port of [3128, 9222, 22, 80, 5432]) {
-        const word = await page.evaluate(`fetch('http://127.0.0.1:${port}/json', { mode: 'cors' }).then(() => 'reached', () => 'failed')`);
-        assert.equal(word, 'failed', String(port));
+        const outcome = await page.evaluate(
+          `fetch('http://127.0.0.1:${port}/json', { mode: 'cors' }).then(() => 'reached', () => 'failed')`,
+        );
+        assert.equal(outcome, 'failed', String(port));
       }
       for (const port of [3128, 9222]) {
         const { details } = await client.refuse(navigate, 'navigation_failed', {
@@ -227,7 +229,7 @@ describe('pages, sites and clients that mean harm', () => {
         });
         assert.equal(details['reason'], 'blocked_by_policy', String(port));
       }
-      await leave();
+      await disconnect();
     });
   });
 
@@ -249,11 +251,11 @@ describe('pages, sites and clients that mean harm', () => {
       { what: 'a file of the machine', method: 'Page.navigate', more: { url: 'file:///etc/passwd' }, onPage: true },
       { what: 'a page of the browser itself', method: 'Page.navigate', more: { url: 'chrome://version' }, onPage: true },
       { what: 'a tab with a file in it', method: 'Target.createTarget', more: { url: 'file:///etc/passwd' } },
-      { what: 'a way out of its own', method: 'Target.createBrowserContext', more: { proxyServer: 'http://127.0.0.1:1' } },
-      { what: 'facts about the machine', method: 'SystemInfo.getInfo', more: {} },
+      { what: 'a separate egress', method: 'Target.createBrowserContext', more: { proxyServer: 'http://127.0.0.1:1' } },
+      { what: 'information about the machine', method: 'SystemInfo.getInfo', more: {} },
       { what: 'the processes of the machine', method: 'SystemInfo.getProcessInfo', more: {} },
       { what: 'the command line', method: 'Browser.getBrowserCommandLine', more: {} },
-      { what: 'a stream that nobody opened', method: 'IO.read', more: { handle: '1' }, onPage: true },
+      { what: 'a stream that was not opened', method: 'IO.read', more: { handle: '1' }, onPage: true },
       { what: 'a stream named like a file', method: 'IO.read', more: { handle: '/etc/passwd' }, onPage: true },
       { what: 'a crash of the browser', method: 'Browser.crash', more: {} },
       {
@@ -263,51 +265,51 @@ describe('pages, sites and clients that mean harm', () => {
         onPage: true,
       },
     ])
-      it(`is refused ${what} by ${method}, and the session goes on`, async () => {
-        const { error, result } = await raw.ask(method, more, onPage ? pageSession : undefined);
+      it(`is refused ${what} by ${method}, and the session continues`, async () => {
+        const { error, result } = await raw.send(method, more, onPage ? pageSession : undefined);
         assert.ok(error, JSON.stringify(result));
         assert.ok(!JSON.stringify(error).includes('root:'));
         assert.equal((await client.call(getSession, { params })).body.status, 'ready');
       });
 
-    it('cannot lead downloads out of the session’s own folder', async () => {
+    it('cannot save downloads outside the session’s folder', async () => {
       const downloadPath = '/etc/berth-hostile';
       for (const [method, sessionId] of [['Browser.setDownloadBehavior'], ['Page.setDownloadBehavior', pageSession]] as const)
-        await raw.ask(method, { behavior: 'allow', downloadPath }, sessionId);
-      await raw.ask('Page.navigate', { url: `${site.url}/file` }, pageSession);
+        await raw.send(method, { behavior: 'allow', downloadPath }, sessionId);
+      await raw.send('Page.navigate', { url: `${site.url}/file` }, pageSession);
       await eventually('the download is in its folder', () => downloadsOf(service.dataDir).length > 0);
       assert.ok(!existsSync(downloadPath));
     });
 
-    it('cannot use what another client is attached to', async () => {
+    it('cannot use the attachments of another client', async () => {
       const other = await RawDevtools.open(client, params.session_id);
-      const { error } = await other.ask('Runtime.evaluate', { expression: '1' }, pageSession);
+      const { error } = await other.send('Runtime.evaluate', { expression: '1' }, pageSession);
       assert.equal(error?.code, -32001);
-      assert.equal((await raw.ask('Runtime.evaluate', { expression: '1' }, pageSession)).error, undefined);
+      assert.equal((await raw.send('Runtime.evaluate', { expression: '1' }, pageSession)).error, undefined);
       other.close();
     });
 
-    it('that closes the browser closes its own connection and not the session', async () => {
+    it('that closes the browser closes only its own connection', async () => {
       const other = await RawDevtools.open(client, params.session_id);
-      assert.equal((await other.ask('Browser.close')).error, undefined);
+      assert.equal((await other.send('Browser.close')).error, undefined);
       assert.equal(await other.closed, 1000);
       assert.equal((await client.call(getSession, { params })).body.status, 'ready');
-      assert.equal((await raw.ask('Browser.getVersion')).error, undefined);
+      assert.equal((await raw.send('Browser.getVersion')).error, undefined);
       await assertDrivable(params);
     });
   });
 
-  it('finds in its session nothing of another one, neither of one beside it nor of one before it', async () => {
+  it('finds nothing of concurrent or earlier sessions', async () => {
     const clean = { cookie: '', storage: [], caches: [], databases: [], workers: 0, files: [], history: 'short' };
     const cachedHits = (): number => site.hits.filter((path) => path === '/cached').length;
-    const [first, second] = [await visit(client), await visit(client)];
+    const [first, second] = [await connectToSession(client), await connectToSession(client)];
     await first.page.goto(`${site.url}/form`);
-    await first.page.evaluate(leaveTraces);
+    await first.page.evaluate(storeData);
     assert.equal(cachedHits(), 1);
     const [download] = await Promise.all([first.page.waitForEvent('download'), first.page.locator('#file').click()]);
     assert.equal(await download.failure(), null);
-    const own = await first.page.evaluate<typeof clean>(findTraces);
-    // The test can fail: all that is looked for is there to be found.
+    const own = await first.page.evaluate<typeof clean>(findStoredData);
+    // Proves that the search finds the data when it exists.
     assert.deepEqual(
       { ...own, history: '' },
       { cookie: 'trace=yes', storage: ['trace'], caches: ['trace'], databases: ['trace'], workers: 1, files: ['trace'], history: '' },
@@ -315,12 +317,12 @@ describe('pages, sites and clients that mean harm', () => {
     assert.equal(cachedHits(), 1, 'the cache was not used');
 
     await second.page.goto(`${site.url}/second`);
-    assert.deepEqual(await second.page.evaluate(findTraces), clean);
+    assert.deepEqual(await second.page.evaluate(findStoredData), clean);
     assert.equal(cachedHits(), 2);
     await first.end();
-    const third = await visit(client);
+    const third = await connectToSession(client);
     await third.page.goto(`${site.url}/second`);
-    assert.deepEqual(await third.page.evaluate(findTraces), clean);
+    assert.deepEqual(await third.page.evaluate(findStoredData), clean);
     assert.equal(cachedHits(), 3);
     await Promise.all([second.end(), third.end()]);
     await eventually('no download outlives its session', () => downloadsOf(service.dataDir).length === 0);
@@ -337,7 +339,7 @@ function descendants(pid: number): number[] {
   return [...children, ...children.flatMap(descendants)];
 }
 
-/** Ports that anything listens on in the network of a process. */
+/** The listening ports in the network namespace of a process. */
 function listeningPorts(pid: number): number[] {
   const listens = '0A';
   const rows = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1));

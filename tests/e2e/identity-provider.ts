@@ -1,4 +1,4 @@
-/** An identity provider as others run it, on loopback, and a program that signs people in with it. */
+/** A real identity provider on loopback, and an application that signs users in with it. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -8,13 +8,13 @@ import { CookieJar } from 'tough-cookie';
 
 const audience = 'https://berth.example/api';
 const clientId = 'dashboard';
-/** Nobody listens there: the code is read out of the address. */
+/** Nothing listens there: the code is read from the address. */
 const callback = 'http://127.0.0.1:1/callback';
 
-export interface SignedIn {
+export interface Tokens {
   /** For the service. */
   accessToken: string;
-  /** For the program alone. */
+  /** For the application only. */
   idToken: string;
 }
 
@@ -48,24 +48,24 @@ export class IdentityProvider {
     return started;
   }
 
-  /** What the service is told. Its keys are found by discovery. */
+  /** The service's configuration. Keys are found by discovery. */
   get environment(): Record<string, string> {
     return { BERTH_OIDC_ISSUER: this.issuer, BERTH_OIDC_AUDIENCE: audience, BERTH_OIDC_ORG_CLAIM: 'org_id' };
   }
 
-  /** Signs with a new key from now on. The one before is published until `withdraw`. */
+  /** Switches to a new signing key. The previous one stays published until `withdraw`. */
   async rotate(): Promise<void> {
     this.#keys = [await newSigningKey(`key-${randomBytes(4).toString('hex')}`), ...this.#keys.slice(0, 1)];
     this.open();
   }
 
-  /** Publishes the key alone that it signs with. */
+  /** Publishes only the current signing key. */
   withdraw(): void {
     this.#keys = this.#keys.slice(0, 1);
     this.open();
   }
 
-  /** Answers nothing but errors until `open`. */
+  /** Answers only errors until `open`. */
   fail(): void {
     this.#handle = null;
   }
@@ -74,17 +74,17 @@ export class IdentityProvider {
     const provider = new Provider(this.issuer, configuration(this.#keys, this.#cookieKeys));
     const handle = provider.callback();
     this.#handle = (request, response) => {
-      if (request.url?.startsWith('/interaction/')) void signInAsAsked(provider, request, response);
+      if (request.url?.startsWith('/interaction/')) void finishInteraction(provider, request, response);
       else void handle(request, response);
     };
   }
 
-  /** What a program and a browser do: authorization code flow with PKCE. `account` is `name@organisation`. */
-  async signIn(account: string): Promise<SignedIn> {
+  /** Performs the authorization code flow with PKCE. `account` is `name@organisation`. */
+  async signIn(account: string): Promise<Tokens> {
     const jar = new CookieJar();
     const verifier = randomBytes(32).toString('base64url');
-    const asked = new URL(`${this.issuer}/auth`);
-    asked.search = new URLSearchParams({
+    const authorizeUrl = new URL(`${this.issuer}/auth`);
+    authorizeUrl.search = new URLSearchParams({
       client_id: clientId,
       response_type: 'code',
       redirect_uri: callback,
@@ -95,7 +95,7 @@ export class IdentityProvider {
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
     }).toString();
-    const back = await follow(jar, asked, account);
+    const back = await followRedirects(jar, authorizeUrl, account);
     if (back.searchParams.get('state') !== 'state-1') throw new Error(`the provider answered ${back.href}`);
     const reply = await fetch(`${this.issuer}/token`, {
       method: 'POST',
@@ -141,7 +141,7 @@ function configuration(keys: JWK[], cookieKeys: string[]): Configuration {
     },
     findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
     extraTokenClaims: (_, token) => ('accountId' in token ? { org_id: token.accountId.split('@')[1] } : undefined),
-    // Nobody is asked whether the program may have what it asks for.
+    // Consent is granted automatically.
     loadExistingGrant: async ({ oidc }) => {
       const { client, session, provider } = oidc;
       const grant = new provider.Grant({ clientId: client?.clientId ?? '', accountId: session?.accountId ?? '' });
@@ -153,15 +153,15 @@ function configuration(keys: JWK[], cookieKeys: string[]): Configuration {
   };
 }
 
-/** The sign-in page: whoever is named in the form is believed. */
-async function signInAsAsked(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** The sign-in page accepts any account. */
+async function finishInteraction(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const account = new URL(request.url ?? '', provider.issuer).searchParams.get('account');
   if (account === null) response.end('Who are you?');
   else await provider.interactionFinished(request, response, { login: { accountId: account } });
 }
 
-/** Goes where it is sent, with the cookies of a browser, and names the account where it is asked. Answers the address that the program is called back at. */
-async function follow(jar: CookieJar, from: URL, account: string): Promise<URL> {
+/** Follows redirects with cookies and submits the account. Returns the callback address. */
+async function followRedirects(jar: CookieJar, from: URL, account: string): Promise<URL> {
   let url = from;
   for (let hops = 0; hops < 10; hops += 1) {
     if (url.href.startsWith(callback)) return url;
@@ -173,5 +173,5 @@ async function follow(jar: CookieJar, from: URL, account: string): Promise<URL> 
     await response.body?.cancel();
     url = new URL(location, url);
   }
-  throw new Error(`sent around in circles, at last to ${url.href}`);
+  throw new Error(`too many redirects, the last one to ${url.href}`);
 }

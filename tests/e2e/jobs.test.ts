@@ -20,8 +20,8 @@ import { comparable, type Client } from '../harness.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
-const dead = /^State:\s+[ZX]/m;
-/** What a fetch says of its own time and place, which no two share. */
+const exited = /^State:\s+[ZX]/m;
+/** Fields that differ between any two fetches. */
 const ownFields = ['job_id', 'session_id', 'poll_url', 'created_at', 'finished_at', 'timings', 'attempts', 'headers', 'bytes', 'usage'];
 
 describe('fetches as jobs', () => {
@@ -50,36 +50,36 @@ describe('fetches as jobs', () => {
   };
   const poll = async (client: Client, job_id: string, seconds = 0): Promise<FetchResponse> =>
     (await client.call(getFetchJob, { params: { job_id }, query: { wait_seconds: String(seconds) } })).body;
-  const look = async (client: Client, job_id: string, seconds = 0): Promise<JobResponse> =>
+  const readJob = async (client: Client, job_id: string, seconds = 0): Promise<JobResponse> =>
     (await client.call(getJob, { params: { job_id }, query: { wait_seconds: String(seconds) } })).body;
 
-  describe('on a service that lives', () => {
+  describe('on a running service', () => {
     let service: Service;
     let client: Client;
     before(async () => {
-      service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING: '3' } });
+      service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING_MAX: '3' } });
       client = service.client;
     });
     after(() => service.close());
 
-    it('are pending until the page is there, and answer who waits at once', async () => {
+    it('are pending until the page is fetched, and wake waiting callers', async () => {
       for (const mode of ['browser', 'http', 'auto']) {
-        const asked = await submit(client, { url: `${site.url}/later`, mode, metadata: { order: '7' } });
-        await eventually('the page is asked for', () => held.length > 0);
-        const early = await poll(client, asked.job_id);
+        const submitted = await submit(client, { url: `${site.url}/later`, mode, metadata: { order: '7' } });
+        await eventually('the page is requested', () => held.length > 0);
+        const early = await poll(client, submitted.job_id);
         assert.deepEqual([early.status, early.html, early.finished_at, early.metadata], ['pending', null, null, { order: '7' }]);
-        assert.equal((await poll(client, asked.job_id, 1)).status, 'pending', 'a poll ends although the job does not');
-        const running = await look(client, asked.job_id);
+        assert.equal((await poll(client, submitted.job_id, 1)).status, 'pending', 'a poll ends although the job does not');
+        const running = await readJob(client, submitted.job_id);
         assert.deepEqual([running.status, running.stage, running.kind, running.result], ['pending', 'running', 'fetch', null]);
         assert.deepEqual([running.progress.step, running.progress.total], [1, 2]);
-        const waiting = poll(client, asked.job_id, 25);
+        const waiting = poll(client, submitted.job_id, 25);
         letGo();
         const since = performance.now();
         const done = await waiting;
         assert.ok(performance.now() - since < 8000);
-        assert.deepEqual([done.status, done.title, done.job_id, done.metadata], ['ok', 'Later', asked.job_id, { order: '7' }]);
+        assert.deepEqual([done.status, done.title, done.job_id, done.metadata], ['ok', 'Later', submitted.job_id, { order: '7' }]);
         assert.ok(done.html?.includes('It came in the end.'));
-        const job = await look(client, asked.job_id);
+        const job = await readJob(client, submitted.job_id);
         assert.deepEqual([job.status, job.stage, job.error], ['ok', 'done', null]);
         assert.deepEqual({ ...(job.result as FetchResponse), poll_url: done.poll_url }, done);
         assert.ok(
@@ -90,7 +90,7 @@ describe('fetches as jobs', () => {
       }
     });
 
-    it('have the same shape as an answer at once, whatever the page was', async () => {
+    it('have the same format as a synchronous response', async () => {
       for (const path of ['/', '/status/404', '/status/503', '/reset', '/file', '/headers'])
         for (const mode of ['browser', 'http']) {
           const body = { url: site.url + path, mode, formats: ['html', 'text', 'links', 'metadata', 'tables'], retry: { max_attempts: 1 } };
@@ -98,15 +98,15 @@ describe('fetches as jobs', () => {
           const { job_id } = await submit(client, body);
           const later = await poll(client, job_id, 25);
           assert.deepEqual(Object.keys(later).sort(), Object.keys(now).sort(), path);
-          const told = (answer: FetchResponse): object =>
+          const reported = (answer: FetchResponse): object =>
             Object.fromEntries(
               Object.entries(answer).filter(([name]) => !ownFields.includes(name) && !(path === '/headers' && name === 'raw')),
             );
-          assert.deepEqual(told(later), told(now), `${mode} ${path}`);
+          assert.deepEqual(reported(later), reported(now), `${mode} ${path}`);
         }
     });
 
-    it('belong to the session that was named, and bear its id', async () => {
+    it('belong to the given session and contain its id', async () => {
       const { session_id } = (await client.call(createSession, { body: {} })).body;
       const { job_id } = await submit(client, { url: `${site.url}/second`, session_id });
       assert.ok(job_id.startsWith(`${session_id}.`));
@@ -118,12 +118,15 @@ describe('fetches as jobs', () => {
       await client.refuse(fetchPage, 'session_ended', { body: { url: site.url, session_id, async: true } });
     });
 
-    it('stop when they are cancelled, and stay cancelled', async () => {
+    it('stop and stay cancelled', async () => {
       const { job_id } = await submit(client, { url: `${site.url}/later`, timeout_ms: 60_000 });
-      await eventually('the page is asked for', () => held.length > 0);
+      await eventually('the page is requested', () => held.length > 0);
       const waiting = poll(client, job_id, 25);
-      const { body: told } = await client.call(cancelJob, { params: { job_id } });
-      assert.deepEqual([told.status, told.stage, told.error?.code, told.error?.retryable], ['error', 'done', 'cancelled', false]);
+      const { body: reported } = await client.call(cancelJob, { params: { job_id } });
+      assert.deepEqual(
+        [reported.status, reported.stage, reported.error?.code, reported.error?.retryable],
+        ['error', 'done', 'cancelled', false],
+      );
       assert.equal((await waiting).error?.code, 'cancelled');
       letGo();
       assert.equal((await client.call(cancelJob, { params: { job_id } })).body.error?.code, 'cancelled');
@@ -133,16 +136,16 @@ describe('fetches as jobs', () => {
       assert.equal((await client.call(cancelJob, { params: { job_id: done.job_id } })).body.status, 'ok', 'what is done is not undone');
     });
 
-    it('wait for their turn, and are cancelled while they wait', async () => {
+    it('can be cancelled while queued', async () => {
       const jobs = [];
       for (let n = 0; n < 5; n += 1)
         jobs.push((await submit(client, { url: `${site.url}/later`, mode: 'http', timeout_ms: 60_000 })).job_id);
-      await eventually('three are at work', () => held.length === 3);
-      const stages = await Promise.all(jobs.map(async (job_id) => (await look(client, job_id)).stage));
+      await eventually('three are running', () => held.length === 3);
+      const stages = await Promise.all(jobs.map(async (job_id) => (await readJob(client, job_id)).stage));
       assert.deepEqual(stages, ['running', 'running', 'running', 'queued', 'queued']);
       await client.call(cancelJob, { params: { job_id: jobs[4] ?? '' } });
       letGo();
-      await eventually('the fourth has its turn', () => held.length === 1);
+      await eventually('the fourth has started', () => held.length === 1);
       letGo();
       const ends = await Promise.all(jobs.map((job_id) => poll(client, job_id, 25)));
       assert.deepEqual(
@@ -152,7 +155,7 @@ describe('fetches as jobs', () => {
       assert.equal(held.length, 0, 'a job that was cancelled before its turn was begun');
     });
 
-    it('are one 404 for everybody else, and for ids of every other kind, without a word to any address', async () => {
+    it('are answered 404 to other owners and for malformed ids', async () => {
       const { body: foreign } = await client.call(createKey, { body: { owner: 'somebody-else' } });
       const key = foreign.key ?? '';
       const mine = (await client.call(createSession, { body: {} })).body.session_id;
@@ -203,10 +206,10 @@ describe('fetches as jobs', () => {
       await client.call(endSession, { params: { session_id: mine } });
     });
 
-    it('refuse a poll that asks for too much', async () => {
+    it('refuse an invalid poll', async () => {
       const { job_id } = await submit(client, { url: site.url, mode: 'http' });
       for (const wait_seconds of ['26', '-1', 'x', '1e9'])
-        await client.faults(getFetchJob, { params: { job_id }, query: { wait_seconds } });
+        await client.issues(getFetchJob, { params: { job_id }, query: { wait_seconds } });
     });
   });
 
@@ -214,57 +217,53 @@ describe('fetches as jobs', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-jobs-'));
     afterEach(stopAll);
     after(() => rmSync(dataDir, { recursive: true, force: true }));
-    const environment = (): Record<string, string> => ({ BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING: '2' });
+    const environment = (): Record<string, string> => ({ BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING_MAX: '2' });
     for (const mode of ['browser', 'http'])
-      it(
-        `by ${mode} are told to be lost, those that are done keep their result, and nothing is left behind`,
-        { timeout: 120_000 },
-        async () => {
-          const service = await Service.start({ environment: environment(), dataDir });
-          const { client } = service;
-          const done = await submit(client, { url: `${site.url}/second`, mode });
-          const before = await poll(client, done.job_id, 25);
-          assert.equal(before.status, 'ok');
-          const gone = await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 });
-          await eventually('the page is asked for', () => held.length === 1);
-          await client.call(cancelJob, { params: { job_id: gone.job_id } });
-          const jobs: string[] = [];
-          for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
-          await eventually('two are at work', () => held.length === 3);
-          const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
-          assert.equal(pids.length > 0, mode === 'browser');
-          process.kill(service.pid, 'SIGKILL');
-          await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)), 5000);
-          letGo();
+      it(`by ${mode} are reported as lost, finished jobs keep their results, and nothing is left`, { timeout: 120_000 }, async () => {
+        const service = await Service.start({ environment: environment(), dataDir });
+        const { client } = service;
+        const done = await submit(client, { url: `${site.url}/second`, mode });
+        const before = await poll(client, done.job_id, 25);
+        assert.equal(before.status, 'ok');
+        const cancelled = await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 });
+        await eventually('the page is requested', () => held.length === 1);
+        await client.call(cancelJob, { params: { job_id: cancelled.job_id } });
+        const jobs: string[] = [];
+        for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
+        await eventually('two are running', () => held.length === 3);
+        const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
+        assert.equal(pids.length > 0, mode === 'browser');
+        process.kill(service.pid, 'SIGKILL');
+        await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)), 5000);
+        letGo();
 
-          const again = await Service.start({ environment: environment(), dataDir });
-          const since = performance.now();
-          const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
-          assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms to tell`);
-          for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
-            assert.deepEqual(
-              [status, error?.code, error?.retryable, job_id, url],
-              ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
-            );
-            assert.ok(finished_at);
-            const job = await look(again.client, job_id);
-            assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
-          }
-          assert.deepEqual(await poll(again.client, done.job_id), before);
-          assert.equal((await poll(again.client, gone.job_id)).error?.code, 'cancelled');
-          const next = await submit(again.client, { url: `${site.url}/second`, mode });
-          assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
-          assert.equal(held.length, 0, 'a lost job was begun again');
-          assert.equal(await again.stop(), 0);
-          assert.deepEqual(leftovers(dataDir), []);
-        },
-      );
+        const again = await Service.start({ environment: environment(), dataDir });
+        const since = performance.now();
+        const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
+        assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms to report`);
+        for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
+          assert.deepEqual(
+            [status, error?.code, error?.retryable, job_id, url],
+            ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
+          );
+          assert.ok(finished_at);
+          const job = await readJob(again.client, job_id);
+          assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
+        }
+        assert.deepEqual(await poll(again.client, done.job_id), before);
+        assert.equal((await poll(again.client, cancelled.job_id)).error?.code, 'cancelled');
+        const next = await submit(again.client, { url: `${site.url}/second`, mode });
+        assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
+        assert.equal(held.length, 0, 'a lost job was begun again');
+        assert.equal(await again.stop(), 0);
+        assert.deepEqual(leftovers(dataDir), []);
+      });
 
-    it('are told to be over when it is stopped politely, and can be polled afterwards', { timeout: 120_000 }, async () => {
+    it('are ended by a graceful stop and can be polled afterwards', { timeout: 120_000 }, async () => {
       const service = await Service.start({ environment: { ...environment(), BERTH_DRAIN_SECONDS: '1' }, dataDir });
       const jobs: string[] = [];
       for (let n = 0; n < 3; n += 1) jobs.push((await submit(service.client, { url: `${site.url}/later`, timeout_ms: 60_000 })).job_id);
-      await eventually('two are at work', () => held.length === 2);
+      await eventually('two are running', () => held.length === 2);
       assert.equal(await service.stop(), 0);
       letGo();
       assert.deepEqual(leftovers(dataDir), []);
@@ -282,7 +281,7 @@ const leftovers = (dataDir: string): string[] => (existsSync(join(dataDir, 'mach
 
 function isAlive(pid: number): boolean {
   try {
-    return !dead.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return !exited.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }

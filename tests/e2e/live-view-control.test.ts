@@ -4,42 +4,42 @@ import { createSession, createViewToken, endSession, getSession, navigate, type 
 import type { Client } from '../harness.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
-import { Audience, elsewhere, seesColour, type Person } from './viewing.ts';
-import { assertAt, dragFinger, type Spot } from './viewing-hands.ts';
-import { Reports, blue, places, red, viewingPages } from './viewing-pages.ts';
+import { ViewerBrowser, remoteUrl, waitForColour, type Viewer } from './viewing.ts';
+import { assertAt, dragFinger, type Spot } from './viewing-input.ts';
+import { Reports, blue, centers, red, viewingPages } from './viewing-pages.ts';
 
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
 
-describe('driving by hand', () => {
+describe('remote input', () => {
   const reports = new Reports();
   let site: Site;
   let service: Service;
   let client: Client;
-  let audience: Audience;
+  let viewers: ViewerBrowser;
   let session: SessionResponse;
-  let person: Person;
+  let viewer: Viewer;
   before(async () => {
     site = await startSite({ pages: viewingPages(reports) });
-    [service, audience] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), Audience.gather()]);
+    [service, viewers] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), ViewerBrowser.launch()]);
     client = service.client;
     session = (await client.call(createSession, { body: { start_url: `${site.url}/pad` } })).body;
-    person = await drive(session);
-    await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    viewer = await drive(session);
+    await viewer.context.grantPermissions(['clipboard-read', 'clipboard-write']);
   });
   after(async () => {
-    await audience?.leave();
+    await viewers?.close();
     await service?.close();
     await site?.close();
   });
 
   const go = async (path: string): Promise<void> => {
     await client.call(navigate, { params: { session_id: session.session_id }, body: { url: site.url + path } });
-    await person.page.getByRole('img', { name: /^Picture of/ }).waitFor();
+    await viewer.page.getByRole('img', { name: /^Picture of/ }).waitFor();
   };
   const linkTo = async ({ session_id }: SessionResponse): Promise<string> =>
     (await client.call(createViewToken, { params: { session_id }, body: { scope: 'control' } })).body.url ?? '';
-  const drive = async (driven: SessionResponse, options: object = {}): Promise<Person> => {
-    const driver = await audience.person({ origin: service.url, ...options });
+  const drive = async (driven: SessionResponse, options: object = {}): Promise<Viewer> => {
+    const driver = await viewers.newViewer({ origin: service.url, ...options });
     await driver.open((await linkTo(driven)).replace(service.url, driver.origin));
     await driver.page.locator('canvas:visible').waitFor();
     await driver.page
@@ -48,81 +48,81 @@ describe('driving by hand', () => {
       .waitFor();
     return driver;
   };
-  const picture = (who = person) => who.page.locator('canvas');
-  /** Where a place of the session's page is in the person's window. */
-  const at = async ({ x, y }: Spot, who = person, page = { width: 1280, height: 720 }): Promise<[x: number, y: number]> => {
+  const picture = (who = viewer) => who.page.locator('canvas');
+  /** Maps a point of the session's page to the viewer's window. */
+  const at = async ({ x, y }: Spot, who = viewer, page = { width: 1280, height: 720 }): Promise<[x: number, y: number]> => {
     const box = await picture(who).boundingBox();
     assert.ok(box);
     return [box.x + (x * box.width) / page.width, box.y + (y * box.height) / page.height];
   };
-  const clickAt = async (spot: Spot, options: object = {}): Promise<void> => person.page.mouse.click(...(await at(spot)), options);
-  const typed = (value: string) => reports.heard('typed', { value });
-  const address = () => person.page.getByRole('textbox', { name: 'Address' });
-  const tab = (name: string) => person.page.getByRole('tab', { name });
+  const clickAt = async (spot: Spot, options: object = {}): Promise<void> => viewer.page.mouse.click(...(await at(spot)), options);
+  const typed = (value: string) => reports.waitFor('typed', { value });
+  const address = () => viewer.page.getByRole('textbox', { name: 'Address' });
+  const tab = (name: string) => viewer.page.getByRole('tab', { name });
 
-  describe('on a page that tells what happens to it', () => {
+  describe('on a page that reports its events', () => {
     beforeEach(async () => {
-      reports.forget();
+      reports.clear();
       await go('/pad');
-      await reports.heard('shown', { from: '/pad' });
-      reports.forget();
+      await reports.waitFor('shown', { from: '/pad' });
+      reports.clear();
     });
 
-    it('looks as it should', async () => {
-      await person.inspect('live-view-control');
-      person.assertCalm();
+    it('has the expected page layout', async () => {
+      await viewer.inspect('live-view-control');
+      viewer.assertNoIssues();
     });
 
-    it('clicks where the hand clicks, once and twice', async () => {
-      await clickAt(places.button);
-      const report = await reports.heard('click', { on: 'button' });
-      assertAt(report, places.button);
+    it('sends clicks and double clicks at the pointer’s position', async () => {
+      await clickAt(centers.button);
+      const report = await reports.waitFor('click', { on: 'button' });
+      assertAt(report, centers.button);
       assert.deepEqual([report['button'], report['count']], [0, 1]);
-      await person.page.mouse.dblclick(...(await at({ x: places.button.x + 30, y: places.button.y })));
-      await reports.heard('dblclick', { on: 'button' });
+      await viewer.page.mouse.dblclick(...(await at({ x: centers.button.x + 30, y: centers.button.y })));
+      await reports.waitFor('dblclick', { on: 'button' });
     });
 
-    it('opens the menu with the other button, and holds Shift and Control with a click', async () => {
-      await clickAt(places.nothing, { button: 'right' });
-      await reports.heard('contextmenu', { button: 2 });
-      const { keyboard } = person.page;
-      await clickAt(places.field);
+    it('sends right clicks, and clicks with Shift and Control', async () => {
+      await clickAt(centers.nothing, { button: 'right' });
+      await reports.waitFor('contextmenu', { button: 2 });
+      const { keyboard } = viewer.page;
+      await clickAt(centers.field);
       for (const [key, field] of [
         ['Shift', 'shift'],
         ['Control', 'ctrl'],
       ] as const) {
         await keyboard.down(key);
-        await clickAt(places.button);
+        await clickAt(centers.button);
         await keyboard.up(key);
-        await reports.heard('click', { on: 'button', [field]: true });
+        await reports.waitFor('click', { on: 'button', [field]: true });
       }
     });
 
-    it('selects words by a drag', async () => {
-      const { mouse } = person.page;
-      await mouse.move(...(await at(places.wordsFrom)));
+    it('selects text by dragging', async () => {
+      const { mouse } = viewer.page;
+      await mouse.move(...(await at(centers.textStart)));
       await mouse.down();
-      await mouse.move(...(await at(places.wordsTo)), { steps: 8 });
+      await mouse.move(...(await at(centers.textEnd)), { steps: 8 });
       await mouse.up();
-      await eventually('the words are selected', () => String(reports.last('selected')?.['text']).includes('that can be selected'));
+      await eventually('the text is selected', () => String(reports.last('selected')?.['text']).includes('that can be selected'));
     });
 
-    it('turns the wheel over what is under the hand', async () => {
-      await person.page.mouse.move(...(await at(places.scroller)));
-      await person.page.mouse.wheel(0, 400);
-      const { top } = await reports.heard('scrolled');
+    it('scrolls the element under the pointer', async () => {
+      await viewer.page.mouse.move(...(await at(centers.scroller)));
+      await viewer.page.mouse.wheel(0, 400);
+      const { top } = await reports.waitFor('scrolled');
       assert.ok(Number(top) > 0);
     });
 
-    it('types with Shift, shortcuts, and keys that another page would take for itself', async () => {
-      const { keyboard } = person.page;
-      await clickAt(places.field);
+    it('sends Shift, shortcuts and keys that browsers usually reserve', async () => {
+      const { keyboard } = viewer.page;
+      await clickAt(centers.field);
       await keyboard.type('Hello, World! (1+1)');
       await typed('Hello, World! (1+1)');
       await keyboard.type(' ä€漢');
       await typed('Hello, World! (1+1) ä€漢');
       await keyboard.press('Control+a');
-      await reports.heard('key', { key: 'a', code: 'KeyA', ctrl: true });
+      await reports.waitFor('key', { key: 'a', code: 'KeyA', ctrl: true });
       await keyboard.type('new');
       await typed('new');
       for (const key of ['Home', 'Shift+ArrowRight', 'Delete']) await keyboard.press(key);
@@ -131,15 +131,15 @@ describe('driving by hand', () => {
       await typed('new');
       for (const key of ['Escape', 'Tab', 'F2', 'F5']) {
         await keyboard.press(key);
-        await reports.heard('key', { key });
+        await reports.waitFor('key', { key });
       }
-      assert.equal(person.page.url(), `${service.url}/v1/session/${session.session_id}/live-view`);
+      assert.equal(viewer.page.url(), `${service.url}/v1/session/${session.session_id}/live-view`);
     });
 
-    it('gives the keyboard back with F6, and takes it again', async () => {
-      const { keyboard } = person.page;
-      await clickAt(places.field);
-      const field = person.page.getByRole('textbox', { name: 'Keyboard of the page' });
+    it('releases and captures the keyboard with F6', async () => {
+      const { keyboard } = viewer.page;
+      await clickAt(centers.field);
+      const field = viewer.page.getByRole('textbox', { name: 'Keyboard of the page' });
       assert.equal(await field.evaluate((element) => element === document.activeElement), true);
       await keyboard.press('F6');
       assert.equal(await field.evaluate((element) => element === document.activeElement), false);
@@ -153,172 +153,172 @@ describe('driving by hand', () => {
       );
     });
 
-    it('composes as an input method does, and settles', async () => {
-      await clickAt(places.field);
-      const devtools = await person.context.newCDPSession(person.page);
+    it('sends input method compositions', async () => {
+      await clickAt(centers.field);
+      const devtools = await viewer.context.newCDPSession(viewer.page);
       for (const text of ['n', 'に', 'にほん'])
         await devtools.send('Input.imeSetComposition', { text, selectionStart: text.length, selectionEnd: text.length });
-      await reports.heard('compositionupdate', { data: 'にほん' });
+      await reports.waitFor('compositionupdate', { data: 'にほん' });
       await devtools.send('Input.insertText', { text: '日本' });
       await typed('日本');
-      await reports.heard('compositionend', { data: '日本' });
+      await reports.waitFor('compositionend', { data: '日本' });
       await devtools.detach();
-      await person.page.keyboard.type('!');
+      await viewer.page.keyboard.type('!');
       await typed('日本!');
     });
 
-    it('pastes what the person has copied', async () => {
+    it('pastes the viewer’s clipboard', async () => {
       const text = 'From my clipboard: <b>ü</b> 漢字 😀';
-      await person.page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
-      await clickAt(places.field);
-      await person.page.keyboard.press('Control+v');
+      await viewer.page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
+      await clickAt(centers.field);
+      await viewer.page.keyboard.press('Control+v');
       await typed(text);
     });
 
-    it('copies what is selected in the page to the person', async () => {
-      await clickAt(places.field);
-      await person.page.keyboard.type('to be copied');
+    it('copies the page’s selection to the viewer’s clipboard', async () => {
+      await clickAt(centers.field);
+      await viewer.page.keyboard.type('to be copied');
       await typed('to be copied');
-      await person.page.keyboard.press('Control+a');
-      await person.page.keyboard.press('Control+c');
-      const onClipboard = () => person.page.evaluate(() => navigator.clipboard.readText());
+      await viewer.page.keyboard.press('Control+a');
+      await viewer.page.keyboard.press('Control+c');
+      const onClipboard = () => viewer.page.evaluate(() => navigator.clipboard.readText());
       await eventually('it is on the clipboard', async () => (await onClipboard()) === 'to be copied');
-      await person.page.keyboard.press('Control+x');
+      await viewer.page.keyboard.press('Control+x');
       await typed('');
-      person.assertCalm();
+      viewer.assertNoIssues();
     });
 
-    it('shows what was copied where the browser refuses the clipboard, and types from there', async () => {
-      // What came unencrypted from another machine may not touch the clipboard at all.
-      const shy = await drive(session, { origin: elsewhere(service.url) });
+    it('shows copied text when the clipboard is unavailable, and pastes from a text field', async () => {
+      // Pages without TLS from another machine have no clipboard access.
+      const shy = await drive(session, { origin: remoteUrl(service.url) });
       assert.equal(await shy.page.evaluate(() => isSecureContext), false);
-      await shy.page.mouse.click(...(await at(places.field, shy)));
+      await shy.page.mouse.click(...(await at(centers.field, shy)));
       await shy.page.keyboard.type('refused');
       await typed('refused');
       await shy.page.keyboard.press('Control+a');
       await shy.page.keyboard.press('Control+c');
       const panel = shy.page.getByRole('dialog', { name: 'Clipboard' });
       await panel.waitFor();
-      await eventually('the panel has it', async () => (await panel.getByLabel('Copied in the session').inputValue()) === 'refused');
+      await eventually('the panel shows it', async () => (await panel.getByLabel('Copied in the session').inputValue()) === 'refused');
       await shy.inspect('live-view-clipboard');
       await panel.getByLabel('Text for the session').fill('typed from the panel');
       await panel.getByRole('button', { name: 'Type into the page' }).click();
       await typed('typed from the panel');
-      await shy.leave();
+      await shy.close();
     });
 
-    it('lets go of what was held when the person leaves', async () => {
+    it('releases held keys and buttons on disconnect', async () => {
       const guest = await drive(session);
-      await guest.page.mouse.move(...(await at(places.button, guest)));
+      await guest.page.mouse.move(...(await at(centers.button, guest)));
       await guest.page.mouse.down();
-      await reports.heard('mousedown', { on: 'button' });
-      await guest.leave();
-      await reports.heard('mouseup');
+      await reports.waitFor('mousedown', { on: 'button' });
+      await guest.close();
+      await reports.waitFor('mouseup');
     });
 
-    it('drives by finger: a tap clicks, a drag scrolls, a long press opens the menu, the keyboard types', async () => {
+    it('maps touch: a tap clicks, a drag scrolls, a long press opens the menu, the keyboard types', async () => {
       const guest = await drive(session, phone);
       await guest.inspect('live-view-control-phone');
-      await guest.page.touchscreen.tap(...(await at(places.button, guest)));
-      await reports.heard('click', { on: 'button' });
-      await dragFinger(guest, await at(places.scroller, guest), -60);
-      const { top } = await reports.heard('scrolled');
+      await guest.page.touchscreen.tap(...(await at(centers.button, guest)));
+      await reports.waitFor('click', { on: 'button' });
+      await dragFinger(guest, await at(centers.scroller, guest), -60);
+      const { top } = await reports.waitFor('scrolled');
       assert.ok(Number(top) > 0);
-      await guest.page.touchscreen.tap(...(await at(places.field, guest)));
-      await reports.heard('click', { on: 'field' });
+      await guest.page.touchscreen.tap(...(await at(centers.field, guest)));
+      await reports.waitFor('click', { on: 'field' });
       await guest.page.getByRole('button', { name: 'Keyboard' }).tap();
       await guest.page.keyboard.insertText('by thumb');
       await typed('by thumb');
       await guest.page.keyboard.press('Backspace');
       await typed('by thum');
-      const [x, y] = await at(places.nothing, guest);
+      const [x, y] = await at(centers.nothing, guest);
       const devtools = await guest.context.newCDPSession(guest.page);
       await devtools.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
-      await reports.heard('contextmenu');
+      await reports.waitFor('contextmenu');
       await devtools.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-      guest.assertCalm();
-      await guest.leave();
+      guest.assertNoIssues();
+      await guest.close();
     });
   });
 
-  it('opens, shows and closes tabs', async () => {
+  it('opens, activates and closes tabs', async () => {
     await go('/red');
-    await seesColour(picture(), red);
-    await person.page.getByRole('button', { name: 'New tab' }).click();
-    await eventually('there are two', async () => (await person.page.getByRole('tab').count()) === 2);
+    await waitForColour(picture(), red);
+    await viewer.page.getByRole('button', { name: 'New tab' }).click();
+    await eventually('there are two', async () => (await viewer.page.getByRole('tab').count()) === 2);
     await address().fill(`${site.url}/blue`);
     await address().press('Enter');
-    await seesColour(picture(), blue);
+    await waitForColour(picture(), blue);
     await tab('Red').click();
-    await seesColour(picture(), red);
-    await person.inspect('live-view-control-tabs');
+    await waitForColour(picture(), red);
+    await viewer.inspect('live-view-control-tabs');
     await tab('Red').press('ArrowRight');
-    await person.page.keyboard.press('Enter');
-    await seesColour(picture(), blue);
-    await person.page.keyboard.press('Delete');
-    await eventually('one is left', async () => (await person.page.getByRole('tab').count()) === 1);
-    await seesColour(picture(), red);
-    person.assertCalm();
+    await viewer.page.keyboard.press('Enter');
+    await waitForColour(picture(), blue);
+    await viewer.page.keyboard.press('Delete');
+    await eventually('one remains', async () => (await viewer.page.getByRole('tab').count()) === 1);
+    await waitForColour(picture(), red);
+    viewer.assertNoIssues();
   });
 
-  it('goes to an address, back, forward, and loads anew', async () => {
+  it('navigates, goes back and forward, and reloads', async () => {
     await go('/red');
-    await seesColour(picture(), red);
+    await waitForColour(picture(), red);
     await address().fill(site.url.replace('http://', '') + '/blue');
     await address().press('Enter');
-    await seesColour(picture(), blue);
+    await waitForColour(picture(), blue);
     await eventually('the field shows it', async () => (await address().inputValue()) === `${site.url}/blue`);
-    await person.page.getByRole('button', { name: 'Back' }).click();
-    await seesColour(picture(), red);
-    await person.page.getByRole('button', { name: 'Forward' }).click();
-    await seesColour(picture(), blue);
-    reports.forget();
-    await person.page.getByRole('button', { name: 'Reload' }).click();
-    await reports.heard('shown', { from: '/blue' });
+    await viewer.page.getByRole('button', { name: 'Back' }).click();
+    await waitForColour(picture(), red);
+    await viewer.page.getByRole('button', { name: 'Forward' }).click();
+    await waitForColour(picture(), blue);
+    reports.clear();
+    await viewer.page.getByRole('button', { name: 'Reload' }).click();
+    await reports.waitFor('shown', { from: '/blue' });
   });
 
-  it('tells of an address that cannot be opened, and of one that is none', async () => {
+  it('reports an unreachable and an invalid address', async () => {
     await go('/red');
-    const told = (text: RegExp) => person.page.getByRole('status').filter({ hasText: text }).waitFor();
+    const reported = (text: RegExp) => viewer.page.getByRole('status').filter({ hasText: text }).waitFor();
     for (const [entry, answer] of [
       ['http://no-such-host.invalid/', /dns_failed|could not be|not.*open|name/i],
-      ['not an address', /no address/],
+      ['not an address', /not a valid address/],
       ['file:///etc/passwd', /http:\/\/ or https:\/\//],
       ['javascript:alert(1)', /http:\/\/ or https:\/\//],
     ] as const) {
       await address().fill(entry);
       await address().press('Enter');
-      await told(answer);
+      await reported(answer);
     }
-    await person.inspect('live-view-control-failure');
+    await viewer.inspect('live-view-control-failure');
     await go('/red');
-    await seesColour(picture(), red);
-    person.assertCalm();
+    await waitForColour(picture(), red);
+    viewer.assertNoIssues();
   });
 
-  it('gives the page the size of the window, and is where it was before with its clicks', async () => {
+  it('resizes the page to the window and keeps click positions correct', async () => {
     await go('/pad');
-    reports.forget();
-    await person.page.getByRole('button', { name: 'Fit the page to my window' }).click();
-    const { width, height } = await reports.heard('resized');
+    reports.clear();
+    await viewer.page.getByRole('button', { name: 'Fit the page to my window' }).click();
+    const { width, height } = await reports.waitFor('resized');
     const page = { width: Number(width), height: Number(height) };
-    const space = await person.page.locator('#stage').boundingBox();
+    const space = await viewer.page.locator('#stage').boundingBox();
     assert.ok(
       space && Math.abs(space.width - page.width) <= 1 && Math.abs(space.height - page.height) <= 1,
       JSON.stringify({ space, page }),
     );
-    await eventually('the picture fills it', async () => {
+    await eventually('the picture fills the window', async () => {
       const box = await picture().boundingBox();
       return box && Math.abs(box.width - page.width) <= 1 && Math.abs(box.height - page.height) <= 1;
     });
-    await person.page.mouse.click(...(await at(places.button, person, page)));
-    assertAt(await reports.heard('click', { on: 'button' }), places.button);
+    await viewer.page.mouse.click(...(await at(centers.button, viewer, page)));
+    assertAt(await reports.waitFor('click', { on: 'button' }), centers.button);
     const { viewport } = (await client.call(getSession, { params: { session_id: session.session_id } })).body;
     assert.ok(viewport.width > 0);
-    person.assertCalm();
+    viewer.assertNoIssues();
   });
 
-  it('keeps a session alive as long as somebody drives it, and no longer', async () => {
+  it('resets the idle timer only while input arrives', async () => {
     const short = (await client.call(createSession, { body: { start_url: `${site.url}/pad`, idle_timeout_seconds: 10 } })).body;
     const params = { session_id: short.session_id };
     const guest = await drive(short);
@@ -334,7 +334,7 @@ describe('driving by hand', () => {
       30_000,
     );
     assert.equal((await client.call(getSession, { params })).body.status, 'ready');
-    await guest.leave();
+    await guest.close();
     await client.call(endSession, { params });
   });
 });

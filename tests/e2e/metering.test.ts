@@ -25,18 +25,18 @@ import { Service, eventually, stopAll } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
 const scriptBytes = 300_000;
-/** All of a script is read; what is no picture is left where it is as soon as that is seen. */
+/** A script is read completely; an image request stops when the response is not an image. */
 const scripts = page('Scripts', '<script src="/script?1"></script><script src="/script?2"></script><script src="/script?3"></script>');
 const drip = Buffer.alloc(20_000, 0x20);
 
-/** Bytes that keep coming until the other side has had enough. */
+/** Sends bytes until the client disconnects. */
 function dripping(_: unknown, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/html' }).write(page('Dripping', ''));
   const timer = setInterval(() => response.write(drip), 20);
   response.once('close', () => clearInterval(timer));
 }
 
-describe('what owners use', () => {
+describe('metered usage', () => {
   let site: Site;
   const folder = mkdtempSync(join(tmpdir(), 'berth-metering-'));
   before(async () => {
@@ -55,7 +55,7 @@ describe('what owners use', () => {
   async function newOwner(client: Client, owner: string, amount: number): Promise<string> {
     const { body } = await client.call(createKey, { body: { owner } });
     await client.call(grantCredits, { body: { owner, amount } });
-    return body.key ?? assert.fail('the key is not told');
+    return body.key ?? assert.fail('the response contains no key');
   }
   const gateBytes = async (client: Client): Promise<number> => bytesIn((await client.call(metrics)).text);
   const done = async <E extends Endpoint>(client: Client, endpoint: E, request: Request<E>) => {
@@ -64,7 +64,7 @@ describe('what owners use', () => {
     return reply.body;
   };
 
-  it('is what went over the site’s own connections, by the byte, and is paid to the millionth', async () => {
+  it('equals the bytes on the site’s connections and is charged exactly', async () => {
     const service = await start();
     const { client } = service;
     const key = await newOwner(client, 'reader', 50);
@@ -85,7 +85,7 @@ describe('what owners use', () => {
     const fetches = [];
     for (const mode of ['browser', 'http', 'auto'])
       fetches.push(await done(client, fetchPage, { key, body: { url: `${site.url}/scripts?${mode}`, mode } }));
-    // Before anything ends: machines of fetches are kept for the next one, and their connections with them.
+    // Read before anything ends: fetch machines and their connections are kept for the next fetch.
     const gate = await eventually('all bytes are counted', async () => {
       const counted = await gateBytes(client);
       return counted === site.bytes() && counted;
@@ -106,13 +106,13 @@ describe('what owners use', () => {
     const later = (await done(again.client, getUsage, { key })).usage;
     assert.deepEqual(later, { ...usage, browser_seconds: later.browser_seconds });
     const { balance } = await done(again.client, getCredits, { key });
-    // Each meter is rounded down for itself: the session's, the machine's and the two ways'.
+    // Each meter is rounded down separately: the session's, the machine's and both egress meters.
     const price = 1 + 0.01 * usage.actions + gate / 5e6;
     assert.ok(50 - balance <= price + 1e-9 && 50 - balance > price - 4e-6, `${50 - balance} of ${price}`);
     await again.stop();
   });
 
-  it('is never more than there was, and nothing stays kept back, when the service is killed', async () => {
+  it('never exceeds the real usage and leaves no hold when the service is killed', async () => {
     const service = await start();
     const { client } = service;
     const [rich, poor] = [await newOwner(client, 'rich', 50), await newOwner(client, 'poor', 1.01)];
@@ -125,11 +125,11 @@ describe('what owners use', () => {
       client.call(navigate, { key: rich, params: { session_id: streaming }, body: { url: `${site.url}/dripping` } }),
       client.call(navigate, { key: poor, params: { session_id: hanging }, body: { url: `${site.url}/hang` } }),
     ].map((call) => call.catch(() => null));
-    await eventually('both pages are asked for', () => ['/dripping', '/hang'].every((path) => site.hits.includes(path)));
-    // All that was left is kept back for the call that hangs.
+    await eventually('both pages are requested', () => ['/dripping', '/hang'].every((path) => site.hits.includes(path)));
+    // The remaining balance is held for the hanging call.
     await client.refuse(fetchPage, 'insufficient_credits', { key: poor, body: { url: `${site.url}/second`, mode: 'http' } });
     const turnsBefore = await turns();
-    await eventually('some of the traffic is written down', async () => (await turns()) >= turnsBefore + 2);
+    await eventually('some of the traffic is stored', async () => (await turns()) >= turnsBefore + 2);
     process.kill(service.pid, 'SIGKILL');
     await Promise.all(drives);
     await service.stop();
@@ -145,13 +145,13 @@ describe('what owners use', () => {
       [streaming, rich],
       [hanging, poor],
     ] as const) {
-      const { ended_reason } = await eventually('the session is told to be over', async () => {
+      const { ended_reason } = await eventually('the session is reported as ended', async () => {
         const { body } = await again.client.call(getSession, { key, params: { session_id } });
         return body.status === 'ended' && body;
       });
       assert.equal(ended_reason, 'worker_lost');
     }
-    await eventually('what was kept back is free again', async () => {
+    await eventually('the hold is released', async () => {
       const { status } = await again.client.call(fetchPage, { key: poor, body: { url: `${site.url}/second`, mode: 'http' } });
       return status === 200;
     });

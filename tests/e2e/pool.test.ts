@@ -1,16 +1,16 @@
-/** The warm pool with real machines: what the operator is told of is what is there. */
+/** The warm pool with real machines matches the operator's view. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession, endSession, getPool, getSession, resizePool, type PoolResponse } from '@berth/contract';
 import { Service, eventually, stopAll, testRuntime } from './service.ts';
 
-/** Emulated machines take their time. */
+/** Emulated machines are slow. */
 const withinMs = testRuntime === 'qemu' ? 300_000 : 60_000;
-/** Slow enough for the number of requests that an operator may send in a minute. */
+/** Slow enough for the operator's rate limit. */
 const paceMs = 200;
 const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
 afterEach(() => stopAll());
@@ -32,23 +32,23 @@ const settled = (service: Service, ready: number, assigned = 0): Promise<PoolRes
   eventually(
     `${ready} machines are warm and nothing else is under way`,
     async () => {
-      await wait(paceMs);
-      const told = await pool(service);
-      const { counts } = told;
+      await sleep(paceMs);
+      const reported = await pool(service);
+      const { counts } = reported;
       const idle = counts.warming + counts.draining + counts.failed === 0;
-      return idle && counts.ready === ready && counts.assigned === assigned && told;
+      return idle && counts.ready === ready && counts.assigned === assigned && reported;
     },
     withinMs,
   );
 
 describe('the pool of real machines', () => {
-  it('follows its target up and down while sessions come and go, and loses none', { timeout: 3 * withinMs }, async () => {
+  it('follows its target while sessions start and end, and loses none', { timeout: 3 * withinMs }, async () => {
     const service = await Service.start({ dataDir });
     const { client } = service;
     await resize(service, 1);
     await settled(service, 1);
-    const kept = (await client.call(createSession, { body: {} })).body;
-    assert.equal(kept.warm, true);
+    const survivor = (await client.call(createSession, { body: {} })).body;
+    assert.equal(survivor.warm, true);
     for (const target of [2, 0, 1, 0, 2]) {
       await resize(service, target);
       const { status, body } = await client.call(createSession, { body: {} });
@@ -57,16 +57,16 @@ describe('the pool of real machines', () => {
     }
     const { vms } = await settled(service, 2, 1);
     assert.deepEqual(vms.map(({ vm_id }) => vm_id).toSorted(), onHost());
-    for (const vm of vms) assert.ok((vm.memory_bytes ?? 0) > 50e6, `${vm.vm_id} tells what it takes: ${vm.memory_bytes}`);
-    assert.equal((await client.call(getSession, { params: { session_id: kept.session_id } })).body.status, 'ready');
-    await client.call(endSession, { params: { session_id: kept.session_id } });
+    for (const vm of vms) assert.ok((vm.memory_bytes ?? 0) > 50e6, `${vm.vm_id} reports its memory: ${vm.memory_bytes}`);
+    assert.equal((await client.call(getSession, { params: { session_id: survivor.session_id } })).body.status, 'ready');
+    await client.call(endSession, { params: { session_id: survivor.session_id } });
     await resize(service, 0);
     await settled(service, 0);
     assert.deepEqual(onHost(), []);
     assert.equal(await service.stop(), 0);
   });
 
-  it('is filled again as the operator left it when the service was killed', { timeout: 3 * withinMs }, async () => {
+  it('is refilled to the operator’s target after a kill', { timeout: 3 * withinMs }, async () => {
     const service = await Service.start({ dataDir });
     await resize(service, 1);
     const [before] = (await settled(service, 1)).vms;
@@ -75,7 +75,7 @@ describe('the pool of real machines', () => {
     const { vms, target } = await settled(again, 1);
     assert.equal(target, 1);
     assert.notEqual(vms[0]?.vm_id, before?.vm_id);
-    await eventually('the machine of before is cleared away', () => onHost().length === 1);
+    await eventually('the earlier machine is removed', () => onHost().length === 1);
     assert.equal(await again.stop(), 0);
     assert.deepEqual(onHost(), []);
   });

@@ -1,4 +1,4 @@
-/** A DevTools client without a library: what it sends is exactly what the test says. */
+/** A DevTools client that sends exactly the given messages. */
 import { connectSession } from '@berth/contract';
 import { WebSocket } from 'ws';
 import type { Client } from '../harness.ts';
@@ -14,7 +14,7 @@ interface Answer {
 export class RawDevtools {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, (answer: Answer) => void>();
-  /** Settles with the code when the socket is closed. */
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
   #lastId = 0;
 
@@ -34,19 +34,19 @@ export class RawDevtools {
     return new RawDevtools(socket);
   }
 
-  ask(method: string, params: object = {}, sessionId?: string): Promise<Answer> {
+  send(method: string, params: object = {}, sessionId?: string): Promise<Answer> {
     const id = ++this.#lastId;
     const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
     this.#socket.send(JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) }));
     return answered;
   }
 
-  /** Attaches to the first page and gives the session's id. */
+  /** Attaches to the first page and returns the CDP session's id. */
   async attach(): Promise<string> {
-    const { result } = await this.ask('Target.getTargets');
+    const { result } = await this.send('Target.getTargets');
     const targets = (result?.['targetInfos'] ?? []) as { type: string; targetId: string }[];
     const targetId = targets.find(({ type }) => type === 'page')?.targetId;
-    const attached = await this.ask('Target.attachToTarget', { targetId, flatten: true });
+    const attached = await this.send('Target.attachToTarget', { targetId, flatten: true });
     return String(attached.result?.['sessionId']);
   }
 

@@ -20,11 +20,11 @@ import { comparable, type Client, type Reply } from '../harness.ts';
 import { sendAsIs } from '../raw-http.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { page as html, startSite, type Site } from './site.ts';
-import { Audience, seesColour, seesMovement, slowMs, type Person } from './viewing.ts';
+import { ViewerBrowser, waitForColour, waitForMovement, slowMs, type Viewer } from './viewing.ts';
 import { Reports, blue, viewingPages } from './viewing-pages.ts';
 
 const secret = 'correct-horse-7531';
-/** Until an encoder has written its first segment, on a machine that is busy. */
+/** Time for an encoder's first segment on a busy machine. */
 const firstVideoMs = 40_000;
 
 const pages = {
@@ -45,22 +45,22 @@ describe('recordings', () => {
   let site: Site;
   let service: Service;
   let client: Client;
-  let audience: Audience;
-  /** Recorded from the start, ended half-way, played to the end. */
+  let viewers: ViewerBrowser;
+  /** Recorded from the start and ended during the tests. */
   let session: SessionResponse;
   let startedMs: number;
   before(async () => {
-    [site, database, audience] = await Promise.all([
+    [site, database, viewers] = await Promise.all([
       startSite({ pages: { ...viewingPages(reports), ...pages } }),
       testStore(),
-      Audience.gather(),
+      ViewerBrowser.launch(),
     ]);
     await serve({});
     startedMs = Date.now();
     session = await record('/red');
   });
   after(async () => {
-    await audience?.leave();
+    await viewers?.close();
     await stopAll();
     await site?.close();
     await database?.drop();
@@ -104,21 +104,21 @@ describe('recordings', () => {
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as { t_ms: number; at: string; type: string; data: Record<string, unknown> });
-  const play = async (of: SessionResponse, options: object = {}): Promise<Person> => {
+  const play = async (of: SessionResponse, options: object = {}): Promise<Viewer> => {
     const link = (await client.call(createViewToken, { params: paramsOf(of), body: { scope: 'recording' } })).body.url ?? '';
-    const person = await audience.person({ origin: service.url, ...options });
-    await person.open(link);
-    assert.equal(person.page.url(), `${service.url}${folderOf(of)}/index.html`);
-    await person.page.getByRole('heading', { name: 'Timeline' }).waitFor();
-    return person;
+    const viewer = await viewers.newViewer({ origin: service.url, ...options });
+    await viewer.open(link);
+    assert.equal(viewer.page.url(), `${service.url}${folderOf(of)}/index.html`);
+    await viewer.page.getByRole('heading', { name: 'Timeline' }).waitFor();
+    return viewer;
   };
-  const video = ({ page }: Person) => page.locator('video');
-  const timeOf = (person: Person): Promise<number> => video(person).evaluate((element) => (element as HTMLVideoElement).currentTime);
-  const button = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true });
-  const row = ({ page }: Person, text: string) => page.getByRole('option').filter({ hasText: text });
-  const shown = ({ page }: Person) => page.getByRole('listbox', { name: 'Events' }).getByRole('option', { selected: true });
+  const video = ({ page }: Viewer) => page.locator('video');
+  const timeOf = (viewer: Viewer): Promise<number> => video(viewer).evaluate((element) => (element as HTMLVideoElement).currentTime);
+  const button = ({ page }: Viewer, name: string) => page.getByRole('button', { name, exact: true });
+  const row = ({ page }: Viewer, text: string) => page.getByRole('option').filter({ hasText: text });
+  const shown = ({ page }: Viewer) => page.getByRole('listbox', { name: 'Events' }).getByRole('option', { selected: true });
 
-  it('is told by its session from the start, and makes a video while things happen', async () => {
+  it('are reported by the session from the start and contain video', async () => {
     assert.equal(session.recording.enabled, true);
     assert.match(session.recording.rec_id ?? '', /^rec_/);
     assert.equal(session.recording.status, 'recording');
@@ -145,27 +145,27 @@ describe('recordings', () => {
     assert.equal((await client.call(getSession, { params })).body.connections.viewers, 0, 'the recorder is counted as a person');
   });
 
-  it('plays while the session runs, and goes to where it is', async () => {
-    const person = await play(session);
-    await person.page
+  it('play while the session runs and jump to live', async () => {
+    const viewer = await play(session);
+    await viewer.page
       .getByRole('status')
       .filter({ hasText: /^Recording$/ })
       .waitFor();
-    await button(person, 'Play').click();
-    await eventually('the video plays', async () => (await timeOf(person)) > 0.3, slowMs);
-    await button(person, 'Pause').waitFor();
-    const before = await person.page.getByRole('slider', { name: 'Place in the video' }).getAttribute('max');
-    await row(person, '/login').first().waitFor();
-    await person.inspect('player-recording');
-    await eventually('it grows', async () => Number(await person.page.getByRole('slider').getAttribute('max')) > Number(before), slowMs);
-    const edge = person.page.getByRole('button', { name: /live edge/ });
+    await button(viewer, 'Play').click();
+    await eventually('the video plays', async () => (await timeOf(viewer)) > 0.3, slowMs);
+    await button(viewer, 'Pause').waitFor();
+    const before = await viewer.page.getByRole('slider', { name: 'Position in the video' }).getAttribute('max');
+    await row(viewer, '/login').first().waitFor();
+    await viewer.inspect('player-recording');
+    await eventually('it grows', async () => Number(await viewer.page.getByRole('slider').getAttribute('max')) > Number(before), slowMs);
+    const edge = viewer.page.getByRole('button', { name: /live edge/ });
     if (await edge.isEnabled()) await edge.click();
-    await seesMovement(video(person));
-    person.assertCalm();
-    await person.leave();
+    await waitForMovement(video(viewer));
+    viewer.assertNoIssues();
+    await viewer.close();
   });
 
-  it('is complete when its session is over, as long as that was, with every file that it tells of', async () => {
+  it('are complete after the session, with its duration and every listed file', async () => {
     await client.call(navigate, { params: paramsOf(session), body: { url: `${site.url}/blue` } });
     const blueMs = Date.now();
     await eventually('blue is seen for a while', () => Date.now() - blueMs > 2500);
@@ -198,17 +198,17 @@ describe('recordings', () => {
     assert.ok(Math.abs(seconds * 1000 - recording.duration_ms) < 3000, `a video of ${seconds} s of ${recording.duration_ms} ms`);
   });
 
-  it('gives parts of its files, and refuses parts that there are not', async () => {
+  it('serve ranges and refuse invalid ranges', async () => {
     const whole = await asset(session, 'events.ndjson');
     const size = Buffer.byteLength(whole.text);
-    const part = (range: string) => asset(session, 'events.ndjson', [bearer(), ['range', range]]);
+    const fetchRange = (range: string) => asset(session, 'events.ndjson', [bearer(), ['range', range]]);
     for (const [range, from, to] of [
       ['bytes=0-9', 0, 9],
       ['bytes=5-', 5, size - 1],
       ['bytes=-7', size - 7, size - 1],
       [`bytes=${size - 3}-${size + 100}`, size - 3, size - 1],
     ] as const) {
-      const reply = await part(range);
+      const reply = await fetchRange(range);
       assert.equal(reply.status, 206, range);
       assert.equal(reply.headers.get('content-range'), `bytes ${from}-${to}/${size}`);
       assert.equal(reply.headers.get('content-length'), String(to - from + 1));
@@ -219,13 +219,13 @@ describe('recordings', () => {
           .toString(),
       );
     }
-    const refused = await part(`bytes=${size}-`);
+    const refused = await fetchRange(`bytes=${size}-`);
     assert.equal(refused.status, 416);
     assert.equal(whole.headers.get('accept-ranges'), 'bytes');
-    assert.equal((await part('lines=0-1')).status, 200);
+    assert.equal((await fetchRange('lines=0-1')).status, 200);
   });
 
-  it('tells what happened, in order, without what was typed and without values of addresses', async () => {
+  it('list events in order without typed text and query values', async () => {
     const events = await eventsOf(session);
     for (const [n, { t_ms, at }] of events.entries()) {
       assert.ok(n === 0 || t_ms >= (events[n - 1]?.t_ms ?? 0), 'out of order');
@@ -242,9 +242,9 @@ describe('recordings', () => {
     has('network.failed', '/status/500');
     assert.ok(events.some(({ type }) => type.startsWith('action')));
     assert.ok(events.some(({ type, data }) => type === 'network' && Number(data['requests']) > 0));
-    const told = (await asset(session, 'events.ndjson')).text + (await asset(session, 'recording.json')).text;
-    assert.ok(!told.includes(secret), 'what was typed is in the timeline');
-    assert.ok(!told.includes('hidden-in-console'), 'a value of an address is in the timeline');
+    const reported = (await asset(session, 'events.ndjson')).text + (await asset(session, 'recording.json')).text;
+    assert.ok(!reported.includes(secret), 'what was typed is in the timeline');
+    assert.ok(!reported.includes('hidden-in-console'), 'a value of an address is in the timeline');
     const harText = (await asset(session, 'har.json')).text;
     assert.ok(!harText.includes(secret), 'what a form sent in its address is in the HAR');
     const har = JSON.parse(harText) as { log: { version: string; entries: { request: { url: string } }[] } };
@@ -252,25 +252,25 @@ describe('recordings', () => {
     assert.ok(har.log.entries.some(({ request }) => request.url === `${site.url}/red`));
   });
 
-  it('shows at each event what was seen then, by mouse and by keyboard', async () => {
-    const person = await play(session);
-    const { page } = person;
+  it('seek to each event by mouse and by keyboard', async () => {
+    const viewer = await play(session);
+    const { page } = viewer;
     await eventually(
       'the video is as long as the session',
       async () => Number(await page.getByRole('slider').getAttribute('max')) > 5000,
       slowMs,
     );
-    await button(person, 'Play').click();
-    await eventually('it plays', async () => (await timeOf(person)) > 0.5, slowMs);
-    await person.inspect('player');
-    await button(person, 'Pause').click();
+    await button(viewer, 'Play').click();
+    await eventually('the video plays', async () => (await timeOf(viewer)) > 0.5, slowMs);
+    await viewer.inspect('player');
+    await button(viewer, 'Pause').click();
     await page.getByRole('searchbox').fill('blue');
     const opened = (await eventsOf(session)).find(({ type, data }) => type === 'navigation' && data['url'] === `${site.url}/blue`);
-    await row(person, '/blue').first().click();
-    await eventually('it is where that happened', async () => Math.abs((await timeOf(person)) * 1000 - (opened?.t_ms ?? 0)) < 300, slowMs);
-    // A page is drawn a moment after it was opened.
+    await row(viewer, '/blue').first().click();
+    await eventually('it is at the event', async () => Math.abs((await timeOf(viewer)) * 1000 - (opened?.t_ms ?? 0)) < 300, slowMs);
+    // A page is painted shortly after it was opened.
     await page.keyboard.press('k');
-    await seesColour(video(person), blue);
+    await waitForColour(video(viewer), blue);
     await page.keyboard.press('k');
     await page.getByRole('region', { name: 'Event' }).getByText(`${site.url}/blue`).waitFor();
     await page.getByRole('searchbox').fill('');
@@ -278,18 +278,18 @@ describe('recordings', () => {
     await list.focus();
     await page.keyboard.press('Home');
     await page.keyboard.press('Enter');
-    await eventually('it is at the start', async () => (await timeOf(person)) < 1, slowMs);
+    await eventually('it is at the start', async () => (await timeOf(viewer)) < 1, slowMs);
     await page.keyboard.press('End');
     await page.keyboard.press('Enter');
-    await seesColour(video(person), blue);
+    await waitForColour(video(viewer), blue);
     await page.getByRole('button', { name: 'Console' }).click();
-    await eventually('lines of the console are left out', async () => (await row(person, 'something went wrong').count()) === 0);
-    assert.equal(await shown(person).count(), 1);
+    await eventually('console lines are dropped', async () => (await row(viewer, 'something went wrong').count()) === 0);
+    assert.equal(await shown(viewer).count(), 1);
     await page.getByRole('heading', { name: 'Timeline' }).click();
     await page.keyboard.press('Home');
-    await eventually('it is at the start again', async () => (await timeOf(person)) === 0, slowMs);
+    await eventually('it is at the start again', async () => (await timeOf(viewer)) === 0, slowMs);
     await page.keyboard.press('ArrowRight');
-    await eventually('it is five seconds on', async () => Math.abs((await timeOf(person)) - 5) < 0.3, slowMs);
+    await eventually('it is five seconds on', async () => Math.abs((await timeOf(viewer)) - 5) < 0.3, slowMs);
     await page.keyboard.press('Home');
     await page.keyboard.press('Shift+>');
     assert.equal(await page.getByRole('combobox', { name: 'Speed' }).inputValue(), '1.5');
@@ -297,37 +297,37 @@ describe('recordings', () => {
     await eventually(
       'it plays faster',
       () =>
-        video(person).evaluate((element) => !(element as HTMLVideoElement).paused && (element as HTMLVideoElement).playbackRate === 1.5),
+        video(viewer).evaluate((element) => !(element as HTMLVideoElement).paused && (element as HTMLVideoElement).playbackRate === 1.5),
       slowMs,
     );
     await page.keyboard.press('k');
     for (const panel of ['Files', 'Help']) {
-      await button(person, panel).click();
-      await person.inspect(`player-${panel.toLowerCase()}`);
+      await button(viewer, panel).click();
+      await viewer.inspect(`player-${panel.toLowerCase()}`);
       await page.keyboard.press('Escape');
     }
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      button(person, 'Files')
+      button(viewer, 'Files')
         .click()
         .then(() => page.getByRole('link', { name: 'har.json' }).click()),
     ]);
     assert.equal(download.suggestedFilename(), 'har.json');
-    person.assertCalm();
-    await person.leave();
+    viewer.assertNoIssues();
+    await viewer.close();
   });
 
-  it('plays on a phone', async () => {
-    const person = await play(session, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
-    await button(person, 'Play').tap();
-    await eventually('it plays', async () => (await timeOf(person)) > 0.3, slowMs);
-    assert.ok(await person.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it is wider than the phone');
-    await person.inspect('player-phone');
-    person.assertCalm();
-    await person.leave();
+  it('play on a phone', async () => {
+    const viewer = await play(session, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+    await button(viewer, 'Play').tap();
+    await eventually('the video plays', async () => (await timeOf(viewer)) > 0.3, slowMs);
+    assert.ok(await viewer.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it is wider than the phone');
+    await viewer.inspect('player-phone');
+    viewer.assertNoIssues();
+    await viewer.close();
   });
 
-  it('is for its owner alone: to others it is as if there were none', async () => {
+  it('are visible only to their owner', async () => {
     const key = (await client.call(createKey, { body: { owner: 'acme' } })).body.key ?? '';
     await client.refuse(listRecordings, 'session_not_found', { params: paramsOf(session), key });
     await client.refuse(createViewToken, 'session_not_found', { params: paramsOf(session), key, body: { scope: 'recording' } });
@@ -344,7 +344,7 @@ describe('recordings', () => {
     assert.equal(new Set(answers.map(comparable)).size, 1);
   });
 
-  it('is playable and called incomplete when the service was killed, and gone when its time is up', async () => {
+  it('stay playable and are marked incomplete after a kill, and expire', async () => {
     const cut = await record('/moving');
     await until(cut, 'there is a video', ({ assets }) => assets.includes('seg00000.m4s'));
     await service.stop('SIGKILL');
@@ -356,26 +356,26 @@ describe('recordings', () => {
       .execute();
     const expired = join(dataDir, 'recordings', session.recording.rec_id ?? '');
     assert.ok(existsSync(expired));
-    // From here on there is no encoder.
+    // No encoder is available from here on.
     await serve({ BERTH_FFMPEG: '/nonexistent/ffmpeg' });
-    const recording = await until(cut, 'it is told how it ended', ({ status }) => status !== 'recording');
+    const recording = await until(cut, 'its end is reported', ({ status }) => status !== 'recording');
     assert.equal(recording.status, 'incomplete');
     await eventually(
       'its session says so',
       async () => (await client.call(getSession, { params: paramsOf(cut) })).body.recording.status === 'incomplete',
     );
-    const person = await play(cut);
-    await person.page.getByText('Incomplete.').waitFor();
-    await button(person, 'Play').click();
-    await seesMovement(video(person));
-    await person.inspect('player-incomplete');
-    person.assertCalm();
-    await person.leave();
-    await eventually('the expired one is deleted', () => !existsSync(expired));
+    const viewer = await play(cut);
+    await viewer.page.getByText('Incomplete.').waitFor();
+    await button(viewer, 'Play').click();
+    await waitForMovement(video(viewer));
+    await viewer.inspect('player-incomplete');
+    viewer.assertNoIssues();
+    await viewer.close();
+    await eventually('the expired recording is deleted', () => !existsSync(expired));
     assert.equal((await asset(session, 'recording.json')).status, 404);
   });
 
-  it('holds pictures where there is no encoder, and plays them', async () => {
+  it('contain and play frames without an encoder', async () => {
     const plain = await record('/red');
     await client.call(navigate, { params: paramsOf(plain), body: { url: `${site.url}/moving` } });
     await until(plain, 'there are pictures', ({ video: kind, assets }) => kind === 'frames' && assets.includes('frames.mjpeg'));
@@ -384,18 +384,18 @@ describe('recordings', () => {
     await client.call(endSession, { params: paramsOf(plain) });
     const recording = await until(plain, 'it is complete', ({ status }) => status !== 'recording');
     assert.deepEqual([recording.status, recording.video], ['complete', 'frames']);
-    const person = await play(plain);
-    const picture = person.page.locator('canvas');
-    await button(person, 'Play').click();
-    await seesMovement(picture);
-    await person.inspect('player-frames');
-    person.assertCalm();
-    await person.leave();
+    const viewer = await play(plain);
+    const picture = viewer.page.locator('canvas');
+    await button(viewer, 'Play').click();
+    await waitForMovement(picture);
+    await viewer.inspect('player-frames');
+    viewer.assertNoIssues();
+    await viewer.close();
   });
 
-  it('leaves nothing behind when the service ends', async () => {
+  it('leave nothing when the service stops', async () => {
     assert.equal(await service.stop(), 0);
-    const children = await eventually('the rows are settled', async () => {
+    const children = await eventually('the rows are stored', async () => {
       const rows = await database.store
         .tables<{ recordings: { rec_id: string; status: string } }>()
         .selectFrom('recordings')

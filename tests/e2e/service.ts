@@ -1,31 +1,31 @@
-/** The service as its users run it: a process of its own, with real machines. */
+/** The service in its own process with real machines, as users run it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '../harness.ts';
 
 const serve = join(import.meta.dirname, '../../scripts/serve.sh');
-/** Every service that a test file starts, so that a test that fails leaves none running. */
+/** All services of a test file, stopped even when a test fails. */
 const running = new Set<Service>();
 export const stopAll = (): Promise<unknown> => Promise.all([...running].map((service) => service.stop()));
 
-/** How its machines run: `process`, or `qemu` in virtual machines of the image that lies in BERTH_IMAGES_DIR. */
+/** The runtime of its machines: `process`, or `qemu` with the image in BERTH_IMAGES_DIR. */
 export const testRuntime = process.env['BERTH_TEST_RUNTIME'] ?? 'process';
 const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? join(import.meta.dirname, '../../data/images');
 const runtime = { BERTH_RUNTIME: testRuntime, ...(testRuntime === 'qemu' ? { BERTH_IMAGES_DIR: imagesDir } : {}) };
 
-/** A time for a page, which may be one of an emulated machine. */
+/** Scales a page timeout for emulated machines. */
 export const pageMs = (ms: number): number => (testRuntime === 'qemu' ? ms * 5 : ms);
 
-/** A template that is not there yet is made first. */
+/** Includes the time to create a missing template. */
 const startMsMax = testRuntime === 'qemu' ? 180_000 : 60_000;
 const stopMsMax = 30_000;
 
 export interface ServiceOptions {
   environment?: Record<string, string>;
-  /** A data folder that is there already: it is kept when the service stops. */
+  /** An existing data folder, which is kept when the service stops. */
   dataDir?: string;
 }
 
@@ -45,7 +45,7 @@ export class Service {
     child.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
   }
 
-  /** Starts the service and waits until it says that it is ready. */
+  /** Starts the service and waits until it is ready. */
   static async start({ environment = {}, dataDir }: ServiceOptions = {}): Promise<Service> {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'berth-e2e-'));
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BERTH_')));
@@ -70,7 +70,7 @@ export class Service {
     return this.#output;
   }
 
-  /** Its log. */
+  /** Its log on stderr. */
   get errors(): string {
     return this.#errors;
   }
@@ -83,28 +83,28 @@ export class Service {
     return new Client(this.#url, this.key, readFileSync(join(this.dataDir, 'admin-key'), 'utf8').trim());
   }
 
-  /** Ends it with a signal and resolves with its exit code; null when the signal ended it. */
+  /** Sends a signal and resolves with the exit code; null when the signal killed it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       const exited = new Promise((resolve) => this.#child.once('exit', resolve));
       this.#child.kill(signal);
-      const late = AbortSignal.timeout(stopMsMax);
-      late.addEventListener('abort', () => this.#child.kill('SIGKILL'));
+      const timeout = AbortSignal.timeout(stopMsMax);
+      timeout.addEventListener('abort', () => this.#child.kill('SIGKILL'));
       await exited;
-      if (late.aborted) throw new Error(`the service did not stop in time:\n${this.#errors}`);
+      if (timeout.aborted) throw new Error(`the service did not stop in time:\n${this.#errors}`);
     }
     running.delete(this);
     return this.#child.exitCode;
   }
 
-  /** Ends it for good, with its data. */
+  /** Stops it and deletes its data. */
   async close(): Promise<void> {
     await this.stop();
     if (!this.#keepData) rmSync(this.dataDir, { recursive: true, force: true });
   }
 
   async #ready(): Promise<void> {
-    for (const since = Date.now(); Date.now() - since < startMsMax; await wait(10)) {
+    for (const since = Date.now(); Date.now() - since < startMsMax; await sleep(10)) {
       const [, url] = /^Berth is ready: (\S+)$/m.exec(this.#output) ?? [];
       if (url) {
         this.#url = url;
@@ -117,15 +117,15 @@ export class Service {
   }
 }
 
-/** Polls until `look` gives something, and fails with `what` when it does not in time. */
+/** Polls until `read` returns a value. Fails with `what` when it does not in time. */
 export async function eventually<T>(
   what: string,
-  look: () => Promise<T | undefined | false> | T | undefined | false,
+  read: () => Promise<T | undefined | false> | T | undefined | false,
   withinMs = 10_000,
 ): Promise<T> {
-  for (const since = Date.now(); Date.now() - since < withinMs; await wait(25)) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
+  for (const since = Date.now(); Date.now() - since < withinMs; await sleep(25)) {
+    const result = await read();
+    if (result !== undefined && result !== false) return result;
   }
   throw new Error(`not within ${withinMs} ms: ${what}`);
 }

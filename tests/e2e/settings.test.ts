@@ -9,7 +9,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import type { Client } from '../harness.ts';
 import { Service, eventually } from './service.ts';
 import { page as html, startSite, type Site } from './site.ts';
-import { visit, type Visit } from './visit.ts';
+import { connectToSession, type ConnectedSession } from './connected-session.ts';
 
 const userAgent = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36 Berth-Test/1.0';
 const dress = {
@@ -20,8 +20,8 @@ const dress = {
   extra_headers: { 'X-Berth': 'yes' },
 };
 
-/** What a page can tell of the browser that it is in, read by its first script. */
-interface Facts {
+/** The browser properties that a page's first script can read. */
+interface BrowserTraits {
   inner: number[];
   outer: number[];
   screen: number[];
@@ -34,7 +34,7 @@ interface Facts {
   zone: string;
 }
 
-const factsScript = `<script>window.facts = {
+const traitsScript = `<script>window.traits = {
   inner: [innerWidth, innerHeight], screen: [screen.width, screen.height], scale: devicePixelRatio,
   agent: navigator.userAgent, brands: (navigator.userAgentData?.brands ?? []).map(({ version }) => version),
   language: navigator.language, languages: [...navigator.languages],
@@ -42,9 +42,9 @@ const factsScript = `<script>window.facts = {
 }</script>`;
 
 const pages = {
-  '/facts': html(
+  '/traits': html(
     'Facts',
-    `${factsScript}<img src="/pixel.png"><iframe src="/second"></iframe><a id="open" href="/facts" target="_blank" rel="opener">open</a>`,
+    `${traitsScript}<img src="/pixel.png"><iframe src="/second"></iframe><a id="open" href="/traits" target="_blank" rel="opener">open</a>`,
   ),
   '/rich': html(
     'Rich',
@@ -54,10 +54,10 @@ const pages = {
   ),
 };
 
-/** Everything of a rich page that can be left out, by the kind that leaves it out. */
+/** The blockable resources of a page by block_resources kind. */
 const kinds = { image: '/pixel.png', media: '/clip.mp4', font: '/face.woff2', stylesheet: '/style.css', websocket: '/socket' } as const;
 
-describe('what a session is created with', () => {
+describe('session settings', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-settings-'));
   let site: Site;
   let secure: Site;
@@ -71,7 +71,7 @@ describe('what a session is created with', () => {
       environment: { BERTH_EGRESS_ALLOW: `${site.host},${secure.host}`, BERTH_AD_HOSTS_FILE: join(folder, 'ads') },
     });
     client = service.client;
-    // These are left alone while the other tests run; the last test looks what has become of them.
+    // These sessions idle during the other tests; the last test checks how they ended.
     idle = await Promise.all(
       [1, 2].map(async () => (await client.call(createSession, { body: { idle_timeout_seconds: 10, timeout_seconds: 60 } })).body),
     );
@@ -84,36 +84,36 @@ describe('what a session is created with', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const within = async (body: object, work: (visit: Visit) => Promise<void>): Promise<void> => {
-    const visited = await visit(client, body);
+  const within = async (body: object, work: (connected: ConnectedSession) => Promise<void>): Promise<void> => {
+    const visited = await connectToSession(client, body);
     try {
       await work(visited);
     } finally {
       await visited.end();
     }
   };
-  const facts = async (page: Page): Promise<Facts> => {
-    if (!page.url().endsWith('/facts')) await page.goto(`${site.url}/facts`);
-    // Chromium tells a document its window a moment after the first script has run: that much is read at the end.
-    return page.evaluate<Facts>('({ ...facts, outer: [outerWidth, outerHeight] })');
+  const readTraits = async (page: Page): Promise<BrowserTraits> => {
+    if (!page.url().endsWith('/traits')) await page.goto(`${site.url}/traits`);
+    // Chromium reports the window size to a document only after its first script, so it is read at the end.
+    return page.evaluate<BrowserTraits>('({ ...traits, outer: [outerWidth, outerHeight] })');
   };
   const named = (name: string): string => site.url.replace('127.0.0.1', name);
 
-  describe('is what the first script of every page sees', () => {
-    let visited: Visit;
-    let seen: Record<string, Facts>;
+  describe('are visible to the first script of every page', () => {
+    let visited: ConnectedSession;
+    let seen: Record<string, BrowserTraits>;
     before(async () => {
-      visited = await visit(client, dress);
+      visited = await connectToSession(client, dress);
       const { context, page, browser } = visited;
       const own = await browser.newContext({ viewport: null });
       seen = {
-        'the first tab': await facts(page),
-        'a later tab': await facts(await context.newPage()),
-        'a window that a page opened': await facts(await popupOf(context, page)),
-        "a page in a client's new context": await facts(await own.newPage()),
+        'the first tab': await readTraits(page),
+        'a later tab': await readTraits(await context.newPage()),
+        'a window that a page opened': await readTraits(await popupOf(context, page)),
+        "a page in a client's new context": await readTraits(await own.newPage()),
       };
       const opener = own.pages()[0];
-      if (opener) seen["a window that a page in a client's context opened"] = await facts(await popupOf(own, opener));
+      if (opener) seen["a window that a page in a client's context opened"] = await readTraits(await popupOf(own, opener));
     });
     after(() => visited.end());
 
@@ -129,7 +129,7 @@ describe('what a session is created with', () => {
           seen[where] ?? assert.fail('no such page');
         assert.deepEqual({ inner, outer, screen, scale }, { inner: [811, 607], outer: [811, 607], screen: [811, 607], scale: 2 });
         assert.equal(agent, userAgent);
-        // Client hints exist in secure contexts alone, which loopback is.
+        // Client hints exist only in secure contexts, which include loopback.
         assert.ok(brands.includes('130'), `brands of ${brands.join()}`);
         assert.deepEqual(
           { language, languages, format, zone },
@@ -137,13 +137,13 @@ describe('what a session is created with', () => {
         );
       });
 
-    it('goes with requests for documents, frames, images, scripts of workers and fetches', async () => {
-      await visited.page.goto(`${site.url}/facts`);
+    it('apply to requests for documents, frames, images, worker scripts and fetches', async () => {
+      await visited.page.goto(`${site.url}/traits`);
       await visited.page.evaluate(`Promise.all([fetch('/headers'), new Promise((resolve) => {
         const worker = new Worker(URL.createObjectURL(new Blob(["fetch('" + location.origin + "/from-worker').then(() => postMessage(1))"])));
         worker.onmessage = resolve;
       })])`);
-      for (const path of ['/facts', '/pixel.png', '/second', '/headers', '/from-worker']) {
+      for (const path of ['/traits', '/pixel.png', '/second', '/headers', '/from-worker']) {
         const { 'x-berth': own, 'user-agent': agent, 'accept-language': language } = site.headersOf(path);
         assert.deepEqual(
           { path, own, agent, language: language?.split(/[,;]/)[0] },
@@ -152,7 +152,7 @@ describe('what a session is created with', () => {
       }
     });
 
-    it('holds in a worker of a page', async () => {
+    it('apply in workers', async () => {
       const inWorker = await visited.page.evaluate(`new Promise((resolve) => {
         const source = "const { locale, timeZone } = new Intl.DateTimeFormat().resolvedOptions(); postMessage([navigator.userAgent, navigator.language, locale, timeZone])";
         new Worker(URL.createObjectURL(new Blob([source]))).onmessage = ({ data }) => resolve(data);
@@ -161,28 +161,28 @@ describe('what a session is created with', () => {
     });
   });
 
-  it('is the usual browser where nothing was asked for', () =>
+  it('default to an ordinary browser', () =>
     within({}, async ({ page, session }) => {
       assert.deepEqual(
         [session.viewport, session.user_agent, session.locale],
         [{ width: 1280, height: 720, device_scale_factor: 1 }, null, null],
       );
-      const { inner, outer, screen, scale } = await facts(page);
+      const { inner, outer, screen, scale } = await readTraits(page);
       assert.deepEqual({ inner, outer, screen, scale }, { inner: [1280, 720], outer: [1280, 720], screen: [1280, 720], scale: 1 });
-      assert.equal(site.headersOf('/facts')['x-berth'], undefined);
+      assert.equal(site.headersOf('/traits')['x-berth'], undefined);
     }));
 
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[])
-    it(`leaves out every ${kind} with block_resources, and nothing else`, () =>
+    it(`block only ${kind} resources with block_resources`, () =>
       within({ block_resources: [kind] }, async ({ page, context, browser }) => {
         const foreign = await browser.newContext();
         for (const each of [page, await context.newPage(), await foreign.newPage()]) {
           const before = site.hits.length;
           await each.goto(`${site.url}/rich`);
-          // A file of every kind that is not blocked has been asked for when the page is done, but for what loads lazily.
-          const others = Object.values(kinds).filter((path) => path !== kinds[kind]);
+          // All files that are not blocked or lazy have been requested when the page has loaded.
+          const remaining = Object.values(kinds).filter((path) => path !== kinds[kind]);
           const fresh = (): string[] => site.hits.slice(before);
-          const wanted = each === page ? [...others, '/script.js'] : ['/rich'];
+          const wanted = each === page ? [...remaining, '/script.js'] : ['/rich'];
           await eventually(
             `${wanted.join()} were asked for, not only ${fresh().join()}`,
             () => wanted.every((path) => fresh().includes(path)),
@@ -192,18 +192,18 @@ describe('what a session is created with', () => {
         }
       }));
 
-  it('refuses the hosts of the built-in list and of the operator’s list with block_ads, and only then', async () => {
+  it('block the hosts of the built-in and the operator’s list only with block_ads', async () => {
     const addresses = ['https://doubleclick.net/', 'http://stats.g.doubleclick.net/'];
     await within({ block_ads: true }, async ({ context, params }) => {
       for (const url of addresses) {
         const { details } = await client.refuse(navigate, 'navigation_failed', { params, body: { url, timeout_ms: 5000 } });
         assert.equal(details['reason'], 'blocked_by_policy', url);
       }
-      // A tab of its own: the client may hear of the error page after the caller has had the answer.
+      // A separate tab: the client may see the error page after the response.
       const page = await context.newPage();
       await page.goto(`${site.url}/second`);
-      const asked = [named('ads.localhost'), named('sub.ads.localhost'), site.url].map((origin, index) => `${origin}/ad-blocked?${index}`);
-      await page.evaluate(loadImages(asked));
+      const urls = [named('ads.localhost'), named('sub.ads.localhost'), site.url].map((origin, index) => `${origin}/ad-blocked?${index}`);
+      await page.evaluate(loadImages(urls));
     });
     assert.deepEqual(
       site.hits.filter((path) => path.startsWith('/ad-blocked')),
@@ -216,7 +216,7 @@ describe('what a session is created with', () => {
     assert.ok(site.hits.includes('/ad-allowed'));
   });
 
-  it('reaches the allowed domains and no others, with documents, images and frames', () =>
+  it('limit documents, images and frames to the allowed domains', () =>
     within({ allowed_domains: ['main.localhost', '*.wide.localhost'] }, async ({ page, params }) => {
       await page.goto(`${named('main.localhost')}/second`);
       const names = [
@@ -238,7 +238,7 @@ describe('what a session is created with', () => {
       assert.equal(details['reason'], 'blocked_by_policy');
     }));
 
-  it('takes no download where accept_downloads is false, also when a client asks for it', () =>
+  it('refuse downloads when accept_downloads is false, also for clients', () =>
     within({ accept_downloads: false }, async ({ page, browser, session }) => {
       const foreign = await browser.newContext({ acceptDownloads: true });
       for (const each of [page, await foreign.newPage()]) {
@@ -250,11 +250,11 @@ describe('what a session is created with', () => {
       assert.deepEqual(downloadsOf(service.dataDir), []);
     }));
 
-  it('shows a site with a certificate of its own only where ignore_https_errors is true', async () => {
+  it('accept a self-signed certificate only with ignore_https_errors', async () => {
     await within({}, async ({ params, context }) => {
       const { details } = await client.refuse(navigate, 'navigation_failed', { params, body: { url: `${secure.url}/second` } });
       assert.equal(details['reason'], 'tls_error');
-      // A tab of its own: the client may hear of the error page after the caller has had the answer.
+      // A separate tab: the client may see the error page after the response.
       const page = await context.newPage();
       await page.goto(`${site.url}/second`);
       await page.evaluate(loadImages([`${secure.url}/pixel.png?no`]));
@@ -267,23 +267,23 @@ describe('what a session is created with', () => {
         const before = secure.hits.length;
         await each.goto(`${site.url}/second`);
         await each.evaluate(loadImages([`${secure.url}/pixel.png?yes`]));
-        // A frame of another site is in a process of its own, and so are its images.
+        // A cross-site frame and its images are in another process.
         await each.evaluate(loadFrames([`${secure.url}/image`]));
-        await eventually('the image of the frame is asked for', () => secure.hits.slice(before).includes('/pixel.png'));
+        await eventually('the image of the frame is requested', () => secure.hits.slice(before).includes('/pixel.png'));
         assert.ok(secure.hits.slice(before).includes('/pixel.png?yes'));
       }
     });
   });
 
-  it('opens at its start page, dressed as was asked for', () =>
-    within({ ...dress, start_url: `${site.url}/facts` }, async ({ session, page }) => {
-      assert.equal(session.current_url, `${site.url}/facts`);
+  it('apply to the start page', () =>
+    within({ ...dress, start_url: `${site.url}/traits` }, async ({ session, page }) => {
+      assert.equal(session.current_url, `${site.url}/traits`);
       assert.deepEqual([session.start_navigation?.status, session.start_navigation?.status_code], ['ok', 200]);
-      const { inner, agent, zone } = await facts(page);
+      const { inner, agent, zone } = await readTraits(page);
       assert.deepEqual({ inner, agent, zone }, { inner: [811, 607], agent: userAgent, zone: 'Asia/Tokyo' });
     }));
 
-  it('has a name that no other live session of its owner has, and that is free as soon as it is ended', async () => {
+  it('reserve the name among the owner’s live sessions until the end', async () => {
     const body = { name: 'the only one' };
     const [first, second] = await Promise.all([client.send(createSession, { body }), client.send(createSession, { body })]);
     assert.deepEqual(
@@ -302,35 +302,38 @@ describe('what a session is created with', () => {
     await client.call(endSession, { params: { session_id: again.body.session_id } });
   });
 
-  it('is found by its metadata, and by all of it that is asked for', () =>
+  it('include metadata that sessions can be filtered by', () =>
     within({ metadata: { job: 'prices', shard: '7' } }, async ({ session, params }) => {
-      const found = async (query: Record<string, string>) =>
+      const listed = async (query: Record<string, string>) =>
         (await client.call(listSessions, { query })).body.map((each) => each.session_id);
-      assert.deepEqual(await found({ 'metadata.job': 'prices' }), [session.session_id]);
-      assert.deepEqual(await found({ 'metadata.job': 'prices', 'metadata.shard': '7' }), [session.session_id]);
-      assert.deepEqual(await found({ 'metadata.job': 'prices', 'metadata.shard': '8' }), []);
+      assert.deepEqual(await listed({ 'metadata.job': 'prices' }), [session.session_id]);
+      assert.deepEqual(await listed({ 'metadata.job': 'prices', 'metadata.shard': '7' }), [session.session_id]);
+      assert.deepEqual(await listed({ 'metadata.job': 'prices', 'metadata.shard': '8' }), []);
       await client.call(updateSession, { params, body: { metadata: { job: 'news' } } });
-      assert.deepEqual(await found({ 'metadata.job': 'prices' }), []);
-      assert.deepEqual(await found({ 'metadata.job': 'news' }), [session.session_id]);
+      assert.deepEqual(await listed({ 'metadata.job': 'prices' }), []);
+      assert.deepEqual(await listed({ 'metadata.job': 'news' }), [session.session_id]);
     }));
 
-  it('lives on without its clients where it is kept alive, and ends with the last of them where it is not', async () => {
-    const [kept, brief] = await Promise.all([visit(client, { keep_alive: true }), visit(client, { keep_alive: false })]);
-    await Promise.all([kept.browser.close(), brief.browser.close()]);
+  it('keep the session without clients only with keep_alive', async () => {
+    const [lasting, brief] = await Promise.all([
+      connectToSession(client, { keep_alive: true }),
+      connectToSession(client, { keep_alive: false }),
+    ]);
+    await Promise.all([lasting.browser.close(), brief.browser.close()]);
     await eventually(
       'the brief one is over',
       async () => (await client.call(getSession, { params: brief.params })).body.ended_reason === 'cdp_closed',
     );
-    const { body } = await client.call(getSession, { params: kept.params });
+    const { body } = await client.call(getSession, { params: lasting.params });
     assert.deepEqual([body.status, body.connections.cdp], ['ready', 0]);
-    await kept.end();
+    await lasting.end();
   });
 
-  it('is given more time by PATCH, and ends when nobody has used it for the idle time', async () => {
+  it('can extend the lifetime by PATCH, and end an idle session', async () => {
     const [left, patched] = idle;
     assert.ok(left && patched);
     const read = async ({ session_id }: SessionResponse) => (await client.call(getSession, { params: { session_id } })).body;
-    await eventually('the idle session is over', async () => (await read(left)).status === 'ended', 15_000);
+    await eventually('the idle session has ended', async () => (await read(left)).status === 'ended', 15_000);
     const ended = await read(left);
     assert.equal(ended.ended_reason, 'idle_timeout');
     assert.ok(Date.parse(ended.ended_at ?? '') - Date.parse(ended.last_activity_at) >= 10_000);
@@ -341,7 +344,7 @@ describe('what a session is created with', () => {
   });
 });
 
-/** A key and its certificate that nobody else has signed. */
+/** A key with a self-signed certificate. */
 function selfSigned(folder: string): { key: string; cert: string } {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
@@ -361,7 +364,7 @@ const downloadsOf = (dataDir: string): string[] =>
     .filter((entry) => entry.isFile() && entry.parentPath.includes('downloads'))
     .map((entry) => entry.name);
 
-// Scripts for pages are text: what runs in a page has other globals than what runs here.
+// Page scripts are text, because pages have other globals than this file.
 const load = (element: string) => (addresses: string[]) =>
   `Promise.all(${JSON.stringify(addresses)}.map((src) => new Promise((resolve) => {
   const element = document.createElement('${element}');

@@ -8,9 +8,9 @@ import { systemClock, type Clock } from '../../packages/server/src/lib/clock.ts'
 import { Client, startApp, type TestApp } from '../harness.ts';
 import { IdentityProvider } from './identity-provider.ts';
 import { Service } from './service.ts';
-import { Audience, slowMs, type Person } from './viewing.ts';
+import { ViewerBrowser, slowMs, type Viewer } from './viewing.ts';
 
-/** Time as it is, moved on: what has to be waited for is over at once. */
+/** A shifted clock, so that tests need not wait. */
 class LateClock implements Clock {
   #lateMs = 0;
 
@@ -30,7 +30,7 @@ class LateClock implements Clock {
 const coolDownMs = 30_000;
 const maxAgeMs = 600_000;
 
-describe('people of an identity provider', () => {
+describe('users of an identity provider', () => {
   const clock = new LateClock();
   let provider: IdentityProvider;
   let app: TestApp;
@@ -50,7 +50,7 @@ describe('people of an identity provider', () => {
   };
   const statusOf = async (token: string): Promise<number> => (await app.call(listOwnKeys, { key: token })).status;
 
-  it('sign in by the authorization code flow and make keys that work, each for their own organisation', async () => {
+  it('sign in by the authorization code flow and create working keys of their organisation', async () => {
     const [ada, bob] = [await provider.signIn('ada@acme'), await provider.signIn('bob@other')];
     const made = await makeKey(ada.accessToken);
     assert.deepEqual([made.owner, made.created_by], ['acme', 'login:ada@acme']);
@@ -64,12 +64,12 @@ describe('people of an identity provider', () => {
     await app.refuse(listSessions, 'invalid_api_key', { key: made.key });
   });
 
-  it('are not let in with the token that tells their program who they are', async () => {
+  it('are refused with an ID token of their application', async () => {
     const { idToken } = await provider.signIn('ada@acme');
     await app.refuse(createOwnKey, 'invalid_login_token', { key: idToken, body: {} });
   });
 
-  it('stay signed in while the provider exchanges its keys', async () => {
+  it('stay signed in during a key rotation of the provider', async () => {
     const before = (await provider.signIn('ada@acme')).accessToken;
     assert.equal(await statusOf(before), 200);
     await provider.rotate();
@@ -83,7 +83,7 @@ describe('people of an identity provider', () => {
     await app.refuse(listOwnKeys, 'invalid_login_token', { key: before });
   });
 
-  it('stay signed in while the provider is away for less than ten minutes, and come back with it', async () => {
+  it('stay signed in while the provider is unavailable for less than ten minutes', async () => {
     const { accessToken } = await provider.signIn('ada@acme');
     assert.equal(await statusOf(accessToken), 200);
     provider.fail();
@@ -101,29 +101,29 @@ describe('people of an identity provider', () => {
 
 describe('the development sign-in', () => {
   let service: Service;
-  let audience: Audience;
-  let person: Person;
+  let viewers: ViewerBrowser;
+  let viewer: Viewer;
   before(async () => {
-    [service, audience] = await Promise.all([Service.start({ environment: { BERTH_DEV_IDP: '1' } }), Audience.gather()]);
-    person = await audience.person({ origin: service.url });
+    [service, viewers] = await Promise.all([Service.start({ environment: { BERTH_DEV_IDP: '1' } }), ViewerBrowser.launch()]);
+    viewer = await viewers.newViewer({ origin: service.url });
   });
   after(async () => {
-    await audience?.leave();
+    await viewers?.close();
     await service?.close();
   });
 
-  const textOf = (label: string): Promise<string> => person.page.getByLabel(label).inputValue();
+  const textOf = (label: string): Promise<string> => viewer.page.getByLabel(label).inputValue();
 
-  it('is filled in by keyboard, says what was mistyped, and gives a token with which a key is made', async () => {
-    const { page } = person;
-    await person.open(`${service.url}/dev-idp`);
-    await person.inspect('sign-in');
+  it('works by keyboard, reports invalid input and issues a token that creates a key', async () => {
+    const { page } = viewer;
+    await viewer.open(`${service.url}/dev-idp`);
+    await viewer.inspect('sign-in');
     await page.keyboard.type('ada@example.com');
     await page.keyboard.press('Tab');
     await page.keyboard.type('two words');
     await page.keyboard.press('Enter');
     await page.getByText('without blanks').waitFor();
-    await person.inspect('sign-in-mistyped');
+    await viewer.inspect('sign-in-mistyped');
     assert.equal(await textOf('E-mail'), 'ada@example.com');
     assert.equal(await page.evaluate(() => document.activeElement?.id), 'organisation');
     await page.keyboard.press('ControlOrMeta+A');
@@ -131,7 +131,7 @@ describe('the development sign-in', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
-    await person.inspect('signed-in');
+    await viewer.inspect('signed-in');
 
     const token = await textOf('Login token');
     const client = new Client(service.url, token);
@@ -140,12 +140,12 @@ describe('the development sign-in', () => {
     assert.equal((await client.call(listSessions, { key: made.body.key })).status, 200);
     const command = await textOf('Make a key: it is in the reply, and nowhere else');
     assert.ok(command.startsWith(`TOKEN='${token}'\ncurl -X POST ${service.url}/v1/keys `), command);
-    // The fault that was brought about is an answer with an error's status.
-    person.assertCalm({ except: /^console: .*422/ });
+    // The expected issue is a response with an error status.
+    viewer.assertNoIssues({ except: /^console: .*422/ });
   });
 
-  it('fits a telephone', async () => {
-    const caller = await audience.person({ origin: service.url, viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
+  it('fits a phone', async () => {
+    const caller = await viewers.newViewer({ origin: service.url, viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
     await caller.open(`${service.url}/dev-idp`);
     await caller.page.getByLabel('E-mail').fill('ada@example.com');
     await caller.page.getByLabel('Organisation').fill('acme');
@@ -153,18 +153,18 @@ describe('the development sign-in', () => {
     await caller.page.getByRole('heading', { name: 'You are signed in' }).waitFor();
     assert.equal(await caller.page.evaluate(() => document.documentElement.scrollWidth), 360);
     await caller.inspect('signed-in-telephone');
-    caller.assertCalm();
-    await caller.leave();
+    caller.assertNoIssues();
+    await caller.close();
   });
 
-  it('signs in to a program of the same machine, which exchanges its code in the browser', async () => {
+  it('signs in to a local application that exchanges its code in the browser', async () => {
     const program = await startProgram(service.url);
     try {
-      const { page } = person;
+      const { page } = viewer;
       await page.goto(program.url);
       await page.getByRole('link', { name: 'Sign in' }).click();
       await page.getByText(`To go on to ${new URL(program.url).host}.`).waitFor();
-      await person.inspect('sign-in-for-a-program');
+      await viewer.inspect('sign-in-for-a-program');
       await page.getByLabel('E-mail').fill('bob@example.com');
       await page.getByLabel('Organisation').fill('other');
       await page.getByRole('button', { name: 'Sign in' }).click();
@@ -175,11 +175,11 @@ describe('the development sign-in', () => {
     }
   });
 
-  it('is in no log with the tokens and codes that it gave', () => {
+  it('writes no token or code to the log', () => {
     assert.doesNotMatch(service.errors + service.output, /eyJ[\w-]{10}|[?&]code=|code_challenge/);
   });
 
-  it('gives tokens that outlive a restart', async () => {
+  it('issues tokens that survive a restart', async () => {
     const signedIn = await fetch(`${service.url}/dev-idp/sign-in`, {
       method: 'POST',
       body: new URLSearchParams({ email: 'eve@example.com', organisation: 'acme' }),
@@ -201,7 +201,7 @@ interface Program {
   close(): Promise<void>;
 }
 
-/** A program whose pages sign people in without a server of its own behind them. */
+/** A single-page application that signs users in without its own server. */
 async function startProgram(service: string): Promise<Program> {
   const verifier = randomBytes(32).toString('base64url');
   const server: Server = createServer((request, response) => {
@@ -225,7 +225,7 @@ async function startProgram(service: string): Promise<Program> {
 }
 
 function startPage(service: string, verifier: string, callback: string): string {
-  const asked = new URLSearchParams({
+  const authorizeUrl = new URLSearchParams({
     response_type: 'code',
     client_id: 'a program',
     redirect_uri: callback,
@@ -233,7 +233,7 @@ function startPage(service: string, verifier: string, callback: string): string 
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
   });
-  return `<!doctype html><title>A program</title><a href="${service}/dev-idp/authorize?${asked.toString().replaceAll('&', '&amp;')}">Sign in</a>`;
+  return `<!doctype html><title>A program</title><a href="${service}/dev-idp/authorize?${authorizeUrl.toString().replaceAll('&', '&amp;')}">Sign in</a>`;
 }
 
 const exchangePage = (

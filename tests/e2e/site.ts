@@ -8,21 +8,21 @@ export interface Site {
   url: string;
   /** `127.0.0.1:PORT`, for BERTH_EGRESS_ALLOW. */
   host: string;
-  /** Paths asked for, in order. */
+  /** Requested paths in order. */
   hits: string[];
-  /** The headers of the latest request for a path, upgrades included; empty when there was none. */
+  /** The headers of the latest request for a path, including upgrades; empty when there was none. */
   headersOf(path: string): IncomingHttpHeaders;
-  /** Connections that were opened, whether or not anything was asked on them. */
+  /** The number of opened connections, with or without requests. */
   connections(): number;
-  /** What went over them in both directions. */
+  /** Bytes in both directions on all connections. */
   bytes(): number;
   close(): Promise<void>;
 }
 
 export interface SiteOptions {
-  /** Pages beside the ones that every site has: HTML, or what writes the answer. */
+  /** Additional pages: HTML, or a function that writes the response. */
   pages?: Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)>;
-  /** A private key and its certificate in PEM: the site is then an https one. */
+  /** A private key and its certificate in PEM; the site then uses https. */
   tls?: { key: string; cert: string };
 }
 
@@ -73,7 +73,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   else response.writeHead(404, { 'content-type': 'text/html' }).end(page('Not found', 'nothing here'));
 }
 
-/** A page that keeps coming until the other side has had enough. */
+/** A page that is sent until the client disconnects. */
 function endless(response: ServerResponse): void {
   const chunk = `<p>${'more '.repeat(2000)}</p>`;
   const more = (): void => {

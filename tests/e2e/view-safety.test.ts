@@ -1,4 +1,4 @@
-/** What links, pages and assets of people who watch must never give, asked over real connections as no client library would ask. */
+/** Security of view links, pages and assets, tested with raw connections. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -21,16 +21,16 @@ import { comparable, type Client, type Reply } from '../harness.ts';
 import { refusedSocket, sendAsIs } from '../raw-http.ts';
 import { Service, eventually } from './service.ts';
 import { page as html, startSite, type Site } from './site.ts';
-import { Audience } from './viewing.ts';
+import { ViewerBrowser } from './viewing.ts';
 import { assetNames, nonsenses, staticPaths, windowPaths } from './viewing-hostile.ts';
 import { Reports, viewingPages } from './viewing-pages.ts';
 import { closeViewers, openViewer } from './viewing-socket.ts';
 
 type Purpose = ViewScope | 'vnc';
 
-describe('links, pages and assets of people who watch', () => {
+describe('view links, pages and assets', () => {
   const reports = new Reports();
-  /** Everything that opens something: none of it may be in the log. */
+  /** All credentials: none may appear in the log. */
   const secrets: string[] = [];
   let site: Site;
   let service: Service;
@@ -78,7 +78,7 @@ describe('links, pages and assets of people who watch', () => {
     secrets.push(token);
     return token;
   };
-  /** The cookie of a first load, as it is sent back. */
+  /** The cookie of a first load, as a Cookie header. */
   const cookieFor = async (purpose: Purpose): Promise<string> => {
     const path = addresses()[purpose === 'vnc' ? 'vnc' : purpose === 'recording' ? 'player' : 'live'];
     const reply = await get(`${path}?token=${await mint(purpose)}`);
@@ -88,7 +88,7 @@ describe('links, pages and assets of people who watch', () => {
     return pair;
   };
 
-  it('gives a cookie of the page alone, with a value of its own, which no program can read', async () => {
+  it('set an HttpOnly cookie for the page with its own value', async () => {
     for (const [purpose, path, cookiePath] of [
       ['view', addresses().live, addresses().live],
       ['control', addresses().live, addresses().live],
@@ -104,7 +104,7 @@ describe('links, pages and assets of people who watch', () => {
         cookie
           .split('; ')
           .slice(1)
-          .filter((part) => !/^(Max-Age|Expires)=/i.test(part))
+          .filter((attribute) => !/^(Max-Age|Expires)=/i.test(attribute))
           .sort(),
         ['HttpOnly', `Path=${cookiePath}`, 'SameSite=Lax'].sort(),
       );
@@ -123,19 +123,19 @@ describe('links, pages and assets of people who watch', () => {
     }
   });
 
-  it('keeps its cookie to TLS where it came by TLS, and to one name', async () => {
+  it('limit the cookie to TLS and to one host', async () => {
     const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example', 'x-forwarded-for': '192.0.2.1' };
     const reply = await get(`${addresses().live}?token=${await mint('view')}`, proxied);
     const cookie = reply.headers.get('set-cookie') ?? '';
     assert.match(cookie, /^__Secure-berth-view=[\w-]{32,}; /);
     assert.ok(cookie.split('; ').includes('Secure') && !/domain/i.test(cookie), cookie);
     assert.match(reply.headers.get('content-security-policy') ?? '', /wss:\/\/berth\.example/);
-    // What was given to the name without TLS is not good with it.
+    // A cookie issued without TLS is not valid with TLS.
     const plain = await cookieFor('view');
     assert.equal((await get(addresses().live, { ...proxied, cookie: plain })).status, 401);
   });
 
-  it('opens with each link what it is for and nothing else, and says no more than that it is not good', async () => {
+  it('grant only the link’s scope and give no reason for a refusal', async () => {
     const may: Record<Purpose, readonly (keyof ReturnType<typeof addresses>)[]> = {
       view: ['live', 'player'],
       control: ['live', 'player'],
@@ -145,16 +145,16 @@ describe('links, pages and assets of people who watch', () => {
     const refusals = new Set<string>();
     for (const purpose of ['view', 'control', 'recording', 'vnc'] as const) {
       const token = await mint(purpose);
-      for (const [place, path] of Object.entries(addresses())) {
+      for (const [label, path] of Object.entries(addresses())) {
         const reply = await get(`${path}?token=${token}`);
-        const opens = (may[purpose] as readonly string[]).includes(place);
-        assert.equal(reply.status, opens ? 200 : 403, `${purpose} at ${place}: ${reply.text.slice(0, 200)}`);
+        const opens = (may[purpose] as readonly string[]).includes(label);
+        assert.equal(reply.status, opens ? 200 : 403, `${purpose} at ${label}: ${reply.text.slice(0, 200)}`);
         if (!opens) refusals.add(comparable(reply));
       }
-      for (const [place, path] of Object.entries(sockets)) {
-        if ((may[purpose] as readonly string[]).includes(place)) continue;
+      for (const [label, path] of Object.entries(sockets)) {
+        if ((may[purpose] as readonly string[]).includes(label)) continue;
         const reply = await refusedSocket(`${socketAt(home() + path)}?token=${token}`);
-        assert.equal(reply.status, 403, `${purpose} at the socket of ${place}`);
+        assert.equal(reply.status, 403, `${purpose} at the socket of ${label}`);
       }
     }
     const other = (await client.call(createSession, { body: {} })).body;
@@ -166,7 +166,7 @@ describe('links, pages and assets of people who watch', () => {
     const late = await mint('view', { id: other.session_id });
     await client.call(endSession, { params: { session_id: other.session_id } });
     await eventually(
-      'the session is over',
+      'the session has ended',
       async () => (await client.call(getSession, { params: { session_id: other.session_id } })).body.status === 'ended',
     );
     refusals.add(comparable(await get(`${addresses(other.session_id).live}?token=${late}`)));
@@ -174,7 +174,7 @@ describe('links, pages and assets of people who watch', () => {
     for (const path of Object.values(addresses())) assert.equal((await get(path)).status, 401);
   });
 
-  it('opens a socket by a cookie only for a page of ours, and never for one of others', async () => {
+  it('accept socket cookies only from the own origin', async () => {
     const cookie = await cookieFor('view');
     const vncCookie = await cookieFor('vnc');
     const [live, vnc] = [socketAt(home() + sockets.live), socketAt(home() + sockets.vnc)];
@@ -189,7 +189,7 @@ describe('links, pages and assets of people who watch', () => {
       ['a window’s cookie and another origin', vnc, { cookie: vncCookie, origin: 'http://evil.example' }],
       ['a live view’s cookie at the window', vnc, { cookie, origin: service.url }],
       ['a window’s cookie at the live view', live, { cookie: vncCookie, origin: service.url }],
-      ['a cookie that nobody gave', live, { cookie: 'berth-view=0123456789012345678901234567890123456789012', origin: service.url }],
+      ['an unknown cookie', live, { cookie: 'berth-view=0123456789012345678901234567890123456789012', origin: service.url }],
     ] as const) {
       const reply = await refusedSocket(address, headers);
       assert.equal(reply.status, 403, what);
@@ -203,15 +203,15 @@ describe('links, pages and assets of people who watch', () => {
     }
   });
 
-  it('is of no use to a page of another origin in the same browser', async () => {
-    const audience = await Audience.gather();
+  it('are useless to another origin in the same browser', async () => {
+    const viewers = await ViewerBrowser.launch();
     const evil = await startSite({ pages: { '/evil': html('Evil', '<p>evil</p>') } });
     try {
-      const person = await audience.person({ origin: service.url });
-      await person.open(`${service.url}${addresses().live}?token=${await mint('control')}`);
-      await person.page.locator('canvas:visible').waitFor();
-      await person.page.goto(`${evil.url}/evil`);
-      const outcome = await person.page.evaluate(
+      const viewer = await viewers.newViewer({ origin: service.url });
+      await viewer.open(`${service.url}${addresses().live}?token=${await mint('control')}`);
+      await viewer.page.locator('canvas:visible').waitFor();
+      await viewer.page.goto(`${evil.url}/evil`);
+      const outcome = await viewer.page.evaluate(
         async ({ live, liveSocket }) => {
           const socket = new Promise<string>((resolve) => {
             const opened = new WebSocket(liveSocket);
@@ -224,7 +224,7 @@ describe('links, pages and assets of people who watch', () => {
           );
           const frame = Object.assign(document.createElement('iframe'), { src: live });
           const framed = new Promise<string>((resolve) =>
-            // Of a page that was refused the browser shows an error page of its own, which nobody can read.
+            // The browser replaces a refused page with an unreadable error page.
             frame.addEventListener('load', () => resolve(frame.contentDocument === null ? 'closed' : 'readable')),
           );
           document.body.append(frame);
@@ -233,15 +233,15 @@ describe('links, pages and assets of people who watch', () => {
         { live: service.url + addresses().live, liveSocket: socketAt(home() + sockets.live) },
       );
       assert.deepEqual(outcome, ['refused', 'refused', 'closed']);
-      const framed = person.page.frames().find((frame) => frame !== person.page.mainFrame());
+      const framed = viewer.page.frames().find((frame) => frame !== viewer.page.mainFrame());
       assert.doesNotMatch((await framed?.locator('body').innerText()) ?? '', /Live|Tabs/);
     } finally {
-      await audience.leave();
+      await viewers.close();
       await evil.close();
     }
   });
 
-  it('serves what belongs to a recording and nothing else, whatever the name', async () => {
+  it('serve only the files of a recording, whatever the name', async () => {
     const folder = `${home()}/recordings/${recId}`;
     for (const name of assetNames) {
       const reply = await get(`${folder}/${name}`, bearer());
@@ -263,7 +263,7 @@ describe('links, pages and assets of people who watch', () => {
     assert.equal((await get(`${folder}/recording.json`, bearer())).status, 200);
   });
 
-  it('lets nothing of a recording run in our origin, whoever opens it', async () => {
+  it('run nothing of a recording in the service’s origin', async () => {
     const assets = (await client.call(listRecordings, { params: params() })).body[0]?.assets ?? [];
     assert.ok(assets.includes('recording.json') && assets.includes('events.ndjson'), assets.join());
     for (const name of assets.filter((asset) => asset !== 'index.html')) {
@@ -275,7 +275,7 @@ describe('links, pages and assets of people who watch', () => {
     }
   });
 
-  it('has one file under the window’s address, and leads nowhere else', async () => {
+  it('serve one file for the VNC window without redirects', async () => {
     const token = await mint('vnc');
     for (const path of windowPaths) {
       const reply = await get(`${home()}/vnc${path}?token=${token}`);
@@ -288,7 +288,7 @@ describe('links, pages and assets of people who watch', () => {
     }
   });
 
-  it('shows nothing of an address in the page of a link that does not open', async () => {
+  it('echo nothing of the address on the error page', async () => {
     const accept = { accept: 'text/html' };
     for (const path of [
       `/v1/session/%3Cscript%3Ealert(1)%3C%2Fscript%3E/live-view?token=%3Cimg%20src=x%3E`,
@@ -302,7 +302,7 @@ describe('links, pages and assets of people who watch', () => {
       assert.equal(headers.get('referrer-policy'), 'no-referrer');
       assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
     }
-    // Bytes that no client library sends.
+    // Bytes that no client library would send.
     const raw = await sendBytes(
       service.url,
       `GET ${addresses().live}?token=\x01<script> HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
@@ -311,7 +311,7 @@ describe('links, pages and assets of people who watch', () => {
     assert.doesNotMatch(raw, /<script>/);
   });
 
-  it('does nothing of what one asks who may only watch, and lets go of one who talks nonsense', async () => {
+  it('ignore input of a view-only socket and close one that sends invalid messages', async () => {
     const watcher = await openViewer(`${socketAt(home() + sockets.live)}?token=${await mint('view')}`);
     for (const command of [
       { type: 'navigate', to: 'url', url: `${site.url}/blue` },
@@ -323,7 +323,7 @@ describe('links, pages and assets of people who watch', () => {
       watcher.socket.send(JSON.stringify(command));
     await eventually(
       'each was refused',
-      () => watcher.told.filter((message) => message.type === 'failed' && message.code === 'not_allowed').length === 5,
+      () => watcher.messages.filter((message) => message.type === 'failed' && message.code === 'not_allowed').length === 5,
     );
     const seen = (await client.call(getSession, { params: params() })).body;
     assert.deepEqual([seen.current_url, seen.tabs.open], [`${site.url}/moving`, 1]);
@@ -334,14 +334,14 @@ describe('links, pages and assets of people who watch', () => {
     }
   });
 
-  it('gives one who does not answer no more than two pictures', async () => {
+  it('send at most two unacknowledged frames', async () => {
     const address = `${socketAt(home() + sockets.live)}?token=${await mint('view')}`;
-    const [silent, other] = [await openViewer(address), await openViewer(address, { answers: true })];
-    await eventually('another has seen many', () => other.pictures() >= 12, 20_000);
-    assert.ok(silent.pictures() >= 1 && silent.pictures() <= framesInFlight, `${silent.pictures()} pictures`);
+    const [silent, other] = [await openViewer(address), await openViewer(address, { acknowledges: true })];
+    await eventually('another viewer has received many frames', () => other.frames() >= 12, 20_000);
+    assert.ok(silent.frames() >= 1 && silent.frames() <= framesInFlight, `${silent.frames()} pictures`);
   });
 
-  it('closes within a second what was opened by a link that is taken back, or by a key that is', async () => {
+  it('close sockets within a second after their link or key is revoked', async () => {
     const made = (await client.call(createKey, { body: { owner: 'local' } })).body;
     const byKey = await openViewer(`${socketAt(home() + sockets.live)}?token=${await mint('view', { key: made.key ?? '' })}`);
     const byLink = await openViewer(`${socketAt(home() + sockets.live)}?token=${await mint('view')}`);
@@ -356,14 +356,17 @@ describe('links, pages and assets of people who watch', () => {
     assert.deepEqual(await Promise.all([byLink.closed, window.closed]), [viewCloseCodes.unauthorized, viewCloseCodes.unauthorized]);
     assert.equal((await get(addresses().live, { cookie })).status, 403);
     assert.equal((await refusedSocket(socketAt(home() + sockets.live), { cookie, origin: service.url })).status, 403);
-    // One that was made in the very millisecond is dead as well.
+    // A link created in the same millisecond is revoked as well.
     await eventually('a new link opens', async () => (await get(`${addresses().live}?token=${await mint('view')}`)).status === 200, 1000);
   });
 
-  it('leaves no viewer behind, and no link in its log', async () => {
-    await eventually('nobody is counted', async () => (await client.call(getSession, { params: params() })).body.connections.viewers === 0);
+  it('leave no viewer and no link in the log', async () => {
+    await eventually(
+      'no viewer is counted',
+      async () => (await client.call(getSession, { params: params() })).body.connections.viewers === 0,
+    );
     const log = service.errors + service.output.replace(/^.*Authorization.*$/gm, '');
-    assert.match(log, /live-view/, 'the log does not tell of these requests at all');
+    assert.match(log, /live-view/, 'the log does not contain these requests');
     assert.ok(secrets.length > 20);
     for (const secret of secrets.filter((each) => each.length > 8)) assert.ok(!log.includes(secret), `in the log: ${secret}`);
     assert.doesNotMatch(log, /token=/);
@@ -371,7 +374,7 @@ describe('links, pages and assets of people who watch', () => {
   });
 });
 
-/** What a connection answers to these bytes. */
+/** Sends raw bytes and returns the response. */
 async function sendBytes(origin: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);

@@ -1,6 +1,6 @@
-/** What nobody asks for who only wants to watch. */
+/** Hostile paths and messages of viewers. */
 
-/** Names under a recording that must lead to none of its files, and to no others. */
+/** File names under a recording that must not resolve to any file. */
 export const assetNames: readonly string[] = [
   '..',
   '../',
@@ -76,7 +76,7 @@ export const staticPaths: readonly string[] = [
   '/static/constructor',
 ];
 
-/** What no page of ours says. */
+/** Messages that the page never sends. */
 export const nonsenses: readonly string[] = [
   '',
   '{',

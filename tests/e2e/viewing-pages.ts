@@ -1,11 +1,11 @@
-/** Pages to be watched and driven by hand. They tell the site what happens to them, so that nobody else need be in their browser. */
+/** Pages for viewing and remote input. They report their events to the site, so no other client is needed. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { eventually } from './service.ts';
 import { page } from './site.ts';
 import { slowMs } from './viewing.ts';
 
 export interface Report {
-  /** Path and query of the page that tells. */
+  /** Path and query of the reporting page. */
   from: string;
   type: string;
   [field: string]: unknown;
@@ -14,12 +14,12 @@ export interface Report {
 export class Reports {
   #all: Report[] = [];
 
-  /** All since the last `forget`. */
+  /** All reports since the last `clear`. */
   get all(): readonly Report[] {
     return this.#all;
   }
 
-  readonly take = (request: IncomingMessage, response: ServerResponse): void => {
+  readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
     let text = '';
     request.on('data', (chunk: Buffer) => (text += chunk.toString()));
     request.on('end', () => {
@@ -28,29 +28,29 @@ export class Reports {
     });
   };
 
-  forget(): void {
+  clear(): void {
     this.#all = [];
   }
 
-  /** Waits for a report of that type that has these fields. */
-  async heard(type: string, fields: Record<string, unknown> = {}, withinMs = slowMs): Promise<Report> {
-    const fits = (report: Report): boolean =>
+  /** Waits for a report of this type with these fields. */
+  async waitFor(type: string, fields: Record<string, unknown> = {}, withinMs = slowMs): Promise<Report> {
+    const matches = (report: Report): boolean =>
       report.type === type && Object.entries(fields).every(([name, value]) => report[name] === value);
-    return eventually(`the page tells of ${type} ${JSON.stringify(fields)}`, () => this.#all.find(fits), withinMs).catch(
+    return eventually(`the page reports ${type} ${JSON.stringify(fields)}`, () => this.#all.find(matches), withinMs).catch(
       (error: unknown) => {
-        throw new Error(`it told: ${JSON.stringify(this.#all.slice(-20))}`, { cause: error });
+        throw new Error(`it reported: ${JSON.stringify(this.#all.slice(-20))}`, { cause: error });
       },
     );
   }
 
-  /** The latest of that type. */
+  /** The latest report of this type. */
   last(type: string): Report | undefined {
     return this.#all.findLast((report) => report.type === type);
   }
 }
 
-/** `say(type, fields)`, one after the other, so that they come in their order. */
-const tell = `<script>
+/** Defines `say(type, fields)`, which sends reports in order. */
+const reportScript = `<script>
   let telling = Promise.resolve();
   const from = location.pathname + location.search;
   const say = (type, fields = {}) => {
@@ -62,27 +62,27 @@ const tell = `<script>
 </script>`;
 
 const flat = (title: string, colour: string): string =>
-  page(title, `${tell}<style>html{background:${colour}}</style><script>addEventListener('click', () => say('click'))</script>`);
+  page(title, `${reportScript}<style>html{background:${colour}}</style><script>addEventListener('click', () => say('click'))</script>`);
 
-/** Colours that a JPEG keeps. */
+/** Colours that survive JPEG compression. */
 export const red = [220, 20, 20] as const;
 export const green = [20, 160, 20] as const;
 export const blue = [20, 20, 220] as const;
 const css = (colour: readonly number[]): string => `rgb(${colour.join(',')})`;
 
-/** Where things are on `/pad`, in CSS px: the middle of each. */
-export const places = {
+/** The centres of the elements on `/pad`, in CSS px. */
+export const centers = {
   button: { x: 200, y: 140 },
   field: { x: 300, y: 275 },
-  wordsFrom: { x: 102, y: 430 },
-  wordsTo: { x: 690, y: 430 },
+  textStart: { x: 102, y: 430 },
+  textEnd: { x: 690, y: 430 },
   scroller: { x: 900, y: 250 },
   nothing: { x: 1100, y: 640 },
 } as const;
 
 const pad = page(
   'Pad',
-  `${tell}<style>
+  `${reportScript}<style>
     body { margin: 0; font: 30px/40px sans-serif }
     body > * { position: absolute; box-sizing: border-box; margin: 0 }
     #button { left: 100px; top: 100px; width: 200px; height: 80px }
@@ -105,31 +105,31 @@ const pad = page(
   </script>`,
 );
 
-/** Something of every colour goes from side to side for ever. */
+/** A colourful box that moves from side to side endlessly. */
 const moving = page(
   'Moving',
-  `${tell}<style>
+  `${reportScript}<style>
     html { background: #fff } body { margin: 0; overflow: hidden }
     div { position: absolute; top: 0; width: 30vw; height: 100vh; background: linear-gradient(red, lime, blue); animation: go 1.2s linear infinite alternate }
     @keyframes go { from { left: 0 } to { left: 70vw } }
   </style><div></div>`,
 );
 
-/** Titles that a careless page would take for something else. */
+/** Titles that are dangerous when not escaped. */
 export const hostileTitle = `<img src=x onerror="document.title='broken out'"><script>alert(1)</script>&amp;`;
 export const rightToLeft = 'gnp.\u202Eexe.\u2066drow';
 const titled = page(
   'Titled',
-  `${tell}<script>
+  `${reportScript}<script>
     const kinds = { markup: ${JSON.stringify(hostileTitle).replaceAll('<', '\\u003c')}, long: 'long '.repeat(210000), rtl: ${JSON.stringify(rightToLeft)} };
     document.title = kinds[new URLSearchParams(location.search).get('kind')];
   </script>`,
 );
 
-/** Tells whether letters of three scripts are drawn, or only boxes that stand for them: a letter that no font has looks the same as any other. */
+/** Reports whether letters of three scripts are rendered, not replacement boxes, which all look the same. */
 const letters = page(
   'Letters',
-  `${tell}<style>body{font-size:120px;margin:20px}</style><p>漢字 한글 かな</p><p id="emoji">😀🎉🚀</p><script>
+  `${reportScript}<style>body{font-size:120px;margin:20px}</style><p>漢字 한글 かな</p><p id="emoji">😀🎉🚀</p><script>
     const drawn = (text) => {
       const brush = Object.assign(document.createElement('canvas'), { width: 100, height: 100 }).getContext('2d');
       brush.font = '64px sans-serif';
@@ -143,11 +143,11 @@ const letters = page(
   </script>`,
 );
 
-/** What the window, the screen and the page say of their sizes. */
+/** Reports the sizes of the window, the screen and the page. */
 const sizes = page(
   'Sizes',
-  `${tell}<style>html{background:${css(green)}}</style><script>
-    // A renderer that is new learns of its window a moment after it has drawn the page.
+  `${reportScript}<style>html{background:${css(green)}}</style><script>
+    // A new renderer learns its window size shortly after the first paint.
     const measure = () => outerWidth === 0 ? void setTimeout(measure, 50) : say('sizes', { inner: [innerWidth, innerHeight].join('x'), outer: [outerWidth, outerHeight].join('x'), screen: [screen.width, screen.height].join('x'), barHeight: outerHeight - innerHeight, left: screenX, top: screenY, scale: devicePixelRatio });
     addEventListener('load', measure); addEventListener('resize', measure);
   </script>`,
@@ -156,7 +156,7 @@ const sizes = page(
 export const viewingPages = (
   reports: Reports,
 ): Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)> => ({
-  '/said': reports.take,
+  '/said': reports.handle,
   '/red': flat('Red', css(red)),
   '/green': flat('Green', css(green)),
   '/blue': flat('Blue', css(blue)),

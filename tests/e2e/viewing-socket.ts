@@ -1,9 +1,9 @@
-/** A viewer's socket without its page: for what no page of ours would say, or not say. */
+/** A viewer's socket without the page, to send messages that the page never sends. */
 import { once } from 'node:events';
 import { frameHeaderBytes, type LiveViewMessage } from '@berth/contract/live-view';
 import WebSocket from 'ws';
 
-/** All that one file of tests has opened, so that a test that fails leaves nobody watching. */
+/** All sockets of a test file, closed even when a test fails. */
 const opened = new Set<WebSocket>();
 
 export function closeViewers(): void {
@@ -13,33 +13,33 @@ export function closeViewers(): void {
 
 export interface ViewerSocket {
   readonly socket: WebSocket;
-  /** What came as text. */
-  readonly told: readonly LiveViewMessage[];
-  /** How many pictures came. */
-  pictures(): number;
-  /** The code that the service closes it with. */
+  /** The received text messages. */
+  readonly messages: readonly LiveViewMessage[];
+  /** The number of received frames. */
+  frames(): number;
+  /** Resolves with the close code. */
   readonly closed: Promise<number>;
 }
 
-/** `answers`: whether pictures are acknowledged. Throws where the upgrade is refused. */
+/** `answers`: whether frames are acknowledged. Throws when the upgrade is refused. */
 export async function openViewer(
   address: string,
-  { headers = {}, answers = false }: { headers?: Record<string, string>; answers?: boolean } = {},
+  { headers = {}, acknowledges = false }: { headers?: Record<string, string>; acknowledges?: boolean } = {},
 ): Promise<ViewerSocket> {
   const socket = new WebSocket(address, { headers, perMessageDeflate: false });
   opened.add(socket);
-  const told: LiveViewMessage[] = [];
-  let pictures = 0;
+  const messages: LiveViewMessage[] = [];
+  let frames = 0;
   socket.on('message', (data: Buffer, isBinary: boolean) => {
-    if (!isBinary) told.push(JSON.parse(data.toString()) as LiveViewMessage);
+    if (!isBinary) messages.push(JSON.parse(data.toString()) as LiveViewMessage);
     else if (data.length > frameHeaderBytes) {
-      pictures += 1;
-      if (answers) socket.send(JSON.stringify({ type: 'ack', seq: data.readUInt32LE(4) }));
+      frames += 1;
+      if (acknowledges) socket.send(JSON.stringify({ type: 'ack', seq: data.readUInt32LE(4) }));
     }
   });
   const closed = new Promise<number>((resolve) => socket.once('close', resolve));
   await once(socket, 'open');
-  // What breaks later is told by the close.
+  // Later errors are reported by the close event.
   socket.on('error', () => socket.terminate());
-  return { socket, told, pictures: () => pictures, closed };
+  return { socket, messages, frames: () => frames, closed };
 }

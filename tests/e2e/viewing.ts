@@ -1,4 +1,4 @@
-/** People who watch: a browser of their own, and what is true of every page that they open, whatever it shows. */
+/** Viewers with their own browser, and checks that hold for every page of the service. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,87 +6,87 @@ import { chromium, type Browser, type BrowserContext, type BrowserContextOptions
 import { eventually } from './service.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** What the pages look like, for people. */
+/** Folder for screenshots of the pages. */
 const screenshots = process.env['BERTH_TEST_SCREENSHOTS'] || join(root, 'node_modules/.cache/berth-screenshots');
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
-/** A browser that shares two cores with the one that it watches. */
+/** Timeout for a viewer's browser that shares two cores with the session's. */
 export const slowMs = 20_000;
 
 type Colour = readonly [red: number, green: number, blue: number];
-/** As shares of width and height. */
-type Place = readonly [x: number, y: number];
+/** As fractions of width and height. */
+type Point = readonly [x: number, y: number];
 type Scheme = 'light' | 'dark';
 
-interface PersonOptions extends BrowserContextOptions {
-  /** Where the service is reached: all requests of the pages must go there. */
+interface ViewerOptions extends BrowserContextOptions {
+  /** The service's origin: all page requests must go there. */
   origin: string;
 }
 
-/** A name of this machine that browsers do not take for it. */
-const otherName = 'berth.example';
+/** A host name that browsers do not treat as loopback. */
+const remoteHost = 'berth.example';
 
-/** The address of the service as somebody on another machine has it. */
-export const elsewhere = (url: string): string => url.replace('127.0.0.1', otherName);
+/** The service's address as seen from another machine. */
+export const remoteUrl = (url: string): string => url.replace('127.0.0.1', remoteHost);
 
-/** The browser of all who watch in one file of tests. */
-export class Audience {
+/** The shared browser of a test file's viewers. */
+export class ViewerBrowser {
   readonly #browser: Browser;
 
   private constructor(browser: Browser) {
     this.#browser = browser;
   }
 
-  static async gather(): Promise<Audience> {
-    const args = [`--host-resolver-rules=MAP ${otherName} 127.0.0.1`];
-    return new Audience(await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args }));
+  static async launch(): Promise<ViewerBrowser> {
+    const args = [`--host-resolver-rules=MAP ${remoteHost} 127.0.0.1`];
+    return new ViewerBrowser(await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args }));
   }
 
-  /** Somebody with cookies, a clipboard and a window of their own. */
-  async person({ origin, ...options }: PersonOptions): Promise<Person> {
+  /** Creates a viewer with separate cookies, clipboard and window. */
+  async newViewer({ origin, ...options }: ViewerOptions): Promise<Viewer> {
     const context = await this.#browser.newContext({ viewport: { width: 1360, height: 860 }, colorScheme: 'light', ...options });
     context.setDefaultTimeout(slowMs);
-    return new Person(context, await context.newPage(), origin);
+    return new Viewer(context, await context.newPage(), origin);
   }
 
-  leave(): Promise<void> {
+  close(): Promise<void> {
     return this.#browser.close();
   }
 }
 
-export class Person {
+export class Viewer {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Where this person reaches the service. */
+  /** The service's origin for this viewer. */
   readonly origin: string;
-  /** Everything that no page of ours does. */
-  readonly #faults: string[] = [];
+  /** Everything that a page of the service must not do. */
+  readonly #issues: string[] = [];
 
   constructor(context: BrowserContext, page: Page, origin: string) {
     this.context = context;
     this.page = page;
     this.origin = origin;
     page.on('console', (message) => {
-      if (message.type() === 'error') this.#faults.push(`console: ${message.text()}`);
+      if (message.type() === 'error') this.#issues.push(`console: ${message.text()}`);
     });
-    page.on('pageerror', (error) => this.#faults.push(`uncaught: ${error.message}`));
-    page.on('dialog', (dialog) => this.#faults.push(`dialog: ${dialog.message()}`));
-    page.on('request', (request) => this.#judge(request.url(), request.headers()['referer']));
-    page.on('websocket', (socket) => this.#judge(socket.url().replace(/^ws/, 'http'), undefined));
+    page.on('pageerror', (error) => this.#issues.push(`uncaught: ${error.message}`));
+    page.on('dialog', (dialog) => this.#issues.push(`dialog: ${dialog.message()}`));
+    page.on('request', (request) => this.#checkRequest(request.url(), request.headers()['referer']));
+    page.on('websocket', (socket) => this.#checkRequest(socket.url().replace(/^ws/, 'http'), undefined));
   }
 
   async open(link: string): Promise<void> {
     await this.page.goto(link);
   }
 
-  /** Fails where a page asked elsewhere, broke its policy, or complained. `except`: what the test itself brought about. */
-  assertCalm({ except = /^$/ }: { except?: RegExp } = {}): void {
+  /** Fails when a page requested another origin, violated its policy or logged an error. `except`: expected issues. */
+  assertNoIssues({ except = /^$/ }: { except?: RegExp } = {}): void {
     assert.deepEqual(
-      this.#faults.filter((fault) => !except.test(fault)),
+      this.#issues.filter((issue) => !except.test(issue)),
       [],
     );
   }
 
-  /** Takes pictures of the page as it is, light and dark, and fails where somebody could not read or reach a part of it. */
+  /** Takes light and dark screenshots of the page and fails on accessibility violations. */
   async inspect(name: string, { schemes = ['light', 'dark'] }: { schemes?: readonly Scheme[] } = {}): Promise<void> {
     mkdirSync(screenshots, { recursive: true });
     for (const scheme of schemes) {
@@ -97,18 +97,18 @@ export class Person {
     await this.page.emulateMedia({ colorScheme: 'light' });
   }
 
-  leave(): Promise<void> {
+  close(): Promise<void> {
     return this.context.close();
   }
 
-  #judge(url: string, referer: string | undefined): void {
+  #checkRequest(url: string, referer: string | undefined): void {
     const { protocol, origin } = new URL(url);
-    if (protocol !== 'blob:' && protocol !== 'data:' && origin !== this.origin) this.#faults.push(`asked ${url}`);
-    if (referer?.includes('token')) this.#faults.push(`told ${url} its address: ${referer}`);
+    if (protocol !== 'blob:' && protocol !== 'data:' && origin !== this.origin) this.#issues.push(`requested ${url}`);
+    if (referer?.includes('token')) this.#issues.push(`sent a referer to ${url}: ${referer}`);
   }
 }
 
-/** What axe finds, as `rule: element`. */
+/** Accessibility violations as `rule: element`. */
 async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {
@@ -120,8 +120,8 @@ async function findBarriers(page: Page): Promise<string[]> {
   });
 }
 
-/** The colours of a canvas or video at places of it; none while it has nothing to show. */
-export const coloursAt = (picture: Locator, places: readonly Place[]): Promise<Colour[]> =>
+/** The colours of a canvas or video at these points; empty while nothing is shown. */
+export const coloursAt = (picture: Locator, points: readonly Point[]): Promise<Colour[]> =>
   picture.evaluate((element, at) => {
     const canvas = new OffscreenCanvas(96, 54);
     const brush = canvas.getContext('2d', { willReadFrequently: true });
@@ -135,32 +135,32 @@ export const coloursAt = (picture: Locator, places: readonly Place[]): Promise<C
       const [red = 0, green = 0, blue = 0] = brush.getImageData(Math.floor(x * canvas.width), Math.floor(y * canvas.height), 1, 1).data;
       return [red, green, blue] as const;
     });
-  }, places);
+  }, points);
 
-const everywhere: readonly Place[] = Array.from({ length: 48 }, (_, n) => [((n % 8) + 0.5) / 8, (Math.floor(n / 8) + 0.5) / 6] as const);
-/** What a lossy picture makes of a colour. */
+const everywhere: readonly Point[] = Array.from({ length: 48 }, (_, n) => [((n % 8) + 0.5) / 8, (Math.floor(n / 8) + 0.5) / 6] as const);
+/** Tolerance for lossy compression. */
 const nearness = 40;
 
 const isNear = (one: Colour, other: Colour): boolean => one.every((value, n) => Math.abs(value - (other[n] ?? 0)) <= nearness);
 
-/** Waits until a place of the picture, its middle when none is named, has that colour. */
-export async function seesColour(
+/** Waits until a point of the picture, by default its middle, has this colour. */
+export async function waitForColour(
   picture: Locator,
   colour: Colour,
-  { at = [0.5, 0.5], withinMs = slowMs }: { at?: Place; withinMs?: number } = {},
+  { at = [0.5, 0.5], withinMs = slowMs }: { at?: Point; withinMs?: number } = {},
 ): Promise<void> {
   let seen: Colour | undefined;
-  const looks = async (): Promise<boolean> => {
+  const hasColour = async (): Promise<boolean> => {
     [seen] = await coloursAt(picture, [at]);
     return seen !== undefined && isNear(seen, colour);
   };
-  await eventually(`the picture is ${colour.join(' ')} at ${at.join(' ')}`, looks, withinMs).catch((error: unknown) => {
+  await eventually(`the picture is ${colour.join(' ')} at ${at.join(' ')}`, hasColour, withinMs).catch((error: unknown) => {
     throw new Error(`last seen: ${seen?.join(' ')}`, { cause: error });
   });
 }
 
 /** Waits until the picture has changed this many times. */
-export async function seesMovement(
+export async function waitForMovement(
   picture: Locator,
   { changes = 3, withinMs = slowMs }: { changes?: number; withinMs?: number } = {},
 ): Promise<void> {
@@ -175,8 +175,8 @@ export async function seesMovement(
   await eventually(`the picture changes ${changes} times`, moved, withinMs);
 }
 
-/** Whether all of the picture has one colour: there is nothing on it. */
+/** Whether the whole picture has one colour. */
 export async function isBlank(picture: Locator): Promise<boolean> {
-  const [first, ...others] = await coloursAt(picture, everywhere);
-  return first === undefined || others.every((other) => isNear(first, other));
+  const [first, ...rest] = await coloursAt(picture, everywhere);
+  return first === undefined || rest.every((other) => isNear(first, other));
 }

@@ -18,31 +18,31 @@ import { chromium } from 'playwright-core';
 import type { Client } from '../harness.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
-import { Audience, coloursAt, isBlank, seesColour, seesMovement, slowMs, type Person } from './viewing.ts';
-import { assertAt } from './viewing-hands.ts';
-import { Reports, blue, green, places, viewingPages, type Report } from './viewing-pages.ts';
+import { ViewerBrowser, coloursAt, isBlank, waitForColour, waitForMovement, slowMs, type Viewer } from './viewing.ts';
+import { assertAt } from './viewing-input.ts';
+import { Reports, blue, green, centers, viewingPages, type Report } from './viewing-pages.ts';
 
-/** How far above the page the middle of the address bar is. */
+/** Distance from the page to the middle of the address bar above it, in CSS px. */
 const addressBarPx = 24;
 
-describe('the window of a full browser', () => {
+describe('the window of a headful browser', () => {
   const reports = new Reports();
   let site: Site;
   let service: Service;
   let client: Client;
-  let audience: Audience;
+  let viewers: ViewerBrowser;
   let session: SessionResponse;
-  let person: Person;
+  let viewer: Viewer;
   before(async () => {
     site = await startSite({ pages: viewingPages(reports) });
-    [service, audience] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), Audience.gather()]);
+    [service, viewers] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), ViewerBrowser.launch()]);
     client = service.client;
     const reply = await client.call(createSession, { body: { kind: 'full_browser', start_url: `${site.url}/sizes` } });
     assert.equal(reply.status, 201, reply.text);
     session = reply.body;
   });
   after(async () => {
-    await audience?.leave();
+    await viewers?.close();
     await service?.close();
     await site?.close();
   });
@@ -50,18 +50,18 @@ describe('the window of a full browser', () => {
   const params = () => ({ session_id: session.session_id });
   const go = async (path: string) => (await client.call(navigate, { params: params(), body: { url: site.url + path } })).body;
   const linkTo = async (): Promise<string> => (await client.call(createVncToken, { params: params(), body: {} })).body.url ?? '';
-  const watch = async (options: object = {}): Promise<Person> => {
-    const watcher = await audience.person({ origin: service.url, ...options });
+  const watch = async (options: object = {}): Promise<Viewer> => {
+    const watcher = await viewers.newViewer({ origin: service.url, ...options });
     await watcher.open(await linkTo());
-    await eventually('the window is drawn', async () => !(await isBlank(picture(watcher))), slowMs);
+    await eventually('the window is rendered', async () => !(await isBlank(picture(watcher))), slowMs);
     return watcher;
   };
-  const picture = ({ page }: Person) => page.locator('canvas').first();
-  /** How large the display is that the picture shows. */
-  const displayOf = (who: Person): Promise<{ width: number; height: number }> =>
+  const picture = ({ page }: Viewer) => page.locator('canvas').first();
+  /** The size of the remote display. */
+  const displayOf = (who: Viewer): Promise<{ width: number; height: number }> =>
     picture(who).evaluate((canvas) => ({ width: (canvas as HTMLCanvasElement).width, height: (canvas as HTMLCanvasElement).height }));
-  /** Where a place of the session's page is in the person's window: the page lies below the bars of its own. */
-  const at = async ({ x, y }: { x: number; y: number }, sizes: Report, who = person): Promise<[x: number, y: number]> => {
+  /** Maps a point of the session's page to the viewer's window, below the remote toolbars. */
+  const at = async ({ x, y }: { x: number; y: number }, sizes: Report, who = viewer): Promise<[x: number, y: number]> => {
     const [box, display] = [await picture(who).boundingBox(), await displayOf(who)];
     assert.ok(box);
     const [left, top] = [Number(sizes['left']) + x, Number(sizes['top']) + Number(sizes['barHeight']) + y];
@@ -69,18 +69,18 @@ describe('the window of a full browser', () => {
   };
   let sizes: Report;
 
-  /** Until it has the keyboard, which it shows by its colour: what is typed sooner goes to the page. */
+  /** Waits until the address bar has the keyboard focus, which its colour shows. */
   const focusAddressBar = async (): Promise<void> => {
-    const { width, height } = await displayOf(person);
+    const { width, height } = await displayOf(viewer);
     const spot = { x: 900, y: -addressBarPx };
     const colour = async () =>
-      JSON.stringify(await coloursAt(picture(person), [[spot.x / width, (Number(sizes['barHeight']) + spot.y) / height]]));
+      JSON.stringify(await coloursAt(picture(viewer), [[spot.x / width, (Number(sizes['barHeight']) + spot.y) / height]]));
     const before = await colour();
-    await person.page.mouse.click(...(await at(spot, sizes)));
-    await eventually('the address bar has the keyboard', async () => (await colour()) !== before);
+    await viewer.page.mouse.click(...(await at(spot, sizes)));
+    await eventually('the address bar has the focus', async () => (await colour()) !== before);
   };
 
-  it('is told by its session, which is driven like any other', async () => {
+  it('is reported by its session, which accepts drive calls', async () => {
     assert.equal(session.kind, 'full_browser');
     assert.deepEqual(session.viewport, { width: 1280, height: 720, device_scale_factor: 1 });
     const page = await go('/pad');
@@ -100,8 +100,8 @@ describe('the window of a full browser', () => {
       acted.results.map(({ status }) => status),
       ['ok', 'ok'],
     );
-    await reports.heard('typed', { value: 'by program' });
-    await reports.heard('click', { on: 'button' });
+    await reports.waitFor('typed', { value: 'by program' });
+    await reports.waitFor('click', { on: 'button' });
     const { cdp_url: address } = (await client.call(connectSession, { params: params() })).body;
     const browser = await chromium.connectOverCDP(address);
     const [connected] = browser.contexts()[0]?.pages() ?? [];
@@ -115,10 +115,10 @@ describe('the window of a full browser', () => {
     assert.ok((await client.call(screenshot, { params: params(), body: {} })).text.length > 1000);
   });
 
-  it('has a page of the size that was asked for, in a window and on a screen that hold it', async () => {
-    reports.forget();
+  it('has a page of the requested size in a matching window and screen', async () => {
+    reports.clear();
     await go('/sizes');
-    sizes = await reports.heard('sizes');
+    sizes = await reports.waitFor('sizes');
     assert.equal(sizes['inner'], '1280x720');
     assert.equal(sizes['scale'], 1);
     const [outer, screen] = [sizes['outer'], sizes['screen']].map((text) => String(text).split('x').map(Number));
@@ -128,75 +128,78 @@ describe('the window of a full browser', () => {
       (outer[0] ?? 0) <= (screen[0] ?? 0) && (outer[1] ?? 0) <= (screen[1] ?? 0),
       `a window of ${outer.join('x')} on a screen of ${screen.join('x')}`,
     );
-    person = await watch();
-    const display = await displayOf(person);
+    viewer = await watch();
+    const display = await displayOf(viewer);
     assert.deepEqual([display.width, display.height], screen);
   });
 
-  it('shows the whole window by its link, which is not in the address any more', async () => {
-    const { page, context } = person;
+  it('shows the full window by its link and removes the token from the address', async () => {
+    const { page, context } = viewer;
     assert.equal(page.url(), `${service.url}/v1/session/${session.session_id}/vnc/vnc.html`);
     const [cookie] = await context.cookies(page.url());
     assert.deepEqual([cookie?.path, cookie?.httpOnly, cookie?.sameSite], [`/v1/session/${session.session_id}/vnc`, true, 'Lax']);
-    await seesColour(picture(person), green, { at: [0.5, 0.6] });
+    await waitForColour(picture(viewer), green, { at: [0.5, 0.6] });
     await go('/moving');
-    await seesMovement(picture(person));
-    await person.inspect('vnc');
-    person.assertCalm();
+    await waitForMovement(picture(viewer));
+    await viewer.inspect('vnc');
+    viewer.assertNoIssues();
   });
 
-  it('brings clicks and typing to the page, and to the bars above it', async () => {
+  it('forwards clicks and typing to the page and the browser’s toolbars', async () => {
     await go('/pad');
-    await reports.heard('shown', { from: '/pad' });
-    reports.forget();
-    await person.page.mouse.click(...(await at(places.button, sizes)));
-    assertAt(await reports.heard('click', { on: 'button' }), places.button);
-    await person.page.mouse.click(...(await at(places.field, sizes)));
-    await reports.heard('click', { on: 'field' });
-    await person.page.keyboard.type('Hello, World! 1+1');
-    await reports.heard('typed', { value: 'Hello, World! 1+1' });
-    await person.page.keyboard.press('Control+a');
-    await person.page.keyboard.type('new');
-    await reports.heard('typed', { value: 'new' });
-    await person.page.mouse.move(...(await at(places.scroller, sizes)));
-    await person.page.mouse.wheel(0, 300);
-    await reports.heard('scrolled');
-    // The address bar is the browser's own: a page could not be brought there by hand otherwise.
+    await reports.waitFor('shown', { from: '/pad' });
+    reports.clear();
+    await viewer.page.mouse.click(...(await at(centers.button, sizes)));
+    assertAt(await reports.waitFor('click', { on: 'button' }), centers.button);
+    await viewer.page.mouse.click(...(await at(centers.field, sizes)));
+    await reports.waitFor('click', { on: 'field' });
+    await viewer.page.keyboard.type('Hello, World! 1+1');
+    await reports.waitFor('typed', { value: 'Hello, World! 1+1' });
+    await viewer.page.keyboard.press('Control+a');
+    await viewer.page.keyboard.type('new');
+    await reports.waitFor('typed', { value: 'new' });
+    await viewer.page.mouse.move(...(await at(centers.scroller, sizes)));
+    await viewer.page.mouse.wheel(0, 300);
+    await reports.waitFor('scrolled');
+    // Typing into the browser's own address bar requires the full window.
     await focusAddressBar();
-    await person.page.keyboard.type(`${site.url}/blue\n`);
+    await viewer.page.keyboard.type(`${site.url}/blue\n`);
     await eventually(
-      'it is there',
+      'it has arrived',
       async () => (await client.call(getSession, { params: params() })).body.current_url === `${site.url}/blue`,
       slowMs,
     );
-    await seesColour(picture(person), blue, { at: [0.5, 0.6] });
-    await person.page.keyboard.press('Control+t');
+    await waitForColour(picture(viewer), blue, { at: [0.5, 0.6] });
+    await viewer.page.keyboard.press('Control+t');
     await eventually('a tab was opened by hand', async () => (await client.call(listTabs, { params: params() })).body.length === 2, slowMs);
-    await person.page.keyboard.press('Control+w');
-    await eventually('and closed', async () => (await client.call(listTabs, { params: params() })).body.length === 1, slowMs);
-    person.assertCalm();
+    await viewer.page.keyboard.press('Control+w');
+    await eventually('it is closed', async () => (await client.call(listTabs, { params: params() })).body.length === 1, slowMs);
+    viewer.assertNoIssues();
   });
 
-  it('draws letters of East Asia and pictures in colour', async () => {
-    reports.forget();
+  it('renders East Asian letters and colour images', async () => {
+    reports.clear();
     await go('/letters');
-    const { cjk, distinct, emoji } = await reports.heard('letters');
+    const { cjk, distinct, emoji } = await reports.waitFor('letters');
     assert.deepEqual({ cjk, distinct, emoji }, { cjk: true, distinct: true, emoji: true });
-    await person.inspect('vnc-letters', { schemes: ['light'] });
+    await viewer.inspect('vnc-letters', { schemes: ['light'] });
   });
 
-  it('is shown to two people and to a phone at once, and counts them', async () => {
+  it('is shown to two viewers and a phone, which are counted', async () => {
     await go('/moving');
     const phone = await watch({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
-    await Promise.all([seesMovement(picture(person)), seesMovement(picture(phone))]);
+    await Promise.all([waitForMovement(picture(viewer)), waitForMovement(picture(phone))]);
     assert.equal((await client.call(getSession, { params: params() })).body.connections.viewers, 2);
     await phone.inspect('vnc-phone');
-    phone.assertCalm();
-    await phone.leave();
-    await eventually('one has left', async () => (await client.call(getSession, { params: params() })).body.connections.viewers === 1);
+    phone.assertNoIssues();
+    await phone.close();
+    await eventually(
+      'one has disconnected',
+      async () => (await client.call(getSession, { params: params() })).body.connections.viewers === 1,
+    );
   });
 
-  it('is one of this kind of session alone, and no link of another purpose opens it', async () => {
+  it('exists only for headful sessions and requires a VNC link', async () => {
     const headless = (await client.call(createSession, { body: {} })).body;
     await client.refuse(createVncToken, 'vnc_unavailable', { params: { session_id: headless.session_id }, body: {} });
     const vnc = (await client.call(createVncToken, { params: params(), body: {} })).body.token;
@@ -211,20 +214,20 @@ describe('the window of a full browser', () => {
     await client.call(endSession, { params: { session_id: headless.session_id } });
   });
 
-  it('is seen by the live view as well', async () => {
+  it('is also visible in the live view', async () => {
     await go('/blue');
-    const watcher = await audience.person({ origin: service.url });
+    const watcher = await viewers.newViewer({ origin: service.url });
     await watcher.open((await client.call(createViewToken, { params: params(), body: {} })).body.url ?? '');
-    await seesColour(watcher.page.locator('canvas'), blue);
-    await watcher.leave();
+    await waitForColour(watcher.page.locator('canvas'), blue);
+    await watcher.close();
   });
 
-  it('keeps its session alive by hands, and not by eyes', async () => {
+  it('resets the idle timer by input, not by viewing', async () => {
     await client.call(updateSession, { params: params(), body: { idle_timeout_seconds: 10 } });
     const before = Date.parse((await client.call(getSession, { params: params() })).body.last_activity_at);
     const movedMs = Date.now();
-    await person.page.mouse.move(...(await at(places.nothing, sizes)));
-    await person.page.mouse.move(...(await at(places.button, sizes)));
+    await viewer.page.mouse.move(...(await at(centers.nothing, sizes)));
+    await viewer.page.mouse.move(...(await at(centers.button, sizes)));
     const touched = await eventually('a hand was seen', async () => {
       const { last_activity_at } = (await client.call(getSession, { params: params() })).body;
       return Date.parse(last_activity_at) > before && Date.parse(last_activity_at);
@@ -239,9 +242,9 @@ describe('the window of a full browser', () => {
       30_000,
     );
     assert.equal(ended.ended_reason, 'idle_timeout');
-    await person.page.getByRole('heading', { name: 'The session has ended' }).waitFor();
-    await person.inspect('vnc-ended');
-    person.assertCalm();
-    await person.leave();
+    await viewer.page.getByRole('heading', { name: 'The session has ended' }).waitFor();
+    await viewer.inspect('vnc-ended');
+    viewer.assertNoIssues();
+    await viewer.close();
   });
 });

@@ -1,7 +1,7 @@
-/** What goes wrong with a service under test, and exactly where. */
-import type { Dice } from './dice.ts';
+/** Faults that are injected into the service under test. */
+import type { Random } from './random.ts';
 
-/** Tables that money and its permissions are kept in: where a fault is worth most. */
+/** Tables with billing and permission data, where a fault does most harm. */
 export const tables = [
   'credit_journal',
   'wallets',
@@ -20,40 +20,39 @@ export const tables = [
 export type Table = (typeof tables)[number];
 
 export interface FaultPoint {
-  /** A statement that names the table, or the commit of a transaction that has named it. */
+  /** A statement that names the table, or the commit of a transaction that did. */
   at: 'statement' | 'commit';
   table: Table;
-  /** Before it is sent, when it was sent and nothing is known of it, or when it was answered. */
+  /** Before the statement is sent, while its result is unknown, or after its result. */
   moment: 'before' | 'sent' | 'after';
-  /** Which of them, counted from 1. */
+  /** Which matching statement or commit, counted from 1. */
   nth: number;
 }
 
-/** `kill`: the process, at once. `cut`: the database drops the connection. `slow`: the database takes its time. */
-export type Fault = FaultPoint & { what: 'kill' | 'cut' | 'slow' };
+/** `kill`: SIGKILL of the process. `cut`: the database drops the connection. `slow`: the statement takes `slowMs`. */
+export type InjectedFault = FaultPoint & { what: 'kill' | 'cut' | 'slow' };
 
-/** How long a slow statement takes. */
 export const slowMs = 500;
 
-/** One life of the service, from its start to its end. */
-export interface LifePlan {
-  faults: Fault[];
-  /** Killed from outside after so many replies, wherever it is by then; null: not by this. */
+/** One run of the service, from start to exit. */
+export interface RunPlan {
+  faults: InjectedFault[];
+  /** The parent kills the run after this many replies; null disables this. */
   repliesMax: number | null;
-  /** How far the wall clock has jumped since the life before. */
+  /** How far the wall clock has jumped since the previous run. */
   jumpMs: number;
-  /** Whether it comes back as another worker, and the one before is dead for good. */
-  isOther: boolean;
-  /** How many serve at once. Faults hit the first of them, and all die with it. */
+  /** Whether it starts as a new worker, and the previous worker never returns. */
+  isNewWorker: boolean;
+  /** How many workers serve at once. Faults hit the first; all exit with it. */
   workers: 1 | 2;
 }
 
 const minuteMs = 60_000;
-/** Within this time claims of a dead life on idempotency keys are given up. */
+/** Within this time idempotency keys claimed by a killed run expire. */
 const usualJumpMs = 10 * minuteMs;
 const jumps = { usual: usualJumpMs, hour: 60 * minuteMs, back: -60 * minuteMs, month: 31 * 24 * 60 * minuteMs };
 
-/** How often a point of this table is chosen, and how often it is named in a hundred requests: in statements, and in transactions that are committed. */
+/** The weight of faults on each table, and how many statements and commits name it in 100 requests. */
 const measures: Record<Table, { weight: number; statements: number; commits: number }> = {
   credit_journal: { weight: 8, statements: 11, commits: 5 },
   wallets: { weight: 6, statements: 12, commits: 6 },
@@ -71,42 +70,41 @@ const measures: Record<Table, { weight: number; statements: number; commits: num
 };
 const weights = Object.fromEntries(tables.map((table) => [table, measures[table].weight])) as Record<Table, number>;
 
-function makePoint(dice: Dice, requests: number): FaultPoint {
-  const table = dice.weighted(weights);
+function makePoint(random: Random, requests: number): FaultPoint {
+  const table = random.weighted(weights);
   const { statements, commits } = measures[table];
-  const at = commits > 0 && dice.chance(0.35) ? 'commit' : 'statement';
+  const at = commits > 0 && random.chance(0.35) ? 'commit' : 'statement';
   const times = ((at === 'commit' ? commits : statements) * requests) / 100;
-  return { at, table, moment: dice.pick(['before', 'sent', 'after']), nth: dice.whole(1, Math.max(1, Math.ceil(times))) };
+  return { at, table, moment: random.pick(['before', 'sent', 'after']), nth: random.integer(1, Math.max(1, Math.ceil(times))) };
 }
 
-/** The lives of a service that is asked so much: each but the last ends by a kill. */
-export function makeLives(dice: Dice, requests: number): LifePlan[] {
-  const kills = dice.whole(3, 5);
-  const isShared = dice.chance(0.25);
-  // One month at most: of those that are long past only the sums are kept.
-  const monthAt = dice.chance(0.25) ? dice.whole(1, kills - 1) : null;
-  // A kill costs some of what was asked.
+/** Plans the runs for this many requests. Every run but the last ends by a kill. */
+export function createRunPlans(random: Random, requests: number): RunPlan[] {
+  const kills = random.integer(3, 5);
+  const isShared = random.chance(0.25);
+  // At most one month: of earlier months only sums are stored.
+  const monthAt = random.chance(0.25) ? random.integer(1, kills - 1) : null;
+  // A kill loses some of the requests.
   const each = Math.ceil((1.2 * requests) / (kills + 1));
-  return Array.from({ length: kills + 1 }, (_, life) => {
-    const isLast = life === kills;
-    const disturbances = Array.from({ length: dice.whole(0, 3) }, (): Fault => ({
-      ...makePoint(dice, each),
-      what: dice.chance(0.6) ? 'cut' : 'slow',
+  return Array.from({ length: kills + 1 }, (_, run) => {
+    const isLast = run === kills;
+    const disturbances = Array.from({ length: random.integer(0, 3) }, (): InjectedFault => ({
+      ...makePoint(random, each),
+      what: random.chance(0.6) ? 'cut' : 'slow',
     }));
-    const kill: Fault[] = isLast ? [] : [{ ...makePoint(dice, each), what: 'kill' }];
-    const jump = life === monthAt ? 'month' : dice.weighted({ usual: 12, hour: 2, back: isLast ? 0 : 1 });
+    const kill: InjectedFault[] = isLast ? [] : [{ ...makePoint(random, each), what: 'kill' }];
+    const jump = run === monthAt ? 'month' : random.weighted({ usual: 12, hour: 2, back: isLast ? 0 : 1 });
     return {
-      // Claims that a cut has left behind are given up in the next life, so there is one.
+      // Idempotency keys claimed by a cut transaction expire in the next run, so another run must follow.
       faults: isLast ? disturbances.filter(({ what }) => what === 'slow') : [...disturbances, ...kill],
-      repliesMax: isLast ? null : dice.whole(each, 2 * each),
-      // The last one comes after every clock that there was.
+      repliesMax: isLast ? null : random.integer(each, 2 * each),
+      // The last run is later than every clock before it.
       jumpMs: isLast ? 3 * jumps.hour : jumps[jump],
-      isOther: life > 0 && dice.chance(0.2),
-      workers: isShared && life > 0 ? 2 : 1,
+      isNewWorker: run > 0 && random.chance(0.2),
+      workers: isShared && run > 0 ? 2 : 1,
     };
   });
 }
 
-/** As a plan tells it. */
-export const faultText = ({ what, at, table, moment, nth }: Fault): string =>
+export const formatFault = ({ what, at, table, moment, nth }: InjectedFault): string =>
   `${what} ${moment === 'sent' ? 'with' : moment} ${at} ${nth} on ${table}`;

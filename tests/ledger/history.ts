@@ -1,99 +1,111 @@
-/** What the clients of a schedule did and were told, in the order in which it happened to them. */
+/** The operations of a schedule's clients and their results, in order. */
 
-interface Common {
-  /** Of the operation: unlike any other of the round. */
+interface OperationBase {
+  /** Unique within the round. */
   id: string;
   owner: string;
-  /** Ticks of the history's clock: whatever was told before another thing began was there before it. */
+  /** Ticks of the history's clock. An operation that completed before another started happened before it. */
   startedAt: number;
-  settledAt: number;
-  /** `unknown`: nobody was told what came of it, so it happened once or not at all. */
+  completedAt: number;
+  /** `unknown`: no response arrived, so it happened once or not at all. */
   outcome: 'done' | 'refused' | 'unknown';
-  /** The life that has answered. */
-  life: number;
+  /** The run that answered. */
+  run: number;
 }
 
-export interface Grant extends Common {
+export interface Grant extends OperationBase {
   kind: 'grant';
   amount: number;
-  /** As it was told. */
+  /** As reported. */
   balance: number | null;
 }
-export interface Redemption extends Common {
+export interface Redemption extends OperationBase {
   kind: 'redemption';
   code: string;
   amount: number;
   balance: number | null;
-  /** How often it was asked for without an answer: it may have been the winner then. */
-  lost: number;
+  /** Attempts without a response: any of them may have redeemed the code. */
+  unanswered: number;
 }
-/** By the door: the id is that of the journal's entry. */
-export interface Charge extends Common {
+/** A call in process; the id is that of the journal's entry. */
+export interface Charge extends OperationBase {
   kind: 'charge';
   amount: number;
   charged: number | null;
-  mayOwe: boolean;
+  allowOverdraft: boolean;
 }
-/** By the door: what is kept back until it is committed, released or given up. */
-export interface Hold extends Common {
+/** A call in process: reserves an amount until it is committed, released or abandoned. */
+export interface Hold extends OperationBase {
   kind: 'hold';
   amount: number;
-  /** As it was told when it was refused. */
+  /** As reported by a refusal. */
   available: number | null;
-  /** When it was told that nothing is kept back any more. */
+  /** When the release was reported. */
   freedAt: number;
 }
-export interface Created extends Common {
+export interface SessionCreation extends OperationBase {
   kind: 'session';
   sessionId: string | null;
-  /** How often it was asked for without an answer: each may have made a session that nobody knows of. */
-  lost: number;
+  /** Attempts without a response: each may have created a session that no client knows of. */
+  unanswered: number;
 }
-export interface Action extends Common {
+export interface Action extends OperationBase {
   kind: 'action';
   sessionId: string;
 }
-export interface Delivery extends Common {
+export interface Delivery extends OperationBase {
   kind: 'delivery';
   eventId: string;
   isDuplicate: boolean;
   isIgnored: boolean;
 }
-export interface Trial extends Common {
+export interface Trial extends OperationBase {
   kind: 'trial';
   code: string;
-  lost: number;
+  unanswered: number;
 }
-export interface KeyMade extends Common {
+export interface KeyCreation extends OperationBase {
   kind: 'key';
   keyId: string;
   raw: string;
   isRevoked: boolean | null;
 }
-export interface Reading extends Common {
+export interface BalanceRead extends OperationBase {
   kind: 'reading';
   balance: number;
 }
-/** What the service says that was used this month. */
-export interface UsageRead extends Common {
+/** The reported usage of the month. */
+export interface UsageRead extends OperationBase {
   kind: 'usage';
   actions: number;
   sessions: number;
-  /** Whether nobody else counted at that time: what other workers count is told a little later. */
+  /** Whether this was the only worker: usage of other workers is reported with a delay. */
   isAlone: boolean;
 }
-/** All that was counted before it is written down. */
-export interface Flush extends Common {
+/** Writes all usage counted before to the database. */
+export interface Flush extends OperationBase {
   kind: 'flush';
 }
 
-export type Deed = Grant | Redemption | Charge | Hold | Created | Action | Delivery | Trial | KeyMade | Reading | UsageRead | Flush;
-type Kind = Deed['kind'];
-export type DeedOf<K extends Kind> = Extract<Deed, { kind: K }>;
+export type Operation =
+  | Grant
+  | Redemption
+  | Charge
+  | Hold
+  | SessionCreation
+  | Action
+  | Delivery
+  | Trial
+  | KeyCreation
+  | BalanceRead
+  | UsageRead
+  | Flush;
+type Kind = Operation['kind'];
+export type OperationOf<K extends Kind> = Extract<Operation, { kind: K }>;
 
 export class History {
-  readonly deeds: Deed[] = [];
-  readonly complaints: string[] = [];
+  readonly operations: Operation[] = [];
+  readonly issues: string[] = [];
   readonly trace: string[] = [];
   readonly #tick: () => number;
   readonly #now: () => string;
@@ -104,39 +116,42 @@ export class History {
     this.#now = now;
   }
 
-  of<K extends Kind>(kind: K): DeedOf<K>[] {
-    return this.deeds.filter((deed): deed is DeedOf<K> => deed.kind === kind);
+  of<K extends Kind>(kind: K): OperationOf<K>[] {
+    return this.operations.filter((operation): operation is OperationOf<K> => operation.kind === kind);
   }
 
-  /** Writes an operation down before it begins: until it is settled nobody knows what came of it. */
-  begin<K extends Kind>(kind: K, facts: Omit<DeedOf<K>, keyof Omit<Common, 'id' | 'owner'> | 'kind'>): DeedOf<K> {
-    const deed = {
-      ...facts,
+  /** Records an operation before its first request; its outcome is `unknown` until it completes. */
+  begin<K extends Kind>(kind: K, fields: Omit<OperationOf<K>, keyof Omit<OperationBase, 'id' | 'owner'> | 'kind'>): OperationOf<K> {
+    const operation = {
+      ...fields,
       kind,
       startedAt: this.#tick(),
-      settledAt: Number.POSITIVE_INFINITY,
+      completedAt: Number.POSITIVE_INFINITY,
       outcome: 'unknown',
-      life: 0,
-    } as unknown as DeedOf<K>;
-    this.deeds.push(deed);
-    return deed;
+      run: 0,
+    } as unknown as OperationOf<K>;
+    this.operations.push(operation);
+    return operation;
   }
 
-  settle<D extends Deed>(deed: D, { outcome, life, facts = {} }: { outcome: 'done' | 'refused'; life: number; facts?: Partial<D> }): void {
-    Object.assign(deed, facts, { outcome, life, settledAt: this.#tick() });
+  complete<D extends Operation>(
+    operation: D,
+    { outcome, run, fields = {} }: { outcome: 'done' | 'refused'; run: number; fields?: Partial<D> },
+  ): void {
+    Object.assign(operation, fields, { outcome, run, completedAt: this.#tick() });
   }
 
   tick(): number {
     return this.#tick();
   }
 
-  /** A line for whoever looks for what went wrong. */
+  /** Adds a line to the trace that a failure prints. */
   note(text: string): void {
     this.trace.push(`${this.#now()} ${text}`);
   }
 
-  complain(text: string): void {
-    this.complaints.push(text);
+  addIssue(text: string): void {
+    this.issues.push(text);
     this.note(`!!! ${text}`);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Money against a model: see README.md beside it.
+ * Compares balances and usage with a model: see README.md.
  *
- *     BERTH_TEST_SCHEDULES=2000 node_modules/.bin/node --test tests/ledger/ledger.test.ts    another seed each time
- *     BERTH_TEST_SEED=17 node_modules/.bin/node --test tests/ledger/ledger.test.ts           one round again
+ *     BERTH_TEST_SCHEDULES=2000 node_modules/.bin/node --test tests/ledger/ledger.test.ts    random seeds
+ *     BERTH_TEST_SEED=17 node_modules/.bin/node --test tests/ledger/ledger.test.ts           repeats one round
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -12,63 +12,62 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
 import { adminKey } from '../harness.ts';
-import { Reader } from './books.ts';
-import { Lives } from './lives.ts';
-import { Outside } from './outside.ts';
+import { LedgerReader } from './ledger-reader.ts';
+import { ServiceRuns } from './service-runs.ts';
+import { ExternalServices } from './external-services.ts';
 import { playRound } from './round.ts';
 import { tiersFile } from './tiers.ts';
-import { Told, type World } from './world.ts';
+import { ServiceLog, type RoundContext } from './context.ts';
 
-/** So many share a service and its deaths. */
 const schedulesInRound = 20;
-/** Its clients give up before. */
+/** Longer than the deadline of the clients. */
 const roundMsMax = 300_000;
 const { BERTH_TEST_SEED: seedGiven, BERTH_TEST_SCHEDULES: schedulesGiven } = process.env;
 
 function seeds(): number[] {
   if (seedGiven && !schedulesGiven) return [Number(seedGiven)];
   const first = seedGiven ? Number(seedGiven) : schedulesGiven ? randomInt(1, 1_000_000_000) : 1;
-  const rounds = Math.ceil(Number(schedulesGiven ?? 100) / schedulesInRound);
+  const rounds = Math.ceil(Number(schedulesGiven ?? 20) / schedulesInRound);
   return Array.from({ length: rounds }, (_, index) => first + index);
 }
 
-describe('money is what a model says it is, whatever dies in between', () => {
+describe('balances and usage match a sequential model when workers are killed', () => {
   let store: TestStore | undefined;
-  let world: World | undefined;
+  let context: RoundContext | undefined;
   let folder = '';
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'berth-ledger-'));
     writeFileSync(join(folder, 'tiers.json'), JSON.stringify(tiersFile));
-    const outside = await Outside.open();
+    const external = await ExternalServices.open();
     store = await testStore();
-    const told = new Told();
+    const serviceLog = new ServiceLog();
     const environment = {
       BERTH_PORT: '0',
       BERTH_POOL_TARGET: '0',
       BERTH_DRAIN_SECONDS: '1',
       BERTH_MAX_SESSIONS: '10000',
-      BERTH_AUTH_FAILURES_PER_MINUTE: '1000000',
-      // Who looks for a session that was charged must find it.
+      BERTH_AUTH_FAILURES_PER_MINUTE_MAX: '1000000',
+      // The checks look up charged sessions, so none may expire.
       BERTH_SESSION_RETENTION_HOURS: '8760',
       BERTH_CREDITS_ENFORCED: 'true',
       BERTH_TIERS_FILE: join(folder, 'tiers.json'),
-      ...outside.environment,
+      ...external.environment,
     };
-    const lives = new Lives({ databaseUrl: store.url, adminKey, folder, environment, tell: (text) => told.add(text) });
-    world = { lives, outside, reader: await Reader.open(store.url), adminKey, told };
+    const runs = new ServiceRuns({ databaseUrl: store.url, adminKey, folder, environment, log: (text) => serviceLog.add(text) });
+    context = { runs, external, reader: await LedgerReader.open(store.url), adminKey, serviceLog };
   });
 
   after(async () => {
-    await world?.lives.close();
-    await world?.reader.close();
-    await world?.outside.close();
+    await context?.runs.close();
+    await context?.reader.close();
+    await context?.external.close();
     await store?.drop();
     rmSync(folder, { recursive: true });
   });
 
   for (const seed of seeds())
-    it(`in ${schedulesInRound} schedules of seed ${seed}`, { timeout: roundMsMax }, () =>
-      playRound(seed, schedulesInRound, world ?? assert.fail()),
+    it(`matches for ${schedulesInRound} schedules of seed ${seed}`, { timeout: roundMsMax }, () =>
+      playRound(seed, schedulesInRound, context ?? assert.fail()),
     );
 });

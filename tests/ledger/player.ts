@@ -1,4 +1,4 @@
-/** Carries out what a schedule's clients are to do, and writes down what came of it. */
+/** Executes the tasks of a schedule's clients and records the results. */
 import {
   billingWebhook,
   createKey,
@@ -17,346 +17,392 @@ import {
   revokeKey,
   revokeOwnKey,
 } from '@berth/contract';
-import type { Charge, Deed, History, Hold } from './history.ts';
-import type { Lives } from './lives.ts';
-import type { Outside } from './outside.ts';
-import { ownerOf, wallets, type Client, type Part, type Schedule, type Task, type Wallet } from './schedule.ts';
+import type { Charge, Operation, History, Hold } from './history.ts';
+import type { ServiceRuns } from './service-runs.ts';
+import type { ExternalServices } from './external-services.ts';
+import type { CreditsMethods } from './protocol.ts';
+import { ownerOf, wallets, type Client, type OwnerRole, type Schedule, type Task, type WalletRole } from './schedule.ts';
 import { Slots } from './slots.ts';
-import { Talk, type Answered, type Asking, type Heard } from './talk.ts';
+import { WorkerClient, type FinalResponse, type RequestOptions, type WorkerResponse } from './worker-client.ts';
 import { tierOf } from './tiers.ts';
 
-type Do<K extends Task['do']> = Extract<Task, { do: K }>;
+type TaskOf<K extends Task['kind']> = Extract<Task, { kind: K }>;
 
-export interface Stage {
-  lives: Lives;
-  outside: Outside;
+export interface PlayerDeps {
+  runs: ServiceRuns;
+  external: ExternalServices;
   history: History;
   adminKey: string;
 }
 
-const brokenOff = new Error('another client has failed');
+const aborted = new Error('another client has failed');
 const trialDays = 365;
-/** Of a hold: no clock of ours jumps by less than that from one life to the next, unless it goes back. */
+/** Lifetime of a hold. Forward clock jumps between runs are longer than this. */
 const holdMs = 300_000;
 
 export class Player {
   readonly #schedule: Schedule;
-  readonly #outside: Outside;
+  readonly #external: ExternalServices;
   readonly #history: History;
-  readonly #talk: Talk;
+  readonly #client: WorkerClient;
   readonly #broken = Promise.withResolvers<never>();
   readonly #codes = new Slots<{ code: string; amount: number }>(this.#broken.promise);
   readonly #promos = new Slots<string>(this.#broken.promise);
-  readonly #keys = new Map<Wallet, string>();
+  readonly #keys = new Map<WalletRole, string>();
   #operations = 0;
 
-  constructor(schedule: Schedule, { lives, outside, history, adminKey }: Stage) {
+  constructor(schedule: Schedule, { runs, external, history, adminKey }: PlayerDeps) {
     this.#schedule = schedule;
-    this.#outside = outside;
+    this.#external = external;
     this.#history = history;
-    this.#talk = new Talk({ lives, history, adminKey });
+    this.#client = new WorkerClient({ runs, history, adminKey });
     this.#broken.promise.catch(() => {});
   }
 
-  /** Makes the owners, before anything goes wrong. */
+  /** Creates the owners before faults are injected. */
   async open(): Promise<void> {
-    for (const part of wallets) await this.#open(part);
+    for (const role of wallets) await this.#open(role);
   }
 
-  /** Resolves when all clients are done. What they never expect is a complaint of the history. */
+  /** Resolves when all clients are done. Unexpected responses become issues of the history. */
   async play(): Promise<void> {
     await Promise.all(this.#schedule.clients.map((client, number) => this.#run(client, number)));
   }
 
-  async #run({ tasks, patienceMs }: Client, number: number): Promise<void> {
+  async #run({ tasks, timeoutMs }: Client, number: number): Promise<void> {
     for (const [index, task] of tasks.entries()) {
-      const what = `client ${number} task ${index} ${task.do}${'part' in task ? ` ${task.part}` : ''}${'amount' in task ? ` ${task.amount}` : ''}`;
+      const subject = `${'role' in task ? ` ${task.role}` : ''}${'amount' in task ? ` ${task.amount}` : ''}`;
+      const label = `client ${number} task ${index} ${task.kind}${subject}`;
       try {
-        await this.#play(task, { what, patienceMs });
+        await this.#play(task, { label, timeoutMs });
       } catch (error) {
-        if (error !== brokenOff) this.#history.complain(String(error));
-        return this.#broken.reject(brokenOff);
+        if (error !== aborted) this.#history.addIssue(String(error));
+        return this.#broken.reject(aborted);
       }
     }
   }
 
-  #play(task: Task, asking: Asking): Promise<void> {
-    switch (task.do) {
+  #play(task: Task, options: RequestOptions): Promise<void> {
+    switch (task.kind) {
       case 'grant':
-        return this.#grant(task, asking);
+        return this.#grant(task, options);
       case 'make codes':
-        return this.#makeCodes(task, asking);
+        return this.#makeCodes(task, options);
       case 'redeem':
-        return this.#redeem(task, asking);
+        return this.#redeem(task, options);
       case 'charge':
-        return this.#charge(task, asking);
+        return this.#charge(task, options);
       case 'hold':
-        return this.#hold(task, asking);
+        return this.#hold(task, options);
       case 'race':
-        return this.#race(task, asking);
+        return this.#race(task, options);
       case 'session':
-        return this.#session(task, asking);
+        return this.#session(task, options);
       case 'event':
-        return this.#deliver(task, asking);
+        return this.#deliver(task, options);
       case 'make promos':
-        return this.#makePromos(task, asking);
+        return this.#makePromos(task, options);
       case 'redeem promo':
-        return this.#redeemPromo(task, asking);
+        return this.#redeemPromo(task, options);
       case 'key':
-        return this.#key(task, asking);
+        return this.#key(task, options);
       case 'read':
-        return this.#read(task, asking);
+        return this.#read(task, options);
       case 'flush':
-        return this.#flush(asking);
+        return this.#flush(options);
     }
   }
 
-  async #open(part: Wallet): Promise<void> {
-    const body = { owner: this.#owner(part), tier: tierOf[part] };
-    const asking = { what: `opening ${part}`, patienceMs: null };
-    const { key } = this.#success(await this.#talk.request(createKey, asking, () => ({ body })), asking) as { key: string };
-    this.#keys.set(part, key);
+  async #open(role: WalletRole): Promise<void> {
+    const body = { owner: this.#owner(role), tier: tierOf[role] };
+    const options = { label: `opening ${role}`, timeoutMs: null };
+    const { key } = this.#expectSuccess(await this.#client.request(createKey, options, () => ({ body })), options) as { key: string };
+    this.#keys.set(role, key);
   }
 
-  async #grant({ part, amount, isRepeatedAs, isAbandoned }: Do<'grant'>, asking: Asking): Promise<void> {
-    const owner = this.#owner(part);
-    const deed = this.#history.begin('grant', { id: this.#newId(), owner, amount, balance: null });
-    const ask = (credits: number, how: Asking) =>
-      this.#talk.request(grantCredits, how, () => ({ body: { owner, amount: credits / microPerCredit }, headers: keyed(deed.id) }));
-    const heard = await ask(amount, { ...asking, isAbandoned });
-    if (!heard) return;
-    const { balance } = this.#success(heard, asking) as { balance: number };
-    this.#history.settle(deed, { outcome: 'done', life: heard.life, facts: { balance: toMicro(balance) } });
-    if (isRepeatedAs === 'another') this.#refused(await ask(amount + 1000, asking), 'idempotency_conflict', asking);
+  async #grant({ role, amount, repeatedAs, isSentOnce }: TaskOf<'grant'>, options: RequestOptions): Promise<void> {
+    const owner = this.#owner(role);
+    const operation = this.#history.begin('grant', { id: this.#newId(), owner, amount, balance: null });
+    const send = (credits: number, sendOptions: RequestOptions) =>
+      this.#client.request(grantCredits, sendOptions, () => ({
+        body: { owner, amount: credits / microPerCredit },
+        headers: keyed(operation.id),
+      }));
+    const response = await send(amount, { ...options, isSentOnce });
+    if (!response) return;
+    const { balance } = this.#expectSuccess(response, options) as { balance: number };
+    this.#history.complete(operation, { outcome: 'done', run: response.run, fields: { balance: toMicro(balance) } });
+    if (repeatedAs === 'another') this.#expectRefused(await send(amount + 1000, options), 'idempotency_conflict', options);
   }
 
-  async #makeCodes({ amount, slots }: Do<'make codes'>, asking: Asking): Promise<void> {
+  async #makeCodes({ amount, slots }: TaskOf<'make codes'>, options: RequestOptions): Promise<void> {
     const body = { amount: amount / microPerCredit, count: slots.length };
-    const { codes } = this.#success(await this.#talk.request(makeCreditCodes, asking, () => ({ body })), asking) as { codes: string[] };
+    const { codes } = this.#expectSuccess(await this.#client.request(makeCreditCodes, options, () => ({ body })), options) as {
+      codes: string[];
+    };
     slots.forEach((slot, index) => this.#codes.fill(slot, { code: codes[index]!, amount }));
   }
 
-  async #redeem({ part, slot, hasKey }: Do<'redeem'>, asking: Asking): Promise<void> {
+  async #redeem({ role, slot, hasKey }: TaskOf<'redeem'>, options: RequestOptions): Promise<void> {
     const { code, amount } = await this.#codes.wait(slot);
-    const deed = this.#history.begin('redemption', { id: this.#newId(), owner: this.#owner(part), code, amount, balance: null, lost: 0 });
-    const request = { body: { code }, key: this.#keyOf(part), headers: hasKey ? keyed(deed.id) : {} };
-    const heard = await this.#talk.request(
+    const operation = this.#history.begin('redemption', {
+      id: this.#newId(),
+      owner: this.#owner(role),
+      code,
+      amount,
+      balance: null,
+      unanswered: 0,
+    });
+    const request = { body: { code }, key: this.#keyOf(role), headers: hasKey ? keyed(operation.id) : {} };
+    const response = await this.#client.request(
       redeemCredits,
-      { ...asking, what: `${asking.what} code ${slot}`, lost: () => (deed.lost += 1) },
+      { ...options, label: `${options.label} code ${slot}`, onUnanswered: () => (operation.unanswered += 1) },
       () => request,
     );
-    if (heard?.status === 200) {
-      const { granted, balance } = heard.body as { granted: number; balance: number };
-      if (toMicro(granted) !== amount) this.#history.complain(`${asking.what} granted ${granted}`);
-      return this.#history.settle(deed, { outcome: 'done', life: heard.life, facts: { balance: toMicro(balance) } });
+    if (response?.status === 200) {
+      const { granted, balance } = response.body as { granted: number; balance: number };
+      if (toMicro(granted) !== amount) this.#history.addIssue(`${options.label} granted ${granted}`);
+      return this.#history.complete(operation, { outcome: 'done', run: response.run, fields: { balance: toMicro(balance) } });
     }
-    this.#settleRefused(deed, heard, { code: 'code_already_redeemed', asking });
+    this.#completeRefused(operation, response, { code: 'code_already_redeemed', options });
   }
 
-  async #charge({ part, amount, isRepeatedAs, isAbandoned }: Do<'charge'>, asking: Asking): Promise<void> {
-    const deed = this.#beginCharge(part, amount);
-    if (!(await this.#commit(deed, { ...asking, isAbandoned }))) return;
-    if (isRepeatedAs === 'same') await this.#commit(deed, asking);
-    if (isRepeatedAs === 'another') {
-      const order = { ...this.#orderOf(deed), amount: amount + 1000 };
-      this.#refused(await this.#talk.open('commit', asking, order), 'idempotency_conflict', asking);
+  async #charge({ role, amount, repeatedAs, isSentOnce }: TaskOf<'charge'>, options: RequestOptions): Promise<void> {
+    const operation = this.#beginCharge(role, amount);
+    if (!(await this.#commit(operation, { ...options, isSentOnce }))) return;
+    if (repeatedAs === 'same') await this.#commit(operation, options);
+    if (repeatedAs === 'another') {
+      const conflicting = { ...this.#toCommitOptions(operation), amount: amount + 1000 };
+      this.#expectRefused(await this.#client.call('commit', options, conflicting), 'idempotency_conflict', options);
     }
   }
 
-  async #hold({ part, amount, ending }: Do<'hold'>, asking: Asking): Promise<void> {
-    const hold = await this.#reserve(part, amount, asking);
+  async #hold({ role, amount, ending }: TaskOf<'hold'>, options: RequestOptions): Promise<void> {
+    const hold = await this.#reserve(role, amount, options);
     if (!hold || ending === 'leave') return;
     const { id: opId, owner } = hold;
-    if (ending === 'release') this.#success(await this.#talk.open('release', asking, { opId, owner }), asking);
-    else await this.#commit(this.#beginCharge(part, ending === 'commit' ? amount : Math.ceil(amount / 3), opId), asking);
+    if (ending === 'release') this.#expectSuccess(await this.#client.call('release', options, { opId, owner }), options);
+    else await this.#commit(this.#beginCharge(role, ending === 'commit' ? amount : Math.ceil(amount / 3), opId), options);
     hold.freedAt = this.#history.tick();
   }
 
-  /** null where there was too little for it. */
-  async #reserve(part: Wallet, amount: number, asking: Asking): Promise<Hold | null> {
-    const deed = this.#history.begin('hold', {
+  /** Returns null when the balance is insufficient. */
+  async #reserve(role: WalletRole, amount: number, options: RequestOptions): Promise<Hold | null> {
+    const operation = this.#history.begin('hold', {
       id: this.#newId(),
-      owner: this.#owner(part),
+      owner: this.#owner(role),
       amount,
       available: null,
       freedAt: Number.POSITIVE_INFINITY,
     });
-    const heard = await this.#talk.open('reserve', asking, { opId: deed.id, owner: deed.owner, amount, ttlMs: holdMs });
-    if (heard?.code === 'insufficient_credits') {
-      const { details } = heard.body as { details: { balance: number; required: number } };
-      if (toMicro(details.required) !== amount) this.#history.complain(`${asking.what} was told that ${details.required} are required`);
-      this.#history.settle(deed, { outcome: 'refused', life: heard.life, facts: { available: toMicro(details.balance) } });
+    const response = await this.#client.call('reserve', options, { opId: operation.id, owner: operation.owner, amount, ttlMs: holdMs });
+    if (response?.code === 'insufficient_credits') {
+      const { details } = response.body as { details: { balance: number; required: number } };
+      if (toMicro(details.required) !== amount) this.#history.addIssue(`${options.label} reported that ${details.required} are required`);
+      this.#history.complete(operation, { outcome: 'refused', run: response.run, fields: { available: toMicro(details.balance) } });
       return null;
     }
-    this.#success(heard, asking);
-    this.#history.settle(deed, { outcome: 'done', life: heard?.life ?? 0 });
-    return deed;
+    this.#expectSuccess(response, options);
+    this.#history.complete(operation, { outcome: 'done', run: response?.run ?? 0 });
+    return operation;
   }
 
-  /** Many at the same moment want what is there once. */
-  async #race({ part, amount, racers }: Do<'race'>, asking: Asking): Promise<void> {
+  /** Several clients reserve the same amount at once. */
+  async #race({ role, amount, racers }: TaskOf<'race'>, options: RequestOptions): Promise<void> {
     const race = Array.from({ length: racers }, async (_, racer) => {
-      const own = { ...asking, what: `${asking.what} racer ${racer}` };
-      const hold = await this.#reserve(part, amount, own);
+      const racerOptions = { ...options, label: `${options.label} racer ${racer}` };
+      const hold = await this.#reserve(role, amount, racerOptions);
       if (!hold) return;
-      await this.#commit(this.#beginCharge(part, amount, hold.id), own);
+      await this.#commit(this.#beginCharge(role, amount, hold.id), racerOptions);
       hold.freedAt = this.#history.tick();
     });
     await Promise.all(race);
   }
 
-  async #session({ part, actions, isEnded, hasKey }: Do<'session'>, asking: Asking): Promise<void> {
-    const key = this.#keyOf(part);
-    const deed = this.#history.begin('session', { id: this.#newId(), owner: this.#owner(part), sessionId: null, lost: 0 });
-    const lost = () => (deed.lost += 1);
-    const heard = await this.#talk.request(createSession, { ...asking, lost }, () => ({
+  async #session({ role, actions, isEnded, hasKey }: TaskOf<'session'>, options: RequestOptions): Promise<void> {
+    const key = this.#keyOf(role);
+    const operation = this.#history.begin('session', { id: this.#newId(), owner: this.#owner(role), sessionId: null, unanswered: 0 });
+    const onUnanswered = () => (operation.unanswered += 1);
+    const response = await this.#client.request(createSession, { ...options, onUnanswered }, () => ({
       body: {},
       key,
-      headers: hasKey ? keyed(deed.id) : {},
+      headers: hasKey ? keyed(operation.id) : {},
     }));
-    if (heard?.status !== 201) return this.#settleRefused(deed, heard, { code: 'insufficient_credits', asking });
-    const { session_id: sessionId } = heard.body as { session_id: string };
-    this.#history.settle(deed, { outcome: 'done', life: heard.life, facts: { sessionId } });
-    const there = { ...asking, worker: heard.worker };
-    for (let done = 0; done < actions; done += 1) await this.#act({ sessionId, part }, there);
-    if (isEnded) await this.#talk.request(endSession, there, () => ({ params: { session_id: sessionId }, key }));
+    if (response?.status !== 201) return this.#completeRefused(operation, response, { code: 'insufficient_credits', options });
+    const { session_id: sessionId } = response.body as { session_id: string };
+    this.#history.complete(operation, { outcome: 'done', run: response.run, fields: { sessionId } });
+    const atWorker = { ...options, worker: response.worker };
+    for (let index = 0; index < actions; index += 1) await this.#act({ sessionId, role }, atWorker);
+    if (isEnded) await this.#client.request(endSession, atWorker, () => ({ params: { session_id: sessionId }, key }));
   }
 
-  /** Asked once: whoever was not answered looks at the page and goes on. */
-  async #act({ sessionId, part }: { sessionId: string; part: Wallet }, asking: Asking): Promise<void> {
-    const deed = this.#history.begin('action', { id: this.#newId(), owner: this.#owner(part), sessionId });
-    const request = { params: { session_id: sessionId }, body: { url: 'about:blank' }, key: this.#keyOf(part) };
-    const heard = await this.#talk.request(navigate, { ...asking, what: `${asking.what} navigate`, isAbandoned: true }, () => request);
-    if (heard) this.#history.settle(deed, { outcome: heard.status === 200 ? 'done' : 'refused', life: heard.life });
+  /** Sent once: a client without a response continues with its next task. */
+  async #act({ sessionId, role }: { sessionId: string; role: WalletRole }, options: RequestOptions): Promise<void> {
+    const operation = this.#history.begin('action', { id: this.#newId(), owner: this.#owner(role), sessionId });
+    const request = { params: { session_id: sessionId }, body: { url: 'about:blank' }, key: this.#keyOf(role) };
+    const response = await this.#client.request(
+      navigate,
+      { ...options, label: `${options.label} navigate`, isSentOnce: true },
+      () => request,
+    );
+    if (response) this.#history.complete(operation, { outcome: response.status === 200 ? 'done' : 'refused', run: response.run });
   }
 
-  async #deliver({ index }: Do<'event'>, asking: Asking): Promise<void> {
+  async #deliver({ index }: TaskOf<'event'>, options: RequestOptions): Promise<void> {
     const event = this.#schedule.events[index]!;
     const owner = this.#owner('buyer');
-    const deed = this.#history.begin('delivery', { id: this.#newId(), owner, eventId: event.id, isDuplicate: false, isIgnored: false });
-    const heard = await this.#talk.request(
+    const operation = this.#history.begin('delivery', {
+      id: this.#newId(),
+      owner,
+      eventId: event.id,
+      isDuplicate: false,
+      isIgnored: false,
+    });
+    const response = await this.#client.request(
       billingWebhook,
-      { ...asking, what: `${asking.what} ${event.id} ${event.type} of ${event.created}` },
-      (life) => {
-        const { body, signature } = this.#outside.signed(event, owner, life.now());
+      { ...options, label: `${options.label} ${event.id} ${event.type} of ${event.created}` },
+      (run) => {
+        const { body, signature } = this.#external.signed(event, owner, run.now());
         return { rawBody: body, headers: { 'content-type': 'application/json', 'stripe-signature': signature } };
       },
     );
-    const { duplicate: isDuplicate, ignored: isIgnored } = this.#success(heard, asking) as { duplicate: boolean; ignored: boolean };
-    this.#history.settle(deed, { outcome: 'done', life: heard?.life ?? 0, facts: { isDuplicate, isIgnored } });
+    const { duplicate: isDuplicate, ignored: isIgnored } = this.#expectSuccess(response, options) as {
+      duplicate: boolean;
+      ignored: boolean;
+    };
+    this.#history.complete(operation, { outcome: 'done', run: response?.run ?? 0, fields: { isDuplicate, isIgnored } });
   }
 
-  async #makePromos({ slots }: Do<'make promos'>, asking: Asking): Promise<void> {
+  async #makePromos({ slots }: TaskOf<'make promos'>, options: RequestOptions): Promise<void> {
     const body = { tier: tierOf.trial, trial_days: trialDays, count: slots.length };
-    const { codes } = this.#success(await this.#talk.request(makePromoCodes, asking, () => ({ body })), asking) as { codes: string[] };
+    const { codes } = this.#expectSuccess(await this.#client.request(makePromoCodes, options, () => ({ body })), options) as {
+      codes: string[];
+    };
     slots.forEach((slot, index) => this.#promos.fill(slot, codes[index]!));
   }
 
-  async #redeemPromo({ slot }: Do<'redeem promo'>, asking: Asking): Promise<void> {
+  async #redeemPromo({ slot }: TaskOf<'redeem promo'>, options: RequestOptions): Promise<void> {
     const code = await this.#promos.wait(slot);
     const owner = this.#owner('trial');
-    const deed = this.#history.begin('trial', { id: this.#newId(), owner, code, lost: 0 });
-    const counted = { ...asking, lost: () => (deed.lost += 1) };
-    const heard = await this.#talk.request(redeemPromo, counted, async (life) => ({
+    const operation = this.#history.begin('trial', { id: this.#newId(), owner, code, unanswered: 0 });
+    const counting = { ...options, onUnanswered: () => (operation.unanswered += 1) };
+    const response = await this.#client.request(redeemPromo, counting, async (run) => ({
       body: { code },
-      key: await this.#outside.token(owner, life.now()),
+      key: await this.#external.token(owner, run.now()),
     }));
-    if (heard?.status === 200) return this.#history.settle(deed, { outcome: 'done', life: heard.life });
-    this.#settleRefused(deed, heard, { code: ['code_already_redeemed', 'plan_active'], asking });
+    if (response?.status === 200) return this.#history.complete(operation, { outcome: 'done', run: response.run });
+    this.#completeRefused(operation, response, { code: ['code_already_redeemed', 'plan_active'], options });
   }
 
-  async #key({ by, isRevoked }: Do<'key'>, asking: Asking): Promise<void> {
+  async #key({ by, isRevoked }: TaskOf<'key'>, options: RequestOptions): Promise<void> {
     const owner = this.#owner('buyer');
-    const heard =
+    const response =
       by === 'operator'
-        ? await this.#talk.request(createKey, asking, () => ({ body: { owner } }))
-        : await this.#talk.request(createOwnKey, asking, async (life) => ({ body: {}, key: await this.#outside.token(owner, life.now()) }));
-    const { key_id: keyId, key: raw } = this.#success(heard, asking) as { key_id: string; key: string };
-    const deed = this.#history.begin('key', { id: keyId, owner, keyId, raw, isRevoked: false });
-    this.#history.settle(deed, { outcome: 'done', life: heard?.life ?? 0 });
-    await this.#tryKey(raw, { asking, isGood: true });
+        ? await this.#client.request(createKey, options, () => ({ body: { owner } }))
+        : await this.#client.request(createOwnKey, options, async (run) => ({
+            body: {},
+            key: await this.#external.token(owner, run.now()),
+          }));
+    const { key_id: keyId, key: raw } = this.#expectSuccess(response, options) as { key_id: string; key: string };
+    const operation = this.#history.begin('key', { id: keyId, owner, keyId, raw, isRevoked: false });
+    this.#history.complete(operation, { outcome: 'done', run: response?.run ?? 0 });
+    await this.#tryKey(raw, { options, isValid: true });
     if (!isRevoked) return;
-    deed.isRevoked = null;
+    operation.isRevoked = null;
     const params = { key_id: keyId };
     const revoked =
       by === 'operator'
-        ? await this.#talk.request(revokeKey, asking, () => ({ params }))
-        : await this.#talk.request(revokeOwnKey, asking, async (life) => ({ params, key: await this.#outside.token(owner, life.now()) }));
-    deed.isRevoked = true;
-    // The worker that has revoked it refuses it at once.
-    await this.#tryKey(raw, { asking: { ...asking, worker: revoked?.worker ?? 0 }, isGood: false });
+        ? await this.#client.request(revokeKey, options, () => ({ params }))
+        : await this.#client.request(revokeOwnKey, options, async (run) => ({ params, key: await this.#external.token(owner, run.now()) }));
+    operation.isRevoked = true;
+    // The worker that revoked the key refuses it immediately.
+    await this.#tryKey(raw, { options: { ...options, worker: revoked?.worker ?? 0 }, isValid: false });
   }
 
-  async #tryKey(key: string, { asking, isGood }: { asking: Asking; isGood: boolean }): Promise<void> {
-    const heard = await this.#talk.request(getCredits, asking, () => ({ key }));
-    const expected = isGood ? 200 : 403;
-    if (heard?.status !== expected)
-      this.#history.complain(`${asking.what}: a key that is ${isGood ? 'made' : 'revoked'} was answered ${heard?.status}`);
+  async #tryKey(key: string, { options, isValid }: { options: RequestOptions; isValid: boolean }): Promise<void> {
+    const response = await this.#client.request(getCredits, options, () => ({ key }));
+    const expected = isValid ? 200 : 403;
+    if (response?.status !== expected)
+      this.#history.addIssue(`${options.label}: a key that is ${isValid ? 'made' : 'revoked'} was answered ${response?.status}`);
   }
 
-  async #read({ part }: Do<'read'>, asking: Asking): Promise<void> {
-    const deed = this.#history.begin('reading', { id: this.#newId(), owner: this.#owner(part), balance: 0 });
-    const heard = await this.#talk.request(getCredits, asking, () => ({ key: this.#keyOf(part) }));
-    const { balance } = this.#success(heard, asking) as { balance: number };
-    this.#history.settle(deed, { outcome: 'done', life: heard?.life ?? 0, facts: { balance: toMicro(balance) } });
-    await this.#readUsage(part, asking);
+  async #read({ role }: TaskOf<'read'>, options: RequestOptions): Promise<void> {
+    const operation = this.#history.begin('reading', { id: this.#newId(), owner: this.#owner(role), balance: 0 });
+    const response = await this.#client.request(getCredits, options, () => ({ key: this.#keyOf(role) }));
+    const { balance } = this.#expectSuccess(response, options) as { balance: number };
+    this.#history.complete(operation, { outcome: 'done', run: response?.run ?? 0, fields: { balance: toMicro(balance) } });
+    await this.#readUsage(role, options);
   }
 
-  async #readUsage(part: Wallet, asking: Asking): Promise<void> {
-    const deed = this.#history.begin('usage', { id: this.#newId(), owner: this.#owner(part), actions: 0, sessions: 0, isAlone: false });
-    const heard = await this.#talk.request(getUsage, asking, () => ({ key: this.#keyOf(part) }));
-    const { actions, sessions } = (this.#success(heard, asking) as { usage: { actions: number; sessions: number } }).usage;
-    this.#history.settle(deed, { outcome: 'done', life: heard?.life ?? 0, facts: { actions, sessions, isAlone: heard?.workers === 1 } });
+  async #readUsage(role: WalletRole, options: RequestOptions): Promise<void> {
+    const operation = this.#history.begin('usage', {
+      id: this.#newId(),
+      owner: this.#owner(role),
+      actions: 0,
+      sessions: 0,
+      isAlone: false,
+    });
+    const response = await this.#client.request(getUsage, options, () => ({ key: this.#keyOf(role) }));
+    const { actions, sessions } = (this.#expectSuccess(response, options) as { usage: { actions: number; sessions: number } }).usage;
+    this.#history.complete(operation, {
+      outcome: 'done',
+      run: response?.run ?? 0,
+      fields: { actions, sessions, isAlone: response?.workers === 1 },
+    });
   }
 
-  async #flush(asking: Asking): Promise<void> {
-    const deed = this.#history.begin('flush', { id: this.#newId(), owner: '' });
-    const heard = await this.#talk.flush(asking);
-    this.#success(heard, asking);
-    this.#history.settle(deed, { outcome: 'done', life: heard?.life ?? 0 });
+  async #flush(options: RequestOptions): Promise<void> {
+    const operation = this.#history.begin('flush', { id: this.#newId(), owner: '' });
+    const response = await this.#client.flush(options);
+    this.#expectSuccess(response, options);
+    this.#history.complete(operation, { outcome: 'done', run: response?.run ?? 0 });
   }
 
-  #beginCharge(part: Wallet, amount: number, opId = this.#newId()): Charge {
-    return this.#history.begin('charge', { id: opId, owner: this.#owner(part), amount, charged: null, mayOwe: part === 'owing' });
+  #beginCharge(role: WalletRole, amount: number, opId = this.#newId()): Charge {
+    return this.#history.begin('charge', { id: opId, owner: this.#owner(role), amount, charged: null, allowOverdraft: role === 'owing' });
   }
 
-  /** False where nobody knows what came of it. */
-  async #commit(deed: Charge, asking: Asking): Promise<boolean> {
-    const heard = await this.#talk.open('commit', asking, this.#orderOf(deed));
-    if (!heard) return false;
-    const { charged } = this.#success(heard, asking) as { charged: number };
-    if (deed.charged !== null && charged !== deed.charged)
-      this.#history.complain(`${asking.what} was charged ${deed.charged}, and ${charged} when it was repeated`);
-    if (deed.outcome === 'unknown') this.#history.settle(deed, { outcome: 'done', life: heard.life, facts: { charged } });
+  /** Returns false when the outcome is unknown. */
+  async #commit(operation: Charge, options: RequestOptions): Promise<boolean> {
+    const response = await this.#client.call('commit', options, this.#toCommitOptions(operation));
+    if (!response) return false;
+    const { charged } = this.#expectSuccess(response, options) as { charged: number };
+    if (operation.charged !== null && charged !== operation.charged)
+      this.#history.addIssue(`${options.label} was charged ${operation.charged}, and ${charged} when it was repeated`);
+    if (operation.outcome === 'unknown') this.#history.complete(operation, { outcome: 'done', run: response.run, fields: { charged } });
     return true;
   }
 
-  #orderOf({ id, owner, amount, mayOwe }: Charge) {
-    return { opId: id, owner, amount, axis: 'captcha' as const, mayOwe };
+  #toCommitOptions({ id, owner, amount, allowOverdraft }: Charge): CreditsMethods['commit'] {
+    return { opId: id, owner, amount, axis: 'captcha', allowOverdraft: allowOverdraft };
   }
 
-  #success(heard: Heard | null, { what }: Asking): unknown {
-    if (heard && heard.status >= 200 && heard.status < 300) return heard.body ?? {};
-    throw new Error(`${what} was answered ${heard?.status} ${heard?.code}: ${JSON.stringify(heard?.body)}`);
+  #expectSuccess(response: WorkerResponse | null, { label }: RequestOptions): unknown {
+    if (response && response.status >= 200 && response.status < 300) return response.body ?? {};
+    throw new Error(`${label} was answered ${response?.status} ${response?.code}: ${JSON.stringify(response?.body)}`);
   }
 
-  #refused(heard: Heard | null, code: string | string[], { what }: Asking): void {
-    const isExpected = heard && [code].flat().includes(heard.code ?? '');
+  #expectRefused(response: WorkerResponse | null, code: string | string[], { label }: RequestOptions): void {
+    const isExpected = response && [code].flat().includes(response.code ?? '');
     if (!isExpected)
-      this.#history.complain(`${what} should be refused with ${String(code)}, and was answered ${heard?.status} ${heard?.code}`);
+      this.#history.addIssue(`${label} should be refused with ${String(code)}, and was answered ${response?.status} ${response?.code}`);
   }
 
-  #settleRefused(deed: Deed, heard: Answered | null, { code, asking }: { code: string | string[]; asking: Asking }): void {
-    this.#refused(heard, code, asking);
-    this.#history.settle(deed, { outcome: 'refused', life: heard?.life ?? 0 });
+  #completeRefused(
+    operation: Operation,
+    response: FinalResponse | null,
+    { code, options }: { code: string | string[]; options: RequestOptions },
+  ): void {
+    this.#expectRefused(response, code, options);
+    this.#history.complete(operation, { outcome: 'refused', run: response?.run ?? 0 });
   }
 
-  #owner(part: Part): string {
-    return ownerOf(this.#schedule, part);
+  #owner(role: OwnerRole): string {
+    return ownerOf(this.#schedule, role);
   }
 
-  #keyOf(part: Wallet): string {
-    return this.#keys.get(part) ?? '';
+  #keyOf(role: WalletRole): string {
+    return this.#keys.get(role) ?? '';
   }
 
   #newId(): string {

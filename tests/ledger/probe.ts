@@ -1,19 +1,19 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { faultsOf } from './always.ts';
-import type { Ledger, Reader } from './books.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findViolations } from './invariants.ts';
+import type { Ledger, LedgerReader } from './ledger-reader.ts';
 
-const everyMs = 150;
+const intervalMs = 150;
 
-/** Looks at the books again and again while they are written. */
+/** Checks the invariants periodically while clients run. */
 export class Probe {
-  readonly complaints: string[] = [];
-  readonly #reader: Reader;
+  readonly issues: string[] = [];
+  readonly #reader: LedgerReader;
   readonly #prefix: string;
   #last: Ledger | null = null;
-  #isOver = false;
+  #isStopped = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(reader: Reader, prefix: string) {
+  constructor(reader: LedgerReader, prefix: string) {
     this.#reader = reader;
     this.#prefix = prefix;
   }
@@ -23,16 +23,16 @@ export class Probe {
   }
 
   async stop(): Promise<void> {
-    this.#isOver = true;
+    this.#isStopped = true;
     await this.#running;
   }
 
   async #run(): Promise<void> {
-    while (!this.#isOver && this.complaints.length === 0) {
+    while (!this.#isStopped && this.issues.length === 0) {
       const ledger = await this.#reader.readLedger(this.#prefix);
-      this.complaints.push(...faultsOf(ledger, this.#last).map((fault) => `while it ran: ${fault}`));
+      this.issues.push(...findViolations(ledger, this.#last).map((violation) => `while clients ran: ${violation}`));
       this.#last = ledger;
-      await wait(everyMs);
+      await sleep(intervalMs);
     }
   }
 }

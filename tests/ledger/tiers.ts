@@ -1,5 +1,5 @@
-/** The plans that the service under test knows. */
-import type { Part } from './schedule.ts';
+/** The plans of the service under test. */
+import type { OwnerRole } from './schedule.ts';
 
 const unlimited = {
   concurrency_limit: null,
@@ -22,5 +22,11 @@ export const tiersFile = {
   },
 };
 
-/** The plan that each begins with; that of `trial` is the one it tries. */
-export const tierOf: Record<Part, string> = { paid: 'prepaid', rival: 'prepaid', owing: 'postpaid', buyer: defaultTier, trial: 'team' };
+/** The initial plan of each owner. For `trial` it is the plan under trial. */
+export const tierOf: Record<OwnerRole, string> = {
+  paid: 'prepaid',
+  rival: 'prepaid',
+  owing: 'postpaid',
+  buyer: defaultTier,
+  trial: 'team',
+};

@@ -1,118 +1,118 @@
-/** One process of the service under test, as its parent sees it. */
+/** The parent's handle of one process of the service under test. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Fault } from './faults.ts';
-import type { Door, DoorAnswer, Doors, Order, Report, StartOrder } from './protocol.ts';
+import type { InjectedFault } from './faults.ts';
+import type { CreditsMethod, CallResult, CreditsMethods, WorkerCommand, WorkerMessage, StartOptions } from './protocol.ts';
 
-/** Whoever asked will never know what came of it. */
-export class Lost extends Error {}
+/** The connection was lost before the response: the outcome is unknown. */
+export class ConnectionLost extends Error {}
 
 const entry = join(import.meta.dirname, 'worker.ts');
-/** A start takes a second; on a machine that others share it may take many. */
+/** A start takes one second, and many on a busy machine. */
 const startMsMax = 60_000;
 const stopMsMax = 60_000;
-const wordsMax = 4000;
+const stderrCharsMax = 4000;
 
 export class WorkerProcess {
-  /** Where it serves; empty before it does. */
+  /** Base URL; empty until the service listens. */
   url = '';
-  /** Resolves with how it ended. */
-  readonly gone: Promise<string>;
-  isGone = false;
-  /** Whether its end was a kill, or was asked for. */
-  endedAsMeant = false;
-  lastWords = '';
+  /** Resolves with the signal or exit code. */
+  readonly exited: Promise<string>;
+  hasExited = false;
+  /** Whether it was killed or stopped on request. */
+  isExpectedExit = false;
+  stderrTail = '';
   readonly #child: ChildProcess;
-  readonly #asked = new Map<number, (answer: DoorAnswer) => void>();
-  #tell: (text: string) => void = () => {};
+  readonly #pending = new Map<number, (answer: CallResult) => void>();
+  #log: (text: string) => void = () => {};
   #serving = Promise.withResolvers<void>();
   #isStopping = false;
   #lastId = 0;
 
-  /** It loads its code, and then waits to be told to start. `cache` keeps what is compiled of it. */
+  /** Loads the code and waits for `start`. `cache` is the compile cache's folder. */
   constructor({ cache }: { cache: string }) {
     const environment = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: cache };
     const child = fork(entry, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: environment });
     this.#child = child;
-    this.gone = once(child, 'close').then(([code, signal]) => this.#over(code as number | null, signal as string | null));
+    this.exited = once(child, 'close').then(([code, signal]) => this.#exit(code as number | null, signal as string | null));
     this.#serving.promise.catch(() => {});
-    child.on('message', (report: Report) => this.#hear(report));
-    child.stderr?.on('data', (chunk: Buffer) => (this.lastWords = (this.lastWords + chunk.toString()).slice(-wordsMax)));
-    if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => this.#hear(JSON.parse(line) as Report));
+    child.on('message', (message: WorkerMessage) => this.#receive(message));
+    child.stderr?.on('data', (chunk: Buffer) => (this.stderrTail = (this.stderrTail + chunk.toString()).slice(-stderrCharsMax)));
+    if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => this.#receive(JSON.parse(line) as WorkerMessage));
   }
 
-  /** Resolves when it serves. Throws what it said last where it never does. */
-  async start(order: StartOrder, tell: (text: string) => void): Promise<void> {
-    this.#tell = tell;
+  /** Resolves when it listens. Throws with the end of its stderr when it does not. */
+  async start(options: StartOptions, log: (text: string) => void): Promise<void> {
+    this.#log = log;
     const timer = setTimeout(
-      () => this.#serving.reject(new Error(`the service did not start in ${startMsMax} ms: ${this.lastWords}`)),
+      () => this.#serving.reject(new Error(`the service did not start in ${startMsMax} ms: ${this.stderrTail}`)),
       startMsMax,
     );
-    this.#send({ ask: 'start', order });
+    this.#send({ command: 'start', options });
     await this.#serving.promise.finally(() => clearTimeout(timer));
   }
 
-  arm(faults: Fault[]): void {
-    this.#send({ ask: 'arm', faults });
+  arm(faults: InjectedFault[]): void {
+    this.#send({ command: 'arm', faults });
   }
 
-  /** @throws Lost */
-  open<D extends Door>(door: D, order: Doors[D]): Promise<DoorAnswer> {
-    return this.#ask((id) => ({ ask: 'door', id, door, order }) as Order);
+  /** @throws ConnectionLost */
+  call<D extends CreditsMethod>(method: D, options: CreditsMethods[D]): Promise<CallResult> {
+    return this.#request((id) => ({ command: 'call', id, method, options }) as WorkerCommand);
   }
 
-  /** @throws Lost */
-  turn(loops: string[]): Promise<DoorAnswer> {
-    return this.#ask((id) => ({ ask: 'turn', id, loops }));
+  /** @throws ConnectionLost */
+  runLoops(loops: string[]): Promise<CallResult> {
+    return this.#request((id) => ({ command: 'run_loops', id, loops }));
   }
 
-  /** In its own time, as at a signal. One that takes too long is killed, which is then not what was meant. */
+  /** Stops gracefully, as on SIGTERM. After `stopMsMax` it is killed, which counts as an unexpected exit. */
   stop(): void {
     this.#isStopping = true;
-    this.#send({ ask: 'stop' });
+    this.#send({ command: 'stop' });
     const timer = setTimeout(() => void this.kill(), stopMsMax);
-    void this.gone.then(() => clearTimeout(timer));
+    void this.exited.then(() => clearTimeout(timer));
   }
 
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
-    await this.gone;
+    await this.exited;
   }
 
-  #ask(orderOf: (id: number) => Order): Promise<DoorAnswer> {
-    if (this.isGone) return Promise.reject(new Lost('the service was gone before it was asked'));
+  #request(toCommand: (id: number) => WorkerCommand): Promise<CallResult> {
+    if (this.hasExited) return Promise.reject(new ConnectionLost('the service exited before the call'));
     const id = (this.#lastId += 1);
-    const { promise, resolve, reject } = Promise.withResolvers<DoorAnswer>();
-    this.#asked.set(id, resolve);
-    this.#send(orderOf(id));
-    void this.gone.then(() => reject(new Lost('the service died before it answered')));
+    const { promise, resolve, reject } = Promise.withResolvers<CallResult>();
+    this.#pending.set(id, resolve);
+    this.#send(toCommand(id));
+    void this.exited.then(() => reject(new ConnectionLost('the service exited before it answered')));
     return promise;
   }
 
-  #send(order: Order): void {
-    if (this.#child.connected) this.#child.send(order, () => {});
+  #send(command: WorkerCommand): void {
+    if (this.#child.connected) this.#child.send(command, () => {});
   }
 
-  #hear(report: Report): void {
-    if (report.told === 'serving') {
-      this.url = report.url;
+  #receive(message: WorkerMessage): void {
+    if (message.type === 'serving') {
+      this.url = message.url;
       this.#serving.resolve();
-    } else if (report.told === 'fault') this.#tell(report.text);
-    else if (report.told === 'log') this.#tell(`${report.level}: ${report.text}`);
+    } else if (message.type === 'fault') this.#log(message.text);
+    else if (message.type === 'log') this.#log(`${message.level}: ${message.text}`);
     else {
-      this.#asked.get(report.id)?.(report.answer);
-      this.#asked.delete(report.id);
+      this.#pending.get(message.id)?.(message.answer);
+      this.#pending.delete(message.id);
     }
   }
 
-  #over(code: number | null, signal: string | null): string {
-    this.isGone = true;
-    // Its own kills and ours are of one signal.
-    this.endedAsMeant = this.#isStopping ? code === 0 : signal === 'SIGKILL';
-    const how = signal ?? `code ${code}`;
-    this.#serving.reject(new Error(`the service died before it served: ${how}\n${this.lastWords}`));
-    return how;
+  #exit(code: number | null, signal: string | null): string {
+    this.hasExited = true;
+    // Injected kills and the parent's kills use the same signal.
+    this.isExpectedExit = this.#isStopping ? code === 0 : signal === 'SIGKILL';
+    const reason = signal ?? `code ${code}`;
+    this.#serving.reject(new Error(`the service exited before it listened: ${reason}\n${this.stderrTail}`));
+    return reason;
   }
 }

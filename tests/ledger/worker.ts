@@ -1,7 +1,4 @@
-/**
- * A service under test as a process of its own: the real one, on a real database, with machines that are simulated and a
- * database driver that fails where it is told to. Started by its parent, and gone when that is.
- */
+/** The service under test in its own process: a real database with injected faults, simulated machines. Exits with its parent. */
 import { mkdirSync, writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
@@ -13,20 +10,20 @@ import type { Clock } from '../../packages/server/src/lib/clock.ts';
 import type { Log } from '../../packages/server/src/lib/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
 import { openStore, type Store } from '../../packages/server/src/store/store.ts';
-import { FaultyDriver } from './driver.ts';
-import type { DoorAnswer, Order, Report, StartOrder } from './protocol.ts';
+import { FaultyDriver } from './faulty-driver.ts';
+import type { CallResult, WorkerCommand, WorkerMessage, StartOptions } from './protocol.ts';
 
-// Whoever is killed keeps nothing: what was compiled is kept now, for the processes that come after.
+// A killed process writes no cache, so the compile cache is flushed now for the processes that follow.
 flushCompileCache();
 
-const standardOutput = 1;
+const stdoutFd = 1;
 const bootsUntilFailure = 5;
-const tell = (report: Report): void => void writeSync(standardOutput, `${JSON.stringify(report)}\n`);
+const send = (message: WorkerMessage): void => void writeSync(stdoutFd, `${JSON.stringify(message)}\n`);
 
 const note =
   (level: 'warn' | 'error') =>
-  (facts: object, message: string): void =>
-    tell({ told: 'log', level, text: `${message} ${inspect(facts, { depth: 3, breakLength: Infinity }).slice(0, 600)}` });
+  (fields: object, message: string): void =>
+    send({ type: 'log', level, text: `${message} ${inspect(fields, { depth: 3, breakLength: Infinity }).slice(0, 600)}` });
 const log: Log = { debug: () => {}, info: () => {}, warn: note('warn'), error: note('error'), child: () => log };
 
 class Worker {
@@ -34,56 +31,64 @@ class Worker {
   readonly #store: Store;
   readonly #app: App;
 
-  constructor(parts: { driver: FaultyDriver; store: Store; app: App }) {
-    this.#driver = parts.driver;
-    this.#store = parts.store;
-    this.#app = parts.app;
+  constructor(deps: { driver: FaultyDriver; store: Store; app: App }) {
+    this.#driver = deps.driver;
+    this.#store = deps.store;
+    this.#app = deps.app;
   }
 
-  static async start({ environment, databaseUrl, adminKey, skewMs, faults }: StartOrder): Promise<Worker> {
+  static async start({ environment, databaseUrl, adminKey, skewMs, faults }: StartOptions): Promise<Worker> {
     const clock: Clock = { now: () => new Date(Date.now() + skewMs), monotonicMs: () => performance.now() };
     const config = readConfig(environment);
     mkdirSync(config.dataDir, { recursive: true });
     const store = await openStore({ databaseUrl, dataDir: config.dataDir, log });
-    const app = await buildApp({ config, store, clock, log, adminKey, runtime: () => Promise.resolve(unsteadyRuntime()), encoders: null });
-    await app.keys.bootstrap({ file: join(config.dataDir, 'api-key'), given: null });
-    const driver = new FaultyDriver({ databaseUrl, tell: (text) => tell({ told: 'fault', text }) });
+    const app = await buildApp({
+      config,
+      store,
+      clock,
+      log,
+      adminKey,
+      runtime: () => Promise.resolve(createUnreliableRuntime()),
+      encoders: null,
+    });
+    await app.keys.bootstrap({ file: join(config.dataDir, 'api-key'), configured: null });
+    const driver = new FaultyDriver({ databaseUrl, report: (text) => send({ type: 'fault', text }) });
     driver.install();
     driver.arm(faults);
-    tell({ told: 'serving', url: await app.listen() });
+    send({ type: 'serving', url: await app.listen() });
     return new Worker({ driver, store, app });
   }
 
-  async take(order: Exclude<Order, { ask: 'start' }>): Promise<void> {
-    if (order.ask === 'arm') this.#driver.arm(order.faults);
-    else if (order.ask === 'stop') await this.#stop();
+  async execute(command: Exclude<WorkerCommand, { command: 'start' }>): Promise<void> {
+    if (command.command === 'arm') this.#driver.arm(command.faults);
+    else if (command.command === 'stop') await this.#stop();
     else {
-      const answer = await answerOf(order.ask === 'turn' ? this.#turn(order.loops) : this.#open(order));
-      process.send?.({ told: 'answer', id: order.id, answer } satisfies Report);
+      const answer = await toCallResult(command.command === 'run_loops' ? this.#runLoops(command.loops) : this.#call(command));
+      process.send?.({ type: 'answer', id: command.id, answer } satisfies WorkerMessage);
     }
   }
 
-  #open(call: Order & { ask: 'door' }): Promise<unknown> {
+  #call(call: WorkerCommand & { command: 'call' }): Promise<unknown> {
     const { credits } = this.#app;
-    switch (call.door) {
+    switch (call.method) {
       case 'reserve':
-        return credits.reserve(call.order);
+        return credits.reserve(call.options);
       case 'commit':
-        return credits.commit(call.order);
+        return credits.commit(call.options);
       case 'release':
-        return credits.release(call.order.opId, call.order.owner);
+        return credits.release(call.options.opId, call.options.owner);
       case 'grant':
-        return credits.grant(call.order);
+        return credits.grant(call.options);
       default:
         return call satisfies never;
     }
   }
 
-  /** A turn under way may have looked already at what it should see: the one after it has not. */
-  async #turn(names: string[]): Promise<void> {
+  /** The current iteration may have read its input already, so this waits for the next one. */
+  async #runLoops(names: string[]): Promise<void> {
     for (const name of names) {
-      const loop = this.#app.loops.find((known) => known.name === name);
-      if (!loop) throw new Error(`there is no loop ${name}`);
+      const loop = this.#app.loops.find((candidate) => candidate.name === name);
+      if (!loop) throw new Error(`unknown loop ${name}`);
       loop.nudge();
       await loop.idle();
       if (loop.status.lastError !== null) throw new Error(`the loop ${name} failed: ${loop.status.lastError}`);
@@ -97,20 +102,20 @@ class Worker {
   }
 }
 
-/** Every so often a machine does not come up. */
-function unsteadyRuntime(): FakeRuntime {
+/** Every fifth boot fails. */
+function createUnreliableRuntime(): FakeRuntime {
   const runtime = createFakeRuntime();
   const boot = runtime.boot.bind(runtime);
   let boots = 0;
-  runtime.boot = (order, options) => {
+  runtime.boot = (request, options) => {
     boots += 1;
-    if (boots % bootsUntilFailure === 0) runtime.failNextBoot(new Error('the machine did not come up'));
-    return boot(order, options);
+    if (boots % bootsUntilFailure === 0) runtime.failNextBoot(new Error('the machine failed to boot'));
+    return boot(request, options);
   };
   return runtime;
 }
 
-async function answerOf(work: Promise<unknown>): Promise<DoorAnswer> {
+async function toCallResult(work: Promise<unknown>): Promise<CallResult> {
   try {
     return { status: 200, value: await work };
   } catch (error) {
@@ -121,9 +126,9 @@ async function answerOf(work: Promise<unknown>): Promise<DoorAnswer> {
 }
 
 let worker: Promise<Worker> | undefined;
-process.on('message', (order: Order) => {
-  if (order.ask === 'start') worker = Worker.start(order.order);
-  else void worker?.then((started) => started.take(order));
+process.on('message', (command: WorkerCommand) => {
+  if (command.command === 'start') worker = Worker.start(command.options);
+  else void worker?.then((started) => started.execute(command));
 });
-// Its parent is gone: so is everybody who could have asked it anything.
+// The parent has exited, so no more commands can arrive.
 process.on('disconnect', () => process.exit(1));

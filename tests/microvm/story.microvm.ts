@@ -1,4 +1,4 @@
-/** What a person does with virtual machines, from the first session to the morning after a crash. */
+/** Sessions in virtual machines, from the first create to the clean-up after a crash. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,11 +22,11 @@ import { chromium } from 'playwright-core';
 import { readPng } from '../../packages/server/src/browser/testing/png.ts';
 import { Service, eventually, stopAll } from '../e2e/service.ts';
 import { page, startSite, type Site } from '../e2e/site.ts';
-import { Audience, isBlank } from '../e2e/viewing.ts';
+import { ViewerBrowser, isBlank } from '../e2e/viewing.ts';
 
-/** Ten are what a person should see once; the fewer are for every day. */
+/** Fewer sessions by default, for daily runs. */
 const sessionsWanted = Number(process.env['BERTH_TEST_SESSIONS'] ?? 3);
-/** A page under emulation takes seconds, and longer beside others. */
+/** A page takes seconds under emulation, and longer in parallel. */
 const pageMs = 120_000;
 
 describe('sessions in virtual machines', () => {
@@ -46,7 +46,7 @@ describe('sessions in virtual machines', () => {
 
   const params = ({ session_id }: SessionResponse) => ({ session_id });
 
-  it('are created one after the other, each in a machine of its own, and say so', async () => {
+  it('are created sequentially, each in its own machine', async () => {
     for (let n = 0; n < sessionsWanted; n += 1) {
       const kind = n === 0 ? 'full_browser' : 'headless';
       const reply = await service.client.call(createSession, { body: { kind } });
@@ -62,7 +62,7 @@ describe('sessions in virtual machines', () => {
     assert.match(report.checks['machines']?.note ?? '', /qemu-(kvm|tcg) runtime \(microvm\)/);
   });
 
-  it('browse, each its own page', async () => {
+  it('load different pages', async () => {
     for (const [n, session] of sessions.entries()) {
       const reply = await service.client.call(navigate, {
         params: params(session),
@@ -78,7 +78,7 @@ describe('sessions in virtual machines', () => {
     }
   });
 
-  it('are driven by steps and by Playwright, and show what they look at', async () => {
+  it('are driven by actions and by Playwright, with screenshots and live view', async () => {
     const session = sessions.at(-1);
     assert.ok(session);
     const form = await service.client.call(runActions, {
@@ -106,21 +106,21 @@ describe('sessions in virtual machines', () => {
     assert.deepEqual(readPng(Buffer.from(shot.body.data_base64 ?? '', 'base64')).at(600, 400), [0, 0, 255, 255]);
   });
 
-  it('show the window of a full browser by VNC', async () => {
+  it('show the window of a headful browser by VNC', async () => {
     const [windowed] = sessions;
     assert.ok(windowed);
     const { url } = (await service.client.call(createVncToken, { params: params(windowed), body: {} })).body;
-    const audience = await Audience.gather();
+    const viewers = await ViewerBrowser.launch();
     try {
-      const person = await audience.person({ origin: service.url });
-      await person.open(url ?? '');
-      await eventually('the window is drawn', async () => !(await isBlank(person.page.locator('canvas').first())), pageMs);
+      const viewer = await viewers.newViewer({ origin: service.url });
+      await viewer.open(url ?? '');
+      await eventually('the window is rendered', async () => !(await isBlank(viewer.page.locator('canvas').first())), pageMs);
     } finally {
-      await audience.leave();
+      await viewers.close();
     }
   });
 
-  it('are in the inventory of the pool, which keeps machines warm and lets them go', async () => {
+  it('are listed by the pool, which warms and removes machines', async () => {
     const pool = (await service.client.call(resizePool, { body: { target: 1 } })).body;
     assert.equal(pool.target, 1);
     const warm = await eventually(
@@ -136,7 +136,7 @@ describe('sessions in virtual machines', () => {
     await eventually('the pool is empty', async () => (await service.client.call(getPool)).body.counts.ready === 0, pageMs);
   });
 
-  it('have no way to this host, nor to one another', async () => {
+  it('cannot reach the host or each other', async () => {
     const [session] = sessions;
     assert.ok(session);
     const { port } = new URL(service.url);
@@ -150,24 +150,24 @@ describe('sessions in virtual machines', () => {
     }
   });
 
-  it('are over, and leave nothing, when the worker is killed', async () => {
+  it('end without leftovers when the worker is killed', async () => {
     const pids = (await service.client.call(listAllSessions, { query: { status: 'ready' } })).body.map(({ pid }) => pid ?? 0);
     assert.equal(pids.length, sessionsWanted);
     await service.client.call(resizePool, { body: { target: 1 } });
     await eventually('a machine is warm', async () => (await service.client.call(getPool)).body.counts.ready === 1, pageMs);
-    // Of a kind that no machine is kept warm of.
+    // A kind that the pool does not keep warm.
     const starting = (await service.client.call(createSession, { body: { kind: 'full_browser' }, query: { wait: 'false' } })).body;
     process.kill(service.pid, 'SIGKILL');
-    await eventually('no machine runs', () => machinesOf(dataDir).length === 0, 10_000);
+    await eventually('no machine is running', () => machinesOf(dataDir).length === 0, 10_000);
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host }, dataDir });
     for (const session of [...sessions, starting]) {
-      const seen = await eventually('the session is told to be over', async () => {
+      const seen = await eventually('the session is reported as ended', async () => {
         const { body } = await service.client.call(getSession, { params: params(session) });
         return ['ended', 'failed'].includes(body.status) && body;
       });
       assert.equal(seen.ended_reason, 'worker_lost');
     }
-    await eventually('their folders are cleared away', () => readdirSync(join(dataDir, 'machines')).length === 0, 10_000);
+    await eventually('their folders are removed', () => readdirSync(join(dataDir, 'machines')).length === 0, 10_000);
     const { body } = await service.client.call(createSession, { body: {} });
     assert.equal(body.status, 'ready');
     assert.equal(await service.stop(), 0);
@@ -176,7 +176,7 @@ describe('sessions in virtual machines', () => {
   });
 });
 
-/** Processes that carry the mark of a machine and hold its folder's name. */
+/** Processes of a machine: those with its mark and its folder's name. */
 function machinesOf(dataDir: string): number[] {
   const ids = new Set(readdirSync(join(dataDir, 'machines')));
   return readdirSync('/proc')

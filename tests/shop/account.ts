@@ -1,16 +1,16 @@
-/** Logging in, in one step, in two, and with a one-time code; and what only the logged-in see. */
+/** Logins in one step, in two steps and with a one-time code, and the account pages. */
 import { price } from './data.ts';
 import { page } from './layout.ts';
 import { markup, type Markup } from './markup.ts';
 import { fits } from './totp.ts';
 import { formOf, redirect, text, type Call, type Reply, type Route, type Routes } from './wire.ts';
-import { addVisitor, type Visitor } from './world.ts';
+import { addVisitor, type Visitor } from './state.ts';
 
 export interface Customer {
   name: string;
   email: string;
   password: string;
-  /** Base32; who has one is asked for a code. */
+  /** Base32; accounts with a secret need a one-time code. */
   otpSecret?: string;
 }
 
@@ -41,7 +41,7 @@ export const accountRoutes: Routes = {
     page(call, { status: 403, title: 'Forbidden', body: markup`<h1>Forbidden</h1><p>This part of the shop is for its staff.</p>` }),
 };
 
-/** Only paths of this shop: an open redirect would send customers away. */
+/** Allows only paths of this shop, to prevent open redirects. */
 const nextOf = (wanted: string | null): string => (wanted && /^\/(?![/\\])/.test(wanted) ? wanted : '/account');
 
 export function forCustomers(route: Route): Route {
@@ -68,7 +68,7 @@ const wrong = 'The e-mail address or the password is wrong.';
 function loginPage(call: Call, error?: string): Reply {
   const form = formOf(call);
   const body = markup`<div class="narrow"><h1>Log in</h1>${alert(error)}
-<form method="post" action="/login" class="stack" id="login">${csrfField(call.meet())}
+<form method="post" action="/login" class="stack" id="login">${csrfField(call.ensureVisitor())}
 <input type="hidden" name="next" value="${nextOf(call.url.searchParams.get('next') ?? form.get('next'))}">
 <label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="username" required value="${form.get('email') ?? ''}">
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>
@@ -96,12 +96,12 @@ interface Entry {
 
 function passwordDone(call: Call, { customer, remember, next }: Entry): Reply {
   if (!customer.otpSecret) return enter(call, { customer, remember, next });
-  call.meet().half = { email: customer.email, passwordDone: true, remember };
+  call.ensureVisitor().half = { email: customer.email, passwordDone: true, remember };
   return redirect('/login/otp');
 }
 
 function enter(call: Call, { customer, remember, next }: Entry): Reply {
-  const visitor = addVisitor(call.world, call.visitor);
+  const visitor = addVisitor(call.state, call.visitor);
   visitor.email = customer.email;
   call.setCookie(sessionCookie(visitor, remember));
   return redirect(next);
@@ -111,7 +111,7 @@ export const sessionCookie = ({ id }: Visitor, remember = false): string =>
   `sid=${id}; Path=/; HttpOnly; SameSite=Lax${remember ? `; Max-Age=${rememberSeconds}` : ''}`;
 
 function stepPage(call: Call, half: Visitor['half'], error?: string): Reply {
-  const csrf = csrfField(call.meet());
+  const csrf = csrfField(call.ensureVisitor());
   const email = markup`<form method="post" action="/login/steps" class="stack">${csrf}
 <label for="identifier">E-mail address</label><input id="identifier" name="identifier" type="text" inputmode="email" autocomplete="username" required autofocus>
 <button type="submit" class="primary">Continue</button></form>`;
@@ -125,7 +125,7 @@ function stepPage(call: Call, half: Visitor['half'], error?: string): Reply {
 function stepEmail(call: Call): Reply {
   const email = formOf(call).get('identifier')?.toLowerCase() ?? '';
   if (!customers.some((customer) => customer.email === email)) return stepPage(call, undefined, 'There is no account with this address.');
-  call.meet().half = { email, passwordDone: false, remember: false };
+  call.ensureVisitor().half = { email, passwordDone: false, remember: false };
   return redirect('/login/steps');
 }
 
@@ -138,7 +138,7 @@ function stepPassword(call: Call): Reply {
 
 function otpPage(call: Call, error?: string): Reply {
   const body = markup`<div class="narrow"><h1>One more step</h1>${alert(error)}<p>Enter the six digits from your authenticator.</p>
-<form method="post" action="/login/otp" class="stack">${csrfField(call.meet())}
+<form method="post" action="/login/otp" class="stack">${csrfField(call.ensureVisitor())}
 <label for="otp">Code</label><input id="otp" name="otp" inputmode="numeric" autocomplete="one-time-code" maxlength="6" pattern="[0-9]{6}" required>
 <button type="submit" class="primary">Verify</button></form></div>`;
   return page(call, { title: 'Two-step login', body, status: error ? 422 : 200 });
@@ -148,21 +148,21 @@ function oneTimeCode(call: Call): Reply {
   const half = call.visitor?.half;
   const customer = customers.find(({ email }) => email === half?.email);
   if (!half?.passwordDone || !customer?.otpSecret) return redirect('/login');
-  if (!fits(formOf(call).get('otp') ?? '', customer.otpSecret, call.world.now()))
+  if (!fits(formOf(call).get('otp') ?? '', customer.otpSecret, call.state.now()))
     return otpPage(call, 'This code is not right, or has expired.');
   return enter(call, { customer, remember: half.remember, next: '/account' });
 }
 
 function logout(call: Call): Reply {
-  if (call.visitor) call.world.visitors.delete(call.visitor.id);
+  if (call.visitor) call.state.visitors.delete(call.visitor.id);
   call.setCookie('sid=; Path=/; HttpOnly; Max-Age=0');
   return redirect('/');
 }
 
-const ordersOf = ({ world, visitor }: Call) => world.orders.filter(({ email }) => email === visitor?.email);
+const ordersOf = ({ state, visitor }: Call) => state.orders.filter(({ email }) => email === visitor?.email);
 
 function accountPage(call: Call): Reply {
-  const visitor = call.meet();
+  const visitor = call.ensureVisitor();
   const customer = customers.find(({ email }) => email === visitor.email);
   const orders = ordersOf(call);
   const body = markup`<h1>Hello, ${customer?.name ?? ''}</h1><p>You are logged in as <span data-testid="email">${visitor.email}</span>.</p>

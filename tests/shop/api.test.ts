@@ -24,7 +24,7 @@ describe('the API of the shop', () => {
     body: JSON.stringify(value),
   });
 
-  it('lists products by page and answers 304 to who has them', async () => {
+  it('lists products by page and answers 304 to an unchanged ETag', async () => {
     const { status, headers, body } = await call('/api/products?page=2&category=paper');
     assert.equal(status, 200);
     const { items, total, page } = body as { items: { category: string }[]; total: number; page: number };
@@ -72,7 +72,7 @@ describe('the API of the shop', () => {
     );
   });
 
-  it('takes an order of who is logged in and sends the csrf header', async () => {
+  it('accepts an order with a login and the csrf header', async () => {
     const first = await call('/login');
     const cookie = first.headers.get('set-cookie')?.split(';')[0] ?? '';
     const csrf = /name="csrf" value="([^"]+)"/.exec(first.body)?.[1] ?? '';
@@ -90,7 +90,7 @@ describe('the API of the shop', () => {
     assert.equal((await call('/login', { method: 'POST', body: form })).status, 403);
   });
 
-  it('answers two GraphQL operations, and tells an unknown one', async () => {
+  it('answers two GraphQL operations and refuses an unknown one', async () => {
     const { body } = await call('/graphql', post({ operationName: 'ProductById', variables: { id: 7 } }));
     assert.equal((body as { data: { product: { id: number } } }).data.product.id, 7);
     assert.equal((await call('/graphql', post({ operationName: 'Nothing' }))).status, 400);
@@ -120,7 +120,7 @@ describe('the API of the shop', () => {
     assert.equal(messages[1], 'hello');
   });
 
-  it('has signposts for machines, all about the address it was asked at', async () => {
+  it('serves robots.txt, sitemap and feeds with the requested origin', async () => {
     const [robots, sitemap, security] = await Promise.all(
       ['/robots.txt', '/sitemap.xml', '/.well-known/security.txt'].map(async (path) => (await call(path)).body as string),
     );
@@ -130,7 +130,7 @@ describe('the API of the shop', () => {
     assert.equal((await call('/nowhere')).status, 404);
   });
 
-  it('gives the same pages in every run', async () => {
+  it('serves the same pages in every run', async () => {
     const paths = ['/login', '/products/amber-desk-lamp', '/api/products?page=9', '/img/p9.png'];
     const run = async (): Promise<string[]> => {
       const shop = await startShop();
@@ -146,7 +146,7 @@ describe('the API of the shop', () => {
     assert.deepEqual(await run(), await run());
   });
 
-  it('changes its deal and its design when told', async () => {
+  it('changes its deal and its design on request', async () => {
     shop.setDeal(42);
     assert.match((await call('/deal')).body, new RegExp(products[41]?.name ?? ''));
     const before = (await call('/products/amber-desk-lamp')).body as string;
@@ -155,8 +155,8 @@ describe('the API of the shop', () => {
     assert.ok(before.includes('<button id="add-to-cart"') && !after.includes('<button id="add-to-cart"'));
   });
 
-  it('knows the codes of RFC 6238', () => {
-    // The last six digits of the RFC's examples for SHA-1, whose secret is "12345678901234567890".
+  it('computes the codes of RFC 6238', () => {
+    // The last six digits of the RFC's SHA-1 examples with the secret "12345678901234567890".
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     assert.deepEqual(
       [59, 1_111_111_109, 20_000_000_000].map((seconds) => totp(secret, seconds * 1000)),

@@ -1,9 +1,9 @@
-/** The JSON API and its neighbour that looks like GraphQL. */
+/** The JSON API and a GraphQL endpoint. */
 import { quantityMax } from './checkout.ts';
 import { articles, categories, productOf, products, reviews, type Product } from './data.ts';
 import { select } from './lists.ts';
 import { json, withEtag, type Call, type Reply, type Routes } from './wire.ts';
-import { cartOf, linesOf, placeOrder } from './world.ts';
+import { cartOf, linesOf, placeOrder } from './state.ts';
 
 export const apiRoutes: Routes = {
   'GET /api/products': listProducts,
@@ -18,7 +18,7 @@ export const apiRoutes: Routes = {
   'GET /api/orders': listOrders,
   'POST /api/orders': createOrder,
   'GET /api/availability': availability,
-  'GET /api/admin': () => fault(403, 'forbidden', 'This needs a member of staff.'),
+  'GET /api/admin': () => refusal(403, 'forbidden', 'This needs a member of staff.'),
   'POST /api/collect': () => ({ status: 204 }),
   'POST /graphql': graphql,
 };
@@ -26,9 +26,9 @@ export const apiRoutes: Routes = {
 const callsPerMinute = 1000;
 const reviewsMax = 50;
 
-/** What every answer of the API carries; `OPTIONS` is answered with these alone. */
+/** Headers of every API response; `OPTIONS` is answered with only these. */
 export function apiHeaders(call: Call): Record<string, string> {
-  call.world.apiCalls += 1;
+  call.state.apiCalls += 1;
   return {
     'access-control-allow-origin': call.headers.origin ?? '*',
     'access-control-allow-credentials': 'true',
@@ -36,12 +36,12 @@ export function apiHeaders(call: Call): Record<string, string> {
     'access-control-allow-headers': 'content-type, x-csrf-token',
     vary: 'Origin',
     'x-ratelimit-limit': String(callsPerMinute),
-    'x-ratelimit-remaining': String(Math.max(0, callsPerMinute - call.world.apiCalls)),
+    'x-ratelimit-remaining': String(Math.max(0, callsPerMinute - call.state.apiCalls)),
     'x-ratelimit-reset': '60',
   };
 }
 
-export const fault = (status: number, code: string, message: string, fields?: Record<string, string>): Reply =>
+export const refusal = (status: number, code: string, message: string, fields?: Record<string, string>): Reply =>
   json({ error: { code, message, ...(fields && { fields }) } }, status);
 
 const shown = ({ id, slug, sku, name, category, price, stock, rating, material, description }: Product) => ({
@@ -81,23 +81,23 @@ function linkTo({ url }: Call, page: number): string {
 
 function readProduct(call: Call): Reply {
   const product = productOf(Number(call.params.id));
-  return product ? withEtag(call, json(shown(product))) : fault(404, 'not_found', 'There is no such product.');
+  return product ? withEtag(call, json(shown(product))) : refusal(404, 'not_found', 'There is no such product.');
 }
 
 const suggestionsMax = 6;
 
 function suggest({ url }: Call): Reply {
   const q = (url.searchParams.get('q') ?? '').trim().toLowerCase();
-  const found = q ? products.filter(({ name }) => name.toLowerCase().includes(q)).slice(0, suggestionsMax) : [];
-  return json({ query: q, suggestions: found.map(({ name, slug }) => ({ name, url: `/products/${slug}` })) });
+  const matches = q ? products.filter(({ name }) => name.toLowerCase().includes(q)).slice(0, suggestionsMax) : [];
+  return json({ query: q, suggestions: matches.map(({ name, slug }) => ({ name, url: `/products/${slug}` })) });
 }
 
-/** The cursor is the last id that was seen, in base64url: callers are not to count on its shape. */
+/** The cursor is the last id in base64url, opaque to callers. */
 function listReviews({ url }: Call): Reply {
   const limit = Math.min(reviewsMax, Math.max(1, Math.trunc(Number(url.searchParams.get('limit') ?? 20)) || 20));
   const cursor = url.searchParams.get('cursor');
   const after = cursor === null ? 0 : Number(Buffer.from(cursor, 'base64url').toString());
-  if (!Number.isInteger(after)) return fault(422, 'invalid_cursor', 'This cursor was not given out here.');
+  if (!Number.isInteger(after)) return refusal(422, 'invalid_cursor', 'This cursor was not given out here.');
   const items = reviews.slice(after, after + limit);
   const last = items.at(-1)?.id ?? after;
   const more = last < reviews.length;
@@ -108,11 +108,11 @@ function listReviews({ url }: Call): Reply {
 }
 
 function readSession(call: Call): Reply {
-  const visitor = call.meet();
+  const visitor = call.ensureVisitor();
   return json({ email: visitor.email ?? null, csrf: visitor.csrf });
 }
 
-/** The body as an object; undefined when it is not one. */
+/** Returns the body as an object; undefined when it is not one. */
 function objectOf({ body }: Call): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
@@ -122,7 +122,7 @@ function objectOf({ body }: Call): Record<string, unknown> | undefined {
   }
 }
 
-const malformed = fault(400, 'malformed_json', 'The body is not a JSON object.');
+const malformed = refusal(400, 'malformed_json', 'The body is not a JSON object.');
 
 function addToCart(call: Call): Reply {
   const given = objectOf(call);
@@ -134,45 +134,45 @@ function addToCart(call: Call): Reply {
   if (typeof quantity !== 'number' || !Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax)
     fields.quantity = `must be 1 to ${quantityMax}`;
   if (!product || typeof quantity !== 'number' || Object.keys(fields).length > 0)
-    return fault(422, 'invalid', 'The item cannot be added.', fields);
-  if (product.stock === 0) return fault(409, 'sold_out', `${product.name} is sold out.`);
-  const visitor = call.meet();
+    return refusal(422, 'invalid', 'The item cannot be added.', fields);
+  if (product.stock === 0) return refusal(409, 'sold_out', `${product.name} is sold out.`);
+  const visitor = call.ensureVisitor();
   visitor.cart.set(product.id, Math.min(quantityMax, (visitor.cart.get(product.id) ?? 0) + quantity));
   return json(cartOf(visitor), 201);
 }
 
 function removeFromCart(call: Call): Reply {
-  const gone = call.visitor?.cart.delete(Number(call.params.id)) ?? false;
-  return gone ? json(cartOf(call.visitor)) : fault(404, 'not_found', 'This product is not in the cart.');
+  const isRemoved = call.visitor?.cart.delete(Number(call.params.id)) ?? false;
+  return isRemoved ? json(cartOf(call.visitor)) : refusal(404, 'not_found', 'This product is not in the cart.');
 }
 
-const loginNeeded = fault(401, 'login_needed', 'Log in first.');
+const loginNeeded = refusal(401, 'login_needed', 'Log in first.');
 
-function listOrders({ world, visitor }: Call): Reply {
-  return visitor?.email ? json({ items: world.orders.filter(({ email }) => email === visitor.email) }) : loginNeeded;
+function listOrders({ state, visitor }: Call): Reply {
+  return visitor?.email ? json({ items: state.orders.filter(({ email }) => email === visitor.email) }) : loginNeeded;
 }
 
 function createOrder(call: Call): Reply {
-  const { visitor, headers, world } = call;
+  const { visitor, headers, state } = call;
   if (!visitor?.email) return loginNeeded;
-  if (headers['x-csrf-token'] !== visitor.csrf) return fault(403, 'csrf', 'The x-csrf-token header does not fit the session.');
+  if (headers['x-csrf-token'] !== visitor.csrf) return refusal(403, 'csrf', 'The x-csrf-token header does not fit the session.');
   const given = objectOf(call);
   if (!given) return malformed;
-  if (linesOf(visitor).length === 0) return fault(422, 'empty_cart', 'There is nothing in the cart.');
-  if (typeof given.address !== 'object') return fault(422, 'invalid', 'The order is not complete.', { address: 'is needed' });
-  const { id, items, total } = placeOrder(world, visitor, given.address);
+  if (linesOf(visitor).length === 0) return refusal(422, 'empty_cart', 'There is nothing in the cart.');
+  if (typeof given.address !== 'object') return refusal(422, 'invalid', 'The order is not complete.', { address: 'is needed' });
+  const { id, items, total } = placeOrder(state, visitor, given.address);
   return json({ id, items, total: total / 100, currency: 'EUR', url: `/orders/${id}` }, 201, { location: `/orders/${id}` });
 }
 
 const callsPerWindow = 3;
 
-/** Refuses every fourth call, so that a caller can meet a limit without a clock. */
-function availability({ world }: Call): Reply {
-  world.availabilityCalls += 1;
-  const refused = world.availabilityCalls % (callsPerWindow + 1) === 0;
+/** Refuses every fourth call: a rate limit that needs no clock. */
+function availability({ state }: Call): Reply {
+  state.availabilityCalls += 1;
+  const refused = state.availabilityCalls % (callsPerWindow + 1) === 0;
   if (!refused) return json({ shops: [{ name: 'Wharf 4', open: true }] });
   return {
-    ...fault(429, 'rate_limited', 'Too many calls.'),
+    ...refusal(429, 'rate_limited', 'Too many calls.'),
     headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' },
   };
 }

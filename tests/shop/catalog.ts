@@ -1,4 +1,4 @@
-/** The home page, a product, the endless list, and what there is to read. */
+/** The home page, product pages, the endless list and articles. */
 import { articles, jobs, price, productNamed, productOf, products, reviewsOf, type Product } from './data.ts';
 import { baseOf, crumbs, icon, page } from './layout.ts';
 import { card, departmentCards, stars } from './lists.ts';
@@ -29,23 +29,23 @@ function home(call: Call): Reply {
 }
 
 function product(call: Call): Reply {
-  const found = productNamed(call.params.slug ?? '');
-  if (!found)
+  const item = productNamed(call.params.slug ?? '');
+  if (!item)
     return page(call, {
       status: 404,
       title: 'Not found',
       body: markup`<h1>This product is gone</h1><p><a href="/products">All products</a></p>`,
     });
-  const { category, name, slug } = found;
+  const { category, name, slug } = item;
   const body = markup`${crumbs([
     { name: 'Home', href: '/' },
     { name: category.name, href: `/c/${category.slug}` },
     { name, href: `/products/${slug}` },
   ])}
-<article class="product">${gallery(found)}${offer(call, found)}</article>
-${details(found)}
-<section aria-labelledby="related"><h2 id="related">You may also like</h2><ul class="grid">${relatedTo(found).map(card)}</ul></section>`;
-  return page(call, { title: name, description: found.description, head: productHead(call, found), body, scripts: ['product', 'rating'] });
+<article class="product">${gallery(item)}${offer(call, item)}</article>
+${details(item)}
+<section aria-labelledby="related"><h2 id="related">You may also like</h2><ul class="grid">${relatedTo(item).map(card)}</ul></section>`;
+  return page(call, { title: name, description: item.description, head: productHead(call, item), body, scripts: ['product', 'rating'] });
 }
 
 function productHead(call: Call, { id, name, description, sku, slug, price: cents, rating, stock }: Product): Markup {
@@ -73,11 +73,11 @@ const gallery = ({
 }: Product): Markup => markup`<div class="gallery"><img src="/img/p${id}.svg" alt="${name}" width="480" height="480">
 <div class="thumbs">${[1, 2, 3].map((n) => markup`<img data-src="/img/p${viewOf(id, n)}.svg" alt="${name}, view ${n}" width="90" height="90">`)}</div></div>`;
 
-/** Another thing of the same department stands in for another side of this one. */
+/** The picture of another product of the department is used as the back view. */
 const viewOf = (id: number, n: number): number => id - ((id - 1) % 50) + ((id - 1 + n * 13) % 50);
 
-function offer({ world }: Call, { id, slug, sku, name, price: cents, stock, rating, description }: Product): Markup {
-  const design = world.redesigned
+function offer({ state }: Call, { id, slug, sku, name, price: cents, stock, rating, description }: Product): Markup {
+  const design = state.redesigned
     ? { id: 'cta-7f3a91', css: 'css-1x2y9 primary', test: 'buy' }
     : { id: 'add-to-cart', css: 'add primary', test: 'add-to-cart' };
   return markup`<div class="offer"><p class="sku">${sku}</p><h1>${name}</h1>
@@ -97,8 +97,8 @@ function offer({ world }: Call, { id, slug, sku, name, price: cents, stock, rati
 <form method="dialog"><button>Got it</button></form></dialog></div>`;
 }
 
-function details(found: Product): Markup {
-  const tabs = { Description: markup`<p>${found.description}</p>`, Specification: specification(found), Reviews: said(found) };
+function details(item: Product): Markup {
+  const tabs = { Description: markup`<p>${item.description}</p>`, Specification: specification(item), Reviews: renderReviews(item) };
   return markup`<section class="tabs" aria-label="Details"><div role="tablist">${Object.keys(tabs).map(
     (name, n) =>
       markup`<button role="tab" id="tab-${n}" aria-controls="panel-${n}" aria-selected="${n === 0 ? 'true' : 'false'}" type="button">${name}</button>`,
@@ -119,7 +119,7 @@ const specification = ({
 <tr><th scope="row" colspan="2">Weight</th><td>${(weightGrams / 1000).toFixed(2)} kg</td></tr>
 <tr><th scope="row" colspan="2">Article number</th><td>${sku}</td></tr></tbody></table>`;
 
-const said = ({ id }: Product): Markup =>
+const renderReviews = ({ id }: Product): Markup =>
   markup`<ul class="reviews">${reviewsOf(id).map(
     ({ author, date, rating, title, text }) =>
       markup`<li><h3>${title}</h3><p class="by">${author}, <time datetime="${date}">${date}</time> ${stars(rating)}</p><p>${text}</p></li>`,
@@ -129,16 +129,16 @@ const relatedTo = ({ id, category }: Product): Product[] =>
   products.filter((other) => other.category === category && other.id !== id && (other.id - id) % 12 === 0).slice(0, 4);
 
 function preview(call: Call): Reply {
-  const found = productNamed(call.params.slug ?? '');
-  if (!found) return { status: 404 };
+  const item = productNamed(call.params.slug ?? '');
+  if (!item) return { status: 404 };
   return page(call, {
-    title: `Preview of ${found.name}`,
-    body: markup`<h1>${found.name}</h1><img src="/img/p${found.id}.svg" alt="${found.name}" width="320" height="320"><button type="button" data-close>Close preview</button>`,
+    title: `Preview of ${item.name}`,
+    body: markup`<h1>${item.name}</h1><img src="/img/p${item.id}.svg" alt="${item.name}" width="320" height="320"><button type="button" data-close>Close preview</button>`,
     scripts: ['product'],
   });
 }
 
-/** Filled by its script, a page of the API at a time. */
+/** Filled by its script, one API page at a time. */
 function discover(call: Call): Reply {
   return page(call, {
     title: 'Discover',
@@ -149,10 +149,10 @@ function discover(call: Call): Reply {
 }
 
 function deal(call: Call): Reply {
-  const found = productOf(call.world.deal);
+  const item = productOf(call.state.deal);
   const offer =
-    found &&
-    markup`<h2 class="deal-name">${found.name}</h2><p class="price big">${price(found.price)}</p><a class="button" href="/products/${found.slug}">See it</a>`;
+    item &&
+    markup`<h2 class="deal-name">${item.name}</h2><p class="price big">${price(item.price)}</p><a class="button" href="/products/${item.slug}">See it</a>`;
   return page(call, { title: 'Deal of the day', body: markup`<h1>Deal of the day</h1>${offer}` });
 }
 
@@ -164,9 +164,9 @@ function journal(call: Call): Reply {
 }
 
 function article(call: Call): Reply {
-  const found = articles.find(({ slug }) => slug === call.params.slug);
-  if (!found) return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such article</h1>` });
-  const { title, author, date, paragraphs } = found;
+  const item = articles.find(({ slug }) => slug === call.params.slug);
+  if (!item) return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such article</h1>` });
+  const { title, author, date, paragraphs } = item;
   const linked = {
     '@context': 'https://schema.org',
     '@type': 'Article',
@@ -179,7 +179,7 @@ function article(call: Call): Reply {
     { name: 'Journal', href: '/journal' },
   ])}<article class="prose"><h1>${title}</h1><p class="by">By ${author}, <time datetime="${date}">${date}</time></p>
 ${paragraphs.map((text, n) => markup`${n % 3 === 0 && markup`<h2>Part ${n / 3 + 1}</h2>`}<p>${text}</p>`)}
-<aside><h2>Read on</h2><ul>${articles.filter((other) => other !== found).map((other) => markup`<li><a href="/journal/${other.slug}">${other.title}</a></li>`)}</ul></aside></article>`;
+<aside><h2>Read on</h2><ul>${articles.filter((other) => other !== item).map((other) => markup`<li><a href="/journal/${other.slug}">${other.title}</a></li>`)}</ul></aside></article>`;
   return page(call, { title, head: dataScript('application/ld+json', 'article-data', linked), body });
 }
 

@@ -1,10 +1,10 @@
-/** The cart and the way out: an address form in a frame, a payment form in a frame of another origin. */
+/** The cart and the checkout: an address form in a frame, a payment form in a cross-origin frame. */
 import { forCustomers } from './account.ts';
 import { price, productOf } from './data.ts';
 import { baseOf, page, stylesheets } from './layout.ts';
 import { markup } from './markup.ts';
 import { formOf, redirect, text, type Call, type Reply, type Routes } from './wire.ts';
-import { linesOf, totalOf } from './world.ts';
+import { linesOf, totalOf } from './state.ts';
 
 export const checkoutRoutes: Routes = {
   'GET /cart': cart,
@@ -41,7 +41,7 @@ function addToCart(call: Call): Reply {
   const product = productOf(Number(form.get('product_id')));
   const quantity = Number(form.get('quantity') ?? 1);
   if (!product || !Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) return redirect('/cart');
-  const { cart } = call.meet();
+  const { cart } = call.ensureVisitor();
   cart.set(product.id, Math.min(quantityMax, (cart.get(product.id) ?? 0) + quantity));
   return redirect('/cart');
 }
@@ -51,14 +51,14 @@ function removeFromCart(call: Call): Reply {
   return redirect('/cart');
 }
 
-/** The same server under its other name is another origin. */
+/** The same server under another host name is another origin. */
 function otherOrigin(call: Call): string {
   const { protocol, hostname, port } = new URL(baseOf(call));
   return `${protocol}//${hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'}:${port}`;
 }
 
 function checkout(call: Call): Reply {
-  const visitor = call.meet();
+  const visitor = call.ensureVisitor();
   const lines = linesOf(visitor);
   if (lines.length === 0) return redirect('/cart', 302);
   const body = markup`<h1>Check out</h1><p>Your order: <strong data-testid="total">${price(totalOf(lines))}</strong></p>

@@ -1,4 +1,4 @@
-/** What the shop sells and what is said about it: made from a seed, the same in every run. */
+/** Products and reviews, generated from a fixed seed. */
 export interface Category {
   slug: string;
   name: string;
@@ -74,9 +74,9 @@ function dice(seed: number): () => number {
 }
 
 const pick = <T>(list: readonly T[], at: number): T => {
-  const found = list[at % list.length];
-  if (found === undefined) throw new Error('nothing to pick from');
-  return found;
+  const item = list[at % list.length];
+  if (item === undefined) throw new Error('nothing to pick from');
+  return item;
 };
 
 function makeProduct(category: Category, id: number): Product {

@@ -1,4 +1,4 @@
-/** Pictures of products, drawn: each in a colour of its own. */
+/** Generated product pictures, each with its own colour. */
 import { crc32, deflateSync } from 'node:zlib';
 import { productOf, type Product } from './data.ts';
 import { text, type Call, type Reply, type Routes } from './wire.ts';
@@ -13,7 +13,7 @@ export const imageRoutes: Routes = {
     drawing(`<rect width="32" height="32" rx="7" fill="#0f4c5c"/><path d="M6 21h20l-4 6H10zM15 5v13H8z" fill="#fff"/>`, 32),
 };
 
-/** Neighbours in a list lie far apart on the wheel. */
+/** Neighbours in a list have distant hues. */
 const hueOf = (id: number): number => Math.round(id * 137.508) % 360;
 
 const shapes: Record<string, string> = {

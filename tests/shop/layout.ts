@@ -2,26 +2,26 @@
 import { categories } from './data.ts';
 import { markup, type Markup } from './markup.ts';
 import type { Call, Reply } from './wire.ts';
-import { cartOf } from './world.ts';
+import { cartOf } from './state.ts';
 
 export interface Page {
   title: string;
   description?: string;
-  /** More for the head. */
+  /** Additional head elements. */
   head?: Markup;
   body: Markup;
-  /** Names of files in `client/`, beside the shop's own. */
+  /** Additional scripts from `client/`. */
   scripts?: string[];
   status?: number;
 }
 
 export const stylesheets: Markup = markup`${['base', 'parts', 'goods'].map((name) => markup`<link rel="stylesheet" href="/assets/${name}.css">`)}`;
 
-/** Where the shop is, as this caller calls it: `http://127.0.0.1:1234`. */
+/** The origin that the caller used: `http://127.0.0.1:1234`. */
 export const baseOf = ({ url }: Call): string => url.origin;
 
 export function page(call: Call, { title, description, head, body, scripts = [], status = 200 }: Page): Reply {
-  const { url, world, cookies } = call;
+  const { url, state, cookies } = call;
   const about = description ?? `${title} at Quayside Goods: lamps, chairs and things for the house, made to be repaired.`;
   const document = markup`<!doctype html>
 <html lang="en">
@@ -44,7 +44,7 @@ ${header(call)}
 <main id="main">${body}</main>
 ${footer}
 <div id="toast" role="status" aria-live="polite"></div>
-${world.consent && !cookies.consent && consent}
+${state.consent && !cookies.consent && consent}
 ${newsletter}
 ${['shop', ...scripts].map((name) => markup`<script src="/assets/${name}.js" defer></script>`)}
 </body>

@@ -27,23 +27,23 @@ export interface Selection {
   pages: number;
 }
 
-/** What a query asks for: `q`, `category`, `min` and `max` in euros, `in_stock`, `material`, `sort`, `page`. */
+/** Query parameters: `q`, `category`, `min` and `max` in euros, `in_stock`, `material`, `sort`, `page`. */
 export function select(query: URLSearchParams): Selection {
   const words = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const category = query.get('category');
   const chosen = query.getAll('material');
   const min = Number(query.get('min') ?? 0) * 100;
   const max = Number(query.get('max') || Infinity) * 100;
-  const found = products
+  const matches = products
     .filter((product) => !category || product.category.slug === category)
     .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
     .filter(({ price }) => price >= min && price <= max)
     .filter(({ stock }) => !query.has('in_stock') || stock > 0)
     .filter(({ material }) => chosen.length === 0 || chosen.includes(material))
     .toSorted(sorts[query.get('sort') ?? '']?.order ?? ((a, b) => a.id - b.id));
-  const pages = Math.max(1, Math.ceil(found.length / perPage));
+  const pages = Math.max(1, Math.ceil(matches.length / perPage));
   const page = Math.min(pages, Math.max(1, Math.trunc(Number(query.get('page') ?? 1)) || 1));
-  return { items: found.slice((page - 1) * perPage, page * perPage), total: found.length, page, pages };
+  return { items: matches.slice((page - 1) * perPage, page * perPage), total: matches.length, page, pages };
 }
 
 function department(call: Call): Reply {
@@ -110,7 +110,7 @@ export const card = ({ id, slug, name, price: cents, rating, stock }: Product): 
 <a href="/products/${slug}"><img src="/img/p${id}.svg" alt="" width="320" height="320" loading="lazy"><h3>${name}</h3></a>
 <p class="price">${price(cents)}</p><p>${stars(rating)} <span class="stock ${stock === 0 && 'out'}">${stock === 0 ? 'Sold out' : 'In stock'}</span></p></li>`;
 
-/** The first, the last, and the neighbours. */
+/** The first, the last and the neighbouring pages. */
 function pager(call: Call, at: number, pages: number): Markup | undefined {
   if (pages === 1) return undefined;
   const shown = Array.from({ length: pages }, (_, i) => i + 1).filter((n) => n === 1 || n === pages || Math.abs(n - at) <= 2);

@@ -1,4 +1,4 @@
-/** What the shop sends by itself: stock by server-sent events, prices by WebSocket. */
+/** Live updates: stock by server-sent events, prices by WebSocket. */
 import type { Server as HttpServer } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import { WebSocketServer, type WebSocket } from 'ws';
@@ -31,7 +31,7 @@ export const liveRoutes: Routes = {
     },
 };
 
-/** `/ws`: `{"subscribe": 7}` brings three ticks of that product's price; everything else comes back as it is. */
+/** `/ws`: `{"subscribe": 7}` sends three price ticks of that product; other messages are echoed. */
 export function openTicker(server: HttpServer | TlsServer): WebSocketServer {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: messageBytesMax });
   sockets.on('connection', (socket) => {

@@ -1,4 +1,4 @@
-/** HTML from templates: what is put in is escaped, unless it is markup itself. */
+/** HTML templates: values are escaped unless they are markup. */
 export class Markup {
   readonly text: string;
 
@@ -7,22 +7,22 @@ export class Markup {
   }
 }
 
-export type Part = string | number | Markup | false | undefined | Part[];
+export type MarkupValue = string | number | Markup | false | undefined | MarkupValue[];
 
-export function markup(strings: TemplateStringsArray, ...parts: Part[]): Markup {
-  return new Markup(String.raw({ raw: strings }, ...parts.map(write)));
+export function markup(strings: TemplateStringsArray, ...values: MarkupValue[]): Markup {
+  return new Markup(String.raw({ raw: strings }, ...values.map(write)));
 }
 
 export const escape = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
-/** JSON that may stand inside a script element. */
+/** JSON that is safe inside a script element. */
 export const dataScript = (type: string, id: string, value: unknown): Markup =>
   new Markup(`<script type="${type}" id="${id}">${JSON.stringify(value).replaceAll('<', '\\u003c')}</script>`);
 
-function write(part: Part): string {
-  if (part === undefined || part === false) return '';
-  if (part instanceof Markup) return part.text;
-  if (Array.isArray(part)) return part.map(write).join('');
-  return escape(String(part));
+function write(value: MarkupValue): string {
+  if (value === undefined || value === false) return '';
+  if (value instanceof Markup) return value.text;
+  if (Array.isArray(value)) return value.map(write).join('');
+  return escape(String(value));
 }

@@ -4,20 +4,19 @@ import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { ada, grace } from './account.ts';
-import { exportBytes, csvName } from './papers.ts';
+import { exportBytes, csvName } from './files.ts';
 import { startShop, type Shop } from './shop.ts';
 import { totp } from './totp.ts';
 
 const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-pings'];
-/** A page that has not done it by then never will. */
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 describe('the shop in a browser', () => {
   let shop: Shop;
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
-  const faults: string[] = [];
+  const issues: string[] = [];
 
   before(async () => {
     shop = await startShop();
@@ -25,15 +24,15 @@ describe('the shop in a browser', () => {
   });
   beforeEach(async () => {
     await context?.close();
-    faults.length = 0;
+    issues.length = 0;
     context = await browser.newContext({ baseURL: shop.url });
-    context.setDefaultTimeout(patienceMs);
+    context.setDefaultTimeout(timeoutMs);
     await context.addCookies([{ name: 'consent', value: 'none', url: shop.url }]);
     page = await context.newPage();
-    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('pageerror', (error) => issues.push(error.message));
     page.on('request', (request) => {
       const { host } = new URL(request.url());
-      if (host !== shop.host && host !== shop.otherHost) faults.push(`asked ${host}`);
+      if (host !== shop.host && host !== shop.otherHost) issues.push(`asked ${host}`);
     });
   });
   after(async () => {
@@ -48,7 +47,7 @@ describe('the shop in a browser', () => {
     await page.getByRole('button', { name: 'Log in' }).click();
   };
 
-  it('covers itself with the consent dialog until it is answered, once', async () => {
+  it('shows the consent dialog until it is answered once', async () => {
     await context.clearCookies();
     await page.goto('/');
     const dialog = page.getByRole('dialog', { name: 'Cookies at the quay' });
@@ -72,7 +71,7 @@ describe('the shop in a browser', () => {
     assert.equal(await page.getByRole('dialog', { name: 'News from the quay' }).isVisible(), false);
   });
 
-  it('finds products by its search, with suggestions under the arrow keys', async () => {
+  it('finds products by search, with keyboard suggestions', async () => {
     await page.goto('/');
     await page.keyboard.press('/');
     await page.keyboard.type('copper l');
@@ -86,7 +85,7 @@ describe('the shop in a browser', () => {
       .fill('lamp');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('20 products, page 1 of 2').waitFor();
-    assert.deepEqual(faults, []);
+    assert.deepEqual(issues, []);
   });
 
   it('pages, sorts and filters its lists', async () => {
@@ -111,7 +110,7 @@ describe('the shop in a browser', () => {
     assert.notEqual(await page.locator('.card').count(), 0);
   });
 
-  it('scrolls on until it has shown everything', async () => {
+  it('loads more products on scroll until all are shown', async () => {
     await page.goto('/discover');
     const end = page.getByText('You have seen everything.');
     while (!(await end.isVisible())) {
@@ -123,7 +122,7 @@ describe('the shop in a browser', () => {
     assert.equal(await page.locator('#feed li').count(), 300);
   });
 
-  it('sells: cart, login, both frames, order', async () => {
+  it('completes an order with cart, login and both frames', async () => {
     await page.goto('/products/amber-desk-lamp');
     await page.getByLabel('Quantity').fill('2');
     await page.getByTestId('add-to-cart').click();
@@ -147,10 +146,10 @@ describe('the shop in a browser', () => {
     assert.deepEqual(shop.orders.at(-1)?.items, [{ product_id: 1, quantity: 2 }]);
     assert.equal(shop.hits.filter((path) => path === '/payment').length, 1);
     assert.ok(page.url().endsWith('/orders/A-1001'));
-    assert.deepEqual(faults, []);
+    assert.deepEqual(issues, []);
   });
 
-  it('lets in by password, in two steps, and with a one-time code, and nobody else', async () => {
+  it('signs in by password, in two steps and with a one-time code, and refuses wrong credentials', async () => {
     await page.goto('/account');
     await page.getByLabel('E-mail address', { exact: true }).fill(ada.email);
     await page.getByLabel('Password').fill('wrong');
@@ -170,7 +169,7 @@ describe('the shop in a browser', () => {
     await page.getByRole('heading', { name: 'Hello, Grace Olsen' }).waitFor();
   });
 
-  it('takes uploads and tells what it received', async () => {
+  it('accepts uploads and reports what it received', async () => {
     const buffer = Buffer.from('a broken kettle');
     await page.goto('/support');
     await page.getByLabel('Subject').selectOption({ label: 'A repair' });
@@ -181,7 +180,7 @@ describe('the shop in a browser', () => {
     assert.deepEqual(cells, ['kettle é.txt', String(buffer.length), createHash('sha256').update(buffer).digest('hex')]);
   });
 
-  it('gives its files as downloads, with their names', async () => {
+  it('serves its files as downloads with their names', async () => {
     await page.goto('/downloads');
     const take = async (name: RegExp) => {
       const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
@@ -205,7 +204,7 @@ describe('the shop in a browser', () => {
     const [preview] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: 'Open preview' }).click()]);
     await Promise.all([preview.waitForEvent('close'), preview.getByRole('button', { name: 'Close preview' }).click()]);
     await page.locator('.thumbs img[src]').nth(2).waitFor();
-    assert.deepEqual(faults, []);
+    assert.deepEqual(issues, []);
   });
 
   it('sorts the wishlist by drag and drop and by pointer', async () => {
@@ -227,28 +226,28 @@ describe('the workshop', () => {
   let shop: Shop;
   let browser: Browser;
   let page: Page;
-  const says = (text: string): Promise<void> => page.locator('#said', { hasText: text }).waitFor();
+  const assertText = (text: string): Promise<void> => page.locator('#said', { hasText: text }).waitFor();
 
   before(async () => {
     shop = await startShop({ consent: false });
     browser = await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args });
     page = await browser.newPage({ baseURL: shop.url });
-    page.setDefaultTimeout(patienceMs);
+    page.setDefaultTimeout(timeoutMs);
   });
   after(async () => {
     await browser?.close();
     await shop?.close();
   });
 
-  it('has buttons that are late, disabled, moving and covered, and all can be pressed in the end', async () => {
+  it('has late, disabled, moving and covered buttons that can all be pressed eventually', async () => {
     await page.goto('/widgets/timing');
     for (const [id, word] of Object.entries({ moving: 'caught', late: 'late', 'enabled-later': 'enabled', covered: 'uncovered' })) {
       await page.locator(`#${id}`).click();
-      await says(word);
+      await assertText(word);
     }
   });
 
-  it('has every kind of field, and shows what was sent', async () => {
+  it('has every kind of field and shows the submitted values', async () => {
     await page.goto('/widgets/forms');
     await page.getByLabel('Full name').fill('Ada');
     await page.getByPlaceholder('Nickname').fill('A.');
@@ -265,15 +264,15 @@ describe('the workshop', () => {
     assert.deepEqual([rooms, delivery], [['study', 'hall'], 'pickup']);
   });
 
-  it('asks by prompt, modal and before leaving, and opens windows', async () => {
+  it('opens prompts, modals, beforeunload dialogs and windows', async () => {
     await page.goto('/widgets/dialogs');
     page.once('dialog', (dialog) => void dialog.accept('5'));
     await page.getByRole('button', { name: 'Prompt' }).click();
-    await says('prompted: 5');
+    await assertText('prompted: 5');
     await page.getByRole('button', { name: 'Open modal' }).click();
     await page.getByLabel('Reason').fill('tea');
     await page.getByRole('button', { name: 'Confirm reason' }).click();
-    await says('modal: tea');
+    await assertText('modal: tea');
     await page.getByRole('button', { name: 'Ask before leaving' }).click();
     const [leaving] = await Promise.all([page.waitForEvent('dialog'), page.evaluate('void setTimeout(() => location.reload())')]);
     assert.equal(leaving.type(), 'beforeunload');
@@ -282,7 +281,7 @@ describe('the workshop', () => {
     await popup.close();
   });
 
-  it('is edited, chosen from and slid by pointer and keys', async () => {
+  it('has editors, pickers and sliders for pointer and keys', async () => {
     page.on('dialog', (dialog) => void dialog.accept());
     await page.goto('/widgets/pointer');
     await page.locator('#label').dblclick();
@@ -291,7 +290,7 @@ describe('the workshop', () => {
     assert.equal(await page.locator('#label').textContent(), 'Changed');
     await page.locator('#target').click({ button: 'right' });
     await page.getByRole('menuitem', { name: 'Remove' }).click();
-    await says('chosen: Remove');
+    await assertText('chosen: Remove');
     await page.getByRole('button', { name: 'More' }).hover();
     await page.getByRole('button', { name: 'Archive' }).click();
     await page.keyboard.press('Control+k');
@@ -300,7 +299,7 @@ describe('the workshop', () => {
     assert.equal(await page.getByRole('slider').getAttribute('aria-valuenow'), '50');
   });
 
-  it('has an editor, live streams, and pages that only its service worker knows', async () => {
+  it('has an editor, live streams and pages of its service worker', async () => {
     await page.goto('/widgets/editor');
     await page.getByRole('textbox', { name: 'Your review' }).pressSequentially('Fine lamp');
     await page.getByRole('button', { name: 'Publish' }).click();
@@ -316,7 +315,7 @@ describe('the workshop', () => {
     assert.equal(shop.hits.includes('/offline/hello'), false);
   });
 
-  it('leads elsewhere by status, by meta and by script', async () => {
+  it('redirects by status, by meta and by script', async () => {
     for (const [from, to] of Object.entries({
       '/old-product': '/products/amber-desk-lamp',
       '/moved-meta': '/journal',

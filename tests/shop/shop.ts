@@ -1,11 +1,11 @@
-/** A whole web shop on loopback, with everything in it that browsing meets: the same in every run, and nothing from outside. */
+/** A complete web shop on loopback with all common web features. Deterministic and without external resources. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { extname, join } from 'node:path';
 import { accountRoutes, sessionCookie } from './account.ts';
-import { apiHeaders, apiRoutes, fault } from './api.ts';
+import { apiHeaders, apiRoutes, refusal } from './api.ts';
 import { catalogRoutes } from './catalog.ts';
 import { checkoutRoutes } from './checkout.ts';
 import { imageRoutes } from './images.ts';
@@ -13,28 +13,28 @@ import { page } from './layout.ts';
 import { listRoutes } from './lists.ts';
 import { liveRoutes, openTicker } from './live.ts';
 import { markup } from './markup.ts';
-import { paperRoutes } from './papers.ts';
-import { signpostRoutes } from './signposts.ts';
+import { paperRoutes } from './files.ts';
+import { signpostRoutes } from './crawlers.ts';
 import { widgetRoutes } from './widgets.ts';
 import { cookiesOf, finder, text, type Answer, type Call, type Routes } from './wire.ts';
-import { addVisitor, openWorld, type Order, type World } from './world.ts';
+import { addVisitor, openState, type Order, type ShopState } from './state.ts';
 
 export interface Shop {
   /** `http://127.0.0.1:PORT` */
   url: string;
   /** `127.0.0.1:PORT`, for BERTH_EGRESS_ALLOW. */
   host: string;
-  /** `localhost:PORT`, the same server as another origin: the payment frame comes from there. */
+  /** `localhost:PORT`: the same server as another origin, for the payment frame. */
   otherHost: string;
-  /** Paths asked for, with their queries, in order; the latest 5,000. */
+  /** The latest 5,000 requested paths with queries, in order. */
   hits: string[];
-  /** The same requests with all that came with them. */
+  /** The same requests with headers and bodies. */
   requests: SeenRequest[];
   /** Orders placed, in order. */
   orders: readonly Order[];
-  /** The product of the day on `/deal`, for what watches a page for changes. */
+  /** Sets the product of the day on `/deal`, for tests that watch a page for changes. */
   setDeal(productId: number): void;
-  /** Gives the product page other element ids and class names, as a new design does. */
+  /** Changes the product page's element ids and class names, as a redesign does. */
   redesign(): void;
   close(): Promise<void>;
 }
@@ -48,17 +48,16 @@ export interface SeenRequest {
 }
 
 export interface ShopOptions {
-  /** A private key and its certificate in PEM: the shop is then an https one. */
+  /** A private key and its certificate in PEM; the shop then uses https. */
   tls?: { key: string; cert: string };
-  /** Whether the consent dialog covers the pages of who has not answered it. */
+  /** Whether the consent dialog covers pages until it is answered. */
   consent?: boolean;
   /** The clock of the one-time codes, in milliseconds. */
   now?: () => number;
 }
 
-/** The largest upload is a few megabytes. */
+/** Limits uploads to a few megabytes. */
 const bodyBytesMax = 32 * 1024 * 1024;
-/** No test looks further back. */
 const seenMax = 5000;
 
 const clientTypes: Record<string, string> = { '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8' };
@@ -69,7 +68,7 @@ function assetRoutes(): Routes {
     (name) => [name, readFileSync(join(clientFolder, name), 'utf8'), clientTypes[extname(name)] ?? 'text/plain'] as const,
   );
   const routes = files.map(([name, body, type]) => {
-    // A service worker reaches no further than its own path.
+    // A service worker's scope is limited to its own path.
     const [path, caching] = name === 'sw.js' ? ['/sw.js', 'no-cache'] : [`/assets/${name}`, 'public, max-age=3600'];
     return [`GET ${path}`, () => text(body, type, { 'cache-control': caching })] as const;
   });
@@ -91,7 +90,7 @@ const find = finder({
 });
 
 export async function startShop({ tls, consent = true, now = Date.now }: ShopOptions = {}): Promise<Shop> {
-  const world = openWorld(consent, now);
+  const state = openState(consent, now);
   const hits: string[] = [];
   const requests: SeenRequest[] = [];
   const note = (seen: SeenRequest): void => {
@@ -105,7 +104,7 @@ export async function startShop({ tls, consent = true, now = Date.now }: ShopOpt
     const body = await bodyOf(request);
     note({ method: request.method ?? 'GET', path: request.url ?? '/', headers: request.headers, body });
     const cookies: string[] = [];
-    const call = callOf(request, { body, world, scheme, cookies });
+    const call = callOf(request, { body, state, scheme, cookies });
     const answer = await answerTo(call);
     if (call.url.pathname.startsWith('/api/') || call.url.pathname === '/graphql')
       response.setHeaders(new Map(Object.entries(apiHeaders(call))));
@@ -135,9 +134,9 @@ export async function startShop({ tls, consent = true, now = Date.now }: ShopOpt
     otherHost: `localhost:${port}`,
     hits,
     requests,
-    orders: world.orders,
-    setDeal: (productId) => void (world.deal = productId),
-    redesign: () => void (world.redesigned = true),
+    orders: state.orders,
+    setDeal: (productId) => void (state.deal = productId),
+    redesign: () => void (state.redesigned = true),
     close: () =>
       new Promise<void>((resolve) => {
         ticker.close();
@@ -160,13 +159,13 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 
 interface Surroundings {
   body: Buffer;
-  world: World;
+  state: ShopState;
   scheme: string;
-  /** Cookies that go out with the answer. */
+  /** Cookies that the response sets. */
   cookies: string[];
 }
 
-function callOf({ method = 'GET', url = '/', headers }: IncomingMessage, { body, world, scheme, cookies: outgoing }: Surroundings): Call {
+function callOf({ method = 'GET', url = '/', headers }: IncomingMessage, { body, state, scheme, cookies: outgoing }: Surroundings): Call {
   const cookies = cookiesOf(headers);
   const call: Call = {
     method,
@@ -175,12 +174,12 @@ function callOf({ method = 'GET', url = '/', headers }: IncomingMessage, { body,
     headers,
     cookies,
     body,
-    world,
-    visitor: world.visitors.get(cookies.sid ?? ''),
+    state,
+    visitor: state.visitors.get(cookies.sid ?? ''),
     setCookie: (cookie) => void outgoing.push(cookie),
-    meet: () => {
+    ensureVisitor: () => {
       if (call.visitor) return call.visitor;
-      call.visitor = addVisitor(world);
+      call.visitor = addVisitor(state);
       outgoing.push(sessionCookie(call.visitor));
       return call.visitor;
     },
@@ -191,15 +190,15 @@ function callOf({ method = 'GET', url = '/', headers }: IncomingMessage, { body,
 async function answerTo(call: Call): Promise<Answer> {
   const { method, url } = call;
   const isApi = url.pathname.startsWith('/api/') || url.pathname === '/graphql';
-  const found = find(method, url.pathname);
-  if ('route' in found) {
-    call.params = found.params;
-    return found.route(call);
+  const match = find(method, url.pathname);
+  if ('route' in match) {
+    call.params = match.params;
+    return match.route(call);
   }
-  const allow = found.allow.join(', ');
+  const allow = match.allow.join(', ');
   if (allow && method === 'OPTIONS') return { status: 204, headers: { allow } };
   if (allow) return { status: 405, headers: { allow } };
-  if (isApi) return fault(404, 'not_found', 'There is nothing here.');
+  if (isApi) return refusal(404, 'not_found', 'There is nothing here.');
   return page(call, {
     status: 404,
     title: 'Not found',

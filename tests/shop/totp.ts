@@ -15,6 +15,6 @@ export function totp(secret: string, nowMs: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-/** Whether the code is that of now, or of the step before or after, as clocks differ. */
+/** Whether the code is valid for the current, previous or next step, to allow for clock skew. */
 export const fits = (code: string, secret: string, nowMs: number): boolean =>
   [-stepMs, 0, stepMs].some((skew) => totp(secret, nowMs + skew) === code);

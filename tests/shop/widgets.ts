@@ -1,4 +1,4 @@
-/** The workshop: one page for each kind of thing that is hard to operate. */
+/** Test pages for controls that are hard to automate. */
 import { products } from './data.ts';
 import { page } from './layout.ts';
 import { dataScript, markup, type Markup } from './markup.ts';
@@ -26,11 +26,11 @@ function index(call: Call): Reply {
 }
 
 function workbench(call: Call): Reply {
-  const found = benches[call.params.name ?? ''];
-  if (!found) return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such workbench</h1>` });
+  const bench = benches[call.params.name ?? ''];
+  if (!bench) return page(call, { status: 404, title: 'Not found', body: markup`<h1>No such workbench</h1>` });
   return page(call, {
-    title: found.title,
-    body: markup`<h1>${found.title}</h1><div class="bench">${found.body}</div><p id="said" role="status"></p>`,
+    title: bench.title,
+    body: markup`<h1>${bench.title}</h1><div class="bench">${bench.body}</div><p id="said" role="status"></p>`,
     scripts: ['widgets'],
   });
 }
@@ -110,7 +110,7 @@ function help(call: Call): Reply {
   return page(call, { title: 'Help', head: dataScript('application/ld+json', 'faq-data', linked), body, scripts: ['widgets'] });
 }
 
-/** Two lists of the same things: one sorts by HTML drag and drop, one by pointer events. */
+/** Two lists: one sorts by HTML drag and drop, one by pointer events. */
 function wishlist(call: Call): Reply {
   const wished = products.filter(({ id }) => [3, 57, 112, 164].includes(id));
   const body = markup`<h1>Wishlist</h1><p>Drag to sort.</p><div class="two">

@@ -1,22 +1,22 @@
-/** What a route of the shop is given, what it answers, and how a route is found. */
+/** The shop's requests, replies and router. */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Visitor, World } from './world.ts';
+import type { Visitor, ShopState } from './state.ts';
 
 export interface Call {
   method: string;
   url: URL;
-  /** The parts of the path that the route names: `/products/:slug`. */
+  /** Path parameters of the route: `/products/:slug`. */
   params: Record<string, string>;
   headers: IncomingHttpHeaders;
   cookies: Record<string, string>;
   body: Buffer;
-  world: World;
-  /** Whom the session cookie names, if anybody. */
+  state: ShopState;
+  /** The visitor of the session cookie, if any. */
   visitor: Visitor | undefined;
-  /** The same, or a new visitor, whose cookie goes out with the answer. */
-  meet(): Visitor;
-  /** Sends a cookie with the answer. */
+  /** Returns the visitor, or creates one and sets its cookie. */
+  ensureVisitor(): Visitor;
+  /** Sets a cookie with the response. */
   setCookie(cookie: string): void;
 }
 
@@ -26,7 +26,7 @@ export interface Reply {
   body?: string | Buffer;
 }
 
-/** A reply, or what writes the response by itself. */
+/** A reply, or a function that writes the response. */
 export type Answer = Reply | ((response: ServerResponse) => void);
 export type Route = (call: Call) => Answer | Promise<Answer>;
 /** By method and path: `GET /products/:slug`. */
@@ -34,26 +34,26 @@ export type Routes = Record<string, Route>;
 
 interface Pattern {
   method: string;
-  parts: string[];
+  segments: string[];
   route: Route;
 }
 
-export interface Found {
+export interface RouteMatch {
   route: Route;
   params: Record<string, string>;
 }
 
-/** Finds the route of a request, or the methods that its path would take. */
-export function finder(routes: Routes): (method: string, path: string) => Found | { allow: string[] } {
+/** Finds the route of a request, or the methods that its path allows. */
+export function finder(routes: Routes): (method: string, path: string) => RouteMatch | { allow: string[] } {
   const patterns: Pattern[] = Object.entries(routes).map(([key, route]) => {
     const [method = '', path = ''] = key.split(' ');
-    return { method, parts: path.split('/'), route };
+    return { method, segments: path.split('/'), route };
   });
-  // Fixed paths before the ones with names in them.
-  patterns.sort((a, b) => Number(a.parts.some(isName)) - Number(b.parts.some(isName)));
+  // Fixed paths come before paths with parameters.
+  patterns.sort((a, b) => Number(a.segments.some(isName)) - Number(b.segments.some(isName)));
   return (method, path) => {
     const fitting = patterns.flatMap((pattern) => {
-      const params = match(pattern.parts, path.split('/'));
+      const params = match(pattern.segments, path.split('/'));
       return params ? [{ ...pattern, params }] : [];
     });
     const wanted = method === 'HEAD' ? 'GET' : method;
@@ -61,15 +61,15 @@ export function finder(routes: Routes): (method: string, path: string) => Found 
   };
 }
 
-const isName = (part: string): boolean => part.startsWith(':');
+const isName = (segment: string): boolean => segment.startsWith(':');
 
 function match(pattern: string[], path: string[]): Record<string, string> | undefined {
   if (pattern.length !== path.length) return undefined;
   const params: Record<string, string> = {};
-  for (const [i, part] of pattern.entries()) {
+  for (const [i, segment] of pattern.entries()) {
     const given = path[i] ?? '';
-    if (isName(part) && given) params[part.slice(1)] = given;
-    else if (part !== given) return undefined;
+    if (isName(segment) && given) params[segment.slice(1)] = given;
+    else if (segment !== given) return undefined;
   }
   return params;
 }
@@ -89,7 +89,7 @@ export const json = (value: unknown, status = 200, headers: OutgoingHttpHeaders 
   body: JSON.stringify(value),
 });
 
-/** The reply with its ETag, or 304 when the caller has it already. */
+/** The reply with its ETag, or 304 when it is unchanged. */
 export function withEtag(call: Call, reply: Reply): Reply {
   if ((reply.status ?? 200) !== 200 || reply.body === undefined) return reply;
   const etag = `"${createHash('sha256').update(reply.body).digest('base64url').slice(0, 16)}"`;

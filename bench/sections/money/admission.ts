@@ -5,18 +5,18 @@ import { Connection } from '../../connection.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
 import { type InProcess, buildInProcess } from '../../in-process.ts';
-import { calm } from '../../proc.ts';
+import { waitForIdleCpu } from '../../proc.ts';
 import type { Stage } from '../../stage.ts';
 import { tier } from './tier.ts';
 
 const callsDefault = 400;
 const warmUpCalls = 40;
 const callsInBlock = 20;
-const plenty = 1_000_000;
+const initialCredits = 1_000_000;
 
 const tiers = { default_tier: 'postpaid', tiers: { prepaid: tier, postpaid: { ...tier, overage_allowed: true } } };
 
-/** Two owners of one service: the calls of one are paid before they are answered, those of the other are only counted. */
+/** Two owners of one service: calls of one are charged before the response, those of the other are only metered. */
 const plans = { enforced: 'prepaid', 'not enforced': 'postpaid' } as const;
 type Name = keyof typeof plans;
 type Ticket = Awaited<ReturnType<InProcess['app']['metering']['admit']>>;
@@ -27,7 +27,7 @@ interface Line {
   name: Name;
   ms: number[];
   once(): Promise<unknown>;
-  /** What is not measured. */
+  /** Not measured. */
   after?(): Promise<unknown>;
 }
 
@@ -37,29 +37,29 @@ function environmentOf(stage: Stage): Record<string, string> {
   return { BERTH_TIERS_FILE: file, BERTH_CREDITS_ENFORCED: '1' };
 }
 
-async function linesOfCalls(berth: Berth, name: Name): Promise<Line[]> {
+async function httpLines(berth: Berth, name: Name): Promise<Line[]> {
   const owner = plans[name];
   const operator = new Connection(berth.url, { 'x-admin-key': berth.adminKey });
-  const { key } = await operator.get<{ key: string }>('POST', '/admin/keys', { owner, tier: plans[name] });
-  await operator.get('POST', '/v1/admin/credits', { owner, amount: plenty });
+  const { key } = await operator.requestJson<{ key: string }>('POST', '/admin/keys', { owner, tier: plans[name] });
+  await operator.requestJson('POST', '/v1/admin/credits', { owner, amount: initialCredits });
   operator.close();
   const caller = new Connection(berth.url, { authorization: `Bearer ${key}` });
-  const { session_id: sessionId } = await caller.get<{ session_id: string }>('POST', '/v1/session', {});
+  const { session_id: sessionId } = await caller.requestJson<{ session_id: string }>('POST', '/v1/session', {});
   const line = (what: string, path: string, body?: object): Line => ({
     what,
     name,
     ms: [],
-    once: () => caller.get('POST', `/v1/session/${sessionId}${path}`, body),
+    once: () => caller.requestJson('POST', `/v1/session/${sessionId}${path}`, body),
   });
-  // Without a proxy nothing is rotated: the least that a metered call can do.
+  // Without a proxy this rotates nothing: the cheapest metered call.
   return [line('rotate-ip', '/rotate-ip'), line('navigate to about:blank', '/navigate', { url: 'about:blank' })];
 }
 
-async function linesOfDoor({ app }: InProcess, name: Name): Promise<Line[]> {
+async function inProcessLines({ app }: InProcess, name: Name): Promise<Line[]> {
   const owner = `door-${plans[name]}`;
   const { metering, credits, keys } = app;
-  await keys.mint({ owner, name: null, tier: plans[name], expiresInDays: null, createdBy: 'bench', actor: 'operator' });
-  await credits.grant({ opId: `grant:${owner}`, owner, amount: plenty * 1e6, note: null, actor: 'operator' });
+  await keys.create({ owner, name: null, tier: plans[name], expiresInDays: null, createdBy: 'bench', actor: 'operator' });
+  await credits.grant({ opId: `grant:${owner}`, owner, amount: initialCredits * 1e6, note: null, actor: 'operator' });
   const plan = { ...tier, name: plans[name], overage_allowed: plans[name] === 'postpaid' };
   const meter = metering.open({ meterId: `ses_${owner}`, owner, tier: plan, sample: () => ({ egressBytes: 0, browserMs: 0 }) });
   const admit = (): Promise<Ticket> => metering.admit(owner, { axis: 'action' });
@@ -70,13 +70,13 @@ async function linesOfDoor({ app }: InProcess, name: Name): Promise<Line[]> {
   ];
 }
 
-/** In turns, so that a drift of the host's speed falls on all alike. */
-async function shootInTurns(bench: Bench, lines: readonly Line[]): Promise<void> {
+/** Interleaved, so that changes of the host's speed affect all alike. */
+async function runInterleaved(bench: Bench, lines: readonly Line[]): Promise<void> {
   const calls = bench.runs ?? callsDefault;
   for (const { once, after } of lines) for (let n = 0; n < warmUpCalls; n += 1) await (await once(), after?.());
   for (let done = 0; done < calls; done += callsInBlock) {
-    bench.say(`call ${done} of ${calls}`);
-    await calm(1000);
+    bench.reportProgress(`call ${done} of ${calls}`);
+    await waitForIdleCpu(1000);
     for (const line of lines) {
       for (let n = 0; n < Math.min(callsInBlock, calls - done); n += 1) {
         const started = performance.now();
@@ -88,32 +88,32 @@ async function shootInTurns(bench: Bench, lines: readonly Line[]): Promise<void>
   }
 }
 
-async function measureCalls(bench: Bench, environment: Record<string, string>): Promise<Line[]> {
+async function measureHttp(bench: Bench, environment: Record<string, string>): Promise<Line[]> {
   const berth = await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address, environment });
-  const lines = (await Promise.all(names.map((name) => linesOfCalls(berth, name)))).flat();
-  await shootInTurns(bench, lines);
+  const lines = (await Promise.all(names.map((name) => httpLines(berth, name)))).flat();
+  await runInterleaved(bench, lines);
   await berth.stop();
   return lines;
 }
 
-async function measureDoor(bench: Bench, environment: Record<string, string>): Promise<Line[]> {
+async function measureInProcess(bench: Bench, environment: Record<string, string>): Promise<Line[]> {
   const service = await buildInProcess(bench.stage, environment);
-  const lines = (await Promise.all(names.map((name) => linesOfDoor(service, name)))).flat();
-  await shootInTurns(bench, lines);
+  const lines = (await Promise.all(names.map((name) => inProcessLines(service, name)))).flat();
+  await runInterleaved(bench, lines);
   await service.close();
   return lines;
 }
 
-/** By how much the median of the calls that are paid is above that of those that are not. */
+/** Returns the difference of the medians with and without enforced credits, in ms. */
 function addedMs(lines: readonly Line[], what: string): number {
   const [enforced, not] = names.map((name) => summarize(lines.find((line) => line.what === what && line.name === name)?.ms ?? []).p50);
   return (enforced ?? Number.NaN) - (not ?? Number.NaN);
 }
 
-/** What it adds to a metered call that it is paid before it is answered. `--runs` is the number of calls of each kind. */
+/** What charging before the response adds to a metered call. `--runs` is the number of calls of each kind. */
 export async function admission(bench: Bench): Promise<Section> {
   const environment = environmentOf(bench.stage);
-  const lines = [...(bench.withBerth ? await measureCalls(bench, environment) : []), ...(await measureDoor(bench, environment))];
+  const lines = [...(bench.withBerth ? await measureHttp(bench, environment) : []), ...(await measureInProcess(bench, environment))];
   const check = (what: string): Check => ({
     what: `${what}, p50: what enforced credits add`,
     measured: addedMs(lines, what),
@@ -126,6 +126,6 @@ export async function admission(bench: Bench): Promise<Section> {
     columns: ['p50 / p95 / p99', 'credits', 'n', 'ms', 'p50 added ms'],
     rows: lines.map(({ what, name, ms }) => [what, name, ms.length, spread(ms), name === 'enforced' ? addedMs(lines, what) : '']),
     checks: [...(bench.withBerth ? [check('rotate-ip'), check('navigate to about:blank')] : []), check('admit()')],
-    notes: ['admit() is the hold on the wallet alone; the charge is on disk when it is told'],
+    notes: ['admit() is only the hold on the wallet; the charge is durable when it returns'],
   };
 }

@@ -1,23 +1,23 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Store } from '../../../packages/server/src/store/store.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
 import { type InProcess, buildInProcess } from '../../in-process.ts';
-import { calm } from '../../proc.ts';
+import { waitForIdleCpu } from '../../proc.ts';
 
 const clients = 64;
 const roundsDefault = 5;
 const debitsOfEach = 100;
-/** Before the first round: statements are prepared, pages are read. */
+/** Unmeasured, to prepare statements and read pages. */
 const warmUpOfEach = 20;
 const price = 10_000;
 const ratePaced = 1500;
 const pacedOfRound = 3000;
-const plenty = 1e12;
+const initialCredits = 1e12;
 const holdMs = 60_000;
 
-/** Something that is done and durable when it returns. */
+/** An operation that is durable when it returns. */
 interface Line {
   name: string;
   once(client: number): Promise<void>;
@@ -30,13 +30,13 @@ const lineOf = (name: string, once: Line['once']): Line => ({ name, once, ms: []
 
 let operations = 0;
 
-/** Holds the price of a call back and takes it, as every metered call does. */
+/** Reserves and commits the price of a call, as every metered call does. */
 function debitLine(name: string, { app }: InProcess, ownerOf: (client: number) => string): Line {
   const { credits } = app;
   return lineOf(name, async (client) => {
-    const order = { opId: `bench:${(operations += 1)}`, owner: ownerOf(client), amount: price };
-    await credits.reserve({ ...order, ttlMs: holdMs });
-    const { charged } = await credits.commit({ ...order, axis: 'action', mayOwe: false });
+    const request = { opId: `bench:${(operations += 1)}`, owner: ownerOf(client), amount: price };
+    await credits.reserve({ ...request, ttlMs: holdMs });
+    const { charged } = await credits.commit({ ...request, axis: 'action', allowOverdraft: false });
     if (charged !== price) throw new Error(`${charged} of ${price} were charged`);
   });
 }
@@ -61,8 +61,8 @@ async function timed(line: Line, client: number, since: number): Promise<void> {
   );
 }
 
-/** All clients, each as fast as it is answered. */
-async function shoot(line: Line, each: number): Promise<void> {
+/** All clients, each as fast as possible. */
+async function sendAll(line: Line, each: number): Promise<void> {
   const started = performance.now();
   const client = async (n: number): Promise<void> => {
     for (let i = 0; i < each; i += 1) await timed(line, n, performance.now());
@@ -71,15 +71,15 @@ async function shoot(line: Line, each: number): Promise<void> {
   line.rates.push((clients * each) / ((performance.now() - started) / 1000));
 }
 
-/** So many a second, whatever comes of those before. Time counts from when each was due, also where no client was free for it. */
-async function shootPaced(line: Line, count: number): Promise<void> {
+/** At a fixed rate. Time counts from when each operation was due, even if no client was free. */
+async function sendPaced(line: Line, count: number): Promise<void> {
   const started = performance.now();
   let next = 0;
   const client = async (n: number): Promise<void> => {
     for (let i = next++; i < count; i = next++) {
       const due = started + (1000 * i) / ratePaced;
       const early = due - performance.now();
-      if (early > 0) await wait(early);
+      if (early > 0) await sleep(early);
       await timed(line, n, due);
     }
   };
@@ -115,26 +115,26 @@ function checksOf(flatOut: Line, paced: Line): Check[] {
   ];
 }
 
-/** Debits by many clients at once, each durable before it is told, beside plain inserts that commit each for itself. `--runs` is the number of rounds. */
+/** Durable debits by many concurrent clients, compared with plain inserts. `--runs` is the number of rounds. */
 export async function debits(bench: Bench): Promise<Section> {
   const service = await buildInProcess(bench.stage, { BERTH_CREDITS_ENFORCED: '1' });
   const { credits } = service.app;
   const owners = ['bench-all', ...Array.from({ length: clients }, (_, n) => `bench-${n}`)];
-  for (const owner of owners) await credits.grant({ opId: `grant:${owner}`, owner, amount: plenty, note: null, actor: 'operator' });
+  for (const owner of owners) await credits.grant({ opId: `grant:${owner}`, owner, amount: initialCredits, note: null, actor: 'operator' });
   const flatOut = debitLine('one wallet', service, () => 'bench-all');
   const paced = debitLine(`one wallet, ${ratePaced} a second`, service, () => 'bench-all');
   const lines = [flatOut, debitLine(`${clients} wallets`, service, (client) => `bench-${client}`), await rawLine(service.store)];
-  for (const line of lines) await shoot(line, warmUpOfEach);
+  for (const line of lines) await sendAll(line, warmUpOfEach);
   for (const line of lines) line.ms.length = line.rates.length = 0;
   const rounds = bench.runs ?? roundsDefault;
   for (let round = 1; round <= rounds; round += 1) {
-    bench.say(`round ${round} of ${rounds}`);
+    bench.reportProgress(`round ${round} of ${rounds}`);
     for (const line of lines) {
-      await calm(3000);
-      await shoot(line, debitsOfEach);
+      await waitForIdleCpu(3000);
+      await sendAll(line, debitsOfEach);
     }
-    await calm(3000);
-    await shootPaced(paced, pacedOfRound);
+    await waitForIdleCpu(3000);
+    await sendPaced(paced, pacedOfRound);
   }
   await service.close();
   return {
@@ -148,6 +148,6 @@ export async function debits(bench: Bench): Promise<Section> {
       Math.round(summarize(rates).p50),
     ]),
     checks: checksOf(flatOut, paced),
-    notes: ['the clients run in the process of the service; a debit is a hold and its charge, the charge on disk when it is told'],
+    notes: ['the clients run in the process of the service; a debit is a hold and its durable charge'],
   };
 }

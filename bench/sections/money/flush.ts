@@ -1,7 +1,7 @@
 import type { Bench } from '../../context.ts';
 import { type Section, spread } from '../../figures.ts';
 import { buildInProcess } from '../../in-process.ts';
-import { calm } from '../../proc.ts';
+import { waitForIdleCpu } from '../../proc.ts';
 import { tier } from './tier.ts';
 
 const meters = 200;
@@ -9,7 +9,7 @@ const owners = 20;
 const turnsDefault = 50;
 const bytesInTurn = 60_000;
 
-/** One turn of the metering loop over sessions that all use something. `--runs` is the number of turns. */
+/** One iteration of the metering loop with all meters in use. `--runs` is the number of iterations. */
 export async function flush(bench: Bench): Promise<Section> {
   const service = await buildInProcess(bench.stage);
   const { metering } = service.app;
@@ -22,8 +22,8 @@ export async function flush(bench: Bench): Promise<Section> {
   const [ms, processorMs]: number[][] = [[], []];
   const turns = bench.runs ?? turnsDefault;
   for (turn = 1; turn <= turns; turn += 1) {
-    if (turn % 10 === 1) bench.say(`turn ${turn} of ${turns}`);
-    await calm(500);
+    if (turn % 10 === 1) bench.reportProgress(`turn ${turn} of ${turns}`);
+    await waitForIdleCpu(500);
     const [started, cpu] = [performance.now(), process.cpuUsage()];
     metering.flushing.nudge();
     await metering.flushing.idle();
@@ -34,10 +34,10 @@ export async function flush(bench: Bench): Promise<Section> {
   const { lastError } = metering.flushing.status;
   await service.close();
   return {
-    name: `money: a turn of the metering loop, ${meters} open meters of ${owners} owners`,
+    name: `money: an iteration of the metering loop, ${meters} open meters of ${owners} owners`,
     columns: ['p50 / p95 / p99', 'n', 'ms', 'processor ms of the service'],
     rows: [['flush', ms?.length ?? 0, spread(ms ?? []), spread(processorMs ?? [])]],
-    checks: [{ what: 'turns that failed', measured: lastError === null ? 0 : 1, target: 0, rule: 'at most', unit: '' }],
-    notes: ['it takes a turn every 2 seconds'],
+    checks: [{ what: 'failed iterations', measured: lastError === null ? 0 : 1, target: 0, rule: 'at most', unit: '' }],
+    notes: ['it runs every 2 seconds'],
   };
 }

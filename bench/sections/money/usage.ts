@@ -1,16 +1,15 @@
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import type { Section } from '../../figures.ts';
-import { pinApart, unpin } from '../../pin.ts';
-import { calm } from '../../proc.ts';
-import { type Line, mean, shoot, startBare } from '../http.ts';
+import { pinApart, unpin, waitForIdleCpu } from '../../proc.ts';
+import { type Line, mean, sendLoad, startBare } from '../http.ts';
 
 const roundsDefault = 3;
 const secondsEach = 5;
-/** Of the size of a reply, where there is no service to ask. */
+/** The size of a response, without a service to copy one from. */
 const sampleBody = JSON.stringify({ tier: 'self_hosted', filler: 'x'.repeat(600) });
 
-/** An authenticated read of the month's usage, the server on one processor, beside a bare node:http server on the same that sends the same bytes. */
+/** An authenticated read of the monthly usage, compared with a bare node:http server that sends the same bytes, both on one processor. */
 export async function usage(bench: Bench): Promise<Section> {
   const lines: Line[] = [];
   const pids: number[] = [];
@@ -27,13 +26,13 @@ export async function usage(bench: Bench): Promise<Section> {
   lines.unshift({ name: 'bare', url: bareServer.url, headers: {}, rates: [], p99: [], failed: 0 });
   const isPinned = pinApart([...pids, bareServer.pid]);
   bench.stage.onEnd(unpin);
-  for (const line of lines) await shoot({ ...line, rates: [], p99: [] }, 2);
+  for (const line of lines) await sendLoad({ ...line, rates: [], p99: [] }, 2);
   const rounds = bench.runs ?? roundsDefault;
   for (let round = 1; round <= rounds; round += 1) {
-    bench.say(`round ${round} of ${rounds}`);
+    bench.reportProgress(`round ${round} of ${rounds}`);
     for (const line of lines) {
-      await calm();
-      await shoot(line, secondsEach);
+      await waitForIdleCpu();
+      await sendLoad(line, secondsEach);
     }
   }
   unpin();

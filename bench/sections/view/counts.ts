@@ -1,12 +1,12 @@
 const runsDefault = 40;
 
-/** `--runs` is the number of first frames of each kind; the other counts follow it. */
+/** `--runs` is the number of first frames of each kind; the other counts are derived from it. */
 export function countsOf(runs: number | null) {
   const share = (runs ?? runsDefault) / runsDefault;
   const of = (count: number): number => Math.max(2, Math.ceil(count * share));
   return {
     firstFrames: runs ?? runsDefault,
-    /** Of one measurement of what moves, twice each. */
+    /** Per measurement of a moving page. */
     seconds: of(15),
     recordSeconds: of(30),
     waves: of(10),

@@ -1,22 +1,22 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
 import { within } from '../../frame-log.ts';
-import { calm } from '../../proc.ts';
+import { waitForIdleCpu } from '../../proc.ts';
 import { RawCast } from '../../raw-cast.ts';
-import { type FirstFrame, Viewer, firstFrameMsMax, liveAddress, viewersOf } from '../../viewer.ts';
+import { type FirstFrame, Viewer, firstFrameTimeoutMs, liveAddress, viewersOf } from '../../viewer.ts';
 import { countsOf } from './counts.ts';
 
-/** Of the same kind in a row, so that a page need not be loaded for each. */
+/** Runs of one kind in a row, so that the page is loaded once for them. */
 const blockRuns = 5;
-/** The browser stops drawing within a second of the last viewer's leaving, and only then is the next one a first. */
-const restMs = 1300;
+/** The screencast stops within a second after the last viewer leaves. Only then is the next viewer a first one. */
+const idleMs = 1300;
 const targetMs = 300;
 
 interface Subject {
   name: string;
-  /** Off the clock, before a block. */
+  /** Not measured. Called before a block. */
   begin(): Promise<void>;
   run(): Promise<FirstFrame>;
   end(): Promise<void>;
@@ -27,24 +27,24 @@ interface Line extends Subject {
   failures: string[];
 }
 
-function rawSubject(cast: RawCast, page: { name: string; url: string; rest: string }): Subject {
+function rawSubject(cast: RawCast, page: { name: string; url: string; idleUrl: string }): Subject {
   return {
     name: `raw screencast, ${page.name}`,
     begin: () => cast.navigate(page.url),
     run: async () => {
-      await wait(restMs);
+      await sleep(idleMs);
       const first = cast.frames.next();
       const started = performance.now();
       await cast.start();
-      const { atMs } = await within(firstFrameMsMax, 'the first frame', first);
+      const { atMs } = await within(firstFrameTimeoutMs, 'the first frame', first);
       await cast.stop();
       return { sinceOpen: atMs - started, sinceCall: atMs - started };
     },
-    end: () => cast.navigate(page.rest),
+    end: () => cast.navigate(page.idleUrl),
   };
 }
 
-async function lookOnce(berth: Berth, sessionId: string): Promise<FirstFrame> {
+async function watchOnce(berth: Berth, sessionId: string): Promise<FirstFrame> {
   const viewer = await Viewer.open(await liveAddress(berth, sessionId));
   try {
     return await viewer.firstFrameMs();
@@ -53,24 +53,24 @@ async function lookOnce(berth: Berth, sessionId: string): Promise<FirstFrame> {
   }
 }
 
-async function nobodyWatches(berth: Berth, sessionId: string): Promise<void> {
-  while ((await viewersOf(berth, sessionId)) > 0) await wait(20);
-  await wait(restMs);
+async function waitForNoViewers(berth: Berth, sessionId: string): Promise<void> {
+  while ((await viewersOf(berth, sessionId)) > 0) await sleep(20);
+  await sleep(idleMs);
 }
 
-function firstSubject(berth: Berth, sessionId: string, page: { name: string; url: string; rest: string }): Subject {
+function firstSubject(berth: Berth, sessionId: string, page: { name: string; url: string; idleUrl: string }): Subject {
   return {
     name: `first viewer, ${page.name}`,
     begin: () => berth.navigate(sessionId, page.url),
     run: async () => {
-      await nobodyWatches(berth, sessionId);
-      return lookOnce(berth, sessionId);
+      await waitForNoViewers(berth, sessionId);
+      return watchOnce(berth, sessionId);
     },
-    end: () => berth.navigate(sessionId, page.rest),
+    end: () => berth.navigate(sessionId, page.idleUrl),
   };
 }
 
-function newcomerSubject(berth: Berth, sessionId: string, page: { name: string; url: string; rest: string }): Subject {
+function newcomerSubject(berth: Berth, sessionId: string, page: { name: string; url: string; idleUrl: string }): Subject {
   let beside: Viewer | null = null;
   return {
     name: `newcomer beside another, ${page.name}`,
@@ -80,19 +80,19 @@ function newcomerSubject(berth: Berth, sessionId: string, page: { name: string; 
       await beside.firstFrameMs();
     },
     run: async () => {
-      await wait(restMs / 4);
-      return lookOnce(berth, sessionId);
+      await sleep(idleMs / 4);
+      return watchOnce(berth, sessionId);
     },
     end: async () => {
       await beside?.close();
-      await berth.navigate(sessionId, page.rest);
+      await berth.navigate(sessionId, page.idleUrl);
     },
   };
 }
 
 async function runBlock(line: Line, runs: number): Promise<void> {
   await line.begin();
-  await calm(1000);
+  await waitForIdleCpu(1000);
   for (let run = 0; run < runs; run += 1) {
     try {
       line.frames.push(await line.run());
@@ -119,8 +119,8 @@ function checksOf({ name, frames, failures }: Line): Check[] {
 async function subjectsOf(bench: Bench, berth: Berth | null): Promise<Subject[]> {
   const { site } = bench;
   const pages = [
-    { name: 'quiet page', url: site.url, rest: site.url },
-    { name: 'moving page', url: site.movingUrl, rest: site.url },
+    { name: 'quiet page', url: site.url, idleUrl: site.url },
+    { name: 'moving page', url: site.movingUrl, idleUrl: site.url },
   ];
   const cast = await RawCast.launch(bench);
   const sessionId = berth ? (await berth.create()).session_id : '';
@@ -130,7 +130,7 @@ async function subjectsOf(bench: Bench, berth: Berth | null): Promise<Subject[]>
   ]);
 }
 
-/** From the opening of the live view's socket to its first frame; of the raw browser from the call that starts its screencast. */
+/** From the open live view socket to its first frame; for the raw browser, from the start of its screencast. */
 export async function firstFrame(bench: Bench): Promise<Section> {
   const berth = bench.withBerth
     ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })
@@ -138,7 +138,7 @@ export async function firstFrame(bench: Bench): Promise<Section> {
   const lines = (await subjectsOf(bench, berth)).map((subject): Line => ({ ...subject, frames: [], failures: [] }));
   const { firstFrames } = countsOf(bench.runs);
   for (let done = 0; done < firstFrames; done += blockRuns) {
-    bench.say(`first frames, ${done} of ${firstFrames}`);
+    bench.reportProgress(`first frames, ${done} of ${firstFrames}`);
     for (const line of lines) await runBlock(line, Math.min(blockRuns, firstFrames - done));
   }
   await berth?.stop();

@@ -1,15 +1,14 @@
 import type { SessionKind } from '@berth/contract';
-import { Berth } from '../../berth.ts';
+import { Berth, machineProcs } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Section, spread, summarize } from '../../figures.ts';
-import { machineProcs } from '../../machine-procs.ts';
-import { calm, memoryMb } from '../../proc.ts';
+import { waitForIdleCpu, memoryMb } from '../../proc.ts';
 import { countsOf } from './counts.ts';
 
 interface Line {
   kind: SessionKind;
   createMs: number[];
-  /** From the creation's call until a first page is there. */
+  /** From the create call until the first page has loaded. */
   pageMs: number[];
   megabytes: number[];
   processes: number[];
@@ -25,14 +24,14 @@ async function runOnce(bench: Bench, berth: Berth, line: Line): Promise<void> {
   line.createMs.push(performance.now() - started);
   await berth.navigate(sessionId, bench.site.url);
   line.pageMs.push(performance.now() - started);
-  await calm();
+  await waitForIdleCpu();
   const own = pidsOfMachines(berth).filter((pid) => !before.has(pid));
   line.megabytes.push(memoryMb(own));
   line.processes.push(own.length);
   await berth.delete(sessionId);
 }
 
-/** Both kinds of session from nothing, in turn, each beside one of either kind: browsers share the pages of their program. */
+/** Cold sessions of both kinds in turn, beside one session of each kind, as browsers share program pages. */
 export async function kinds(bench: Bench): Promise<Section> {
   const name = 'view: a full browser beside a headless one, cold';
   const columns = ['p50 / p95 / p99', 'n', 'ok %', 'create ms', 'to a first page ms', 'PSS MB p50', 'processes'];
@@ -49,9 +48,9 @@ export async function kinds(bench: Bench): Promise<Section> {
   for (const { kind } of lines) await berth.navigate((await berth.create({ kind })).session_id, bench.site.url);
   const { creates } = countsOf(bench.runs);
   for (let round = 0; round < creates; round += 1) {
-    bench.say(`creations, round ${round + 1} of ${creates}`);
+    bench.reportProgress(`creations, round ${round + 1} of ${creates}`);
     for (const line of lines) {
-      await calm();
+      await waitForIdleCpu();
       await runOnce(bench, berth, line).catch((error: unknown) => line.failures.push(String(error)));
     }
   }

@@ -1,27 +1,27 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
-import { type TakenFrame, gapsOf } from '../../frame-log.ts';
+import { type ReceivedFrame, gapsOf } from '../../frame-log.ts';
 import { type Load, type LoadGroups, groupsOfBerth, loadOver } from '../../load.ts';
-import { calm } from '../../proc.ts';
+import { waitForIdleCpu } from '../../proc.ts';
 import { RawCast } from '../../raw-cast.ts';
 import { Viewer, liveAddress } from '../../viewer.ts';
 import { countsOf } from './counts.ts';
 
 const rounds = 2;
 const manyViewers = 10;
-/** Until the page moves at its own pace and the picture has its size. */
-const settleMs = 2500;
+/** Until frame rate and frame size are stable. */
+const warmUpMs = 2500;
 
 interface Subject {
   name: string;
   viewers: number;
   groups: LoadGroups;
-  /** Off the clock. */
+  /** Not measured. */
   begin(): Promise<void>;
-  /** What has come to each viewer since it was asked last. Throws if one of them was lost. */
-  take(): TakenFrame[][];
+  /** Returns the frames of each viewer since the last call. Throws if a viewer was disconnected. */
+  takeFrames(): ReceivedFrame[][];
   end(): Promise<void>;
 }
 
@@ -36,9 +36,9 @@ interface Line extends Subject {
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-const least = (values: readonly number[]): number => (values.length > 0 ? Math.min(...values) : Number.NaN);
+const minOf = (values: readonly number[]): number => (values.length > 0 ? Math.min(...values) : Number.NaN);
 
-/** Here this process is who reads the frames, and does nothing else. */
+/** This process reads the frames, and does nothing else. */
 function rawSubject(cast: RawCast, { site }: Bench): Subject {
   return {
     name: 'raw screencast',
@@ -48,7 +48,7 @@ function rawSubject(cast: RawCast, { site }: Bench): Subject {
       await cast.navigate(site.movingUrl);
       await cast.start();
     },
-    take: () => [cast.frames.take()],
+    takeFrames: () => [cast.frames.take()],
     end: async () => {
       await cast.stop();
       await cast.navigate(site.url);
@@ -59,16 +59,16 @@ function rawSubject(cast: RawCast, { site }: Bench): Subject {
 function berthSubject(berth: Berth, sessionId: string, { site, viewers: count }: { site: Bench['site']; viewers: number }): Subject {
   const viewers: Viewer[] = [];
   return {
-    name: count === 0 ? 'berth, nobody watches' : `berth, ${count} watch`,
+    name: count === 0 ? 'berth, no viewers' : `berth, ${count} viewers`,
     viewers: count,
     groups: groupsOfBerth(berth),
     begin: async () => {
       await berth.navigate(sessionId, site.movingUrl);
       while (viewers.length < count) viewers.push(await Viewer.open(await liveAddress(berth, sessionId)));
     },
-    take: () =>
+    takeFrames: () =>
       viewers.map((viewer) => {
-        viewer.check();
+        viewer.assertOpen();
         return viewer.frames.take();
       }),
     end: async () => {
@@ -81,14 +81,14 @@ function berthSubject(berth: Berth, sessionId: string, { site, viewers: count }:
 async function runOnce(line: Line, seconds: number): Promise<void> {
   await line.begin();
   try {
-    await wait(settleMs);
-    line.take();
+    await sleep(warmUpMs);
+    line.takeFrames();
     line.loads.push(await loadOver(seconds, line.groups));
-    const taken = line.take();
-    line.rates.push(...taken.map((frames) => frames.length / seconds));
-    line.ages.push(...taken.flat().map(({ ageMs }) => ageMs));
-    line.gaps.push(...taken.flatMap(gapsOf));
-    line.bytes.push(...taken.flat().map(({ bytes }) => bytes));
+    const received = line.takeFrames();
+    line.rates.push(...received.map((frames) => frames.length / seconds));
+    line.ages.push(...received.flat().map(({ ageMs }) => ageMs));
+    line.gaps.push(...received.flatMap(gapsOf));
+    line.bytes.push(...received.flat().map(({ bytes }) => bytes));
   } catch (error) {
     line.failures.push(error instanceof Error ? error.message : String(error));
   } finally {
@@ -110,7 +110,7 @@ function checksOf(lines: readonly Line[]): Check[] {
   const [one, many] = [1, manyViewers].map((count) => lines.find(({ name, viewers }) => name.startsWith('berth') && viewers === count));
   if (!one || !many) return [];
   return [
-    { what: 'one viewer: frames a second', measured: least(one.rates), target: 10, rule: 'at least', unit: '' },
+    { what: 'one viewer: frames a second', measured: minOf(one.rates), target: 10, rule: 'at least', unit: '' },
     { what: 'one viewer: age of a frame p95', measured: summarize(one.ages).p95, target: 200, rule: 'at most', unit: 'ms' },
     { what: 'one viewer: worker, of a core', measured: load(one, 'worker'), target: 35, rule: 'at most', unit: '%' },
     {
@@ -122,7 +122,7 @@ function checksOf(lines: readonly Line[]): Check[] {
     },
     {
       what: `${manyViewers} viewers: frames a second, the one with fewest`,
-      measured: least(many.rates),
+      measured: minOf(many.rates),
       target: 10,
       rule: 'at least',
       unit: '',
@@ -131,7 +131,7 @@ function checksOf(lines: readonly Line[]): Check[] {
   ];
 }
 
-/** A page that moves, watched by nobody, by one and by ten, beside a raw screencast of it. */
+/** A moving page with no, one and ten viewers, compared with a raw screencast. */
 export async function moving(bench: Bench): Promise<Section> {
   const berth = bench.withBerth
     ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })
@@ -151,8 +151,8 @@ export async function moving(bench: Bench): Promise<Section> {
   const { seconds } = countsOf(bench.runs);
   for (let round = 0; round < rounds; round += 1) {
     for (const line of round % 2 === 0 ? lines : lines.toReversed()) {
-      bench.say(`a page that moves, round ${round + 1} of ${rounds}, ${line.name}`);
-      await calm(3000);
+      bench.reportProgress(`a page that moves, round ${round + 1} of ${rounds}, ${line.name}`);
+      await waitForIdleCpu(3000);
       await runOnce(line, seconds);
     }
   }

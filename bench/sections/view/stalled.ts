@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { framesInFlight } from '@berth/contract/live-view';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
@@ -9,9 +9,9 @@ import { memoryMb } from '../../proc.ts';
 import { Viewer, liveAddress } from '../../viewer.ts';
 import { countsOf } from './counts.ts';
 
-const settleMs = 2500;
-/** No frame that is sent while somebody reads is as old as this. */
-const oldMs = 1000;
+const warmUpMs = 2500;
+/** Frames that are sent to a reading viewer are never this old. */
+const oldFrameMs = 1000;
 const stalledViewers = 3;
 
 interface Phase {
@@ -28,18 +28,21 @@ interface Phase {
 async function sampleMemory(berth: Berth, seconds: number): Promise<number[]> {
   const samples: number[] = [];
   for (let second = 0; second < seconds; second += 1) {
-    await wait(1000);
+    await sleep(1000);
     samples.push(memoryMb([berth.pid]));
   }
   return samples;
 }
 
-async function phase(name: string, { berth, good, seconds }: { berth: Berth; good: Viewer; seconds: number }): Promise<Phase> {
-  await wait(settleMs);
-  good.frames.take();
+async function phase(
+  name: string,
+  { berth, activeViewer, seconds }: { berth: Berth; activeViewer: Viewer; seconds: number },
+): Promise<Phase> {
+  await sleep(warmUpMs);
+  activeViewer.frames.take();
   const [load, memory] = await Promise.all([loadOver(seconds, groupsOfBerth(berth)), sampleMemory(berth, seconds)]);
-  good.check();
-  const frames = good.frames.take();
+  activeViewer.assertOpen();
+  const frames = activeViewer.frames.take();
   return {
     name,
     seconds,
@@ -51,43 +54,42 @@ async function phase(name: string, { berth, good, seconds }: { berth: Berth; goo
   };
 }
 
-/** How many frames lay between the service and one who did not read: they come first when it reads on, and are old. */
-async function heldBack(viewer: Viewer): Promise<number> {
+/** Counts the frames that were queued for a stalled viewer: old frames that arrive first when it resumes. */
+async function countQueuedFrames(viewer: Viewer): Promise<number> {
   viewer.frames.take();
-  viewer.readOn();
-  await wait(oldMs);
-  return viewer.frames.take().filter(({ ageMs }) => ageMs > oldMs).length;
+  viewer.resume();
+  await sleep(oldFrameMs);
+  return viewer.frames.take().filter(({ ageMs }) => ageMs > oldFrameMs).length;
 }
 
-/** A good viewer alone, and beside others that read nothing. */
 const watch = async (berth: Berth, sessionId: string): Promise<Viewer> => Viewer.open(await liveAddress(berth, sessionId));
 
-async function measure(bench: Bench, berth: Berth): Promise<{ phases: Phase[]; held: number[] }> {
+async function measure(bench: Bench, berth: Berth): Promise<{ phases: Phase[]; queuedFrames: number[] }> {
   const { session_id: sessionId } = await berth.create();
   await berth.navigate(sessionId, bench.site.movingUrl);
   const { seconds } = countsOf(bench.runs);
-  const good = await watch(berth, sessionId);
+  const activeViewer = await watch(berth, sessionId);
   // The heap grows to what the frames need in the first seconds of watching.
-  await phase('warm-up', { berth, good, seconds });
+  await phase('warm-up', { berth, activeViewer, seconds });
   const phases: Phase[] = [];
-  bench.say('a good viewer alone');
-  phases.push(await phase('alone', { berth, good, seconds }));
+  bench.reportProgress('a good viewer alone');
+  phases.push(await phase('alone', { berth, activeViewer, seconds }));
   const stalled = await Promise.all(Array.from({ length: stalledViewers }, () => watch(berth, sessionId)));
   for (const viewer of stalled) viewer.stall();
-  bench.say(`beside ${stalledViewers} that read nothing`);
-  phases.push(await phase(`beside ${stalledViewers} that read nothing`, { berth, good, seconds }));
-  const held = await Promise.all(stalled.map(heldBack));
-  for (const viewer of [...stalled, good]) await viewer.close();
-  return { phases, held };
+  bench.reportProgress(`beside ${stalledViewers} that read nothing`);
+  phases.push(await phase(`beside ${stalledViewers} that read nothing`, { berth, activeViewer, seconds }));
+  const queuedFrames = await Promise.all(stalled.map(countQueuedFrames));
+  for (const viewer of [...stalled, activeViewer]) await viewer.close();
+  return { phases, queuedFrames };
 }
 
-/** Viewers that read and acknowledge nothing, beside one that does. */
+/** Stalled viewers beside an active one. */
 export async function stalled(bench: Bench): Promise<Section> {
   const name = 'view: viewers that read nothing, beside one that does';
   const columns = ['p50 / p95 / p99', 'seconds', 'frames/s', 'age ms', 'gap ms', 'worker %', 'worker MB p50', 'worker MB max'];
   if (!bench.withBerth) return { name, columns, rows: [], checks: [], notes: ['needs the service'] };
   const berth = await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address });
-  const { phases, held } = await measure(bench, berth);
+  const { phases, queuedFrames } = await measure(bench, berth);
   await berth.stop();
   const [alone, beside] = phases;
   return {
@@ -123,7 +125,7 @@ export async function stalled(bench: Bench): Promise<Section> {
             },
             {
               what: 'frames that lay between it and one that read nothing',
-              measured: Math.max(...held),
+              measured: Math.max(...queuedFrames),
               target: framesInFlight,
               rule: 'at most',
               unit: '',

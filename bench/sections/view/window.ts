@@ -3,12 +3,12 @@ import { type Browser, chromium as playwright } from 'playwright-core';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
-import { calm } from '../../proc.ts';
+import { waitForIdleCpu } from '../../proc.ts';
 import { launchRaw } from '../../raw-browser.ts';
 import { timeToPicture } from '../../rfb.ts';
 import { countsOf } from './counts.ts';
 
-const paintMsMax = 15_000;
+const paintTimeoutMs = 15_000;
 const targetMs = 1000;
 
 interface Line {
@@ -17,14 +17,14 @@ interface Line {
   failures: string[];
 }
 
-const askForLink = async (berth: Berth, sessionId: string): Promise<VncTokenResponse> =>
+const createLink = async (berth: Berth, sessionId: string): Promise<VncTokenResponse> =>
   (await berth.post(`/v1/session/${sessionId}/vnc-token`, {})) as VncTokenResponse;
 
 const socketOf = (berth: Berth, { session_id: sessionId, token }: VncTokenResponse): string =>
   `${berth.url.replace(/^http/, 'ws')}/v1/session/${sessionId}/vnc/websockify?token=${token}`;
 
-/** Looks at a few columns of the canvas at each picture that the browser draws, until they are of more than one colour. */
-const untilPainted = `new Promise((resolve) => {
+/** Samples columns of the canvas on each animation frame until they have more than one colour. */
+const paintedScript = `new Promise((resolve) => {
   const isPainted = (canvas) => {
     const brush = canvas.width > 1 && canvas.getContext('2d');
     if (!brush) return false;
@@ -35,21 +35,21 @@ const untilPainted = `new Promise((resolve) => {
     }
     return colours.size > 1;
   };
-  const look = () => [...document.querySelectorAll('canvas')].some(isPainted) ? resolve(true) : requestAnimationFrame(look);
-  look();
+  const check = () => [...document.querySelectorAll('canvas')].some(isPainted) ? resolve(true) : requestAnimationFrame(check);
+  check();
 })`;
 
-/** As a person's browser opens the link for the first time: nothing of it is kept from before. */
+/** Opens the link in a browser with an empty cache. */
 async function timeToPaint(browser: Browser, { url }: VncTokenResponse): Promise<number> {
-  if (url === null) throw new Error('the link has no address');
+  if (url === null) throw new Error('the link has no URL');
   const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
   try {
     const page = await context.newPage();
-    page.setDefaultTimeout(paintMsMax);
+    page.setDefaultTimeout(paintTimeoutMs);
     const started = performance.now();
     await page.goto(url, { waitUntil: 'commit' });
     await page.waitForSelector('canvas', { state: 'attached' });
-    await page.evaluate(untilPainted);
+    await page.evaluate(paintedScript);
     return performance.now() - started;
   } finally {
     await context.close();
@@ -57,9 +57,9 @@ async function timeToPaint(browser: Browser, { url }: VncTokenResponse): Promise
 }
 
 async function repeat(line: Line, runs: number, run: () => Promise<number>): Promise<void> {
-  // The first loads on both ends what every later one shares.
+  // The first run is a warm-up.
   for (let i = 0; i <= runs; i += 1) {
-    await calm(1000);
+    await waitForIdleCpu(1000);
     try {
       const ms = await run();
       if (i > 0) line.ms.push(ms);
@@ -84,22 +84,22 @@ async function measure(bench: Bench, berth: Berth): Promise<Line[]> {
     { name: 'bare RFB client, uncompressed', ms: [], failures: [] },
     { name: 'noVNC in Chromium', ms: [], failures: [] },
   ];
-  bench.say('the window, by a bare client');
+  bench.reportProgress('the window, by a bare client');
   await repeat(bare, windows, async () => {
     const started = performance.now();
-    const address = socketOf(berth, await askForLink(berth, sessionId));
-    const askedMs = performance.now() - started;
-    return askedMs + (await timeToPicture(address));
+    const address = socketOf(berth, await createLink(berth, sessionId));
+    const linkMs = performance.now() - started;
+    return linkMs + (await timeToPicture(address));
   });
-  bench.say('the window, by its page');
+  bench.reportProgress('the window, by its page');
   const raw = await launchRaw(bench.stage, bench.chromium);
   const browser = await playwright.connectOverCDP(raw.url);
-  await repeat(page, windowPages, async () => timeToPaint(browser, await askForLink(berth, sessionId)));
+  await repeat(page, windowPages, async () => timeToPaint(browser, await createLink(berth, sessionId)));
   await browser.close();
   return [bare, page];
 }
 
-/** The window of a full browser, from the order of a link (of the page: from its opening) until something is to be seen. */
+/** The window of a full browser, from the token request (for the page: from its opening) until it is painted. */
 export async function window(bench: Bench): Promise<Section> {
   const name = 'view: the whole window over VNC';
   const columns = ['p50 / p95 / p99', 'n', 'ok %', 'ms'];

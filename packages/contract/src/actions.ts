@@ -2,32 +2,36 @@
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
-import { PathId, Timestamp, queryBool } from './fields.ts';
+import { PathId, Timestamp, queryBool, sessionParams } from './fields.ts';
 import { parseSelector } from './step-fields.ts';
 import { StorageState } from './storage-state.ts';
 import { StepResult, Steps } from './steps.ts';
 
-const sessionParams = z.object({ session_id: PathId });
-const TabId = z.string().min(1).max(200).optional().meta({ description: 'The active tab when absent.' });
+const TabId = z.string().min(1).max(200).optional().describe('Id of the tab to use. Default: the active tab.');
 
 export const actionsTimeoutMs = { least: 1000, most: 180_000, usual: 60_000 } as const;
 
 export const RunActionsRequest = z
   .strictObject({
-    actions: Steps.min(1).optional(),
+    actions: Steps.min(1).optional().describe('Steps to run in order, 1 to 50. Required unless `recording` is sent.'),
     recording: z
       .record(z.string(), z.unknown())
       .optional()
-      .meta({ description: 'Instead of `actions`: a recording that Chrome’s Recorder exported as JSON.' }),
+      .describe('A recording exported as JSON from Chrome’s DevTools Recorder, to run instead of `actions`.'),
     tab_id: TabId,
-    inputs: z.record(z.string().max(64), z.unknown()).default({}).meta({ description: 'What `{{inputs.name}}` in the steps means.' }),
-    stop_on_error: z.boolean().default(true),
+    inputs: z
+      .record(z.string().max(64), z.unknown())
+      .default({})
+      .describe('Values for `{{inputs.name}}` placeholders in the steps. Default: none.'),
+    stop_on_error: z.boolean().default(true).describe('Whether to stop at the first step that fails. Default: `true`.'),
     timeout_ms: z
       .int()
       .min(actionsTimeoutMs.least)
       .max(actionsTimeoutMs.most)
       .default(actionsTimeoutMs.usual)
-      .meta({ description: 'For all steps together; what does not fit is told as `timeout`.' }),
+      .describe(
+        'Maximum time for all steps together in milliseconds, 1000 to 180000. Steps beyond it fail with `timeout`. ' + 'Default: 60000.',
+      ),
   })
   .check((context) => {
     const { actions, recording } = context.value;
@@ -45,11 +49,11 @@ export type RunActionsRequest = z.infer<typeof RunActionsRequest>;
 
 export const ActionsResult = z
   .object({
-    results: z.array(StepResult),
-    final_url: z.string(),
-    tab_id: z.string(),
-    vars: z.record(z.string(), z.unknown()),
-    duration_ms: z.int(),
+    results: z.array(StepResult).describe('Results of the steps that ran, in order.'),
+    final_url: z.string().describe('URL of the tab after the last step.'),
+    tab_id: z.string().describe('Id of the tab in which the steps ran.'),
+    vars: z.record(z.string(), z.unknown()).describe('Variables that steps saved with `save_as`.'),
+    duration_ms: z.int().describe('Duration of the run in milliseconds.'),
   })
   .meta({ id: 'ActionsResult' });
 export type ActionsResponse = z.infer<typeof ActionsResult>;
@@ -64,8 +68,10 @@ export const runActions = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/actions',
   tag: 'Driving',
-  summary: 'Run a list of steps on a page',
-  description: 'A step that fails is told in its result, and the reply is 200 all the same.',
+  summary: 'Run actions',
+  description:
+    'Runs a list of steps in a tab and returns a result for each step that ran. A failed step is reported in its ' +
+    'result, and the response status is 200 all the same.',
   auth: 'bearer',
   params: sessionParams,
   body: RunActionsRequest,
@@ -78,15 +84,15 @@ export const runActions = endpoint({
   bodyLimitBytes,
 });
 
-const Quality = z.int().min(1).max(100).optional().meta({ description: 'For jpeg and webp; 80 when absent.' });
-export const ImageFormat = z.enum(['png', 'jpeg', 'webp']);
+const Quality = z.int().min(1).max(100).optional().describe('Image quality for `jpeg` and `webp`, 1 to 100. Default: 80.');
+export const ImageFormat = z.enum(['png', 'jpeg', 'webp']).describe('Image format: `png`, `jpeg` or `webp`.');
 
 export const ScreenshotRequest = z
   .strictObject({
     tab_id: TabId,
-    format: ImageFormat.default('png'),
+    format: ImageFormat.default('png').describe('Image format. Default: `png`.'),
     quality: Quality,
-    full_page: z.boolean().default(false),
+    full_page: z.boolean().default(false).describe('Whether to capture the full page instead of the visible area. Default: `false`.'),
     selector: z
       .string()
       .min(1)
@@ -96,27 +102,39 @@ export const ScreenshotRequest = z
         params: { type: 'selector' },
       })
       .optional()
-      .meta({ description: 'Of one element only: css, or any locator of the step language.' }),
+      .describe('Selector of a single element to capture: CSS, or any selector of the step language.'),
     scroll_first: z
       .boolean()
       .default(true)
-      .meta({ description: 'Scrolls through a full page first, so that what loads on sight is there.' }),
-    timeout_ms: z.int().min(1000).max(120_000).default(30_000),
+      .describe('Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`.'),
+    timeout_ms: z
+      .int()
+      .min(1000)
+      .max(120_000)
+      .default(30_000)
+      .describe('Maximum time for the screenshot in milliseconds, 1000 to 120000. Default: 30000.'),
   })
   .meta({ id: 'ScreenshotRequest' });
 export type ScreenshotRequest = z.infer<typeof ScreenshotRequest>;
 
 export const Picture = z
   .object({
-    content_type: z.string(),
-    width: z.int(),
-    height: z.int(),
-    data_base64: z.string().nullable().meta({ description: 'The picture; null where it comes in tiles.' }),
+    content_type: z.string().describe('Media type of the image, such as `image/png`.'),
+    width: z.int().describe('Width in pixels.'),
+    height: z.int().describe('Height in pixels.'),
+    data_base64: z.string().nullable().describe('The image in base64; null if it is split into tiles.'),
     tiles: z
-      .array(z.object({ data_base64: z.string(), width: z.int(), height: z.int(), y: z.int() }))
+      .array(
+        z.object({
+          data_base64: z.string().describe('The image of the tile in base64.'),
+          width: z.int().describe('Width of the tile in pixels.'),
+          height: z.int().describe('Height of the tile in pixels.'),
+          y: z.int().describe('Distance from the top of the page in pixels.'),
+        }),
+      )
       .nullable()
-      .meta({ description: 'A page above 16384 px comes in tiles, top to bottom.' }),
-    warnings: z.array(z.string()),
+      .describe('Tiles of an image taller than 16384 pixels, from top to bottom; null for other images.'),
+    warnings: z.array(z.string()).describe('Warnings about the capture, such as incomplete content.'),
   })
   .meta({ id: 'Picture' });
 export type PictureResponse = z.infer<typeof Picture>;
@@ -126,7 +144,8 @@ export const screenshot = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/screenshot',
   tag: 'Driving',
-  summary: 'A picture of a page',
+  summary: 'Take a screenshot',
+  description: 'Captures a tab and returns the image in base64. An image taller than 16384 pixels is returned in tiles.',
   auth: 'bearer',
   params: sessionParams,
   body: ScreenshotRequest,
@@ -142,29 +161,41 @@ export const screenshot = endpoint({
 const inches = z.number().min(0.1).max(200);
 export const PdfOptions = z
   .strictObject({
-    landscape: z.boolean().default(false),
-    print_background: z.boolean().default(true),
-    scale: z.number().min(0.1).max(2).default(1),
-    paper_width_inches: inches.default(8.27),
-    paper_height_inches: inches.default(11.69),
-    margin_inches: z.number().min(0).max(10).default(0.4),
+    landscape: z.boolean().default(false).describe('Whether to use landscape orientation. Default: `false`.'),
+    print_background: z.boolean().default(true).describe('Whether to print backgrounds. Default: `true`.'),
+    scale: z.number().min(0.1).max(2).default(1).describe('Scale of the page, 0.1 to 2. Default: 1.'),
+    paper_width_inches: inches.default(8.27).describe('Paper width in inches, 0.1 to 200. Default: 8.27 (A4).'),
+    paper_height_inches: inches.default(11.69).describe('Paper height in inches, 0.1 to 200. Default: 11.69 (A4).'),
+    margin_inches: z.number().min(0).max(10).default(0.4).describe('Margin on all sides in inches, 0 to 10. Default: 0.4.'),
     page_ranges: z
       .string()
       .max(200)
       .regex(/^\d+(-\d*)?(,\s*\d+(-\d*)?)*$/)
       .optional()
-      .meta({ examples: ['1-3', '1,4-'] }),
+      .meta({ description: 'Pages to print, such as `1-3` or `1,4-`. Default: all pages.', examples: ['1-3', '1,4-'] }),
   })
   .meta({ id: 'PdfOptions' });
 export type PdfOptions = z.infer<typeof PdfOptions>;
 
-export const PdfRequest = PdfOptions.extend({ tab_id: TabId, timeout_ms: z.int().min(1000).max(120_000).default(30_000) }).meta({
+export const PdfRequest = PdfOptions.extend({
+  tab_id: TabId,
+  timeout_ms: z
+    .int()
+    .min(1000)
+    .max(120_000)
+    .default(30_000)
+    .describe('Maximum time for printing in milliseconds, 1000 to 120000. Default: 30000.'),
+}).meta({
   id: 'PdfRequest',
 });
 export type PdfRequest = z.infer<typeof PdfRequest>;
 
 export const PdfDocument = z
-  .object({ content_type: z.literal('application/pdf'), data_base64: z.string(), bytes: z.int() })
+  .object({
+    content_type: z.literal('application/pdf').describe('Always `application/pdf`.'),
+    data_base64: z.string().describe('The document in base64.'),
+    bytes: z.int().describe('Size of the document in bytes.'),
+  })
   .meta({ id: 'PdfDocument' });
 export type PdfDocumentResponse = z.infer<typeof PdfDocument>;
 
@@ -173,7 +204,8 @@ export const pdf = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/pdf',
   tag: 'Driving',
-  summary: 'A page as a PDF document',
+  summary: 'Create a PDF',
+  description: 'Prints a tab to a PDF document and returns it in base64.',
   auth: 'bearer',
   params: sessionParams,
   body: PdfRequest,
@@ -188,22 +220,22 @@ export const pdf = endpoint({
 
 export const Link = z
   .object({
-    url: z.string(),
-    text: z.string(),
-    rel: z.string().nullable(),
-    internal: z.boolean().meta({ description: 'Of the same registrable domain.' }),
+    url: z.string().describe('Absolute URL of the link.'),
+    text: z.string().describe('Text of the link.'),
+    rel: z.string().nullable().describe('`rel` attribute of the link; null if it has none.'),
+    internal: z.boolean().describe('Whether the link stays within the registrable domain of the page.'),
   })
   .meta({ id: 'Link' });
 
 export const PageContent = z
   .object({
-    tab_id: z.string(),
-    url: z.string(),
-    title: z.string(),
-    format: z.enum(['html', 'markdown', 'text', 'links']),
-    content: z.string().nullable().meta({ description: 'null for `links`.' }),
-    links: z.array(Link).nullable().meta({ description: 'For `links` alone.' }),
-    warnings: z.array(z.string()),
+    tab_id: z.string().describe('Id of the tab.'),
+    url: z.string().describe('URL of the page.'),
+    title: z.string().describe('Title of the page.'),
+    format: z.enum(['html', 'markdown', 'text', 'links']).describe('Format of the content.'),
+    content: z.string().nullable().describe('The content as text; null for `links`.'),
+    links: z.array(Link).nullable().describe('The links of the page; null for other formats.'),
+    warnings: z.array(z.string()).describe('Warnings, such as `html_truncated` for content that was cut.'),
   })
   .meta({ id: 'PageContent' });
 export type PageContentResponse = z.infer<typeof PageContent>;
@@ -213,12 +245,15 @@ export const getContent = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/content',
   tag: 'Driving',
-  summary: 'What a page holds now',
+  summary: 'Get page content',
+  description: 'Returns the current content of a tab as HTML, Markdown, plain text or a list of links.',
   auth: 'bearer',
   params: sessionParams,
   query: z.strictObject({
-    format: z.enum(['html', 'markdown', 'text', 'links']).default('html'),
-    only_main_content: queryBool.default(false),
+    format: z.enum(['html', 'markdown', 'text', 'links']).default('html').describe('Format of the content. Default: `html`.'),
+    only_main_content: queryBool
+      .default(false)
+      .describe('Whether to return only the main content of the page, without navigation and footer. Default: `false`.'),
     tab_id: TabId,
   }),
   reply: PageContent,
@@ -234,8 +269,10 @@ export const getStorageState = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/storage-state',
   tag: 'Driving',
-  summary: 'Cookies and local storage, in Playwright’s form',
-  description: 'Local storage is that of the origins that the open tabs show. Give it back as `storage_state` when you create a session.',
+  summary: 'Get storage state',
+  description:
+    'Returns the cookies and local storage of the session in Playwright’s format. Local storage covers the origins ' +
+    'of the open tabs. Send the result as `storage_state` when you create a session to restore it.',
   auth: 'bearer',
   params: sessionParams,
   reply: StorageState,
@@ -247,14 +284,14 @@ export const getStorageState = endpoint({
 
 export const Download = z
   .object({
-    download_id: z.string(),
-    url: z.string(),
-    suggested_filename: z.string().meta({ description: 'As the site names it, made harmless for a file system.' }),
-    status: z.enum(['in_progress', 'completed', 'cancelled', 'too_large']),
-    received_bytes: z.int(),
-    total_bytes: z.int().nullable(),
-    started_at: Timestamp,
-    finished_at: Timestamp.nullable(),
+    download_id: z.string().describe('Id of the download.'),
+    url: z.string().describe('URL from which the file was downloaded.'),
+    suggested_filename: z.string().describe('File name that the site suggests, sanitized for file systems.'),
+    status: z.enum(['in_progress', 'completed', 'cancelled', 'too_large']).describe('Status of the download.'),
+    received_bytes: z.int().describe('Number of bytes received so far.'),
+    total_bytes: z.int().nullable().describe('Size of the file in bytes; null if unknown.'),
+    started_at: Timestamp.describe('When the download started (RFC 3339, UTC).'),
+    finished_at: Timestamp.nullable().describe('When the download finished (RFC 3339, UTC); null while it is in progress.'),
   })
   .meta({ id: 'Download' });
 export type DownloadResponse = z.infer<typeof Download>;
@@ -264,7 +301,8 @@ export const listDownloads = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/downloads',
   tag: 'Driving',
-  summary: 'Files that pages have downloaded, newest first',
+  summary: 'List downloads',
+  description: 'Returns the files that pages of the session have downloaded, newest first.',
   auth: 'bearer',
   params: sessionParams,
   reply: z.array(Download),
@@ -278,9 +316,10 @@ export const getDownload = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/downloads/{download_id}',
   tag: 'Driving',
-  summary: 'A downloaded file',
+  summary: 'Download a file',
+  description: 'Returns the bytes of a file that a page of the session has downloaded. The file is available until the ' + 'session ends.',
   auth: 'bearer',
-  params: z.object({ session_id: PathId, download_id: PathId }),
+  params: sessionParams.extend({ download_id: PathId.describe('Id of the download.') }),
   replyKind: 'bytes',
   replyHeaders: {
     'Content-Disposition': '`attachment`, with the name that the site gave.',
@@ -311,14 +350,23 @@ export const UploadRequest = z
       .max(200)
       .regex(/^[^/\\\p{Cc}]+$/u)
       .refine((name) => !/^\.{1,2}$/.test(name), { error: 'Input should be a file name', params: { type: 'value_error' } })
-      .meta({ examples: ['photo.jpg'] }),
-    data_base64: z.base64().max(Math.ceil(uploadBytesMax / 3) * 4),
+      .meta({ description: 'File name, 1 to 200 characters without slashes.', examples: ['photo.jpg'] }),
+    data_base64: z
+      .base64()
+      .max(Math.ceil(uploadBytesMax / 3) * 4)
+      .describe('Contents of the file in base64, at most 12 MiB when decoded.'),
   })
   .meta({ id: 'UploadRequest' });
 export type UploadRequest = z.infer<typeof UploadRequest>;
 
 export const UploadedFile = z
-  .object({ file_id: z.string(), name: z.string(), bytes: z.int(), sha256: z.string(), created_at: Timestamp })
+  .object({
+    file_id: z.string().describe('Id of the file, for the `file_ids` of an `upload` step.'),
+    name: z.string().describe('File name.'),
+    bytes: z.int().describe('Size of the file in bytes.'),
+    sha256: z.string().describe('SHA-256 checksum of the file in hexadecimal.'),
+    created_at: Timestamp.describe('When the file was uploaded (RFC 3339, UTC).'),
+  })
   .meta({ id: 'UploadedFile' });
 export type UploadedFileResponse = z.infer<typeof UploadedFile>;
 
@@ -327,8 +375,10 @@ export const uploadFile = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/uploads',
   tag: 'Driving',
-  summary: 'Put a file where the session’s pages can be given it',
-  description: 'An `upload` step names it by its `file_id`. It goes with the session.',
+  summary: 'Upload a file',
+  description:
+    'Stores a file of at most 12 MiB in the session, so that an `upload` step can give it to a page by its ' +
+    '`file_id`. The file is deleted when the session ends.',
   auth: 'bearer',
   params: sessionParams,
   body: UploadRequest,
@@ -364,7 +414,12 @@ export const sessionEventTypes = [
 export type SessionEventType = (typeof sessionEventTypes)[number];
 
 export const SessionEvent = z
-  .object({ id: z.int(), type: z.enum(sessionEventTypes), at: Timestamp, data: z.record(z.string(), z.unknown()) })
+  .object({
+    id: z.int().describe('Sequence number of the event within the session.'),
+    type: z.enum(sessionEventTypes).describe('Type of the event.'),
+    at: Timestamp.describe('When the event occurred (RFC 3339, UTC).'),
+    data: z.record(z.string(), z.unknown()).describe('Data of the event; its fields depend on the type.'),
+  })
   .meta({ id: 'SessionEvent' });
 export type SessionEventResponse = z.infer<typeof SessionEvent>;
 
@@ -373,9 +428,11 @@ export const streamEvents = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/events',
   tag: 'Driving',
-  summary: 'What happens in a session, as it happens',
+  summary: 'Stream session events',
   description:
-    'Server-sent events, each with an `id`, its type as `event` and a SessionEvent as `data`; from now on, or with `Last-Event-ID` from there on: the latest 500 are kept, and 0 gives them all. The stream ends with the session.',
+    'Streams the events of a session as server-sent events, each with an `id`, its type as `event` and a ' +
+    'SessionEvent as `data`. The stream starts with new events; with `Last-Event-ID` it resumes after that event ' +
+    '(the latest 500 are retained, and 0 returns them all). It ends with the session.',
   auth: 'bearer',
   params: sessionParams,
   replyKind: 'events',
@@ -390,12 +447,14 @@ export const getHar = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/har',
   tag: 'Driving',
-  summary: 'The session’s network traffic as HAR 1.2',
+  summary: 'Get network traffic',
   description:
-    'Kept from the start of a session that was created with `har: true`, else from the first call on. Without bodies; values of cookies and of headers that carry credentials are taken out.',
+    'Returns the network traffic of the session as HAR 1.2. Recording starts with a session that was created with ' +
+    '`har: true`, otherwise with the first call to this endpoint. Bodies are not recorded; cookie values and ' +
+    'headers with credentials are redacted.',
   auth: 'bearer',
   params: sessionParams,
-  reply: z.object({ log: z.record(z.string(), z.unknown()) }),
+  reply: z.object({ log: z.record(z.string(), z.unknown()).describe('The HAR 1.2 log: creator, pages and entries.') }),
   status: 200,
   owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],

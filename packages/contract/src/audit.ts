@@ -23,15 +23,16 @@ export type AuditAction = (typeof auditActions)[number];
 
 export const AuditEntry = z
   .object({
-    entry_id: z.int(),
-    at: Timestamp,
-    actor: z
-      .string()
-      .meta({ description: '`operator`, `key:KEY_ID`, `login:SUBJECT`, `payment_provider`, or `service`.', examples: ['operator'] }),
-    action: z.enum(auditActions),
-    owner: z.string().nullable().meta({ description: 'Whose thing it was done to.' }),
-    subject: z.string().nullable().meta({ description: 'The id of that thing.' }),
-    details: z.record(z.string(), z.unknown()),
+    entry_id: z.int().describe('Sequence number of the entry.'),
+    at: Timestamp.describe('When it happened (RFC 3339, UTC).'),
+    actor: z.string().meta({
+      description: 'Who did it: `operator`, `key:KEY_ID`, `login:SUBJECT`, `payment_provider`, or `service`.',
+      examples: ['operator'],
+    }),
+    action: z.enum(auditActions).describe('What was done.'),
+    owner: z.string().nullable().describe('Id of the owner that was affected; null if none was.'),
+    subject: z.string().nullable().describe('Id of the object that was affected, such as a key or session; null if there is none.'),
+    details: z.record(z.string(), z.unknown()).describe('Further data; its fields depend on the action.'),
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntryResponse = z.infer<typeof AuditEntry>;
@@ -41,15 +42,17 @@ export const listAudit = endpoint({
   method: 'GET',
   path: '/admin/audit',
   tag: 'Operators',
-  summary: 'Who did what, newest first',
-  description: 'Entries are only ever added. They hold no secrets, and are kept for at least a year.',
+  summary: 'List audit entries',
+  description:
+    'Returns the audit log of keys, credits, plans and sessions, newest first. Entries cannot be changed, contain ' +
+    'no secrets, and are retained for at least a year.',
   auth: 'admin',
   query: z.strictObject({
     ...pageQuery,
-    owner: OwnerId.optional(),
-    actor: z.string().min(1).max(300).optional(),
-    action: z.enum(auditActions).optional(),
-    since: queryInt(0, 253_402_300_799).optional().meta({ description: 'Epoch seconds.' }),
+    owner: OwnerId.optional().describe('Only entries that affect this owner.'),
+    actor: z.string().min(1).max(300).optional().describe('Only entries by this actor, such as `operator` or `key:KEY_ID`.'),
+    action: z.enum(auditActions).optional().describe('Only entries with this action.'),
+    since: queryInt(0, 253_402_300_799).optional().describe('Only entries from this time on, in Unix seconds.'),
   }),
   reply: z.array(AuditEntry),
   replyHeaders: pageHeaders,

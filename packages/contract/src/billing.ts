@@ -9,10 +9,21 @@ export const redeemPromo = endpoint({
   method: 'POST',
   path: '/v1/billing/redeem',
   tag: 'Billing',
-  summary: 'Try a plan with a code: the trial ends by itself',
+  summary: 'Redeem a promo code',
+  description:
+    'Starts a trial of the code’s plan for your organization and returns when it ends. The previous plan applies ' +
+    'again after the trial.',
   auth: 'login',
-  body: z.strictObject({ code: Code }).meta({ id: 'RedeemPromoRequest' }),
-  reply: z.object({ ok: z.literal(true), tier: z.string(), trial_ends_at: Timestamp }).meta({ id: 'Trial' }),
+  body: z
+    .strictObject({ code: Code.describe('The code, 1 to 128 characters. Upper and lower case and dashes are ignored.') })
+    .meta({ id: 'RedeemPromoRequest' }),
+  reply: z
+    .object({
+      ok: z.literal(true).describe('Always `true`.'),
+      tier: z.string().describe('Plan of the trial.'),
+      trial_ends_at: Timestamp.describe('When the trial ends (RFC 3339, UTC).'),
+    })
+    .meta({ id: 'Trial' }),
   status: 200,
   errors: ['code_not_found', 'code_expired', 'code_already_redeemed', 'plan_active', 'store_unavailable'],
 });
@@ -22,16 +33,26 @@ export const checkout = endpoint({
   method: 'POST',
   path: '/v1/billing/checkout',
   tag: 'Billing',
-  summary: 'An address of the payment provider where a plan is bought',
+  summary: 'Create a checkout session',
+  description: 'Creates a checkout session at the payment provider and returns its URL, where your organization can buy a ' + 'plan.',
   auth: 'login',
   body: z
     .strictObject({
-      tier: z.string().min(1).max(64).meta({ description: 'A plan that the tiers file has a price for.' }),
-      success_url: WebUrl.optional(),
-      cancel_url: WebUrl.optional(),
+      tier: z.string().min(1).max(64).describe('Plan to buy: a tier that has a price in the tiers file.'),
+      success_url: WebUrl.optional().describe(
+        'URL to which the payment provider redirects after the purchase. Default: a page of this service.',
+      ),
+      cancel_url: WebUrl.optional().describe(
+        'URL to which the payment provider redirects if the purchase is cancelled. Default: a page of this service.',
+      ),
     })
     .meta({ id: 'CheckoutRequest' }),
-  reply: z.object({ url: z.string(), id: z.string() }).meta({ id: 'Checkout' }),
+  reply: z
+    .object({
+      url: z.string().describe('URL of the checkout page at the payment provider.'),
+      id: z.string().describe('Id of the checkout session at the payment provider.'),
+    })
+    .meta({ id: 'Checkout' }),
   status: 200,
   errors: ['plan_active', 'billing_not_configured', 'billing_provider_failed', 'store_unavailable'],
 });
@@ -41,11 +62,16 @@ export const billingPortal = endpoint({
   method: 'POST',
   path: '/v1/billing/portal',
   tag: 'Billing',
-  summary: 'An address of the payment provider where plan, card and invoices are looked after',
+  summary: 'Create a billing portal session',
+  description: 'Returns a URL at the payment provider where your organization can manage its plan, payment method and ' + 'invoices.',
   auth: 'login',
-  body: z.strictObject({ return_url: WebUrl.optional() }).meta({ id: 'PortalRequest' }),
+  body: z
+    .strictObject({
+      return_url: WebUrl.optional().describe('URL to which the payment provider links back. Default: a page of this service.'),
+    })
+    .meta({ id: 'PortalRequest' }),
   bodyOptional: true,
-  reply: z.object({ url: z.string() }).meta({ id: 'Portal' }),
+  reply: z.object({ url: z.string().describe('URL of the billing portal at the payment provider.') }).meta({ id: 'Portal' }),
   status: 200,
   errors: ['billing_not_configured', 'billing_provider_failed', 'no_subscription', 'store_unavailable'],
 });
@@ -55,13 +81,21 @@ export const billingWebhook = endpoint({
   method: 'POST',
   path: '/v1/billing-provider/webhook',
   tag: 'Billing',
-  summary: 'Takes the payment provider’s events',
+  summary: 'Receive a billing event',
   description:
-    'Events in Stripe’s form, signed in `Stripe-Signature` over the bytes of the body. Each event counts once, and one that is older than the newest applied one of its owner changes nothing. Without a signing secret events are believed as they come, on a loopback address only.',
+    'Receives events from the payment provider in Stripe’s format, with a `Stripe-Signature` over the bytes of the ' +
+    'body. Each event is applied once, and an event older than the newest one applied for its owner is ignored. ' +
+    'Without a signing secret, unsigned events are accepted on loopback addresses only.',
   auth: 'none',
   rawBody: 'json',
   bodyLimitBytes: 256 * 1024,
-  reply: z.object({ received: z.literal(true), ignored: z.boolean(), duplicate: z.boolean() }).meta({ id: 'WebhookReceived' }),
+  reply: z
+    .object({
+      received: z.literal(true).describe('Always `true`.'),
+      ignored: z.boolean().describe('Whether the event was ignored because it changes nothing.'),
+      duplicate: z.boolean().describe('Whether the event had already been received.'),
+    })
+    .meta({ id: 'WebhookReceived' }),
   status: 200,
   errors: ['bad_request', 'invalid_signature', 'billing_not_configured', 'store_unavailable'],
 });

@@ -46,35 +46,35 @@ export const evidenceKinds = ['header', 'cookie_name', 'title', 'selector', 'url
 
 export const BlockEvidence = z
   .object({
-    kind: z.enum(evidenceKinds),
-    id: z.string().meta({ description: 'The rule that saw it.' }),
-    value_redacted: z.string().meta({ description: 'What was seen, cut, and without anything that could be a secret.' }),
+    kind: z.enum(evidenceKinds).describe('Where the evidence was seen.'),
+    id: z.string().describe('Id of the detection rule that matched.'),
+    value_redacted: z.string().describe('The matched value, shortened and without anything that could be a secret.'),
   })
   .meta({ id: 'BlockEvidence' });
 export type BlockEvidence = z.infer<typeof BlockEvidence>;
 
 export const Block = z
   .object({
-    blocked: z.boolean(),
-    type: z.enum(blockTypes),
-    vendor: z.enum(blockVendors),
-    confidence: z.enum(confidences),
-    evidence: z.array(BlockEvidence),
-    signatures_version: z.string(),
-    challenge_waited_ms: z.int().meta({ description: 'How long was waited for a challenge that may clear by itself.' }),
-    retry_after_seconds: z.int().nullable().meta({ description: 'What the site asked for, or when a cooldown of ours ends.' }),
+    blocked: z.boolean().describe('Whether the page was blocked. False for a challenge that cleared during the call.'),
+    type: z.enum(blockTypes).describe('Type of block.'),
+    vendor: z.enum(blockVendors).describe('Vendor of the protection that blocked the page.'),
+    confidence: z.enum(confidences).describe('Confidence of the detection.'),
+    evidence: z.array(BlockEvidence).describe('Evidence for the block.'),
+    signatures_version: z.string().describe('Version of the detection rules.'),
+    challenge_waited_ms: z.int().describe('Milliseconds spent waiting for a challenge to clear.'),
+    retry_after_seconds: z
+      .int()
+      .nullable()
+      .describe('Seconds after which to retry: as requested by the site, or until a cooldown of this service ends; null if ' + 'unknown.'),
   })
   .meta({ id: 'Block' });
 export type Block = z.infer<typeof Block>;
 
 export const Captcha = z
   .object({
-    present: z.boolean(),
-    vendor: z.enum(blockVendors).nullable(),
-    visible: z
-      .boolean()
-      .nullable()
-      .meta({ description: 'Whether a challenge is shown to a visitor; null where there was no browser to ask.' }),
+    present: z.boolean().describe('Whether the page contains a captcha.'),
+    vendor: z.enum(blockVendors).nullable().describe('Vendor of the captcha; null if there is none.'),
+    visible: z.boolean().nullable().describe('Whether a challenge is visible to a visitor; null if the page was not loaded in a browser.'),
   })
   .meta({ id: 'Captcha', description: 'A captcha on the page, apart from the verdict: a login form with one is no block.' });
 export type Captcha = z.infer<typeof Captcha>;

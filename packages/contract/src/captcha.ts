@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { blockVendors } from './block.ts';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp } from './fields.ts';
+import { Timestamp, sessionParams } from './fields.ts';
 
 /** Who may solve a captcha: the customer's own endpoint, or a person at the session. */
 export const captchaProviders = ['http', 'human'] as const;
@@ -25,17 +25,24 @@ export type CaptchaType = (typeof captchaTypes)[number];
 
 export const CaptchaStatus = z
   .object({
-    present: z.boolean(),
-    vendor: z.enum(blockVendors).nullable(),
+    present: z.boolean().describe('Whether the active tab shows a captcha.'),
+    vendor: z.enum(blockVendors).nullable().describe('Vendor of the captcha; null when no captcha is detected.'),
     type: z
       .enum(captchaTypes)
       .nullable()
-      .meta({ description: '`cloudflare_challenge` and `other` are walls: only a person at the session passes them.' }),
-    state: z.enum(captchaStates).meta({
-      description:
-        '`undetected` and `failed_to_detect`: there is none, or the page does not answer. `detected`: nobody was asked yet. `solving`: the provider or a person is waited for. `validating`: the page has the answer. `solved`, `validation_failed` and `failed_to_solve`: how it ended; what failed can be tried again.',
-    }),
-    since: Timestamp.nullable().meta({ description: 'Of the state.' }),
+      .describe(
+        'Kind of captcha; null when no captcha is detected. `cloudflare_challenge` and `other` cannot be solved by a ' +
+          'provider: only a person in the live view can pass them.',
+      ),
+    state: z
+      .enum(captchaStates)
+      .describe(
+        'State of the captcha. `undetected` and `failed_to_detect`: no captcha, or the page does not respond. ' +
+          '`detected`: found, and no solver has been called. `solving`: waiting for the provider or a person. ' +
+          '`validating`: the page has received the token. `solved`, `validation_failed` and `failed_to_solve`: final ' +
+          'states; a captcha that failed can be tried again.',
+      ),
+    since: Timestamp.nullable().describe('When the captcha entered this state; null when no captcha is detected.'),
   })
   .meta({ id: 'CaptchaStatus' });
 export type CaptchaStatusResponse = z.infer<typeof CaptchaStatus>;
@@ -45,9 +52,12 @@ export const getCaptcha = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/captcha',
   tag: 'Driving',
-  summary: 'Whether the active tab shows a captcha, and how its solving goes',
+  summary: 'Get the captcha status',
+  description:
+    'Returns whether the active tab shows a captcha, and the state of its solving. The request neither starts a ' +
+    'solver nor resets the idle timer.',
   auth: 'bearer',
-  params: z.object({ session_id: PathId }),
+  params: sessionParams,
   reply: CaptchaStatus,
   status: 200,
   owner: 'session',

@@ -1,23 +1,29 @@
 /** Endpoints of DevTools clients: an address and a token, the socket, and its discovery. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp } from './fields.ts';
+import { Timestamp, sessionParams } from './fields.ts';
 import { sessionStatuses } from './session.ts';
-
-const sessionParams = z.object({ session_id: PathId });
 
 export const ConnectInfo = z
   .object({
-    session_id: z.string(),
-    status: z.enum(sessionStatuses),
-    cdp_url: z.string().meta({ description: 'The DevTools socket with the token: for `connectOverCDP` and `browserWSEndpoint`.' }),
-    cdp_http_url: z.string().meta({ description: 'For `connectOverCDP` with an `Authorization` header.' }),
-    token: z.string(),
-    token_type: z.literal('connect'),
-    expires_at: Timestamp.meta({ description: 'Until when the token opens sockets. An open socket lives as long as the session.' }),
-    protocol: z.string(),
-    browser: z.string(),
-    snippets: z.object({ playwright: z.string(), puppeteer: z.string() }),
+    session_id: z.string().describe('Id of the session.'),
+    status: z.enum(sessionStatuses).describe('Status of the session.'),
+    cdp_url: z
+      .string()
+      .describe(
+        'DevTools WebSocket URL including the token, for `connectOverCDP` of Playwright and `browserWSEndpoint` of ' + 'Puppeteer.',
+      ),
+    cdp_http_url: z.string().describe('HTTP address of the DevTools endpoint, for `connectOverCDP` with an `Authorization` header.'),
+    token: z.string().describe('The connect token. It is short-lived: request a new one for each connection.'),
+    token_type: z.literal('connect').describe('Always `connect`.'),
+    expires_at: Timestamp.describe(
+      'When the token can no longer open connections (RFC 3339, UTC). A connection that is open stays open until the ' + 'session ends.',
+    ),
+    protocol: z.string().describe('Version of the DevTools protocol.'),
+    browser: z.string().describe('Product name and version of the browser.'),
+    snippets: z
+      .object({ playwright: z.string().describe('Code for Playwright.'), puppeteer: z.string().describe('Code for Puppeteer.') })
+      .describe('Code that connects to the session.'),
   })
   .meta({ id: 'ConnectInfo' });
 export type ConnectInfo = z.infer<typeof ConnectInfo>;
@@ -27,7 +33,10 @@ export const connectSession = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/connect',
   tag: 'Connect',
-  summary: 'An address and a short-lived token for Playwright and Puppeteer',
+  summary: 'Get connection details',
+  description:
+    'Returns a DevTools address and a short-lived token with which Playwright, Puppeteer or another DevTools ' +
+    'client connects to the session.',
   auth: 'bearer',
   params: sessionParams,
   reply: ConnectInfo,
@@ -51,7 +60,7 @@ export const closeCodes = {
 export type CloseReason = keyof typeof closeCodes;
 
 const connectQuery = z.object({
-  token: z.string().max(2048).optional().meta({ description: 'A connect token. An API key is never taken from an address.' }),
+  token: z.string().max(2048).optional().describe('Connect token of the session. API keys are not accepted in URLs.'),
 });
 
 export const openCdp = endpoint({
@@ -59,7 +68,7 @@ export const openCdp = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/cdp',
   tag: 'Connect',
-  summary: 'The DevTools socket',
+  summary: 'Open a DevTools connection',
   description: `A WebSocket that speaks the Chrome DevTools Protocol. Closed with ${Object.entries(closeCodes)
     .map(([reason, code]) => `${code} \`${reason}\``)
     .join(', ')}.`,
@@ -79,18 +88,21 @@ export const cdpVersion = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/cdp/json/version',
   tag: 'Connect',
-  summary: 'The browser’s version and its socket, as DevTools clients ask for it',
+  summary: 'Get the browser version',
+  description:
+    'Returns the browser’s version and its DevTools WebSocket URL, in the format of DevTools’ own `/json/version`. ' +
+    'DevTools clients call it to discover the browser.',
   auth: 'connect',
   params: sessionParams,
   query: connectQuery,
   reply: z
     .object({
-      Browser: z.string(),
-      'Protocol-Version': z.string(),
-      'User-Agent': z.string(),
-      'V8-Version': z.string(),
-      'WebKit-Version': z.string(),
-      webSocketDebuggerUrl: z.string(),
+      Browser: z.string().describe('Product name and version of the browser.'),
+      'Protocol-Version': z.string().describe('Version of the DevTools protocol.'),
+      'User-Agent': z.string().describe('User agent of the browser.'),
+      'V8-Version': z.string().describe('Version of the JavaScript engine.'),
+      'WebKit-Version': z.string().describe('Version of the rendering engine.'),
+      webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL of the browser.'),
     })
     .meta({ id: 'CdpVersion' }),
   status: 200,
@@ -103,19 +115,20 @@ export const cdpList = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/cdp/json/list',
   tag: 'Connect',
-  summary: 'The open pages, as DevTools clients ask for them',
+  summary: 'List DevTools targets',
+  description: 'Returns the open pages of the session, in the format of DevTools’ own `/json/list`.',
   auth: 'connect',
   params: sessionParams,
   query: connectQuery,
   reply: z.array(
     z
       .object({
-        id: z.string(),
-        type: z.string(),
-        title: z.string(),
-        url: z.string(),
-        description: z.string(),
-        webSocketDebuggerUrl: z.string(),
+        id: z.string().describe('Id of the target.'),
+        type: z.string().describe('Type of the target, such as `page`.'),
+        title: z.string().describe('Title of the page.'),
+        url: z.string().describe('URL of the page.'),
+        description: z.string().describe('Description of the target; usually empty.'),
+        webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL for this target.'),
       })
       .meta({ id: 'CdpTarget' }),
   ),
@@ -129,11 +142,18 @@ export const cdpProtocol = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/cdp/json/protocol',
   tag: 'Connect',
-  summary: 'The protocol’s description',
+  summary: 'Get the DevTools protocol',
+  description:
+    'Returns the definition of the DevTools protocol that the browser supports, in the format of DevTools’ own ' + '`/json/protocol`.',
   auth: 'connect',
   params: sessionParams,
   query: connectQuery,
-  reply: z.object({ version: z.object({ major: z.string(), minor: z.string() }), domains: z.array(z.unknown()) }),
+  reply: z.object({
+    version: z
+      .object({ major: z.string().describe('Major version.'), minor: z.string().describe('Minor version.') })
+      .describe('Version of the protocol.'),
+    domains: z.array(z.unknown()).describe('Domains of the protocol, each with its commands, events and types.'),
+  }),
   status: 200,
   owner: 'session',
   errors: cdpErrors,

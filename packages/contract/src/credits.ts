@@ -20,17 +20,17 @@ export const CreditAmount = z
 
 export const Credits = z
   .object({
-    owner: z.string(),
-    balance: z.number().meta({ description: 'Credits left. What is still reserved for calls under way counts as left.' }),
-    enforced: z.boolean().meta({ description: 'Whether calls are refused when the wallet is empty.' }),
+    owner: z.string().describe('Id of the owner.'),
+    balance: z.number().describe('Remaining credits. Credits reserved for calls in progress are included.'),
+    enforced: z.boolean().describe('Whether calls are refused when the wallet is empty.'),
     cost: z
       .object({
-        action: z.number(),
-        captcha: z.number(),
-        egress_mb: z.number().meta({ description: 'For 1 000 000 bytes, charged by the byte.' }),
-        session: z.number(),
+        action: z.number().describe('Credits per action.'),
+        captcha: z.number().describe('Credits per captcha solved by a provider.'),
+        egress_mb: z.number().describe('Credits per megabyte (1,000,000 bytes) of network traffic, charged by the byte.'),
+        session: z.number().describe('Credits per session created.'),
       })
-      .meta({ description: 'Credits for one of each.' }),
+      .describe('Prices in credits.'),
   })
   .meta({ id: 'Credits' });
 export type CreditsResponse = z.infer<typeof Credits>;
@@ -40,7 +40,8 @@ export const getCredits = endpoint({
   method: 'GET',
   path: '/v1/credits',
   tag: 'Usage',
-  summary: 'The wallet, and what things cost',
+  summary: 'Get credits',
+  description: 'Returns your credit balance and the prices of actions, captchas, traffic and sessions.',
   auth: 'bearer',
   reply: Credits,
   status: 200,
@@ -55,10 +56,19 @@ export const redeemCredits = endpoint({
   method: 'POST',
   path: '/v1/credits/redeem',
   tag: 'Usage',
-  summary: 'Turn a code into credits: each code once, whoever comes first',
+  summary: 'Redeem a credit code',
+  description: 'Adds the credits of a code to your wallet and returns the new balance. Each code can be redeemed once.',
   auth: 'bearer',
-  body: z.strictObject({ code: Code }).meta({ id: 'RedeemRequest' }),
-  reply: z.object({ ok: z.literal(true), granted: z.number(), balance: z.number() }).meta({ id: 'Redeemed' }),
+  body: z
+    .strictObject({ code: Code.describe('The code, 1 to 128 characters. Upper and lower case and dashes are ignored.') })
+    .meta({ id: 'RedeemRequest' }),
+  reply: z
+    .object({
+      ok: z.literal(true).describe('Always `true`.'),
+      granted: z.number().describe('Credits that were added.'),
+      balance: z.number().describe('New balance in credits.'),
+    })
+    .meta({ id: 'Redeemed' }),
   status: 200,
   errors: ['code_not_found', 'code_expired', 'code_already_redeemed'],
 });
@@ -68,35 +78,56 @@ export const grantCredits = endpoint({
   method: 'POST',
   path: '/v1/admin/credits',
   tag: 'Operators',
-  summary: 'Give credits to an owner',
-  description: 'With an `Idempotency-Key` the grant happens once, whatever dies in between.',
+  summary: 'Grant credits',
+  description:
+    'Adds credits to an owner’s wallet and returns the new balance. With an `Idempotency-Key` the grant is applied ' +
+    'exactly once, even if the service restarts in between.',
   auth: 'admin',
   body: z
     .strictObject({
-      owner: OwnerId.meta({ description: 'Made when there is no such owner yet.' }),
-      amount: CreditAmount,
-      note: z.string().max(500).nullable().default(null),
+      owner: OwnerId.describe('Id of the owner. The owner is created if it does not exist.'),
+      amount: CreditAmount.describe('Credits to add: more than 0, at most 1,000,000,000, with up to 6 decimals.'),
+      note: z.string().max(500).nullable().default(null).describe('Note for the audit log, at most 500 characters. Default: null, none.'),
     })
     .meta({ id: 'GrantRequest' }),
-  reply: z.object({ owner: z.string(), granted: z.number(), balance: z.number() }).meta({ id: 'Grant' }),
+  reply: z
+    .object({
+      owner: z.string().describe('Id of the owner.'),
+      granted: z.number().describe('Credits that were added.'),
+      balance: z.number().describe('New balance in credits.'),
+    })
+    .meta({ id: 'Grant' }),
   status: 200,
   errors: ['store_unavailable'],
 });
 
-const codeCount = z.int().min(1).max(1000).default(1);
-const codeDays = z.int().min(1).max(3650).nullable().default(null);
+const codeCount = z.int().min(1).max(1000).default(1).describe('Number of codes to create, 1 to 1000. Default: 1.');
+const codeDays = z
+  .int()
+  .min(1)
+  .max(3650)
+  .nullable()
+  .default(null)
+  .describe('Days until the codes expire, 1 to 3650. Default: null, never.');
 
 export const makeCreditCodes = endpoint({
   id: 'makeCreditCodes',
   method: 'POST',
   path: '/admin/credit-codes',
   tag: 'Operators',
-  summary: 'Make codes that are worth credits, told in this reply only',
+  summary: 'Create credit codes',
+  description:
+    'Creates codes that can each be redeemed once for credits. The codes are returned in this response only and ' +
+    'cannot be retrieved later.',
   auth: 'admin',
-  body: z.strictObject({ amount: CreditAmount, count: codeCount, expires_in_days: codeDays }).meta({ id: 'CreditCodesRequest' }),
-  reply: z
-    .object({ codes: z.array(z.string()).nullable().meta({ description: 'null when the reply is replayed.' }) })
-    .meta({ id: 'Codes' }),
+  body: z
+    .strictObject({
+      amount: CreditAmount.describe('Credits per code: more than 0, at most 1,000,000,000, with up to 6 decimals.'),
+      count: codeCount,
+      expires_in_days: codeDays,
+    })
+    .meta({ id: 'CreditCodesRequest' }),
+  reply: z.object({ codes: z.array(z.string()).nullable().describe('The codes; null in a replayed response.') }).meta({ id: 'Codes' }),
   secretReplyFields: ['codes'],
   status: 200,
   errors: ['store_unavailable'],
@@ -107,12 +138,20 @@ export const makePromoCodes = endpoint({
   method: 'POST',
   path: '/admin/promo-codes',
   tag: 'Operators',
-  summary: 'Make codes that are worth a trial of a plan, told in this reply only',
+  summary: 'Create promo codes',
+  description:
+    'Creates codes that can each be redeemed once for a trial of a plan. The codes are returned in this response ' +
+    'only and cannot be retrieved later.',
   auth: 'admin',
   body: z
-    .strictObject({ tier: z.string().min(1).max(64), trial_days: z.int().min(1).max(365), count: codeCount, expires_in_days: codeDays })
+    .strictObject({
+      tier: z.string().min(1).max(64).describe('Plan to try: a tier of the tiers file.'),
+      trial_days: z.int().min(1).max(365).describe('Length of the trial in days, 1 to 365.'),
+      count: codeCount,
+      expires_in_days: codeDays,
+    })
     .meta({ id: 'PromoCodesRequest' }),
-  reply: z.object({ codes: z.array(z.string()).nullable() }).meta({ id: 'PromoCodes' }),
+  reply: z.object({ codes: z.array(z.string()).nullable().describe('The codes; null in a replayed response.') }).meta({ id: 'PromoCodes' }),
   secretReplyFields: ['codes'],
   status: 200,
   errors: ['store_unavailable'],

@@ -1,71 +1,82 @@
 import { z } from 'zod';
 import { Block, Captcha } from './block.ts';
 import { endpoint } from './endpoint.ts';
-import { BrowsableUrl, PathId, Timestamp } from './fields.ts';
+import { BrowsableUrl, PathId, Timestamp, sessionParams } from './fields.ts';
 
-export const WaitUntil = z.enum(['load', 'domcontentloaded', 'networkidle', 'commit']);
+export const WaitUntil = z
+  .enum(['load', 'domcontentloaded', 'networkidle', 'commit'])
+  .describe('Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' + 'traffic).');
 export type WaitUntil = z.infer<typeof WaitUntil>;
 /** `strict` counts weaker evidence, `off` looks for none. */
-export const BlockDetection = z.enum(['default', 'strict', 'off']);
+export const BlockDetection = z
+  .enum(['default', 'strict', 'off'])
+  .describe('How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at ' + 'all.');
 export type BlockDetection = z.infer<typeof BlockDetection>;
-const TimeoutMs = z.int().min(1000).max(120_000);
+const TimeoutMs = z.int().min(1000).max(120_000).describe('Maximum time for the call in milliseconds, 1000 to 120000.');
 
 export const NavigateRequest = z
   .strictObject({
-    url: BrowsableUrl,
-    session_id: z.string().max(200).optional().meta({ description: 'The same as in the path, when sent at all.' }),
-    wait_until: WaitUntil.default('load'),
-    timeout_ms: TimeoutMs.default(30_000),
-    referer: BrowsableUrl.optional(),
-    block_detection: BlockDetection.default('default'),
-    tab_id: z.string().min(1).max(200).optional().meta({ description: 'The active tab when absent.' }),
+    url: BrowsableUrl.describe('URL to open: `http`, `https` or `about:blank`, at most 8192 characters.'),
+    session_id: z.string().max(200).optional().describe('Id of the session. Optional; if sent, it must equal the id in the path.'),
+    wait_until: WaitUntil.default('load').describe(
+      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
+        'traffic). Default: `load`.',
+    ),
+    timeout_ms: TimeoutMs.default(30_000).describe('Maximum time for the navigation in milliseconds, 1000 to 120000. Default: 30000.'),
+    referer: BrowsableUrl.optional().describe('URL to send as the `Referer` header. Default: none.'),
+    block_detection: BlockDetection.default('default').describe(
+      'How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at ' +
+        'all. Default: `default`.',
+    ),
+    tab_id: z.string().min(1).max(200).optional().describe('Id of the tab to navigate. Default: the active tab.'),
   })
   .meta({ id: 'NavigateRequest' });
 export type NavigateRequest = z.infer<typeof NavigateRequest>;
 
 export const Navigation = z
   .object({
-    session_id: z.string(),
-    final_url: z.string(),
-    title: z.string(),
-    status: z.literal('ok'),
-    status_code: z
-      .int()
-      .nullable()
-      .meta({ description: 'The page’s real HTTP status; null where there was no HTTP, such as about:blank.' }),
-    tab_id: z.string(),
-    duration_ms: z.int(),
-    block: Block.nullable().meta({ description: 'What stood in the way of the page, where there is evidence.' }),
-    captcha: Captcha,
-    warnings: z.array(z.string()).meta({ description: 'Such as `possible_block:challenge:cloudflare`, where the evidence is thin.' }),
+    session_id: z.string().describe('Id of the session.'),
+    final_url: z.string().describe('URL of the page after all redirects.'),
+    title: z.string().describe('Title of the page.'),
+    status: z.literal('ok').describe('Always `ok`: a failed navigation is a 502 error.'),
+    status_code: z.int().nullable().describe('HTTP status of the page; null if there was no HTTP response, such as for `about:blank`.'),
+    tab_id: z.string().describe('Id of the tab that was navigated.'),
+    duration_ms: z.int().describe('Duration of the navigation in milliseconds.'),
+    block: Block.nullable().describe('The detected block, with its evidence; null if the page shows no sign of one.'),
+    captcha: Captcha.describe('Captcha on the page.'),
+    warnings: z
+      .array(z.string())
+      .describe('Warnings, such as `possible_block:challenge:cloudflare` when the evidence for a block is weak.'),
   })
   .meta({ id: 'Navigation' });
 export type NavigateResponse = z.infer<typeof Navigation>;
 
 export const Tab = z
   .object({
-    tab_id: z.string(),
-    url: z.string(),
-    title: z.string(),
-    active: z.boolean(),
-    opener_tab_id: z.string().nullable(),
-    created_at: Timestamp,
-    status: z.enum(['loading', 'complete', 'crashed']),
+    tab_id: z.string().describe('Id of the tab.'),
+    url: z.string().describe('URL of the tab.'),
+    title: z.string().describe('Title of the tab.'),
+    active: z.boolean().describe('Whether this is the active tab, which calls without a `tab_id` use.'),
+    opener_tab_id: z.string().nullable().describe('Id of the tab that opened this one; null if no tab did.'),
+    created_at: Timestamp.describe('When the tab was opened (RFC 3339, UTC).'),
+    status: z.enum(['loading', 'complete', 'crashed']).describe('Loading status of the tab.'),
   })
   .meta({ id: 'Tab' });
 export type TabResponse = z.infer<typeof Tab>;
 
 export const OpenTabRequest = z
   .strictObject({
-    url: BrowsableUrl.optional(),
-    active: z.boolean().default(true),
-    wait_until: WaitUntil.default('load'),
-    timeout_ms: TimeoutMs.default(30_000),
+    url: BrowsableUrl.optional().describe('URL to open in the tab: `http`, `https` or `about:blank`. Default: an empty page.'),
+    active: z.boolean().default(true).describe('Whether the tab becomes the active one. Default: `true`.'),
+    wait_until: WaitUntil.default('load').describe(
+      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
+        'traffic). Default: `load`.',
+    ),
+    timeout_ms: TimeoutMs.default(30_000).describe('Maximum time for loading `url` in milliseconds, 1000 to 120000. Default: 30000.'),
   })
   .meta({ id: 'OpenTabRequest' });
 export type OpenTabRequest = z.infer<typeof OpenTabRequest>;
 
-const sessionParams = z.object({ session_id: PathId });
 export const driveErrors = [
   'session_not_found',
   'session_not_ready',
@@ -84,9 +95,10 @@ export const navigate = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/navigate',
   tag: 'Driving',
-  summary: 'Send a tab to an address',
+  summary: 'Navigate to a URL',
   description:
-    'A page that answers 404 or 500 is a success of navigation: see `status_code`. A failed navigation is 502 with the reason in `details`.',
+    'Opens a URL in a tab, waits for it to load and returns the result. A page with an HTTP status such as 404 or ' +
+    '500 counts as success: see `status_code`. A failed navigation is a 502 error with the reason in `details`.',
   auth: 'bearer',
   params: sessionParams,
   body: NavigateRequest,
@@ -103,7 +115,8 @@ export const listTabs = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/tabs',
   tag: 'Driving',
-  summary: 'Open tabs, oldest first',
+  summary: 'List tabs',
+  description: 'Returns the open tabs of the session, oldest first.',
   auth: 'bearer',
   params: sessionParams,
   reply: z.array(Tab),
@@ -118,6 +131,9 @@ export const openTab = endpoint({
   path: '/v1/session/{session_id}/tabs',
   tag: 'Driving',
   summary: 'Open a tab',
+  description:
+    'Opens a tab and returns it, after its page has loaded if a `url` is given. The number of tabs is limited: see ' +
+    '`tabs.limit` of the session.',
   auth: 'bearer',
   params: sessionParams,
   body: OpenTabRequest,
@@ -134,9 +150,10 @@ export const closeTab = endpoint({
   method: 'DELETE',
   path: '/v1/session/{session_id}/tabs/{tab_id}',
   tag: 'Driving',
-  summary: 'Close a tab; the last one stays',
+  summary: 'Close a tab',
+  description: 'Closes a tab. The last tab of a session cannot be closed: end the session instead.',
   auth: 'bearer',
-  params: z.object({ session_id: PathId, tab_id: PathId }),
+  params: sessionParams.extend({ tab_id: PathId.describe('Id of the tab.') }),
   status: 204,
   replyKind: 'empty',
   owner: 'session',
@@ -145,14 +162,23 @@ export const closeTab = endpoint({
   deadlineMs: driveDeadlineMs,
 });
 
-export const Rotation = z.object({ session_id: z.string(), rotated: z.boolean(), note: z.string() }).meta({ id: 'Rotation' });
+export const Rotation = z
+  .object({
+    session_id: z.string().describe('Id of the session.'),
+    rotated: z.boolean().describe('Whether the egress was changed.'),
+    note: z.string().describe('What happened, in one sentence.'),
+  })
+  .meta({ id: 'Rotation' });
 
 export const rotateIp = endpoint({
   id: 'rotateIp',
   method: 'POST',
   path: '/v1/session/{session_id}/rotate-ip',
   tag: 'Driving',
-  summary: 'Take the next proxy of a rotating session',
+  summary: 'Rotate the egress IP address',
+  description:
+    'Switches a session with a rotating proxy to the next proxy of its list. For other sessions nothing changes ' +
+    'and `rotated` is false.',
   auth: 'bearer',
   params: sessionParams,
   reply: Rotation,

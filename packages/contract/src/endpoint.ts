@@ -2,23 +2,23 @@ import type { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
 
 /**
- * Who may call an endpoint. `bearer` is an owner's API key, `admin` the
- * operator's key in `x-admin-key`, `connect` an API key or a connect token of
- * the session in the path. `view`, `vnc` and `recording` are a token of that
- * purpose, or the cookie that its first load has set; `recording` takes the
- * owner's API key as well. `login` is an identity provider's token for the
- * organisation that acts, `metrics` the credential of `/metrics`.
+ * Credential that an endpoint requires. `bearer`: an owner's API key. `admin`:
+ * the operator's key in `x-admin-key`. `connect`: an API key, or a connect token
+ * of the session in the path. `view`, `vnc` and `recording`: a token of that
+ * purpose or the cookie that the first request sets; `recording` also accepts
+ * the owner's API key. `login`: a login token of the identity provider.
+ * `metrics`: the credential of `/metrics`.
  */
 export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'view' | 'vnc' | 'recording' | 'login' | 'metrics';
 
-/** What an endpoint answers with: JSON, a page, plain text, nothing, a WebSocket, a file, or server-sent events. */
+/** Form of a success response. Default: JSON. */
 export type ReplyKind = 'json' | 'html' | 'text' | 'empty' | 'websocket' | 'bytes' | 'events';
 
 type Shape = z.ZodType | undefined;
 
-/** One endpoint of the API as data. Validation, documentation and tests are made from it. */
+/** One endpoint of the API as data. Validation, documentation and tests are derived from it. */
 export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape, R extends Shape = Shape> {
-  /** The operation's name in the OpenAPI document and in the routes. */
+  /** Operation id in the OpenAPI document and in the routes. */
   id: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: `/${string}`;
@@ -36,40 +36,39 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
     | 'Operators'
     | 'Self-heal'
     | 'Health';
+  /** A verb in the imperative and a noun, such as "Create a session". */
   summary: string;
+  /** One to three sentences: what it does, what it returns, and what to know. */
   description?: string;
   auth: Auth;
   params?: P;
   query?: Q;
   body?: B;
-  /** A body may be left out. Without this an endpoint with a `body` requires one. */
+  /** Whether the body may be omitted. */
   bodyOptional?: boolean;
-  /**
-   * The body is handed on as the bytes that came, for whoever must check them:
-   * JSON, or the fields of a form. Goes without `body`.
-   */
+  /** Passes the body to the handler as raw bytes, for example to verify a signature. Excludes `body`. */
   rawBody?: 'json' | 'form';
   reply?: R;
   replyKind?: ReplyKind;
-  /** Headers of the success reply that a caller may rely on, each with its meaning. */
+  /** Headers of the success response, each with its description. */
   replyHeaders?: Record<string, string>;
   status: 101 | 200 | 201 | 204;
-  /** What else it may answer with, beside what its auth, body and method imply. */
+  /** Error codes beside those implied by auth, body and method. */
   errors: readonly ErrorCode[];
-  /** Top-level fields of the reply that are told once and never kept: null when the reply is replayed. */
+  /** Top-level fields of the response that are sent once and never stored: null in a replayed response. */
   secretReplyFields?: readonly string[];
-  /** Statuses of the success schema that are no success, such as 503 of a health check. */
+  /** Further statuses with the same body, such as 503 of a health check. */
   alsoStatus?: readonly number[];
-  /** Where it must be answered: on any worker, or on the one that owns the session. */
+  /** Routes the request to the worker that owns the session. Default: any worker. */
   owner?: 'session';
-  /** What one call uses of its owner's plan and wallet: metered by the door that serves it. */
+  /** What one call is metered as. */
   cost?: 'session' | 'action';
   bodyLimitBytes?: number;
-  /** When a call is given up, whatever it waits for. */
+  /** Time after which the call fails with `deadline_exceeded`. */
   deadlineMs?: number;
 }
 
-/** Keeps the schemas' types, so that a route's handler knows what it gets and must give. */
+/** Keeps the types of the schemas, so that handlers are checked against them. */
 export const endpoint = <
   P extends Shape = undefined,
   Q extends Shape = undefined,
@@ -97,10 +96,10 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   metrics: ['missing_admin_key', 'invalid_admin_key', 'missing_metrics_token', 'invalid_metrics_token', 'rate_limited'],
 };
 
-/** Whether an `Idempotency-Key` counts: it is its caller's, so there must be one that is known. */
+/** Whether an `Idempotency-Key` is honoured. Keys belong to a caller, so the endpoint must authenticate it. */
 export const repeats = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
 
-/** All error codes that an endpoint may answer with, the implied ones too. 422 goes apart, see {@link validates}. */
+/** All error codes of an endpoint, including the implied ones. For 422 see {@link validates}. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   const implied: ErrorCode[] = [...authErrors[endpoint.auth]];
   if (repeats(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');
@@ -109,5 +108,5 @@ export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   return [...new Set([...endpoint.errors, ...implied])];
 }
 
-/** Whether some request to the endpoint can break a schema, and so be answered 422. */
+/** Whether a request to the endpoint can break a schema, with the response status 422. */
 export const validates = (endpoint: Endpoint): boolean => Boolean(endpoint.body ?? endpoint.query);

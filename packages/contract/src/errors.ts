@@ -1,79 +1,219 @@
 import { z } from 'zod';
 
 /**
- * Every code the service can answer with, the status it travels under, and
- * whether the same request may succeed later without a change.
+ * Every error code of the API: its HTTP status, whether the same request may
+ * succeed later without a change, and when it occurs and what to do.
  *
- * 422 is not here: its body is a list of faults, see {@link ValidationError}.
+ * 422 is not here: its body is a list of issues, see {@link ValidationError}.
  */
 export const errors = {
-  bad_request: { status: 400, retryable: false },
-  invalid_signature: { status: 400, retryable: false },
-  missing_api_key: { status: 401, retryable: false },
-  missing_admin_key: { status: 401, retryable: false },
-  missing_view_token: { status: 401, retryable: false },
-  missing_login_token: { status: 401, retryable: false },
-  invalid_login_token: { status: 401, retryable: false },
-  missing_metrics_token: { status: 401, retryable: false },
-  insufficient_credits: { status: 402, retryable: false },
-  plan_limit_exceeded: { status: 402, retryable: false },
-  invalid_api_key: { status: 403, retryable: false },
-  invalid_admin_key: { status: 403, retryable: false },
-  invalid_connect_token: { status: 403, retryable: false },
-  invalid_view_token: { status: 403, retryable: false },
-  invalid_metrics_token: { status: 403, retryable: false },
-  origin_not_allowed: { status: 403, retryable: false },
-  premium_egress_required: { status: 403, retryable: false },
-  session_not_found: { status: 404, retryable: false },
-  tab_not_found: { status: 404, retryable: false },
-  job_not_found: { status: 404, retryable: false },
-  download_not_found: { status: 404, retryable: false },
-  key_not_found: { status: 404, retryable: false },
-  code_not_found: { status: 404, retryable: false },
-  recording_not_found: { status: 404, retryable: false },
-  asset_not_found: { status: 404, retryable: false },
-  route_not_found: { status: 404, retryable: false },
-  method_not_allowed: { status: 405, retryable: false },
-  request_timeout: { status: 408, retryable: true },
-  download_not_ready: { status: 409, retryable: true },
-  upload_limit_reached: { status: 409, retryable: false },
-  last_tab: { status: 409, retryable: false },
-  tab_limit_reached: { status: 409, retryable: false },
-  session_busy: { status: 409, retryable: true },
-  session_ended: { status: 409, retryable: false },
-  session_not_ready: { status: 409, retryable: true },
-  name_taken: { status: 409, retryable: false },
-  code_already_redeemed: { status: 409, retryable: false },
-  plan_active: { status: 409, retryable: false },
-  no_subscription: { status: 409, retryable: false },
-  key_limit_reached: { status: 409, retryable: false },
-  key_revoked: { status: 409, retryable: false },
-  vnc_unavailable: { status: 409, retryable: false },
-  idempotency_conflict: { status: 409, retryable: false },
-  idempotency_in_progress: { status: 409, retryable: true },
-  code_expired: { status: 410, retryable: false },
-  job_expired: { status: 410, retryable: false },
-  body_too_large: { status: 413, retryable: false },
-  uri_too_long: { status: 414, retryable: false },
-  unsupported_media_type: { status: 415, retryable: false },
-  range_not_satisfiable: { status: 416, retryable: false },
-  rate_limited: { status: 429, retryable: true },
-  too_many_streams: { status: 429, retryable: true },
-  concurrency_limit: { status: 429, retryable: true },
-  create_rate_limit: { status: 429, retryable: true },
-  headers_too_large: { status: 431, retryable: false },
-  internal_error: { status: 500, retryable: true },
-  navigation_failed: { status: 502, retryable: true },
-  page_failed: { status: 502, retryable: true },
-  billing_provider_failed: { status: 502, retryable: true },
-  session_lost: { status: 502, retryable: false },
-  no_capacity: { status: 503, retryable: true },
-  draining: { status: 503, retryable: true },
-  billing_not_configured: { status: 503, retryable: false },
-  login_unavailable: { status: 503, retryable: true },
-  store_unavailable: { status: 503, retryable: true },
-  deadline_exceeded: { status: 504, retryable: true },
-} as const satisfies Record<string, { status: number; retryable: boolean }>;
+  bad_request: {
+    status: 400,
+    retryable: false,
+    description: 'The request is not well-formed HTTP, or not a valid WebSocket handshake. Correct the request.',
+  },
+  invalid_signature: {
+    status: 400,
+    retryable: false,
+    description: 'The signature of a billing event is missing, wrong or too old. Check the signing secret of the webhook.',
+  },
+  missing_api_key: { status: 401, retryable: false, description: 'The request has no API key. Send it as `Authorization: Bearer KEY`.' },
+  missing_admin_key: { status: 401, retryable: false, description: 'The request has no admin key. Send it in the header `x-admin-key`.' },
+  missing_view_token: {
+    status: 401,
+    retryable: false,
+    description: 'The request has neither a view token nor its cookie. Open a complete link from `view-token` or `vnc-token`.',
+  },
+  missing_login_token: {
+    status: 401,
+    retryable: false,
+    description: 'The request has no login token. Send it as `Authorization: Bearer TOKEN`.',
+  },
+  invalid_login_token: { status: 401, retryable: false, description: 'The login token is invalid or has expired. Sign in again.' },
+  missing_metrics_token: {
+    status: 401,
+    retryable: false,
+    description: 'The request has no metrics token. Send it as `Authorization: Bearer TOKEN`.',
+  },
+  insufficient_credits: {
+    status: 402,
+    retryable: false,
+    description: 'The wallet does not cover the call. Redeem a credit code, or ask the operator for credits.',
+  },
+  plan_limit_exceeded: {
+    status: 402,
+    retryable: false,
+    description: 'A monthly limit of the plan is reached; `details` has the limit. Wait for the next month, or change the plan.',
+  },
+  invalid_api_key: { status: 403, retryable: false, description: 'The API key is unknown, expired or revoked. Create a new one.' },
+  invalid_admin_key: { status: 403, retryable: false, description: 'The admin key is wrong. Check the operator’s configuration.' },
+  invalid_connect_token: {
+    status: 403,
+    retryable: false,
+    description: 'The connect token is wrong, expired or of another session. Get a new one with `GET …/connect`.',
+  },
+  invalid_view_token: {
+    status: 403,
+    retryable: false,
+    description: 'The view token is wrong, expired, revoked or of another purpose. Create a new link.',
+  },
+  invalid_metrics_token: { status: 403, retryable: false, description: 'The metrics token is wrong. Check the operator’s configuration.' },
+  origin_not_allowed: {
+    status: 403,
+    retryable: false,
+    description: 'A page of another origin sent the request. Use a page of this service, or a client that is not a browser.',
+  },
+  premium_egress_required: {
+    status: 403,
+    retryable: false,
+    description: 'The plan does not include this type of proxy. Change the plan, or use another proxy type.',
+  },
+  session_not_found: {
+    status: 404,
+    retryable: false,
+    description: 'No session with this id exists for your key. It may have been deleted after its retention period.',
+  },
+  tab_not_found: { status: 404, retryable: false, description: 'The session has no tab with this id. List the open tabs.' },
+  job_not_found: { status: 404, retryable: false, description: 'No job with this id exists for your key. Check the id.' },
+  download_not_found: {
+    status: 404,
+    retryable: false,
+    description: 'The session has no such download, or its file no longer exists. List the downloads.',
+  },
+  key_not_found: { status: 404, retryable: false, description: 'No API key with this id exists. List the keys.' },
+  code_not_found: { status: 404, retryable: false, description: 'The code is unknown. Check it for typing errors.' },
+  recording_not_found: {
+    status: 404,
+    retryable: false,
+    description: 'The session has no such recording. Create sessions with `record: true` to record them.',
+  },
+  asset_not_found: { status: 404, retryable: false, description: 'The requested file does not exist. For a recording, see `assets`.' },
+  route_not_found: { status: 404, retryable: false, description: 'No endpoint matches the request. Check the method and path.' },
+  method_not_allowed: {
+    status: 405,
+    retryable: false,
+    description: 'The endpoint does not support the method. Use one of the methods in the `Allow` header.',
+  },
+  request_timeout: { status: 408, retryable: true, description: 'The request took too long to arrive. Send it again.' },
+  download_not_ready: {
+    status: 409,
+    retryable: true,
+    description: 'The download is still in progress. Wait for its `download.finished` event.',
+  },
+  upload_limit_reached: {
+    status: 409,
+    retryable: false,
+    description: 'The session cannot store more uploaded files. Use the files it has, or create a new session.',
+  },
+  last_tab: { status: 409, retryable: false, description: 'The last tab of a session cannot be closed. End the session instead.' },
+  tab_limit_reached: { status: 409, retryable: false, description: 'The session has its maximum number of tabs. Close a tab first.' },
+  session_busy: { status: 409, retryable: true, description: 'Other calls keep the session busy. Try again when they have finished.' },
+  session_ended: { status: 409, retryable: false, description: 'The session has ended; `details` has the reason. Create a new session.' },
+  session_not_ready: {
+    status: 409,
+    retryable: true,
+    description: 'The browser is still starting or does not respond. Try again after `Retry-After` seconds.',
+  },
+  name_taken: { status: 409, retryable: false, description: 'You have a live session with this name. End it, or choose another name.' },
+  code_already_redeemed: { status: 409, retryable: false, description: 'The code has already been redeemed. Each code works once.' },
+  plan_active: {
+    status: 409,
+    retryable: false,
+    description: 'A plan or trial is already active. Change it in the billing portal, or wait until it ends.',
+  },
+  no_subscription: { status: 409, retryable: false, description: 'There is no subscription to manage. Buy a plan first.' },
+  key_limit_reached: {
+    status: 409,
+    retryable: false,
+    description: 'The maximum number of active API keys is reached. Revoke a key that you no longer use.',
+  },
+  key_revoked: {
+    status: 409,
+    retryable: false,
+    description: 'The API key has been revoked or has expired and cannot be rotated. Create a new one.',
+  },
+  vnc_unavailable: {
+    status: 409,
+    retryable: false,
+    description: 'The session has no window to show. Create a session with `kind: full_browser`.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    retryable: false,
+    description: 'The `Idempotency-Key` was used with a different request. Use a new key for each new request.',
+  },
+  idempotency_in_progress: {
+    status: 409,
+    retryable: true,
+    description: 'A request with the same `Idempotency-Key` is still running. Try again later.',
+  },
+  code_expired: { status: 410, retryable: false, description: 'The code has expired. Ask for a new one.' },
+  job_expired: { status: 410, retryable: false, description: 'The result of the job has been deleted. Start the job again.' },
+  body_too_large: {
+    status: 413,
+    retryable: false,
+    description: 'The request body exceeds the maximum size, which is in `details`. Send less.',
+  },
+  uri_too_long: { status: 414, retryable: false, description: 'The URL exceeds the maximum length, which is in `details`. Shorten it.' },
+  unsupported_media_type: {
+    status: 415,
+    retryable: false,
+    description: 'The body has the wrong media type or is compressed. Send uncompressed JSON with `Content-Type: application/json`.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    retryable: false,
+    description: 'The requested range lies outside the file. See `Content-Range` for its size.',
+  },
+  rate_limited: { status: 429, retryable: true, description: 'Too many requests. Wait for `Retry-After` seconds.' },
+  too_many_streams: { status: 429, retryable: true, description: 'The session has its maximum number of event streams. Close one first.' },
+  concurrency_limit: {
+    status: 429,
+    retryable: true,
+    description: 'You have as many live sessions as the plan allows. End one first, or change the plan.',
+  },
+  create_rate_limit: {
+    status: 429,
+    retryable: true,
+    description: 'You have created as many sessions in the last minute as the plan allows. Wait for `Retry-After` seconds.',
+  },
+  headers_too_large: {
+    status: 431,
+    retryable: false,
+    description: 'The request headers exceed the maximum size. Send fewer or shorter headers.',
+  },
+  internal_error: {
+    status: 500,
+    retryable: true,
+    description: 'An internal error occurred. Try again; if it persists, send the request id to the operator.',
+  },
+  navigation_failed: {
+    status: 502,
+    retryable: true,
+    description: 'The page could not be loaded; `details.reason` has the cause. Check the URL, or try again.',
+  },
+  page_failed: { status: 502, retryable: true, description: 'The page crashed or did not respond. Reload it, or try again.' },
+  billing_provider_failed: {
+    status: 502,
+    retryable: true,
+    description: 'The payment provider refused the request or did not respond. Try again.',
+  },
+  session_lost: { status: 502, retryable: false, description: 'The browser was lost during the call. Create a new session.' },
+  no_capacity: { status: 503, retryable: true, description: 'No browser is available now. Try again after `Retry-After` seconds.' },
+  draining: { status: 503, retryable: true, description: 'The worker is shutting down. Try again after `Retry-After` seconds.' },
+  billing_not_configured: { status: 503, retryable: false, description: 'Billing is not configured on this service. Ask the operator.' },
+  login_unavailable: {
+    status: 503,
+    retryable: true,
+    description: 'The identity provider cannot be reached. Try again after `Retry-After` seconds.',
+  },
+  store_unavailable: { status: 503, retryable: true, description: 'The database is unavailable. Try again after `Retry-After` seconds.' },
+  deadline_exceeded: {
+    status: 504,
+    retryable: true,
+    description: 'The call did not finish within its deadline. Try again, with a smaller task or a longer timeout.',
+  },
+} as const satisfies Record<string, { status: number; retryable: boolean; description: string }>;
 
 export type ErrorCode = keyof typeof errors;
 
@@ -93,21 +233,21 @@ export const navigationFailures = [
 export type NavigationFailure = (typeof navigationFailures)[number];
 
 export interface ServiceErrorOptions {
-  /** What only the log reads. */
+  /** Message for the log only. Default: the public message. */
   internal?: string;
   cause?: unknown;
-  /** Facts for programs, told to the caller under `error.details`. */
+  /** Data for programs, sent as `error.details`. */
   details?: Record<string, unknown>;
-  /** When waiting helps: the least time to wait, told in `Retry-After`. */
+  /** Minimum time to wait before a retry, sent as `Retry-After`. */
   retryAfterSeconds?: number;
-  /** Where one case of a code differs from its row in the table. */
+  /** Overrides the value of the error table. */
   retryable?: boolean;
 }
 
-/** The one way a request fails for a reason that the caller is told. */
+/** An error whose code and message are sent to the client. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
-  /** What the caller reads: what happened, and what to change. */
+  /** What is wrong and what to do, for the client. */
   readonly publicMessage: string;
   readonly details: Record<string, unknown>;
   readonly retryAfterSeconds: number | undefined;
@@ -128,27 +268,31 @@ export class ServiceError extends Error {
   }
 }
 
-/** One fault of a request: where it is, what is wrong, and what was found there. */
-export const Fault = z
+/** One error of a request that breaks its schema. */
+export const ValidationIssue = z
   .object({
-    loc: z.array(z.string()).meta({ description: 'First `body`, `query`, `path` or `header`, then the way to the fault.' }),
-    msg: z.string(),
-    type: z.string().meta({ examples: ['missing', 'int_parsing', 'less_than_equal', 'extra_forbidden'] }),
-    input: z.unknown(),
-    ctx: z.record(z.string(), z.unknown()),
+    loc: z.array(z.string()).describe('Location of the error: first `body`, `query`, `path` or `header`, then the path to the field.'),
+    msg: z.string().describe('What is wrong.'),
+    type: z
+      .string()
+      .meta({ description: 'Type of the error.', examples: ['missing', 'int_parsing', 'less_than_equal', 'extra_forbidden'] }),
+    input: z.unknown().describe('The value that was sent.'),
+    ctx: z.record(z.string(), z.unknown()).describe('Further data about the error, such as the bound that was exceeded.'),
   })
   .meta({ id: 'Fault' });
-export type Fault = z.infer<typeof Fault>;
+export type ValidationIssue = z.infer<typeof ValidationIssue>;
 
-export const ValidationBody = z.object({ detail: z.array(Fault) }).meta({ id: 'ValidationBody' });
+export const ValidationBody = z
+  .object({ detail: z.array(ValidationIssue).describe('All errors of the request.') })
+  .meta({ id: 'ValidationBody' });
 export type ValidationBody = z.infer<typeof ValidationBody>;
 
-/** A request that breaks its schema, or a bound that only the owner's plan knows: answered 422. */
+/** A request that breaks its schema, or a limit of the owner's plan. The response status is 422. */
 export class ValidationError extends Error {
-  readonly detail: Fault[];
+  readonly detail: ValidationIssue[];
 
-  constructor(detail: Fault[]) {
-    super(detail.map((fault) => `${fault.loc.join('.')}: ${fault.msg}`).join('; '));
+  constructor(detail: ValidationIssue[]) {
+    super(detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
     this.name = 'ValidationError';
     this.detail = detail;
   }
@@ -156,15 +300,17 @@ export class ValidationError extends Error {
 
 export const ErrorBody = z
   .object({
-    error: z.object({
-      code: z.enum(Object.keys(errors) as [ErrorCode, ...ErrorCode[]]),
-      message: z.string(),
-      retryable: z.boolean(),
-      request_id: z.string(),
-      details: z.record(z.string(), z.unknown()),
-    }),
-    code: z.string(),
-    detail: z.string().meta({ description: 'The same as `error.message`.' }),
+    error: z
+      .object({
+        code: z.enum(Object.keys(errors) as [ErrorCode, ...ErrorCode[]]).describe('Error code.'),
+        message: z.string().describe('What is wrong and what to do.'),
+        retryable: z.boolean().describe('Whether the same request may succeed later without a change.'),
+        request_id: z.string().describe('Id of the request, the same as in `X-Request-Id`.'),
+        details: z.record(z.string(), z.unknown()).describe('Further data about the error; its fields depend on the code.'),
+      })
+      .describe('The error.'),
+    code: z.string().describe('The same as `error.code`.'),
+    detail: z.string().describe('The same as `error.message`.'),
   })
   .meta({ id: 'ErrorBody' });
 export type ErrorBody = z.infer<typeof ErrorBody>;

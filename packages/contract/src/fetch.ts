@@ -20,33 +20,46 @@ const Selector = z.string().min(1).max(2000);
 
 export const ExtractField = z
   .strictObject({
-    selector: Selector,
+    selector: Selector.describe('CSS selector of the element, 1 to 2000 characters.'),
     attr: z
       .string()
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: 'An attribute instead of the text; `href` and `src` come as whole addresses.' }),
-    type: z.enum(['text', 'html', 'number', 'url', 'date', 'boolean']).default('text'),
-    list: z.boolean().default(false).meta({ description: 'All matches instead of the first.' }),
+      .describe('Attribute to read instead of the text. `href` and `src` are returned as absolute URLs.'),
+    type: z.enum(['text', 'html', 'number', 'url', 'date', 'boolean']).default('text').describe('Type of the value. Default: `text`.'),
+    list: z.boolean().default(false).describe('Whether to return all matches instead of the first. Default: `false`.'),
   })
   .meta({ id: 'ExtractField' });
 export type ExtractField = z.infer<typeof ExtractField>;
 
 export const FetchRequest = z
   .strictObject({
-    url: WebUrl,
-    formats: z.array(z.enum(fetchFormats)).min(1).max(fetchFormats.length).default(['html', 'metadata']),
-    mode: z.enum(fetchModes).default('browser').meta({
-      description:
-        '`browser`: a page in a browser. `http`: one plain request, no scripts run. `auto`: http first, a browser where the page needs one.',
-    }),
+    url: WebUrl.describe('URL to fetch, `http` or `https`, at most 8192 characters.'),
+    formats: z
+      .array(z.enum(fetchFormats))
+      .min(1)
+      .max(fetchFormats.length)
+      .default(['html', 'metadata'])
+      .describe('Formats to return. Default: `html` and `metadata`.'),
+    mode: z
+      .enum(fetchModes)
+      .default('browser')
+      .describe(
+        'How to fetch. `browser`: load the page in a browser. `http`: send one plain request; JavaScript does not run. ' +
+          '`auto`: `http` first, and a browser if the page needs one. Default: `browser`.',
+      ),
     method: z
       .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
       .default('GET')
-      .meta({ description: 'Other than GET only with `mode: http`.' }),
-    body: z.string().max(2_000_000).nullable().default(null).meta({ description: 'Only with `mode: http`.' }),
-    headers: HeaderMap.default({}),
+      .describe('HTTP method. Methods other than GET require `mode: http`. Default: `GET`.'),
+    body: z
+      .string()
+      .max(2_000_000)
+      .nullable()
+      .default(null)
+      .describe('Request body, at most 2,000,000 characters. Requires `mode: http`. Default: null, none.'),
+    headers: HeaderMap.default({}).describe('Up to 20 HTTP headers to send. Default: none.'),
     cookies: z
       .array(
         z.strictObject({
@@ -54,72 +67,113 @@ export const FetchRequest = z
             .string()
             .min(1)
             .max(256)
-            .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/),
+            .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
+            .describe('Name of the cookie, 1 to 256 characters.'),
           value: z
             .string()
             .max(4096)
-            .regex(/^[\x21-\x3a\x3c-\x7e]*$/),
-          domain: z.string().min(1).max(253).optional().meta({ description: 'The host of `url` when absent.' }),
-          path: z.string().min(1).max(1024).regex(/^\//).default('/'),
+            .regex(/^[\x21-\x3a\x3c-\x7e]*$/)
+            .describe('Value of the cookie, at most 4096 characters.'),
+          domain: z.string().min(1).max(253).optional().describe('Domain of the cookie. Default: the host of `url`.'),
+          path: z.string().min(1).max(1024).regex(/^\//).default('/').describe('Path of the cookie. Default: `/`.'),
         }),
       )
       .max(100)
-      .default([]),
+      .default([])
+      .describe('Up to 100 cookies to send. Default: none.'),
     session_id: z
       .string()
       .max(200)
       .nullable()
       .default(null)
-      .meta({ description: 'Fetch in this session’s active tab, with its cookies and its way out.' }),
-    region: z.string().max(64).optional(),
-    proxy: ProxyRequest.nullable().default(null),
-    kind: z.enum(['headless']).default('headless'),
-    wait_until: WaitUntil.default('load'),
+      .describe(
+        'Id of a session to fetch with: its active tab, cookies and egress are used. Default: null, a browser context ' + 'of its own.',
+      ),
+    region: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Region code from `GET /v1/regions`. Default: the region of the worker that receives the request.'),
+    proxy: ProxyRequest.nullable().default(null).describe('Proxy for the fetch. Default: null, the region’s default egress.'),
+    kind: z.enum(['headless']).default('headless').describe('Kind of browser. Default: `headless`.'),
+    wait_until: WaitUntil.default('load').describe(
+      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
+        'traffic). Default: `load`.',
+    ),
     wait_for: z
       .strictObject({
-        selector: StepSelector.optional(),
-        text: Pattern.optional(),
-        ms: z.int().min(0).max(30_000).optional(),
+        selector: StepSelector.optional().describe('Selector that must match an element.'),
+        text: Pattern.optional().describe('Text that the page must show.'),
+        ms: z.int().min(0).max(30_000).optional().describe('Milliseconds to wait, 0 to 30000.'),
       })
-      .nullable()
-      .default(null),
-    timeout_ms: z.int().min(1000).max(actionsTimeoutMs.most).default(30_000).meta({ description: 'The whole budget, retries and all.' }),
-    actions: Steps.default([]),
-    only_main_content: z.boolean().default(false),
-    include_selectors: z.array(Selector).max(50).default([]),
-    exclude_selectors: z.array(Selector).max(50).default([]),
-    extract: z
-      .strictObject({ fields: z.record(z.string().min(1).max(64), ExtractField) })
       .nullable()
       .default(null)
-      .meta({ description: 'Comes as `json`.' }),
+      .describe('Further conditions to wait for after the page event. Default: null, none.'),
+    timeout_ms: z
+      .int()
+      .min(1000)
+      .max(actionsTimeoutMs.most)
+      .default(30_000)
+      .describe('Maximum time for the whole fetch including retries, in milliseconds, 1000 to 180000. Default: 30000.'),
+    actions: Steps.default([]).describe('Steps to run on the page before its content is read, at most 50. Default: none.'),
+    only_main_content: z
+      .boolean()
+      .default(false)
+      .describe('Whether to return only the main content of the page, without navigation and footer. Default: `false`.'),
+    include_selectors: z
+      .array(Selector)
+      .max(50)
+      .default([])
+      .describe('CSS selectors of the elements to keep, at most 50. Default: the whole page.'),
+    exclude_selectors: z.array(Selector).max(50).default([]).describe('CSS selectors of elements to remove, at most 50. Default: none.'),
+    extract: z
+      .strictObject({ fields: z.record(z.string().min(1).max(64), ExtractField).describe('The values to extract, by name.') })
+      .nullable()
+      .default(null)
+      .describe('Values to extract from the page, returned in `json`. Default: null, none.'),
     screenshot: z
       .strictObject({
-        full_page: z.boolean().default(true),
-        format: ImageFormat.default('png'),
-        quality: z.int().min(1).max(100).optional(),
-        selector: StepSelector.optional(),
-        scroll_first: z.boolean().default(true),
+        full_page: z.boolean().default(true).describe('Whether to capture the full page instead of the visible area. Default: `true`.'),
+        format: ImageFormat.default('png').describe('Image format. Default: `png`.'),
+        quality: z.int().min(1).max(100).optional().describe('Image quality for `jpeg` and `webp`, 1 to 100. Default: 80.'),
+        selector: StepSelector.optional().describe('Selector of a single element to capture.'),
+        scroll_first: z
+          .boolean()
+          .default(true)
+          .describe('Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`.'),
       })
       .nullable()
-      .default(null),
-    pdf: PdfOptions.nullable().default(null),
-    block_ads: z.boolean().default(false),
-    block_resources: z.array(z.enum(resourceTypes)).max(resourceTypes.length).default([]),
+      .default(null)
+      .describe('Options of the `screenshot` format. Default: null, the defaults of each option.'),
+    pdf: PdfOptions.nullable().default(null).describe('Options of the `pdf` format. Default: null, the defaults of each option.'),
+    block_ads: z
+      .boolean()
+      .default(false)
+      .describe('Whether to refuse connections to known advertising and tracking hosts. Default: `false`.'),
+    block_resources: z
+      .array(z.enum(resourceTypes))
+      .max(resourceTypes.length)
+      .default([])
+      .describe('Types of resources that the page does not load. Default: none.'),
     retry: z
       .strictObject({
-        max_attempts: z.int().min(1).max(5).default(2),
+        max_attempts: z.int().min(1).max(5).default(2).describe('Maximum number of attempts, 1 to 5. Default: 2.'),
         on: z
           .array(z.enum(retryReasons))
           .max(retryReasons.length)
-          .default([...retryReasons]),
-        force: z.boolean().default(false).meta({ description: 'Also while the site is in a cooldown.' }),
+          .default([...retryReasons])
+          .describe('Results after which to retry. Default: all of them.'),
+        ignore_cooldown: z.boolean().default(false).describe('Whether to fetch although the site is in a cooldown. Default: `false`.'),
       })
-      .prefault({}),
-    block_detection: BlockDetection.default('default'),
-    respect_robots: z.boolean().default(false),
-    async: z.boolean().default(false),
-    metadata: Metadata.default({}),
+      .prefault({})
+      .describe('When and how often to retry.'),
+    block_detection: BlockDetection.default('default').describe(
+      'How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at ' +
+        'all. Default: `default`.',
+    ),
+    respect_robots: z.boolean().default(false).describe('Whether to respect the site’s robots.txt. Default: `false`.'),
+    async: z.boolean().default(false).describe('Whether to return at once with a job to poll. Default: `false`.'),
+    metadata: Metadata.default({}).describe('Up to 50 key-value pairs of your own, returned with the result. Default: none.'),
   })
   .check((context) => {
     const { mode, method, body, session_id: session, region, proxy, actions, formats } = context.value;
@@ -141,90 +195,119 @@ const needsBrowser = (format: FetchFormat): boolean => format === 'screenshot' |
 
 export const Bytes = z
   .object({
-    data_base64: z.string(),
-    content_type: z.string().nullable(),
-    bytes: z.int(),
-    filename: z.string().nullable().meta({ description: 'From `Content-Disposition`, made harmless.' }),
-    truncated: z.boolean(),
+    data_base64: z.string().describe('The bytes in base64.'),
+    content_type: z.string().nullable().describe('Media type; null if unknown.'),
+    bytes: z.int().describe('Size in bytes.'),
+    filename: z.string().nullable().describe('File name from `Content-Disposition`, sanitized; null if there is none.'),
+    truncated: z.boolean().describe('Whether the bytes were cut at the maximum size.'),
   })
   .meta({ id: 'Bytes' });
 
 export const FetchAttempt = z
   .object({
-    n: z.int(),
-    started_at: Timestamp,
-    strategy: z.enum(strategyNames),
-    mode: z.enum(['browser', 'http']),
-    egress: z.object({ type: z.string(), country: z.string().nullable() }),
-    kind: z.string(),
-    status_code: z.int().nullable(),
-    status: z.enum(['ok', 'blocked', 'error']),
-    block_type: z.enum(blockTypes).nullable(),
-    error_code: z.string().nullable(),
-    duration_ms: z.int(),
+    n: z.int().describe('Number of the attempt, from 1.'),
+    started_at: Timestamp.describe('When the attempt started (RFC 3339, UTC).'),
+    strategy: z.enum(strategyNames).describe('Strategy of the attempt.'),
+    mode: z.enum(['browser', 'http']).describe('Whether a browser or plain HTTP was used.'),
+    egress: z
+      .object({
+        type: z.string().describe('Type of egress, such as `direct` or a proxy type.'),
+        country: z.string().nullable().describe('Country of the egress, ISO 3166-1 alpha-2; null if unknown.'),
+      })
+      .describe('Egress of the attempt.'),
+    kind: z.string().describe('Kind of machine that was used.'),
+    status_code: z.int().nullable().describe('HTTP status of the page; null if no response was received.'),
+    status: z.enum(['ok', 'blocked', 'error']).describe('Result of the attempt.'),
+    block_type: z.enum(blockTypes).nullable().describe('Type of block; null if the attempt was not blocked.'),
+    error_code: z.string().nullable().describe('Error code; null if the attempt did not fail.'),
+    duration_ms: z.int().describe('Duration of the attempt in milliseconds.'),
   })
   .meta({ id: 'FetchAttempt' });
 
 export const FetchResult = z
   .object({
-    status: z.enum(jobStatuses),
-    job_id: z.string(),
-    session_id: z.string().nullable().meta({ description: 'The machine that fetched; null where no browser did.' }),
-    poll_url: z.string().nullable().meta({ description: 'Of a job that is asked after.' }),
-    url: z.string(),
-    final_url: z.string().nullable(),
-    redirects: z.array(z.object({ url: z.string(), status_code: z.int() })),
-    status_code: z.int().nullable().meta({ description: 'The real one, of the last response for the page itself.' }),
-    headers: z.record(z.string(), z.string()).meta({ description: 'Without `set-cookie`.' }),
-    content_type: z.string().nullable(),
-    title: z.string().nullable(),
-    html: z.string().nullable(),
-    raw: Bytes.nullable().meta({ description: 'The bytes as they came: for `raw`, and for all that is no page.' }),
-    markdown: z.string().nullable(),
-    text: z.string().nullable(),
-    links: z.array(Link).nullable(),
+    status: z.enum(jobStatuses).describe('Result of the fetch; `pending` while its job runs.'),
+    job_id: z.string().describe('Id of the fetch’s job.'),
+    session_id: z.string().nullable().describe('Id of the session whose browser loaded the page; null if no browser did.'),
+    poll_url: z.string().nullable().describe('URL at which to poll a pending job; null otherwise.'),
+    url: z.string().describe('URL that was requested.'),
+    final_url: z.string().nullable().describe('URL of the page after all redirects; null if no response was received.'),
+    redirects: z
+      .array(z.object({ url: z.string().describe('URL that redirected.'), status_code: z.int().describe('HTTP status of the redirect.') }))
+      .describe('Redirects that were followed, in order, at most 20.'),
+    status_code: z.int().nullable().describe('HTTP status of the last response for the page itself; null if none was received.'),
+    headers: z.record(z.string(), z.string()).describe('Headers of the page’s response, without `set-cookie`.'),
+    content_type: z.string().nullable().describe('Media type of the page’s response; null if unknown.'),
+    title: z.string().nullable().describe('Title of the page; null if there is none.'),
+    html: z.string().nullable().describe('The document after JavaScript has run, at most 8 MB; null if not requested or not available.'),
+    raw: Bytes.nullable().describe('The bytes as received: for the format `raw`, and for every response that is not HTML.'),
+    markdown: z.string().nullable().describe('Visible content as Markdown; null if not requested or not available.'),
+    text: z.string().nullable().describe('Visible content as plain text; null if not requested or not available.'),
+    links: z.array(Link).nullable().describe('Links of the page; null if not requested or not available.'),
     page: z
       .object({
-        title: z.string().nullable(),
-        description: z.string().nullable(),
-        language: z.string().nullable(),
-        canonical: z.string().nullable(),
-        favicon: z.string().nullable(),
-        open_graph: z.record(z.string(), z.string()),
-        json_ld: z.array(z.unknown()),
+        title: z.string().nullable().describe('Title of the page; null if there is none.'),
+        description: z.string().nullable().describe('Description from the page’s metadata; null if there is none.'),
+        language: z.string().nullable().describe('Language of the page; null if not stated.'),
+        canonical: z.string().nullable().describe('Canonical URL; null if not stated.'),
+        favicon: z.string().nullable().describe('URL of the icon; null if there is none.'),
+        open_graph: z.record(z.string(), z.string()).describe('Open Graph properties.'),
+        json_ld: z.array(z.unknown()).describe('JSON-LD documents of the page.'),
       })
-      .nullable(),
-    screenshot: Picture.nullable(),
-    pdf: Bytes.nullable(),
-    json: z.unknown().meta({ description: 'The extracted fields, or a JSON document itself.' }),
+      .nullable()
+      .describe('Metadata of the page; null if not requested or not available.'),
+    screenshot: Picture.nullable().describe('The screenshot; null if not requested or not available.'),
+    pdf: Bytes.nullable().describe('The PDF document; null if not requested or not available.'),
+    json: z.unknown().describe('The extracted fields, or the response itself if it is JSON.'),
     tables: z
-      .array(z.object({ caption: z.string().nullable(), headers: z.array(z.string()), rows: z.array(z.array(z.string())) }))
-      .nullable(),
-    har: z.object({ log: z.record(z.string(), z.unknown()) }).nullable(),
-    actions: z.array(StepResult),
-    block: Block.nullable(),
-    captcha: Captcha.nullable(),
-    attempts: z.array(FetchAttempt),
-    resolved_by: z.string().nullable().meta({
-      description:
-        'What brought the answer: mode and strategy, such as `browser:direct`; for `auto` also why, such as `browser:direct:needs_script`.',
-    }),
-    timings: z.object({
-      queue_ms: z.int(),
-      session_ms: z.int(),
-      ttfb_ms: z.int().nullable(),
-      load_ms: z.int().nullable(),
-      total_ms: z.int(),
-    }),
+      .array(
+        z.object({
+          caption: z.string().nullable().describe('Caption of the table; null if it has none.'),
+          headers: z.array(z.string()).describe('Texts of the header cells.'),
+          rows: z.array(z.array(z.string())).describe('Texts of the cells, row by row.'),
+        }),
+      )
+      .nullable()
+      .describe('Tables of the page; null if not requested or not available.'),
+    har: z
+      .object({ log: z.record(z.string(), z.unknown()).describe('The HAR 1.2 log: creator, pages and entries.') })
+      .nullable()
+      .describe('Network traffic as HAR 1.2 without bodies; null if not requested or not available.'),
+    actions: z.array(StepResult).describe('Results of the steps that ran, in order.'),
+    block: Block.nullable().describe('The detected block, with its evidence; null if the page shows no sign of one.'),
+    captcha: Captcha.nullable().describe('Captcha on the page; null if no page was loaded.'),
+    attempts: z.array(FetchAttempt).describe('Attempts of the fetch, in order.'),
+    resolved_by: z
+      .object({
+        mode: z.enum(['browser', 'http']).describe('Whether a browser or plain HTTP was used.'),
+        strategy: z.enum(strategyNames).describe('Strategy of the attempt.'),
+        reason: z
+          .string()
+          .nullable()
+          .describe('Why `auto` chose this mode, such as `needs_script` or `no_browser_needed`; null for other modes.'),
+      })
+      .nullable()
+      .describe('The attempt that succeeded; null if none did.'),
+    timings: z
+      .object({
+        queue_ms: z.int().describe('Time spent waiting in the queue, in milliseconds.'),
+        session_ms: z.int().describe('Time spent obtaining a browser, in milliseconds.'),
+        ttfb_ms: z.int().nullable().describe('Time to the first byte of the page in milliseconds; null if no response was received.'),
+        load_ms: z.int().nullable().describe('Time until the page had loaded in milliseconds; null if it did not.'),
+        total_ms: z.int().describe('Total time in milliseconds.'),
+      })
+      .describe('Durations in milliseconds.'),
     bytes: z
-      .object({ in: z.int(), out: z.int() })
-      .meta({ description: 'On the wire. In a machine that fetches several pages at once, these are those of the page’s own requests.' }),
-    usage: WorkUsage,
-    warnings: z.array(z.string()),
-    error: WorkError.nullable(),
-    metadata: Metadata,
-    created_at: Timestamp,
-    finished_at: Timestamp.nullable(),
+      .object({ in: z.int().describe('Bytes received.'), out: z.int().describe('Bytes sent.') })
+      .describe('Network traffic of the page’s own requests in bytes, as sent on the wire.'),
+    usage: WorkUsage.describe('Resources that the fetch has used.'),
+    warnings: z
+      .array(z.string())
+      .describe('Warnings that explain missing or incomplete results, such as `load_timed_out` or `html_truncated`.'),
+    error: WorkError.nullable().describe('Error of a fetch with `status: error`; null otherwise.'),
+    metadata: Metadata.describe('Metadata of the request.'),
+    created_at: Timestamp.describe('When the fetch was created (RFC 3339, UTC).'),
+    finished_at: Timestamp.nullable().describe('When the fetch finished (RFC 3339, UTC); null while it is pending.'),
   })
   .meta({ id: 'FetchResult' });
 export type FetchResponse = z.infer<typeof FetchResult>;
@@ -236,9 +319,11 @@ export const fetchPage = endpoint({
   method: 'POST',
   path: '/v1/fetch',
   tag: 'Fetch',
-  summary: 'Turn a page into what you need',
+  summary: 'Fetch a page',
   description:
-    '200 for `ok`, `blocked` and `error` alike, so that an answer at once and a polled one are one shape. With `async` the answer is `pending`, with `Location` and `Retry-After`.',
+    'Loads a page and returns it in the requested formats. The response status is 200 for `ok`, `blocked` and ' +
+    '`error` alike, so that a direct and a polled result have the same shape. With `async` the result is ' +
+    '`pending`, with `Location` and `Retry-After` headers.',
   auth: 'bearer',
   body: FetchRequest,
   reply: FetchResult,
@@ -266,9 +351,12 @@ export const getFetchJob = endpoint({
   method: 'GET',
   path: '/v1/fetch/job/{job_id}',
   tag: 'Fetch',
-  summary: 'What a fetch came to, or that it still runs',
+  summary: 'Get a fetch job',
+  description:
+    'Returns the result of an asynchronous fetch, or `pending` while it runs. With `wait_seconds` the response is ' +
+    'sent as soon as the fetch finishes, or after that time. Results are retained for 24 hours.',
   auth: 'bearer',
-  params: z.object({ job_id: PathId }),
+  params: z.object({ job_id: PathId.describe('Id of the job.') }),
   query: waitQuery,
   reply: FetchResult,
   status: 200,

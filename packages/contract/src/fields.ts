@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 /** What a check adds to a fault that zod has no code for: pydantic's word for it. */
-export interface FaultParams {
+export interface ValidationIssueParams {
   type: string;
   ctx?: Record<string, unknown>;
 }
 
-const faulty = (type: string, ctx: Record<string, unknown> = {}): { params: FaultParams } => ({ params: { type, ctx } });
+const faulty = (type: string, ctx: Record<string, unknown> = {}): { params: ValidationIssueParams } => ({ params: { type, ctx } });
 
 const parses = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
@@ -80,15 +80,17 @@ export const queryBool = z.preprocess(
 
 /** Pages of a long list: the bounds, and the opaque place where the next page starts. */
 export const pageQuery = {
-  limit: queryInt(1, 500).default(100),
-  cursor: z.string().min(1).max(512).optional().meta({ description: '`X-Next-Cursor` of the page before.' }),
+  limit: queryInt(1, 500).default(100).describe('Maximum number of items per page, 1 to 500. Default: 100.'),
+  cursor: z.string().min(1).max(512).optional().describe('Value of `X-Next-Cursor` of the previous page. Default: the first page.'),
 };
 
 export const pageHeaders = {
-  'X-Has-More': '`true` when another page follows.',
-  'X-Next-Cursor': 'What to send as `cursor` for the next page.',
-  Link: 'The next page’s address, `rel="next"`.',
+  'X-Has-More': '`true` if another page follows, else `false`.',
+  'X-Next-Cursor': 'Value to send as `cursor` for the next page. Absent on the last page.',
+  Link: 'URL of the next page, with `rel="next"`. Absent on the last page.',
 };
 
 /** An id in a path. Its form is not checked: an id that cannot be is answered as an unknown one. */
 export const PathId = z.string();
+
+export const sessionParams = z.object({ session_id: PathId.describe('Id of the session.') });

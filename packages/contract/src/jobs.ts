@@ -8,48 +8,67 @@ export type JobStatus = (typeof jobStatuses)[number];
 
 /** What went wrong in work that was answered with 200: the status of an error travels in the body there. */
 export const WorkError = z
-  .object({ code: z.string(), message: z.string(), retryable: z.boolean(), details: z.record(z.string(), z.unknown()).optional() })
+  .object({
+    code: z.string().describe('Error code.'),
+    message: z.string().describe('What went wrong and what to do.'),
+    retryable: z.boolean().describe('Whether the same request may succeed later.'),
+    details: z.record(z.string(), z.unknown()).optional().describe('Further data about the error; its fields depend on the code.'),
+  })
   .meta({ id: 'WorkError' });
 export type WorkError = z.infer<typeof WorkError>;
 
 export const WorkUsage = z
   .object({
-    actions: z.int(),
+    actions: z.int().describe('Number of actions.'),
     egress_bytes: z
       .int()
-      .meta({ description: 'As the page’s own requests count. What is charged is the gate’s count, which may differ by some bytes.' }),
-    captcha_solves: z.int(),
-    credits: z.number().meta({ description: 'What all of it costs.' }),
+      .describe(
+        'Network traffic of the page’s own requests in bytes. Charges are based on the traffic measured at the egress, ' +
+          'which may differ by some bytes.',
+      ),
+    captcha_solves: z.int().describe('Number of captchas solved by a provider.'),
+    credits: z.number().describe('Credits that this usage costs.'),
   })
   .meta({ id: 'WorkUsage' });
 export type WorkUsage = z.infer<typeof WorkUsage>;
 
 export const Job = z
   .object({
-    job_id: z.string(),
-    session_id: z.string().nullable(),
-    kind: z.enum(['fetch']),
-    status: z.enum(jobStatuses),
-    stage: z.enum(['queued', 'running', 'done']),
-    progress: z.object({ step: z.int(), total: z.int().nullable(), note: z.string() }),
-    created_at: Timestamp,
-    started_at: Timestamp.nullable(),
-    finished_at: Timestamp.nullable(),
-    expires_at: Timestamp.nullable().meta({ description: 'When the result is dropped; null while the job runs.' }),
-    result: z.record(z.string(), z.unknown()).nullable().meta({ description: 'What the work came to: for a fetch its FetchResponse.' }),
-    error: WorkError.nullable(),
-    usage: WorkUsage.nullable(),
+    job_id: z.string().describe('Id of the job.'),
+    session_id: z.string().nullable().describe('Id of the session that ran the job; null if none did.'),
+    kind: z.enum(['fetch']).describe('Kind of job.'),
+    status: z.enum(jobStatuses).describe('Status of the job: `pending` until it is done, then its result.'),
+    stage: z.enum(['queued', 'running', 'done']).describe('Stage of the job.'),
+    progress: z
+      .object({
+        step: z.int().describe('Number of steps completed.'),
+        total: z.int().nullable().describe('Total number of steps; null if unknown.'),
+        note: z.string().describe('Description of the current step.'),
+      })
+      .describe('Progress of the job.'),
+    created_at: Timestamp.describe('When the job was created (RFC 3339, UTC).'),
+    started_at: Timestamp.nullable().describe('When the job started to run (RFC 3339, UTC); null before that.'),
+    finished_at: Timestamp.nullable().describe('When the job finished (RFC 3339, UTC); null before that.'),
+    expires_at: Timestamp.nullable().describe('When the result is deleted (RFC 3339, UTC); null while the job is pending.'),
+    result: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe('Result of the job: for a fetch, a FetchResult. null while the job is pending.'),
+    error: WorkError.nullable().describe('Error of a job with `status: error`; null otherwise.'),
+    usage: WorkUsage.nullable().describe('Resources that the job has used; null while it is pending.'),
   })
   .meta({ id: 'Job' });
 export type JobResponse = z.infer<typeof Job>;
 
 /** A job's own id cannot be longer; what is, is unknown. */
-const jobParams = z.object({ job_id: PathId });
+const jobParams = z.object({ job_id: PathId.describe('Id of the job.') });
 
 /** How long a poll may wait for the end of a job. */
 export const waitSecondsMax = 25;
 export const waitQuery = z.strictObject({
-  wait_seconds: queryInt(0, waitSecondsMax).default(0).meta({ description: 'Answers as soon as the job is done, or after this long.' }),
+  wait_seconds: queryInt(0, waitSecondsMax)
+    .default(0)
+    .describe('Seconds to wait for the job to finish before responding, 0 to 25. Default: 0.'),
 });
 export const pollDeadlineMs = (waitSecondsMax + 10) * 1000;
 
@@ -58,7 +77,10 @@ export const getJob = endpoint({
   method: 'GET',
   path: '/v1/job/{job_id}',
   tag: 'Jobs',
-  summary: 'How a job is doing, and what it came to',
+  summary: 'Get a job',
+  description:
+    'Returns the status, progress and result of a job. With `wait_seconds` the response is sent as soon as the job ' +
+    'finishes, or after that time. Results are retained for 24 hours.',
   auth: 'bearer',
   params: jobParams,
   query: waitQuery,
@@ -73,9 +95,10 @@ export const cancelJob = endpoint({
   method: 'DELETE',
   path: '/v1/job/{job_id}',
   tag: 'Jobs',
-  summary: 'Give a job up',
+  summary: 'Cancel a job',
   description:
-    'A job that still runs ends as `error` with the code `cancelled`. One that is done stays as it is, so calling twice does no harm.',
+    'Cancels a pending job, which then has the status `error` with the code `cancelled`, and returns it. A ' +
+    'finished job stays as it is, so the request can be repeated.',
   auth: 'bearer',
   params: jobParams,
   reply: Job,

@@ -7,47 +7,68 @@ export const OwnerId = z
   .min(1)
   .max(64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:|@-]*$/)
-  .meta({ description: 'For whoever signs in: the organisation as the identity provider names it.', examples: ['local', 'acme'] });
+  .meta({
+    description:
+      'Id of the owner, 1 to 64 characters. For users who sign in, it is the organization as the identity provider ' + 'names it.',
+    examples: ['local', 'acme'],
+  });
 
 export const Key = z
   .object({
-    key_id: z.string(),
-    name: z.string().nullable(),
-    prefix: z.string().meta({ examples: ['brt_live_'] }),
-    last4: z.string(),
-    owner: z.string(),
-    created_at: Timestamp,
-    created_by: z.string().meta({ description: '`admin`, `bootstrap`, or `login:SUBJECT`.', examples: ['admin', 'bootstrap'] }),
-    last_used_at: Timestamp.nullable().meta({ description: 'Kept to the minute.' }),
-    expires_at: Timestamp.nullable(),
-    revoked_at: Timestamp.nullable(),
-    status: z.enum(['active', 'revoked', 'expired']),
+    key_id: z.string().describe('Id of the API key.'),
+    name: z.string().nullable().describe('Name of the key; null if it has none.'),
+    prefix: z.string().meta({ description: 'First characters of the key.', examples: ['brt_live_'] }),
+    last4: z.string().describe('Last four characters of the key.'),
+    owner: z.string().describe('Id of the owner.'),
+    created_at: Timestamp.describe('When the key was created (RFC 3339, UTC).'),
+    created_by: z
+      .string()
+      .meta({ description: 'Who created the key: `admin`, `bootstrap`, or `login:SUBJECT`.', examples: ['admin', 'bootstrap'] }),
+    last_used_at: Timestamp.nullable().describe('When the key was last used (RFC 3339, UTC), to the minute; null if never.'),
+    expires_at: Timestamp.nullable().describe('When the key expires (RFC 3339, UTC); null if never.'),
+    revoked_at: Timestamp.nullable().describe('When the key was revoked (RFC 3339, UTC); null if it is not revoked.'),
+    status: z.enum(['active', 'revoked', 'expired']).describe('Status of the key.'),
   })
   .meta({ id: 'Key' });
 export type Key = z.infer<typeof Key>;
 
 export const CreatedKey = Key.extend({
-  key: z.string().nullable().meta({ description: 'The raw key, in this reply only; null when the reply is replayed.' }),
+  key: z.string().nullable().describe('The secret API key. It is returned once: null in a replayed response.'),
 }).meta({ id: 'CreatedKey' });
 
 export const CreateKeyRequest = z
   .strictObject({
-    owner: OwnerId.meta({ description: 'Made with the key when there is no such owner yet.' }),
-    name: z.string().min(1).max(64).nullable().default(null),
+    owner: OwnerId.describe('Id of the owner. The owner is created if it does not exist.'),
+    name: z.string().min(1).max(64).nullable().default(null).describe('Name of the key, 1 to 64 characters. Default: null, none.'),
     tier: z
       .string()
       .min(1)
       .max(64)
       .optional()
-      .meta({ description: 'The owner’s plan from now on; one of the tiers file. Left as it is when absent.' }),
-    expires_in_days: z.int().min(1).max(3650).nullable().default(null),
+      .describe('Plan to set for the owner: a tier of the tiers file. Default: the plan stays as it is.'),
+    expires_in_days: z
+      .int()
+      .min(1)
+      .max(3650)
+      .nullable()
+      .default(null)
+      .describe('Days until the key expires, 1 to 3650. Default: null, never.'),
   })
   .meta({ id: 'CreateKeyRequest' });
 
 const keyName = z.string().min(1).max(64).nullable().default(null);
 
 export const CreateOwnKeyRequest = z
-  .strictObject({ name: keyName, expires_in_days: z.int().min(1).max(3650).nullable().default(null) })
+  .strictObject({
+    name: keyName.describe('Name of the key, 1 to 64 characters. Default: null, none.'),
+    expires_in_days: z
+      .int()
+      .min(1)
+      .max(3650)
+      .nullable()
+      .default(null)
+      .describe('Days until the key expires, 1 to 3650. Default: null, never.'),
+  })
   .meta({ id: 'CreateOwnKeyRequest' });
 
 export const listOwnKeys = endpoint({
@@ -55,7 +76,8 @@ export const listOwnKeys = endpoint({
   method: 'GET',
   path: '/v1/keys',
   tag: 'Keys',
-  summary: 'Your organisation’s keys, newest first, without secrets',
+  summary: 'List API keys',
+  description: 'Returns the API keys of your organization without their secrets, newest first.',
   auth: 'login',
   reply: z.array(Key),
   status: 200,
@@ -67,7 +89,8 @@ export const createOwnKey = endpoint({
   method: 'POST',
   path: '/v1/keys',
   tag: 'Keys',
-  summary: 'Mint a key for your organisation; the raw key is in this reply only',
+  summary: 'Create an API key',
+  description: 'Creates an API key for your organization. The secret is returned in this response only and cannot be ' + 'retrieved later.',
   auth: 'login',
   body: CreateOwnKeyRequest,
   bodyOptional: true,
@@ -82,10 +105,19 @@ export const revokeOwnKey = endpoint({
   method: 'DELETE',
   path: '/v1/keys/{key_id}',
   tag: 'Keys',
-  summary: 'Revoke one of your keys: refused from the next request on, open sockets closed within a second',
+  summary: 'Revoke an API key',
+  description:
+    'Revokes one of your organization’s API keys. Requests with the key are refused from then on, and its open ' +
+    'WebSockets are closed within a second.',
   auth: 'login',
-  params: z.object({ key_id: PathId }),
-  reply: z.object({ key_id: z.string(), status: z.literal('revoked'), revoked_at: Timestamp }).meta({ id: 'RevokedKey' }),
+  params: z.object({ key_id: PathId.describe('Id of the API key.') }),
+  reply: z
+    .object({
+      key_id: z.string().describe('Id of the API key.'),
+      status: z.literal('revoked').describe('Always `revoked`.'),
+      revoked_at: Timestamp.describe('When the key was revoked (RFC 3339, UTC).'),
+    })
+    .meta({ id: 'RevokedKey' }),
   status: 200,
   errors: ['key_not_found', 'store_unavailable'],
 });
@@ -95,14 +127,24 @@ export const rotateOwnKey = endpoint({
   method: 'POST',
   path: '/v1/keys/{key_id}/rotate',
   tag: 'Keys',
-  summary: 'Replace a key by a new one of the same name',
+  summary: 'Rotate an API key',
   description:
-    'The old key is good for the grace that is asked for, so that it can be exchanged everywhere first; without one it is revoked at once.',
+    'Creates a new API key with the same name to replace an existing one. The existing key remains valid for ' +
+    '`grace_seconds`, so that you can replace it everywhere first; by default it is revoked at once.',
   auth: 'login',
-  params: z.object({ key_id: PathId }),
-  body: z.strictObject({ grace_seconds: z.int().min(0).max(604_800).default(0) }).meta({ id: 'RotateKeyRequest' }),
+  params: z.object({ key_id: PathId.describe('Id of the API key to replace.') }),
+  body: z
+    .strictObject({
+      grace_seconds: z
+        .int()
+        .min(0)
+        .max(604_800)
+        .default(0)
+        .describe('Seconds for which the existing key remains valid, 0 to 604800. Default: 0.'),
+    })
+    .meta({ id: 'RotateKeyRequest' }),
   bodyOptional: true,
-  reply: CreatedKey.extend({ replaces: z.string().meta({ description: 'The id of the old key.' }) }).meta({ id: 'RotatedKey' }),
+  reply: CreatedKey.extend({ replaces: z.string().describe('Id of the replaced key.') }).meta({ id: 'RotatedKey' }),
   secretReplyFields: ['key'],
   status: 200,
   errors: ['key_not_found', 'key_revoked', 'key_limit_reached', 'store_unavailable'],
@@ -113,9 +155,10 @@ export const listKeys = endpoint({
   method: 'GET',
   path: '/admin/keys',
   tag: 'Keys',
-  summary: 'All keys, without secrets',
+  summary: 'List all API keys',
+  description: 'Returns the API keys of all owners, or of one owner, without their secrets.',
   auth: 'admin',
-  query: z.strictObject({ owner: OwnerId.optional() }),
+  query: z.strictObject({ owner: OwnerId.optional().describe('Only keys of this owner.') }),
   reply: z.array(Key),
   status: 200,
   errors: ['store_unavailable'],
@@ -126,7 +169,10 @@ export const createKey = endpoint({
   method: 'POST',
   path: '/admin/keys',
   tag: 'Keys',
-  summary: 'Mint a key for an owner',
+  summary: 'Create an API key for an owner',
+  description:
+    'Creates an API key for any owner, and can set the owner’s plan. The secret is returned in this response only ' +
+    'and cannot be retrieved later.',
   auth: 'admin',
   body: CreateKeyRequest,
   reply: CreatedKey,
@@ -140,9 +186,12 @@ export const revokeKey = endpoint({
   method: 'DELETE',
   path: '/admin/keys/{key_id}',
   tag: 'Keys',
-  summary: 'Revoke a key: refused from the next request on, open sockets closed within a second',
+  summary: 'Revoke any API key',
+  description:
+    'Revokes an API key of any owner. Requests with the key are refused from then on, and its open WebSockets are ' +
+    'closed within a second.',
   auth: 'admin',
-  params: z.object({ key_id: PathId }),
+  params: z.object({ key_id: PathId.describe('Id of the API key.') }),
   status: 204,
   replyKind: 'empty',
   errors: ['key_not_found', 'store_unavailable'],

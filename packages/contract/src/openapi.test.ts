@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiVersion, endpoints, openApiDocument } from './contract.ts';
+import { apiVersion, endpoints, errors, openApiDocument } from './contract.ts';
 
 type Json = Record<string, unknown>;
 interface Operation {
   operationId: string;
-  parameters?: { name: string; in: string; required: boolean; schema: Json }[];
+  summary?: string;
+  description?: string;
+  parameters?: { name: string; in: string; required: boolean; description?: string; schema: Json }[];
   requestBody?: Json;
-  responses: Record<string, { description: string }>;
+  responses: Record<string, { description: string; headers?: Record<string, { description?: string }> }>;
   security: Json[];
 }
 const document = openApiDocument({ endpoints, version: apiVersion, serverUrl: 'http://localhost:8080' });
@@ -16,7 +18,7 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 
-test('holds every endpoint once, under a name of its own', () => {
+test('contains every endpoint once, with a unique operation id', () => {
   assert.deepEqual(
     new Set(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)),
     new Set(endpoints.map(({ method, path }) => `${method} ${path}`)),
@@ -24,7 +26,7 @@ test('holds every endpoint once, under a name of its own', () => {
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, endpoints.length);
 });
 
-test('declares exactly the parameters that a path has', () => {
+test('declares exactly the parameters of each path', () => {
   for (const { path, operation } of operations) {
     const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
     assert.deepEqual(declared.map(({ name }) => name).sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '').sort(), path);
@@ -32,7 +34,7 @@ test('declares exactly the parameters that a path has', () => {
   }
 });
 
-test('points only at what is there, and keeps nothing that nobody points at', () => {
+test('references every component, and only existing ones', () => {
   const references = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? ''));
   const { schemas, securitySchemes } = document['components'] as { schemas: Json; securitySchemes: Json };
   assert.deepEqual(
@@ -46,12 +48,12 @@ test('points only at what is there, and keeps nothing that nobody points at', ()
   for (const [name, schema] of Object.entries(schemas)) assert.notEqual((schema as Json)['$ref'], `#/components/schemas/${name}`);
 });
 
-test('says nothing that zod only says to itself', () => {
+test('contains no artefacts of the zod conversion', () => {
   const text = JSON.stringify(document);
   assert.doesNotMatch(text, /9007199254740991|\$defs|\$schema|"~standard"/);
 });
 
-test('tells what a request may leave out and a reply always has', () => {
+test('requires fields with a default in responses, not in requests', () => {
   const { schemas } = document['components'] as { schemas: Record<string, { required?: string[]; additionalProperties?: unknown }> };
   assert.deepEqual(schemas['ViewportInput']?.required, ['width', 'height']);
   assert.deepEqual(schemas['Viewport']?.required, ['width', 'height', 'device_scale_factor']);
@@ -60,9 +62,103 @@ test('tells what a request may leave out and a reply always has', () => {
   assert.equal(schemas['Session']?.additionalProperties, undefined);
 });
 
-test('tells the codes of every status', () => {
+test('lists the error codes of each status', () => {
   const create = paths['/v1/session']?.['post'];
   assert.ok(create);
   assert.deepEqual(Object.keys(create.responses), ['201', '401', '402', '403', '408', '409', '413', '415', '422', '429', '503', '504']);
-  assert.match(create.responses['429']?.description ?? '', /concurrency_limit.*create_rate_limit.*rate_limited/);
+  assert.match(create.responses['429']?.description ?? '', /concurrency_limit.*create_rate_limit.*rate_limited/s);
+});
+
+const summaryVerbs = [
+  'Cancel',
+  'Check',
+  'Close',
+  'Create',
+  'Download',
+  'End',
+  'Fetch',
+  'Get',
+  'Grant',
+  'List',
+  'Navigate',
+  'Open',
+  'Receive',
+  'Redeem',
+  'Resize',
+  'Revoke',
+  'Rotate',
+  'Run',
+  'Stream',
+  'Take',
+  'Update',
+  'Upload',
+];
+
+test('summarises each operation with a verb and a noun, and describes it in sentences', () => {
+  for (const { operation } of operations) {
+    const { operationId, summary = '', description = '' } = operation;
+    const [verb = '', ...noun] = summary.split(' ');
+    assert.ok(summaryVerbs.includes(verb), `${operationId}: "${summary}" does not begin with one of ${summaryVerbs.join(', ')}`);
+    assert.ok(noun.length > 0 && !/[.:;,]/.test(summary), `${operationId}: "${summary}" is not a verb and a noun`);
+    assert.match(description, /^[A-Z`][^]*\.$/, `${operationId} lacks a description`);
+  }
+});
+
+/** The properties below a schema that have no description, each as its path. */
+function undescribed(schema: unknown, path: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const {
+    properties = {},
+    anyOf = [],
+    oneOf = [],
+    allOf = [],
+    prefixItems = [],
+    items,
+    additionalProperties,
+  } = schema as Record<string, never>;
+  return [
+    ...Object.entries<Json>(properties).flatMap(([name, property]) => [
+      ...(isDescribed(property) ? [] : [`${path}.${name}`]),
+      ...undescribed(property, `${path}.${name}`),
+    ]),
+    ...[...(anyOf as Json[]), ...(oneOf as Json[]), ...(allOf as Json[]), ...(prefixItems as Json[]), items, additionalProperties].flatMap(
+      (part) => undescribed(part, path),
+    ),
+  ];
+}
+
+const isDescribed = ({ description }: { description?: unknown }): boolean =>
+  typeof description === 'string' && /^[A-Z`][^]*\.$/.test(description);
+
+/** The schemas that stand in a request or response itself, not in the components. */
+const inlineSchemas = (value: unknown): unknown[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => (name === 'schema' ? [part as unknown] : inlineSchemas(part)));
+};
+
+test('describes every property of every schema', () => {
+  const { schemas } = document['components'] as { schemas: Record<string, Json> };
+  const missing = [
+    ...Object.entries(schemas).flatMap(([name, schema]) => undescribed(schema, name)),
+    ...operations.flatMap(({ operation }) => inlineSchemas(operation).flatMap((schema) => undescribed(schema, operation.operationId))),
+  ];
+  assert.deepEqual([...new Set(missing)], []);
+});
+
+test('describes every parameter, response, header and tag', () => {
+  const missing = operations.flatMap(({ operation: { operationId, parameters = [], responses } }) => [
+    ...parameters.filter((parameter) => !isDescribed(parameter)).map(({ name }) => `${operationId} ${name}`),
+    ...Object.entries(responses).flatMap(([status, { description, headers = {} }]) => [
+      ...(description === '' ? [`${operationId} ${status}`] : []),
+      ...Object.entries(headers)
+        .filter(([, header]) => !isDescribed(header))
+        .map(([name]) => `${operationId} ${status} ${name}`),
+    ]),
+  ]);
+  assert.deepEqual([...new Set(missing)], []);
+  for (const tag of document['tags'] as { name: string; description?: string }[]) assert.ok(isDescribed(tag), tag.name);
+});
+
+test('describes every error code', () => {
+  for (const [code, { description }] of Object.entries(errors)) assert.match(description, /^[A-Z][^]*\.$/, code);
 });

@@ -9,72 +9,75 @@ type Json = Record<string, unknown>;
 export interface OpenApiOptions {
   endpoints: readonly Endpoint[];
   version: string;
-  /** Where the API is reached; left out of a document that belongs to no server. */
+  /** Base URL of the API. Default: none, for a document that belongs to no server. */
   serverUrl?: string;
 }
 
-/** The whole API as an OpenAPI 3.1 document. */
+/** Returns the whole API as an OpenAPI 3.1 document. */
 export function openApiDocument({ endpoints, version, serverUrl }: OpenApiOptions): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
-  for (const endpoint of inOrder(endpoints)) (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, components);
+  for (const endpoint of sortByTag(endpoints))
+    (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, components);
   return {
     openapi: '3.1.1',
     info: {
       title: 'Berth',
       version,
-      description: 'Remote browsers, each in a machine of its own, driven over plain HTTP.',
+      description: 'Remote browsers, each in its own machine, controlled over HTTP.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     ...(serverUrl === undefined ? {} : { servers: [{ url: serverUrl }] }),
-    tags: tagOrder.map((name) => ({ name })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: { schemas: components.schemas(), securitySchemes },
   };
 }
 
-/** As a reader meets them. */
-const tagOrder: readonly Endpoint['tag'][] = [
-  'Sessions',
-  'Driving',
-  'Connect',
-  'Viewing',
-  'Fetch',
-  'Jobs',
-  'Regions',
-  'Usage',
-  'Keys',
-  'Billing',
-  'Operators',
-  'Self-heal',
-  'Health',
-];
+/** In the order of the documentation. */
+const tags: Record<Endpoint['tag'], string> = {
+  Sessions: 'Create, read, update and end browser sessions.',
+  Driving: 'Navigate, run actions, and read pages, files and events of a session.',
+  Connect: 'Connect Playwright, Puppeteer and other DevTools clients to a session.',
+  Viewing: 'Watch and control sessions in a live view, over VNC, or in a recording.',
+  Fetch: 'Turn a page into HTML, Markdown, data, screenshots or PDF with one request.',
+  Jobs: 'Poll and cancel asynchronous work.',
+  Regions: 'List the regions in which browsers run.',
+  Usage: 'Read usage and credits, and redeem credit codes.',
+  Keys: 'Create, list, rotate and revoke API keys.',
+  Billing: 'Buy and manage plans with a payment provider.',
+  Operators: 'Manage sessions, credits, codes and the warm pool of all owners.',
+  'Self-heal': 'Read how often sites block requests, and which strategies succeed.',
+  Health: 'Read the health of the worker and the description of this API.',
+};
 
-const inOrder = (endpoints: readonly Endpoint[]): Endpoint[] =>
-  endpoints.toSorted((one, other) => tagOrder.indexOf(one.tag) - tagOrder.indexOf(other.tag));
+const sortByTag = (endpoints: readonly Endpoint[]): Endpoint[] => {
+  const names = Object.keys(tags);
+  return endpoints.toSorted((a, b) => names.indexOf(a.tag) - names.indexOf(b.tag));
+};
 
 const securitySchemes = {
-  apiKey: { type: 'http', scheme: 'bearer', description: 'An owner’s API key.' },
-  adminKey: { type: 'apiKey', in: 'header', name: 'x-admin-key', description: 'The operator’s key.' },
+  apiKey: { type: 'http', scheme: 'bearer', description: 'API key of an owner.' },
+  adminKey: { type: 'apiKey', in: 'header', name: 'x-admin-key', description: 'Admin key of the operator.' },
   connectToken: {
     type: 'apiKey',
     in: 'query',
     name: 'token',
-    description: 'A short-lived token of one session, from its `connect` endpoint.',
+    description: 'Short-lived token for one session, from `GET /v1/session/{session_id}/connect`.',
   },
   viewToken: {
     type: 'apiKey',
     in: 'query',
     name: 'token',
-    description: 'A short-lived token for watching, from `view-token` or `vnc-token`.',
+    description: 'Short-lived token of a link, from `view-token` or `vnc-token`.',
   },
-  loginToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A login token of the identity provider.' },
-  metricsToken: { type: 'http', scheme: 'bearer', description: 'The token for metrics.' },
+  loginToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Login token of the identity provider.' },
+  metricsToken: { type: 'http', scheme: 'bearer', description: 'Metrics token of the operator.' },
   viewCookie: {
     type: 'apiKey',
     in: 'cookie',
     name: 'berth-view',
-    description: 'Set by the first load with a token; named `__Secure-berth-view` behind TLS.',
+    description: 'Set by the first request with a token. Named `__Secure-berth-view` behind TLS.',
   },
 };
 
@@ -116,9 +119,9 @@ const rawContent = {
   form: { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } },
 };
 
-/** Fields of an object schema, each as a parameter of its own. */
-function parametersOf(place: 'path' | 'query', endpoint: Endpoint, components: Components): Json[] {
-  const schema = place === 'path' ? endpoint.params : endpoint.query;
+/** The fields of the path or query schema as parameters. */
+function parametersOf(location: 'path' | 'query', endpoint: Endpoint, components: Components): Json[] {
+  const schema = location === 'path' ? endpoint.params : endpoint.query;
   if (!schema) return [];
   const { properties = {}, required = [] } = components.inline(schema, 'input') as {
     properties?: Record<string, Json>;
@@ -128,8 +131,8 @@ function parametersOf(place: 'path' | 'query', endpoint: Endpoint, components: C
     .filter(([name]) => !(name === 'token' && endpoint.auth === 'connect'))
     .map(([name, { description, ...shape }]) => ({
       name,
-      in: place,
-      required: place === 'path' || required.includes(name),
+      in: location,
+      required: location === 'path' || required.includes(name),
       ...(description === undefined ? {} : { description }),
       schema: shape,
     }));
@@ -142,36 +145,44 @@ const headerParameters = (endpoint: Endpoint): Json[] =>
           name: 'Idempotency-Key',
           in: 'header',
           required: false,
-          description: 'Repeating a request under the same key within 24 hours answers what the first one did, without doing it again.',
+          description:
+            'Key of the request, 1 to 255 visible ASCII characters. A repeated request with the same key within 24 hours ' +
+            'returns the first response again without a second effect.',
           schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
         },
       ]
     : [];
 
 function responses(endpoint: Endpoint, components: Components): Json {
-  const answers: Json = { [endpoint.status]: success(endpoint, components) };
+  const statuses: Json = { [endpoint.status]: success(endpoint, components) };
   for (const status of endpoint.alsoStatus ?? [])
-    answers[status] = { ...success(endpoint, components), description: 'The same body, told as a failure.' };
+    statuses[status] = {
+      ...success(endpoint, components),
+      description: endpoint.replyKind === 'bytes' ? 'Part of the file.' : 'The same body; the status reports a failure.',
+    };
   for (const [status, codes] of Object.entries(byStatus(errorsOf(endpoint))))
-    answers[status] ??= failure(Number(status), codes, components);
+    statuses[status] ??= failure(Number(status), codes, components);
   if (validates(endpoint) || endpoint.method === 'POST')
-    answers['422'] = {
-      description: 'The request breaks its schema. All faults are told at once.',
+    statuses['422'] = {
+      description: 'The request does not match its schema. All errors are reported at once.',
       headers: commonHeaders,
       content: json(components.reference(ValidationBody, 'output')),
     };
-  return answers;
+  return statuses;
 }
 
 const commonHeaders = {
-  'X-Request-Id': { description: 'Names this request in the logs. A valid one that was sent comes back.', schema: { type: 'string' } },
+  'X-Request-Id': {
+    description: 'Id of the request in the logs: the one that was sent, if it is valid, or a new one.',
+    schema: { type: 'string' },
+  },
 };
 
 function success({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, components: Components): Json {
   const own = Object.entries(replyHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }]);
   const headers = { ...commonHeaders, ...Object.fromEntries(own) };
-  if (replyKind === 'websocket') return { description: 'Switching to a WebSocket.' };
-  if (replyKind === 'empty') return { description: 'Done.', headers };
+  if (replyKind === 'websocket') return { description: 'The connection switches to the WebSocket protocol.' };
+  if (replyKind === 'empty') return { description: 'The request succeeded. The response has no body.', headers };
   if (replyKind === 'html') return { description: summary, headers, content: { 'text/html': { schema: { type: 'string' } } } };
   if (replyKind === 'text') return { description: summary, headers, content: { 'text/plain': { schema: { type: 'string' } } } };
   if (replyKind === 'bytes') return { description: summary, headers, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
@@ -181,9 +192,12 @@ function success({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, com
 
 function failure(status: number, codes: ErrorCode[], components: Components): Json {
   const headers: Json = { ...commonHeaders };
-  if (status === 429 || status === 503) headers['Retry-After'] = { description: 'Seconds to wait.', schema: { type: 'integer' } };
-  if (status === 401) headers['WWW-Authenticate'] = { description: 'How to authenticate.', schema: { type: 'string' } };
-  return { description: codes.map((code) => `\`${code}\``).join(', '), headers, content: json(components.reference(ErrorBody, 'output')) };
+  if (status === 429 || status === 503)
+    headers['Retry-After'] = { description: 'Seconds to wait before a retry.', schema: { type: 'integer' } };
+  if (status === 401)
+    headers['WWW-Authenticate'] = { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } };
+  const description = codes.map((code) => `- \`${code}\`: ${errors[code].description}`).join('\n');
+  return { description, headers, content: json(components.reference(ErrorBody, 'output')) };
 }
 
 function byStatus(codes: readonly ErrorCode[]): Record<number, ErrorCode[]> {
@@ -195,14 +209,14 @@ function byStatus(codes: readonly ErrorCode[]): Record<number, ErrorCode[]> {
 const json = (schema: Json): Json => ({ 'application/json': { schema } });
 
 /**
- * Schemas with an id, each written once.
+ * The schemas with an id, each written once.
  *
- * A request may leave out what has a default and a reply always holds it, so a
- * schema that both use can have two forms. Then the request's gets a name of its own.
+ * A field with a default is optional in requests and always present in responses,
+ * so a schema that both use can have two forms. The request form is then named `…Input`.
  */
 class Components {
   #forms: Record<'input' | 'output', Map<string, Json>> = { input: new Map(), output: new Map() };
-  /** References of requests, whose names are only known once all schemas are. */
+  /** References of requests. Their names are known when all schemas have been converted. */
   #references: { reference: Json; id: string }[] = [];
 
   reference(schema: z.ZodType, io: 'input' | 'output'): Json {
@@ -213,7 +227,7 @@ class Components {
     return this.#referTo(id, io);
   }
 
-  /** The schema in place, whatever its id. */
+  /** Returns the schema itself, not a reference to it. */
   inline(schema: z.ZodType, io: 'input' | 'output'): Json {
     const shape = this.#convert(schema, io);
     const named = typeof shape['$ref'] === 'string' ? this.#forms[io].get(shape['$ref'].slice('#/components/schemas/'.length)) : undefined;
@@ -241,7 +255,7 @@ class Components {
     return this.#relink(root, io);
   }
 
-  /** zod points into the schema's own `$defs`; here all of them are components. */
+  /** zod's references point into `$defs` of the schema; here they point to components. */
   #relink(value: Json, io: 'input' | 'output'): Json {
     const walk = (inner: unknown): unknown => {
       if (Array.isArray(inner)) return inner.map(walk);
@@ -274,13 +288,13 @@ class Components {
 
 const without = (value: Json, name: string): Json => Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 
-/** Takes out what zod writes that says nothing about the wire, and puts back the defaults that it loses. */
+/** Removes artefacts of zod's conversion and restores defaults that it drops. */
 function correct(schema: Json, source: z.core.$ZodType, io: 'input' | 'output'): void {
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
-  // Replies may grow fields; a client generated from a closed schema would break on them.
+  // Responses may gain fields; a client generated from a closed schema would reject them.
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties'];
-  // zod drops the default of what is transformed, such as a number that travels as text.
+  // zod drops the default of a transformed field, such as a number in a query.
   const { def } = source._zod;
   if (io === 'input' && def.type === 'default' && 'defaultValue' in def) schema['default'] ??= def.defaultValue;
 }

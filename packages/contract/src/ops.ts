@@ -3,8 +3,16 @@ import { endpoint } from './endpoint.ts';
 
 export const Health = z
   .object({
-    status: z.enum(['ok', 'degraded', 'unhealthy']),
-    checks: z.record(z.string(), z.object({ status: z.enum(['ok', 'degraded', 'unhealthy']), note: z.string() })),
+    status: z.enum(['ok', 'degraded', 'unhealthy']).describe('Overall status: the worst of all checks.'),
+    checks: z
+      .record(
+        z.string(),
+        z.object({
+          status: z.enum(['ok', 'degraded', 'unhealthy']).describe('Status of the check.'),
+          note: z.string().describe('Explanation of the status.'),
+        }),
+      )
+      .describe('Results of the checks, by name: each with its `status` and a `note`.'),
   })
   .meta({ id: 'Health' });
 export type Health = z.infer<typeof Health>;
@@ -14,7 +22,10 @@ export const health = endpoint({
   method: 'GET',
   path: '/health',
   tag: 'Health',
-  summary: 'Whether this worker can serve, check by check',
+  summary: 'Get worker health',
+  description:
+    'Returns whether this worker can serve requests, with the result of each check. The status is 503 when the ' +
+    'worker is unhealthy, so that a load balancer can use it as a readiness check.',
   auth: 'none',
   reply: Health,
   status: 200,
@@ -27,9 +38,10 @@ export const livez = endpoint({
   method: 'GET',
   path: '/livez',
   tag: 'Health',
-  summary: 'That the process responds',
+  summary: 'Check liveness',
+  description: 'Returns `ok` as long as the process responds. It checks nothing else.',
   auth: 'none',
-  reply: z.object({ status: z.literal('ok') }),
+  reply: z.object({ status: z.literal('ok').describe('Always `ok`.') }),
   status: 200,
   errors: [],
 });
@@ -39,7 +51,8 @@ export const openapi = endpoint({
   method: 'GET',
   path: '/openapi.json',
   tag: 'Health',
-  summary: 'This description',
+  summary: 'Get the OpenAPI document',
+  description: 'Returns the description of this API as an OpenAPI 3.1 document.',
   auth: 'none',
   reply: z.record(z.string(), z.unknown()),
   status: 200,
@@ -51,7 +64,8 @@ export const docs = endpoint({
   method: 'GET',
   path: '/docs',
   tag: 'Health',
-  summary: 'This description as a page',
+  summary: 'Get the API reference',
+  description: 'Returns the API reference as a web page, generated from the OpenAPI document.',
   auth: 'none',
   replyKind: 'html',
   status: 200,
@@ -63,8 +77,10 @@ export const metrics = endpoint({
   method: 'GET',
   path: '/metrics',
   tag: 'Operators',
-  summary: 'Counters and gauges of this worker, in the text format of Prometheus',
-  description: 'Takes `Authorization: Bearer` with the metrics token; where none is configured, the admin key in `x-admin-key`.',
+  summary: 'Get metrics',
+  description:
+    'Returns the metrics of this worker in the Prometheus text format. Send the metrics token as `Authorization: ' +
+    'Bearer`; if none is configured, send the admin key in `x-admin-key`.',
   auth: 'metrics',
   reply: z.string(),
   replyKind: 'text',

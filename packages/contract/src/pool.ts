@@ -15,85 +15,117 @@ export const PoolTargetRequest = z
       .int()
       .min(0)
       .max(poolTargetMax)
-      .meta({ description: 'Machines of this kind to be kept warm in the region, over all its workers.' }),
-    kind: z.enum(poolKinds).default('headless'),
+      .describe('Number of warm machines of this kind in the region, shared by its workers: 0 to 1000.'),
+    kind: z.enum(poolKinds).default('headless').describe('Kind of machine. Default: `headless`.'),
   })
   .meta({ id: 'PoolTargetRequest' });
 
 const count = z.int().min(0);
 
 const PoolTarget = z.object({
-  target: count,
-  updated_at: Timestamp.nullable().meta({ description: 'null: nobody has set it, and it is what the service was started with.' }),
-  updated_by: z.string().nullable(),
+  target: count.describe('Number of warm machines of this kind in the region.'),
+  updated_at: Timestamp.nullable().describe('When the target was set (RFC 3339, UTC); null if it comes from the configuration.'),
+  updated_by: z.string().nullable().describe('Who set the target; null if it comes from the configuration.'),
 });
 
 const PoolVm = z
   .object({
-    vm_id: z.string(),
-    state: z.enum(['warming', 'ready', 'assigned', 'draining', 'failed']).meta({
-      description:
-        '`ready`: it waits for an owner. `failed`: nobody holds it, because its end failed or its worker was not heard of for half a minute; it is looked for and ended, and is listed until then, for ten minutes at most. A machine that did not start is not listed: see `worker.templates`.',
-    }),
-    kind: z.enum(['headless', 'full_browser', 'shell']),
-    session_id: z.string().nullable().meta({ description: 'The session that it is in use for.' }),
-    worker_id: z.string(),
-    created_at: Timestamp,
-    idle_seconds: z.number().nullable().meta({ description: 'How long it has waited for an owner; null while it does not.' }),
-    memory_bytes: z.int().nullable().meta({
-      description:
-        'Proportional set size of its processes: what it shares with others is divided among them. null for machines of other workers, and where it cannot be read.',
-    }),
-    runtime: z.string().nullable(),
+    vm_id: z.string().describe('Id of the machine.'),
+    state: z
+      .enum(['warming', 'ready', 'assigned', 'draining', 'failed'])
+      .describe(
+        'State of the machine. `ready`: waiting for a session. `failed`: not in use, because ending it failed or its ' +
+          'worker has not reported for half a minute; the machine is being ended, and is listed until then, for at most ' +
+          'ten minutes. Machines that failed to start are not listed: see `worker.templates`.',
+      ),
+    kind: z
+      .enum(['headless', 'full_browser', 'shell'])
+      .describe('Kind of machine: `headless` and `full_browser` for sessions, `shell` for fetches.'),
+    session_id: z.string().nullable().describe('Id of the session that uses the machine; null if none does.'),
+    worker_id: z.string().describe('Id of the worker that runs the machine.'),
+    created_at: Timestamp.describe('When the machine was created (RFC 3339, UTC).'),
+    idle_seconds: z
+      .number()
+      .nullable()
+      .describe('Seconds for which the machine has been waiting for a session; null if it is not waiting.'),
+    memory_bytes: z
+      .int()
+      .nullable()
+      .describe(
+        'Proportional set size of the machine’s processes in bytes: shared memory is divided among those that share ' +
+          'it. null for machines of other workers, and where it cannot be read.',
+      ),
+    runtime: z.string().nullable().describe('Name of the runtime that runs the machine; null if unknown.'),
     outdated: z
       .boolean()
-      .meta({ description: 'It was made from another browser, image or template than new ones are, and is replaced while idle.' }),
+      .describe(
+        'Whether the machine was created from an older browser, image or template than new ones are. It is replaced ' + 'while idle.',
+      ),
   })
   .meta({ id: 'PoolVm' });
 
 const PoolTemplate = z.object({
-  kind: z.enum(['headless', 'full_browser', 'shell']),
-  way: z.enum(['process', 'clone', 'cold']).meta({
-    description: '`clone`: machines start from a template. `cold`: they are booted, because no template works. `process`: they have none.',
-  }),
-  failures: count.meta({ description: 'Boots of this kind that failed since one last went well.' }),
-  note: z.string().nullable(),
+  kind: z.enum(['headless', 'full_browser', 'shell']).describe('Kind of machine.'),
+  way: z
+    .enum(['process', 'clone', 'cold'])
+    .describe(
+      'How machines start. `clone`: from a template. `cold`: by booting, because no template works. `process`: as ' +
+        'processes, which have no template.',
+    ),
+  failures: count.describe('Number of failed boots of this kind since the last successful one.'),
+  note: z.string().nullable().describe('Cause of the last failure, or a hint; null if there is none.'),
 });
 
 export const Pool = z
   .object({
-    object: z.literal('pool'),
-    region: z.string(),
-    target: count.meta({ description: 'Of `headless` machines; the others are in `targets`.' }),
+    object: z.literal('pool').describe('Always `pool`.'),
+    region: z.string().describe('Region of the pool.'),
+    target: count.describe('Target for `headless` machines; `targets` has those of all kinds.'),
     targets: z
-      .object({ headless: PoolTarget, full_browser: PoolTarget })
-      .meta({ description: 'Of the whole region; its live workers divide them evenly.' }),
+      .object({
+        headless: PoolTarget.describe('Target for `headless` machines.'),
+        full_browser: PoolTarget.describe('Target for `full_browser` machines.'),
+      })
+      .describe('Targets of the whole region, divided evenly among its live workers.'),
     counts: z
-      .object({ warming: count, ready: count, assigned: count, draining: count, failed: count })
-      .meta({ description: 'Of all in `vms`, by state.' }),
-    updated_at: Timestamp.nullable(),
-    updated_by: z.string().nullable(),
-    vms: z.array(PoolVm),
+      .object({
+        warming: count.describe('Machines that are starting.'),
+        ready: count.describe('Machines that are waiting for a session.'),
+        assigned: count.describe('Machines that are in use.'),
+        draining: count.describe('Machines that are ending.'),
+        failed: count.describe('Machines that have failed and are not yet ended.'),
+      })
+      .describe('Number of machines in `vms`, by state.'),
+    updated_at: Timestamp.nullable().describe(
+      'When the `headless` target was set (RFC 3339, UTC); null if it comes from the configuration.',
+    ),
+    updated_by: z.string().nullable().describe('Who set the `headless` target; null if it comes from the configuration.'),
+    vms: z.array(PoolVm).describe('Machines of the region.'),
     worker: z
       .object({
-        worker_id: z.string(),
-        runtime: z.string(),
-        isolation: z.enum(['microvm', 'process']),
-        warnings: z.array(z.string()),
-        templates: z.array(PoolTemplate),
-        pressure: z.object({
-          admitting: z.boolean().meta({ description: 'Whether a new machine would be started now.' }),
-          reason: z.string().nullable().meta({ description: 'What there is too little of.' }),
-          memory_available_bytes: z.int().nullable(),
-          memory_stall_percent: z
-            .number()
-            .nullable()
-            .meta({ description: 'Share of the last ten seconds in which something waited for memory (PSI).' }),
-          cpu_stall_percent: z.number().nullable().meta({ description: 'The same for the processor.' }),
-          waiting: count.meta({ description: 'Sessions that wait for a machine to be started.' }),
-        }),
+        worker_id: z.string().describe('Id of the worker.'),
+        runtime: z.string().describe('Name of the worker’s runtime.'),
+        isolation: z.enum(['microvm', 'process']).describe('How the worker isolates browsers: `microvm` or `process`.'),
+        warnings: z.array(z.string()).describe('Warnings about the worker’s configuration.'),
+        templates: z.array(PoolTemplate).describe('Templates from which the worker starts machines.'),
+        pressure: z
+          .object({
+            admitting: z.boolean().describe('Whether the worker would start a new machine now.'),
+            reason: z.string().nullable().describe('The resource that is short; null if none is.'),
+            memory_available_bytes: z.int().nullable().describe('Available memory of the host in bytes; null if it cannot be read.'),
+            memory_stall_percent: z
+              .number()
+              .nullable()
+              .describe('Percentage of the last ten seconds in which some task waited for memory (PSI); null if it cannot be read.'),
+            cpu_stall_percent: z
+              .number()
+              .nullable()
+              .describe('Percentage of the last ten seconds in which some task waited for a CPU (PSI); null if it cannot be read.'),
+            waiting: count.describe('Number of sessions that are waiting for a machine to start.'),
+          })
+          .describe('Load of the worker’s host.'),
       })
-      .meta({ description: 'The worker that answers.' }),
+      .describe('The worker that responds to this request.'),
   })
   .meta({ id: 'Pool' });
 export type PoolResponse = z.infer<typeof Pool>;
@@ -103,7 +135,8 @@ export const getPool = endpoint({
   method: 'GET',
   path: '/admin/pool',
   tag: 'Operators',
-  summary: 'The machines of this region, each with what it is used for',
+  summary: 'Get the warm pool',
+  description: 'Returns the machines of this region with their state and use, and the load of the worker that responds.',
   auth: 'admin',
   reply: Pool,
   status: 200,
@@ -115,9 +148,11 @@ export const resizePool = endpoint({
   method: 'POST',
   path: '/admin/pool',
   tag: 'Operators',
-  summary: 'Changes how many machines are kept warm in this region',
+  summary: 'Resize the warm pool',
   description:
-    'Holds at once and over restarts, in place of `BERTH_POOL_TARGET`. Machines in use are never touched; idle ones above the target are ended.',
+    'Sets the number of warm machines in this region and returns the pool. The target takes effect at once, ' +
+    'persists over restarts, and overrides `BERTH_POOL_TARGET`. Machines in use are not affected; idle machines ' +
+    'above the target are ended.',
   auth: 'admin',
   body: PoolTargetRequest,
   reply: Pool,

@@ -1,7 +1,7 @@
 /** Endpoints of recordings: what a session that was created with `record` leaves to be watched. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp } from './fields.ts';
+import { PathId, Timestamp, sessionParams } from './fields.ts';
 
 /** `incomplete`: what there is can be watched, and its end is missing. `failed`: there is nothing to watch. */
 export const recordingStatuses = ['recording', 'complete', 'incomplete', 'failed'] as const;
@@ -13,30 +13,36 @@ export type RecordingVideo = (typeof recordingVideos)[number];
 
 export const Recording = z
   .object({
-    rec_id: z.string(),
-    session_id: z.string(),
-    status: z.enum(recordingStatuses),
-    video: z.enum(recordingVideos).nullable().meta({ description: 'null until there is a picture.' }),
-    started_at: Timestamp,
-    ended_at: Timestamp.nullable(),
-    duration_ms: z.int(),
-    size_bytes: z.int(),
-    truncated: z.boolean().meta({ description: 'Whether the recording stopped before the session because it had grown to its limit.' }),
-    expires_at: Timestamp.nullable().meta({ description: 'When it is deleted; null while the session runs.' }),
-    url: z.string().meta({ description: 'The player. Needs a view token of the scope `recording`, or the API key.' }),
-    assets: z.array(z.string()).meta({ description: 'Names to be put after the last slash of `url`.' }),
+    rec_id: z.string().describe('Id of the recording.'),
+    session_id: z.string().describe('Id of the recorded session.'),
+    status: z
+      .enum(recordingStatuses)
+      .describe('Status of the recording. `incomplete`: playable, but the end is missing. `failed`: nothing to play.'),
+    video: z
+      .enum(recordingVideos)
+      .nullable()
+      .describe('Format of the video: `hls`, or `frames` (single images) if no encoder is installed; null before the first ' + 'frame.'),
+    started_at: Timestamp.describe('When the recording started (RFC 3339, UTC).'),
+    ended_at: Timestamp.nullable().describe('When the recording ended (RFC 3339, UTC); null while it is running.'),
+    duration_ms: z.int().describe('Duration in milliseconds.'),
+    size_bytes: z.int().describe('Size of all files in bytes.'),
+    truncated: z.boolean().describe('Whether the recording stopped before the session because it reached its maximum size.'),
+    expires_at: Timestamp.nullable().describe('When the recording is deleted (RFC 3339, UTC); null while the session is live.'),
+    url: z.string().describe('URL of the player. It requires a view token of the scope `recording`, or your API key.'),
+    assets: z.array(z.string()).describe('Names of the files. Append one to the directory of `url` to download it.'),
   })
   .meta({ id: 'Recording' });
 export type RecordingResponse = z.infer<typeof Recording>;
-
-const sessionParams = z.object({ session_id: PathId });
 
 export const listRecordings = endpoint({
   id: 'listRecordings',
   method: 'GET',
   path: '/v1/session/{session_id}/recordings',
   tag: 'Viewing',
-  summary: 'The recordings of a session',
+  summary: 'List recordings',
+  description:
+    'Returns the recordings of a session, which exist if it was created with `record: true`. They remain available ' +
+    'after the session has ended, until `expires_at`.',
   auth: 'bearer',
   params: sessionParams,
   reply: z.array(Recording),
@@ -50,13 +56,22 @@ export const readRecordingAsset = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/recordings/{rec_id}/{asset_path}',
   tag: 'Viewing',
-  summary: 'A file of a recording',
+  summary: 'Get a recording file',
   description:
-    '`index.html` plays it. `video.m3u8` and its segments (HLS, fragmented MP4) or `frames.mjpeg` and `frames.ndjson`, `events.ndjson`, `har.json`, `poster.jpg`, `recording.json`. Takes `Range`. Playable while the session runs.',
+    'Returns a file of a recording; supports `Range` requests, and works while the session is running. ' +
+    '`index.html` is the player. The other files are `video.m3u8` with its segments (HLS, fragmented MP4) or ' +
+    '`frames.mjpeg` and `frames.ndjson`, and `events.ndjson`, `har.json`, `poster.jpg` and `recording.json`.',
   auth: 'recording',
-  params: z.object({ session_id: PathId, rec_id: PathId, asset_path: PathId }),
+  params: sessionParams.extend({
+    rec_id: PathId.describe('Id of the recording.'),
+    asset_path: PathId.describe('Name of the file, such as `index.html`.'),
+  }),
   query: z.object({
-    token: z.string().max(2048).optional().meta({ description: 'Of the first load; then a cookie of this path takes its place.' }),
+    token: z
+      .string()
+      .max(2048)
+      .optional()
+      .describe('View token of the scope `recording`, for the first request. Later requests use the cookie that the first one ' + 'sets.'),
   }),
   replyKind: 'bytes',
   replyHeaders: { 'Accept-Ranges': '`bytes`', 'Content-Range': 'With 206: which part this is.' },

@@ -3,15 +3,17 @@ import { endpoint } from './endpoint.ts';
 
 export const Region = z
   .object({
-    code: z.string().meta({ examples: ['local'] }),
-    name: z.string(),
-    country: z.string().nullable().meta({ description: 'ISO 3166-1 alpha-2.' }),
-    default: z.boolean().meta({ description: 'Used when a session names no region.' }),
-    egress: z.object({
-      managed: z.boolean().meta({ description: 'Whether `proxy.type: managed` can be asked for here.' }),
-      rotating: z.boolean().meta({ description: 'Whether `proxy.type: rotating` can be asked for here without a list of one’s own.' }),
-      countries: z.array(z.string()),
-    }),
+    code: z.string().meta({ description: 'Code of the region, for `region` of a session or fetch.', examples: ['local'] }),
+    name: z.string().describe('Display name of the region.'),
+    country: z.string().nullable().describe('Country of the region, ISO 3166-1 alpha-2; null if not configured.'),
+    default: z.boolean().describe('Whether this region is used when a request names none.'),
+    egress: z
+      .object({
+        managed: z.boolean().describe('Whether `proxy.type: managed` is available.'),
+        rotating: z.boolean().describe('Whether `proxy.type: rotating` is available without a proxy list of your own.'),
+        countries: z.array(z.string()).describe('Countries of the region’s proxies, ISO 3166-1 alpha-2.'),
+      })
+      .describe('Egress options of the region.'),
   })
   .meta({ id: 'Region' });
 export type Region = z.infer<typeof Region>;
@@ -21,9 +23,12 @@ export const listRegions = endpoint({
   method: 'GET',
   path: '/v1/regions',
   tag: 'Regions',
-  summary: 'Region codes that a session may name',
+  summary: 'List regions',
+  description: 'Returns the regions in which sessions can be created, with their egress options.',
   auth: 'bearer',
-  reply: z.object({ version: z.string(), regions: z.array(Region) }).meta({ id: 'Regions' }),
+  reply: z
+    .object({ version: z.string().describe('Version of the regions file.'), regions: z.array(Region).describe('The regions.') })
+    .meta({ id: 'Regions' }),
   replyHeaders: { 'X-Service-Region-Registry-Version': 'Version of the registry, so that workers with different files are noticed.' },
   status: 200,
   errors: [],

@@ -6,15 +6,7 @@ import { Timestamp, queryInt } from './fields.ts';
 import { OwnerId } from './keys.ts';
 
 /** The rungs of the ladder, gentlest first. */
-export const strategyNames = [
-  'direct',
-  'wait_retry',
-  'slower_pacing',
-  'other_egress',
-  'fresh_context',
-  'captcha_provider',
-  'human',
-] as const;
+export const strategyNames = ['direct', 'wait_retry', 'throttle', 'rotate_egress', 'fresh_context', 'captcha_provider', 'human'] as const;
 export type StrategyName = (typeof strategyNames)[number];
 
 export const siteStates = ['healthy', 'degraded', 'blocked', 'cooldown', 'unknown'] as const;
@@ -22,82 +14,106 @@ export type SiteState = (typeof siteStates)[number];
 
 export const BlockEvent = z
   .object({
-    event_id: z.string(),
-    ts: z.number().meta({ description: 'Epoch seconds, when the block was met: what `since` compares.' }),
-    created_at: Timestamp.meta({ description: 'The same time in words.' }),
-    owner: z.string(),
-    domain: z.string().meta({ description: 'The registrable domain; the host where there is none, such as an IP address.' }),
-    url: z.string().meta({ description: 'Without its credentials, query and fragment.' }),
-    type: z.enum(blockTypes),
-    vendor: z.enum(blockVendors),
-    confidence: z.enum(confidences),
-    evidence: z.array(BlockEvidence),
-    status_code: z.int().nullable(),
-    job_id: z.string().nullable(),
-    session_id: z.string().nullable(),
-    task: z.string().meta({ description: 'What was being done: `fetch` or `navigate`.' }),
-    region: z.string(),
-    egress: z.object({
-      type: z.string(),
-      country: z.string().nullable(),
-      ip_hash: z
-        .string()
-        .nullable()
-        .meta({ description: 'The same address gives the same hash on this installation; the address itself is not kept.' }),
-    }),
-    kind: z.string(),
-    attempt: z.int().meta({ description: 'Which attempt of its work, from 1.' }),
-    strategy: z.enum(strategyNames),
-    resolved: z.boolean().meta({ description: 'Whether a later attempt of the same work got through.' }),
-    resolved_by: z.enum(strategyNames).nullable().meta({ description: 'The rung that got through.' }),
-    duration_ms: z.int(),
+    event_id: z.string().describe('Id of the event.'),
+    ts: z.number().describe('When the block occurred, in Unix seconds: the time that `since` filters on.'),
+    created_at: Timestamp.describe('The same time in RFC 3339, UTC.'),
+    owner: z.string().describe('Id of the owner.'),
+    domain: z.string().describe('Registrable domain of the site, or its host if there is none, such as an IP address.'),
+    url: z.string().describe('URL of the page without credentials, query and fragment.'),
+    type: z.enum(blockTypes).describe('Type of block.'),
+    vendor: z.enum(blockVendors).describe('Vendor of the protection that blocked the page.'),
+    confidence: z.enum(confidences).describe('Confidence of the detection.'),
+    evidence: z.array(BlockEvidence).describe('Evidence for the block.'),
+    status_code: z.int().nullable().describe('HTTP status of the page; null if no response was received.'),
+    job_id: z.string().nullable().describe('Id of the fetch’s job; null for a navigation.'),
+    session_id: z.string().nullable().describe('Id of the session; null if no browser was used.'),
+    task: z.string().describe('Task that was blocked: `fetch` or `navigate`.'),
+    region: z.string().describe('Region of the egress.'),
+    egress: z
+      .object({
+        type: z.string().describe('Type of egress, such as `direct` or a proxy type.'),
+        country: z.string().nullable().describe('Country of the egress, ISO 3166-1 alpha-2; null if unknown.'),
+        ip_hash: z
+          .string()
+          .nullable()
+          .describe(
+            'Hash of the egress address, the same for the same address on this installation; null if the address is ' +
+              'unknown. The address itself is not stored.',
+          ),
+      })
+      .describe('Egress that was used.'),
+    kind: z.string().describe('Kind of machine that was used.'),
+    attempt: z.int().describe('Number of the attempt within its task, from 1.'),
+    strategy: z.enum(strategyNames).describe('Strategy of the attempt that was blocked.'),
+    resolved: z.boolean().describe('Whether a later attempt of the same task succeeded.'),
+    resolved_by: z.enum(strategyNames).nullable().describe('Strategy of the attempt that succeeded; null if none did.'),
+    duration_ms: z.int().describe('Duration of the attempt in milliseconds.'),
   })
   .meta({ id: 'BlockEvent' });
 export type BlockEventResponse = z.infer<typeof BlockEvent>;
 
 export const SiteHealth = z
   .object({
-    domain: z.string(),
-    owner: z.string(),
-    state: z.enum(siteStates),
-    success_rate: z.number().nullable().meta({ description: 'Of the window; null without an attempt.' }),
+    domain: z.string().describe('Registrable domain of the site.'),
+    owner: z.string().describe('Id of the owner.'),
+    state: z.enum(siteStates).describe('State of the site for this owner.'),
+    success_rate: z.number().nullable().describe('Share of successful attempts in the window, 0 to 1; null without an attempt.'),
     window: z
-      .object({ attempts: z.int(), ok: z.int(), blocked: z.int(), error: z.int(), since: Timestamp.nullable() })
-      .meta({ description: 'The last 50 attempts, and when the first of them began.' }),
-    consecutive_blocks: z.int().meta({ description: 'Blocks of high confidence since the last success; three start a cooldown.' }),
-    last_ok_at: Timestamp.nullable(),
-    last_block_at: Timestamp.nullable(),
-    last_block_type: z.enum(blockTypes).nullable(),
-    vendor: z.enum(blockVendors).nullable().meta({ description: 'Of the last block.' }),
-    best_strategy: z.enum(strategyNames).nullable().meta({ description: 'The rung with the best score so far.' }),
-    cooldown_until: Timestamp.nullable().meta({ description: 'Null where none is on.' }),
-    avg_latency_ms: z.int().nullable().meta({ description: 'Of the window.' }),
-    updated_at: Timestamp.nullable().meta({ description: 'When the last attempt was over.' }),
+      .object({
+        attempts: z.int().describe('Number of attempts.'),
+        ok: z.int().describe('Number of successful attempts.'),
+        blocked: z.int().describe('Number of blocked attempts.'),
+        error: z.int().describe('Number of failed attempts.'),
+        since: Timestamp.nullable().describe('When the first attempt in the window started (RFC 3339, UTC); null without an attempt.'),
+      })
+      .describe('The last 50 attempts.'),
+    consecutive_blocks: z.int().describe('Blocks of high confidence since the last success. Three start a cooldown.'),
+    last_ok_at: Timestamp.nullable().describe('When an attempt last succeeded (RFC 3339, UTC); null if never.'),
+    last_block_at: Timestamp.nullable().describe('When an attempt was last blocked (RFC 3339, UTC); null if never.'),
+    last_block_type: z.enum(blockTypes).nullable().describe('Type of the last block; null if there was none.'),
+    vendor: z.enum(blockVendors).nullable().describe('Vendor of the last block; null if there was none.'),
+    best_strategy: z.enum(strategyNames).nullable().describe('Strategy with the best score so far; null if none has succeeded.'),
+    cooldown_until: Timestamp.nullable().describe('When the cooldown ends (RFC 3339, UTC); null if there is none.'),
+    avg_latency_ms: z
+      .int()
+      .nullable()
+      .describe('Average duration of the attempts in the window, in milliseconds; null without an attempt.'),
+    updated_at: Timestamp.nullable().describe('When the last attempt ended (RFC 3339, UTC); null without an attempt.'),
   })
   .meta({ id: 'SiteHealth' });
 export type SiteHealthResponse = z.infer<typeof SiteHealth>;
 
 export const Strategies = z
   .object({
-    owner: z.string(),
-    domain: z.string(),
-    strategies: z.array(
-      // Every rung is listed, gentlest first, tried or not.
-      z.object({
-        name: z.enum(strategyNames),
-        attempts: z.int(),
-        successes: z.int(),
-        blocks: z.int(),
-        errors: z.int(),
-        success_rate: z.number().nullable().meta({ description: 'Of all attempts that are remembered; null without one.' }),
-        score: z.number().nullable().meta({ description: 'Lower bound of the Wilson interval (95 %) over the last 50 attempts.' }),
-        avg_latency_ms: z.int().nullable(),
-        last_used_at: Timestamp.nullable(),
-        enabled: z.boolean().meta({ description: 'Whether this service may use it: some need a proxy list or a provider.' }),
-      }),
+    owner: z.string().describe('Id of the owner.'),
+    domain: z.string().describe('Registrable domain of the site.'),
+    strategies: z
+      .array(
+        // Every rung is listed, gentlest first, tried or not.
+        z.object({
+          name: z.enum(strategyNames).describe('Name of the strategy.'),
+          attempts: z.int().describe('Number of attempts.'),
+          successes: z.int().describe('Number of successful attempts.'),
+          blocks: z.int().describe('Number of blocked attempts.'),
+          errors: z.int().describe('Number of failed attempts.'),
+          success_rate: z
+            .number()
+            .nullable()
+            .describe('Share of successful attempts of all recorded ones, 0 to 1; null without an attempt.'),
+          score: z
+            .number()
+            .nullable()
+            .describe('Lower bound of the 95 % Wilson interval over the last 50 attempts; null without an attempt.'),
+          avg_latency_ms: z.int().nullable().describe('Average duration in milliseconds; null without an attempt.'),
+          last_used_at: Timestamp.nullable().describe('When the strategy was last used (RFC 3339, UTC); null if never.'),
+          enabled: z.boolean().describe('Whether the service can use the strategy. Some require a proxy list or a captcha provider.'),
+        }),
+      )
+      .describe('All strategies in the order in which they are tried.'),
+    current: z.enum(strategyNames).describe('Strategy with which the next task on this site starts.'),
+    next_probe_at: Timestamp.nullable().describe(
+      'When the cooldown ends and the site is tried again (RFC 3339, UTC); null if there is none.',
     ),
-    current: z.enum(strategyNames).meta({ description: 'What the next work on this site begins with.' }),
-    next_probe_at: Timestamp.nullable().meta({ description: 'When a cooldown ends and the site is tried again.' }),
   })
   .meta({ id: 'Strategies' });
 export type StrategiesResponse = z.infer<typeof Strategies>;
@@ -106,18 +122,35 @@ const counted = z.record(z.string(), z.int());
 
 export const SelfHealOverview = z
   .object({
-    window_hours: z.int(),
+    window_hours: z.int().describe('Length of the window in hours.'),
     totals: z
-      .object({ attempts: z.int(), ok: z.int(), blocked: z.int(), error: z.int(), healed: z.int(), unresolved: z.int() })
-      .meta({ description: 'Attempts by outcome; `healed` and `unresolved` count work that met a block.' }),
-    heal_rate: z.number().nullable().meta({ description: 'Of the work that met a block, the part that got through in the end.' }),
-    by_type: counted.meta({ description: 'Blocks by their type.' }),
-    by_vendor: counted.meta({ description: 'Blocks by who made them.' }),
-    by_strategy: counted.meta({ description: 'Healed work by the rung that got through.' }),
+      .object({
+        attempts: z.int().describe('Number of attempts.'),
+        ok: z.int().describe('Number of successful attempts.'),
+        blocked: z.int().describe('Number of blocked attempts.'),
+        error: z.int().describe('Number of failed attempts.'),
+        healed: z.int().describe('Number of tasks that met a block and succeeded in the end.'),
+        unresolved: z.int().describe('Number of tasks that met a block and did not succeed.'),
+      })
+      .describe('Attempts by result, and tasks that met a block.'),
+    heal_rate: z
+      .number()
+      .nullable()
+      .describe('Share of tasks that succeeded in the end, of those that met a block, 0 to 1; null without a block.'),
+    by_type: counted.describe('Number of blocks by type.'),
+    by_vendor: counted.describe('Number of blocks by vendor.'),
+    by_strategy: counted.describe('Number of healed tasks by the strategy that succeeded.'),
     top_domains: z
-      .array(z.object({ owner: z.string(), domain: z.string(), blocks: z.int(), state: z.enum(siteStates) }))
-      .meta({ description: 'Where most blocks were met, ten at most.' }),
-    cooldowns: z.int().meta({ description: 'Sites that are left alone right now.' }),
+      .array(
+        z.object({
+          owner: z.string().describe('Id of the owner.'),
+          domain: z.string().describe('Registrable domain of the site.'),
+          blocks: z.int().describe('Number of blocks.'),
+          state: z.enum(siteStates).describe('State of the site for this owner.'),
+        }),
+      )
+      .describe('Sites with the most blocks, at most ten.'),
+    cooldowns: z.int().describe('Number of sites in a cooldown now.'),
   })
   .meta({ id: 'SelfHealOverview' });
 export type SelfHealOverviewResponse = z.infer<typeof SelfHealOverview>;
@@ -127,7 +160,7 @@ const Domain = z
   .min(1)
   .max(253)
   .refine(isHost, { error: 'Input should be a host name such as example.com', params: { type: 'host_name' } })
-  .meta({ description: 'A host stands for its registrable domain.', examples: ['example.com'] });
+  .meta({ description: 'Host name of the site. It stands for its registrable domain.', examples: ['example.com'] });
 
 function isHost(text: string): boolean {
   return /^[^\s/?#@\\%]+$/.test(text) && (URL.canParse(`http://${text}/`) || URL.canParse(`http://[${text}]/`));
@@ -144,14 +177,15 @@ export const listBlocks = endpoint({
   method: 'GET',
   path: '/admin/blocks',
   tag: 'Self-heal',
-  summary: 'Blocks met by fetches and navigations, newest first',
+  summary: 'List block events',
+  description: 'Returns the blocks that fetches and navigations have met, newest first.',
   auth: 'admin',
   query: z.strictObject({
-    owner: OwnerId.optional(),
-    domain: Domain.optional(),
-    type: z.enum(blockTypes).optional(),
-    since: EpochSeconds.optional().meta({ type: 'number', description: 'Epoch seconds: blocks met then or later.' }),
-    limit: queryInt(1, 1000).default(100),
+    owner: OwnerId.optional().describe('Only blocks of this owner.'),
+    domain: Domain.optional().describe('Only blocks by this site. A host name stands for its registrable domain.'),
+    type: z.enum(blockTypes).optional().describe('Only blocks of this type.'),
+    since: EpochSeconds.optional().meta({ type: 'number', description: 'Only blocks from this time on, in Unix seconds.' }),
+    limit: queryInt(1, 1000).default(100).describe('Maximum number of events, 1 to 1000. Default: 100.'),
   }),
   reply: z.array(BlockEvent),
   status: 200,
@@ -163,10 +197,10 @@ export const listSiteHealth = endpoint({
   method: 'GET',
   path: '/admin/health',
   tag: 'Self-heal',
-  summary: 'How each owner fares with each site, worst first',
-  description: 'The thousand worst at most.',
+  summary: 'List site health',
+  description: 'Returns the health of each site for each owner, worst first, at most 1000 entries.',
   auth: 'admin',
-  query: z.strictObject({ owner: OwnerId.optional() }),
+  query: z.strictObject({ owner: OwnerId.optional().describe('Only sites of this owner.') }),
   reply: z.array(SiteHealth),
   status: 200,
   errors: ['store_unavailable'],
@@ -177,10 +211,10 @@ export const getSiteHealth = endpoint({
   method: 'GET',
   path: '/admin/health/{domain}',
   tag: 'Self-heal',
-  summary: 'How an owner fares with one site',
-  description: 'A site of which nothing is known yet is `unknown`.',
+  summary: 'Get site health',
+  description: 'Returns the health of one site for an owner. The state is `unknown` for a site without attempts.',
   auth: 'admin',
-  params: z.object({ domain: Domain }),
+  params: z.object({ domain: Domain.describe('Host name of the site. It stands for its registrable domain.') }),
   query: z.strictObject({ owner: OwnerId }),
   reply: SiteHealth,
   status: 200,
@@ -192,7 +226,8 @@ export const getStrategies = endpoint({
   method: 'GET',
   path: '/admin/strategies',
   tag: 'Self-heal',
-  summary: 'What has worked for an owner on a site',
+  summary: 'List strategies',
+  description: 'Returns how well each strategy has worked for an owner on a site, and with which one the next task starts.',
   auth: 'admin',
   query: z.strictObject({ owner: OwnerId, domain: Domain }),
   reply: Strategies,
@@ -205,8 +240,10 @@ export const selfHealOverview = endpoint({
   method: 'GET',
   path: '/admin/selfheal/overview',
   tag: 'Self-heal',
-  summary: 'Blocks and healing of the last day',
-  description: 'By whole hours: the current one and the 23 before it.',
+  summary: 'Get the self-heal overview',
+  description:
+    'Returns the blocks of the last day and how many tasks succeeded in the end. The window covers the current ' +
+    'hour and the 23 before it.',
   auth: 'admin',
   reply: SelfHealOverview,
   status: 200,

@@ -24,29 +24,42 @@ export const ProxyServer = z
 
 export const ProxyRequest = z
   .strictObject({
-    type: z.enum(['none', 'managed', 'rotating', 'external']).meta({
-      description:
-        '`none`: direct. `managed`: the region’s own proxies. `rotating`: a list that `rotate-ip` moves through. `external`: `server`.',
-    }),
-    server: ProxyServer.optional().meta({ description: 'For `external`.' }),
-    username: z.string().max(256).optional(),
-    password: z.string().max(1024).optional(),
+    type: z
+      .enum(['none', 'managed', 'rotating', 'external'])
+      .describe(
+        'Type of proxy. `none`: direct connection. `managed`: the region’s own proxies. `rotating`: a list of proxies ' +
+          'through which `rotate-ip` moves. `external`: your own proxy, given in `server`.',
+      ),
+    server: ProxyServer.optional().describe(
+      'Proxy address for `type: external`: `http://`, `https://` or `socks5://`, with host and port. Required for ' + 'that type.',
+    ),
+    username: z.string().max(256).optional().describe('User name for the proxy, at most 256 characters.'),
+    password: z.string().max(1024).optional().describe('Password for the proxy, at most 1024 characters. Never returned.'),
     servers: z
       .array(ProxyServer)
       .min(1)
       .max(50)
       .optional()
-      .meta({ description: 'For `rotating`: a list of your own instead of the region’s.' }),
+      .describe(
+        'For `type: rotating`: 1 to 50 proxy addresses of your own, each optionally with credentials. Default: the ' + 'region’s list.',
+      ),
     country: z
       .string()
       .regex(/^[A-Z]{2}$/)
       .optional()
-      .meta({ description: 'ISO 3166-1 alpha-2: only the region’s proxies of that country.' }),
+      .describe('Use only the region’s proxies in this country, ISO 3166-1 alpha-2. Default: any country.'),
     rotate: z
       .enum(['on_request', 'every_connection'])
       .default('on_request')
-      .meta({ description: 'For `rotating`: when the next proxy is taken.' }),
-    bypass: z.array(DomainPattern).max(50).default([]).meta({ description: 'Hosts that are reached directly.' }),
+      .describe(
+        'For `type: rotating`: when the next proxy is used. `on_request`: after a call to `rotate-ip`. ' +
+          '`every_connection`: for each new connection. Default: `on_request`.',
+      ),
+    bypass: z
+      .array(DomainPattern)
+      .max(50)
+      .default([])
+      .describe('Up to 50 hosts that are reached without the proxy, such as `example.com` or `*.example.com`. Default: none.'),
   })
   .check((context) => {
     const { type, server, servers } = context.value;
@@ -68,9 +81,9 @@ export type ProxyRequest = z.infer<typeof ProxyRequest>;
 
 export const Viewport = z
   .strictObject({
-    width: z.int().min(320).max(3840),
-    height: z.int().min(240).max(2160),
-    device_scale_factor: z.number().min(0.5).max(4).default(1),
+    width: z.int().min(320).max(3840).describe('Width in CSS pixels, 320 to 3840.'),
+    height: z.int().min(240).max(2160).describe('Height in CSS pixels, 240 to 2160.'),
+    device_scale_factor: z.number().min(0.5).max(4).default(1).describe('Physical pixels per CSS pixel, 0.5 to 4. Default: 1.'),
   })
   .meta({ id: 'Viewport' });
 export type Viewport = z.infer<typeof Viewport>;
@@ -119,8 +132,20 @@ export const IdleTimeoutSeconds = z.int().min(timerBounds.idleTimeoutSeconds.lea
 
 export const CaptchaRequest = z
   .strictObject({
-    mode: z.enum(['detect', 'solve']).default('detect').meta({ description: '`solve` needs a provider that the operator has configured.' }),
-    provider: z.enum(captchaProviders).optional(),
+    mode: z
+      .enum(['detect', 'solve'])
+      .default('detect')
+      .describe(
+        'What to do about captchas. `detect`: report them. `solve`: also solve them with a provider that the operator ' +
+          'has configured. Default: `detect`.',
+      ),
+    provider: z
+      .enum(captchaProviders)
+      .optional()
+      .describe(
+        'Who solves captchas: `http`, the operator’s solver endpoint, or `human`, a person in the live view. Default: ' +
+          'what the operator has configured.',
+      ),
   })
   .meta({ id: 'CaptchaRequest' });
 export type CaptchaRequest = z.infer<typeof CaptchaRequest>;
@@ -131,50 +156,86 @@ export type SessionKind = z.infer<typeof SessionKind>;
 
 export const CreateSessionRequest = z
   .strictObject({
-    kind: SessionKind.default('headless').meta({
-      description: '`full_browser`: a browser with windows on a display, which `vnc-token` shows whole.',
-    }),
-    region: z.string().max(64).optional().meta({ description: 'One of `GET /v1/regions`; the worker’s own when absent.' }),
-    timeout_seconds: TimeoutSeconds.default(900).meta({
-      description: 'The longest the session lives. The plan may allow less than 86400.',
-    }),
-    idle_timeout_seconds: IdleTimeoutSeconds.optional().meta({
-      description:
-        'How long without a drive call or DevTools traffic; at most `timeout_seconds`, 300 (or `timeout_seconds`, when that is less) when absent.',
-    }),
-    keep_alive: z.boolean().default(true).meta({ description: 'false: the session ends when its last DevTools client leaves.' }),
+    kind: SessionKind.default('headless').describe(
+      'Kind of browser. `full_browser` has windows on a display, which `vnc-token` gives access to. Default: ' + '`headless`.',
+    ),
+    region: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Region code from `GET /v1/regions`. Default: the region of the worker that receives the request.'),
+    timeout_seconds: TimeoutSeconds.default(900).describe(
+      'Maximum lifetime in seconds, 30 to 86400. The plan may set a lower maximum. Default: 900.',
+    ),
+    idle_timeout_seconds: IdleTimeoutSeconds.optional().describe(
+      'Seconds without API calls or DevTools traffic after which the session ends: 10 to 86400, and at most ' +
+        '`timeout_seconds`. Default: 300, or `timeout_seconds` if that is less.',
+    ),
+    keep_alive: z
+      .boolean()
+      .default(true)
+      .describe('Whether the session continues after its last DevTools client disconnects. Default: `true`.'),
     start_url: BrowsableUrl.nullable()
       .default(null)
-      .meta({ description: 'Best effort: a failure is told in `start_navigation`, the session starts all the same.' }),
-    viewport: Viewport.default({ width: 1280, height: 720, device_scale_factor: 1 }),
+      .describe(
+        'URL to open before the session is ready, `http`, `https` or `about:blank`. If it fails, the session starts ' +
+          'anyway and reports the failure in `start_navigation`. Default: null, an empty page.',
+      ),
+    viewport: Viewport.default({ width: 1280, height: 720, device_scale_factor: 1 }).describe(
+      'Size of the page area. Default: 1280 × 720 at scale 1.',
+    ),
     user_agent: z
       .string()
       .min(1)
       .max(1024)
       .regex(/^[\x20-\x7e]+$/)
       .nullable()
-      .default(null),
-    locale: Locale.nullable().default(null),
-    timezone: Timezone.nullable().default(null),
-    extra_headers: HeaderMap.default({}),
-    proxy: ProxyRequest.nullable().default(null).meta({ description: 'null: the region’s own way out.' }),
-    block_ads: z.boolean().default(false).meta({ description: 'Refuses connections to known advertising and tracking hosts.' }),
-    block_resources: z.array(z.enum(resourceTypes)).max(resourceTypes.length).default([]),
+      .default(null)
+      .describe('User agent to send, 1 to 1024 printable ASCII characters. Default: null, the browser’s own.'),
+    locale: Locale.nullable()
+      .default(null)
+      .describe('BCP 47 language tag for the browser, such as `en-GB`. Default: null, the browser’s default.'),
+    timezone: Timezone.nullable()
+      .default(null)
+      .describe('IANA time zone for the browser, such as `Europe/Berlin`. Default: null, the machine’s time zone.'),
+    extra_headers: HeaderMap.default({}).describe('Up to 20 HTTP headers to send with every request of every page. Default: none.'),
+    proxy: ProxyRequest.nullable().default(null).describe('Proxy for the session’s traffic. Default: null, the region’s default egress.'),
+    block_ads: z
+      .boolean()
+      .default(false)
+      .describe('Whether to refuse connections to known advertising and tracking hosts. Default: `false`.'),
+    block_resources: z
+      .array(z.enum(resourceTypes))
+      .max(resourceTypes.length)
+      .default([])
+      .describe('Types of resources that pages do not load. Default: none.'),
     allowed_domains: z
       .array(DomainPattern)
       .min(1)
       .max(50)
       .nullable()
       .default(null)
-      .meta({ description: 'The only hosts that pages and their sub-resources may reach.' }),
-    accept_downloads: z.boolean().default(true),
-    ignore_https_errors: z.boolean().default(false),
-    storage_state: StorageState.nullable().default(null).meta({ description: 'Cookies and local storage, put in before the first page.' }),
-    captcha: CaptchaRequest.prefault({}),
-    har: z.boolean().default(false).meta({ description: 'Keeps a log of network traffic for `GET …/har`.' }),
-    record: z.boolean().default(false).meta({ description: 'Keeps a video and a timeline of events, see `GET …/recordings`.' }),
-    name: SessionName.nullable().default(null).meta({ description: 'Unique among the owner’s live sessions.' }),
-    metadata: Metadata.default({}),
+      .describe(
+        'The only hosts that pages and their resources may reach: 1 to 50 patterns such as `example.com` or ' +
+          '`*.example.com`. Default: null, no restriction.',
+      ),
+    accept_downloads: z.boolean().default(true).describe('Whether pages may download files. Default: `true`.'),
+    ignore_https_errors: z.boolean().default(false).describe('Whether to load pages with invalid TLS certificates. Default: `false`.'),
+    storage_state: StorageState.nullable()
+      .default(null)
+      .describe('Cookies and local storage to restore before the first page loads, in Playwright’s format. Default: null, none.'),
+    captcha: CaptchaRequest.prefault({}).describe('How the session handles captchas.'),
+    har: z.boolean().default(false).describe('Whether to record network traffic from the start, for `GET …/har`. Default: `false`.'),
+    record: z
+      .boolean()
+      .default(false)
+      .describe('Whether to record a video and a timeline of events, for `GET …/recordings`. Default: `false`.'),
+    name: SessionName.nullable()
+      .default(null)
+      .describe('Name of the session, 1 to 64 characters, unique among your live sessions. Default: null, no name.'),
+    metadata: Metadata.default({}).describe(
+      'Up to 50 key-value pairs of your own: keys of 1 to 64 characters, values of at most 512. Default: none.',
+    ),
   })
   .check((context) => {
     const { timeout_seconds: timeout, idle_timeout_seconds: idle } = context.value;

@@ -1,16 +1,22 @@
 /** Endpoints of sessions: create, read, change, list, end. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import { PathId, pageHeaders, pageQuery, queryBool } from './fields.ts';
+import { pageHeaders, pageQuery, queryBool, sessionParams } from './fields.ts';
 import { CreateSessionRequest, IdleTimeoutSeconds, Metadata, SessionName, TimeoutSeconds } from './session-request.ts';
 import { AdminSession, Session, sessionStatuses } from './session.ts';
 
 export const UpdateSessionRequest = z
   .strictObject({
-    timeout_seconds: TimeoutSeconds.optional().meta({ description: 'Counted from the session’s creation.' }),
-    idle_timeout_seconds: IdleTimeoutSeconds.optional(),
-    name: SessionName.nullable().optional(),
-    metadata: Metadata.optional().meta({ description: 'Replaces what was there.' }),
+    timeout_seconds: TimeoutSeconds.optional().describe(
+      'Maximum lifetime in seconds, counted from the creation of the session: 30 to 86400, or less if the plan sets ' + 'a lower maximum.',
+    ),
+    idle_timeout_seconds: IdleTimeoutSeconds.optional().describe(
+      'Seconds without activity after which the session ends: 10 to 86400, and at most `timeout_seconds`.',
+    ),
+    name: SessionName.nullable()
+      .optional()
+      .describe('New name of the session, 1 to 64 characters, unique among your live sessions; null removes the name.'),
+    metadata: Metadata.optional().describe('Metadata of the session. Replaces all existing entries.'),
   })
   .meta({ id: 'UpdateSessionRequest' });
 export type UpdateSessionRequest = z.infer<typeof UpdateSessionRequest>;
@@ -21,7 +27,11 @@ const StatusList = z
   .transform((text) => text.split(','))
   .pipe(z.array(z.enum(sessionStatuses)).min(1));
 
-const statusQuery = StatusList.optional().meta({ type: 'string', examples: ['ready,ended'], description: 'Comma-separated statuses.' });
+const statusQuery = StatusList.optional().meta({
+  type: 'string',
+  examples: ['ready,ended'],
+  description: 'Comma-separated list of statuses to include, such as `ready,ended`. Default: all statuses.',
+});
 
 /** Other keys than those named must start with `metadata.`. */
 const onlyMetadata = (context: z.core.ParsePayload<Record<string, unknown>>, known: readonly string[]) => {
@@ -37,7 +47,7 @@ const onlyMetadata = (context: z.core.ParsePayload<Record<string, unknown>>, kno
 };
 
 export const ListSessionsQuery = z
-  .object({ status: statusQuery, name: SessionName.optional(), ...pageQuery })
+  .object({ status: statusQuery, name: SessionName.optional().describe('Only sessions with exactly this name.'), ...pageQuery })
   .catchall(z.string().max(512))
   // Also when a known field is wrong: all faults are told at once.
   .check(
@@ -50,16 +60,22 @@ export const ListSessionsQuery = z
   );
 export type ListSessionsQuery = z.infer<typeof ListSessionsQuery>;
 
-const sessionParams = z.object({ session_id: PathId });
-
 export const createSession = endpoint({
   id: 'createSession',
   method: 'POST',
   path: '/v1/session',
   tag: 'Sessions',
-  summary: 'Start a browser in a machine of its own',
+  summary: 'Create a session',
+  description:
+    'Starts a browser in its own machine and returns the session. By default the response is sent when the browser ' +
+    'is ready; with `wait=false` it is sent at once with `status: starting`. An emulated machine can take two ' +
+    'minutes to boot.',
   auth: 'bearer',
-  query: z.strictObject({ wait: queryBool.default(true).meta({ description: 'false: answer at once with `status: starting`.' }) }),
+  query: z.strictObject({
+    wait: queryBool
+      .default(true)
+      .describe('Whether to wait until the browser is ready. `false` returns at once with `status: starting`. Default: `true`.'),
+  }),
   body: CreateSessionRequest,
   reply: Session,
   status: 201,
@@ -83,7 +99,10 @@ export const getSession = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}',
   tag: 'Sessions',
-  summary: 'Read a session',
+  summary: 'Get a session',
+  description:
+    'Returns one session. An ended session can be read during its retention period, 24 hours by default. Reading a ' +
+    'session does not reset its idle timer.',
   auth: 'bearer',
   params: sessionParams,
   reply: Session,
@@ -97,7 +116,9 @@ export const updateSession = endpoint({
   method: 'PATCH',
   path: '/v1/session/{session_id}',
   tag: 'Sessions',
-  summary: 'Change a live session’s timers, name or metadata',
+  summary: 'Update a session',
+  description:
+    'Changes the timeouts, name or metadata of a live session and returns the session. Fields that are not sent ' + 'stay as they are.',
   auth: 'bearer',
   params: sessionParams,
   body: UpdateSessionRequest,
@@ -112,7 +133,10 @@ export const endSession = endpoint({
   method: 'DELETE',
   path: '/v1/session/{session_id}',
   tag: 'Sessions',
-  summary: 'End a session; again 204 while its record is kept',
+  summary: 'End a session',
+  description:
+    'Ends a session and its browser. The request succeeds again for a session that has already ended, as long as ' +
+    'its record is retained.',
   auth: 'bearer',
   params: sessionParams,
   status: 204,
@@ -126,8 +150,10 @@ export const listSessions = endpoint({
   method: 'GET',
   path: '/v1/sessions',
   tag: 'Sessions',
-  summary: 'Your live sessions and those ended a while ago, newest first',
-  description: 'Filter by metadata with `metadata.KEY=VALUE`.',
+  summary: 'List sessions',
+  description:
+    'Returns your live and recently ended sessions, newest first, 100 per page by default. Filter by metadata with ' +
+    '`metadata.KEY=VALUE` query parameters.',
   auth: 'bearer',
   query: ListSessionsQuery,
   reply: z.array(Session),
@@ -141,9 +167,14 @@ export const listAllSessions = endpoint({
   method: 'GET',
   path: '/admin/sessions',
   tag: 'Operators',
-  summary: 'All owners’ sessions, newest first',
+  summary: 'List all sessions',
+  description: 'Returns the live and recently ended sessions of all owners, newest first, 100 per page by default.',
   auth: 'admin',
-  query: z.strictObject({ status: statusQuery, owner: z.string().min(1).max(64).optional(), ...pageQuery }),
+  query: z.strictObject({
+    status: statusQuery,
+    owner: z.string().min(1).max(64).optional().describe('Only sessions of this owner.'),
+    ...pageQuery,
+  }),
   reply: z.array(AdminSession),
   replyHeaders: pageHeaders,
   status: 200,
@@ -155,7 +186,9 @@ export const endAnySession = endpoint({
   method: 'DELETE',
   path: '/admin/sessions/{session_id}',
   tag: 'Operators',
-  summary: 'End any owner’s session',
+  summary: 'End any session',
+  description:
+    'Ends the session of any owner, with `ended_reason: admin`. The request succeeds again for a session that has ' + 'already ended.',
   auth: 'admin',
   params: sessionParams,
   status: 204,

@@ -56,10 +56,14 @@ export const Selector = z.union([SelectorText, z.array(SelectorText).min(1).max(
 });
 export type Selector = z.infer<typeof Selector>;
 
-export const Selectors = z.array(Selector).min(1).max(20).meta({
-  description:
-    'In order: the first that matches anything wins. Of several matches the first visible one is taken, in document order; the first of all when none is visible.',
-});
+export const Selectors = z
+  .array(Selector)
+  .min(1)
+  .max(20)
+  .describe(
+    'Alternative selectors, 1 to 20, tried in order: the first that matches anything is used. If it matches ' +
+      'several elements, the first visible one is used, or the first of all if none is visible.',
+  );
 
 export type Selectors = z.infer<typeof Selectors>;
 
@@ -69,10 +73,10 @@ export const Pattern = templated(1, 500)
     error: 'Input should be a regular expression that can be read, with the flags i, m, s, u or v',
     params: { type: 'pattern' },
   })
-  .meta({
-    description:
-      'A part of the text; with `*` the whole of it, where each `*` stands for anything; or `/…/` with the flags `imsuv`, a regular expression.',
-  });
+  .describe(
+    'Text to match: a substring; with `*`, the whole text, where each `*` matches anything; or `/…/` with the ' +
+      'flags `imsuv`, a regular expression.',
+  );
 
 /** The two parts of `/source/flags`; null for the plainer forms. */
 export function parsePattern(pattern: string): { source: string; flags: string } | null {
@@ -98,7 +102,10 @@ export const StepUrl = templated(1, 8192)
     for (const { message, ...issue } of BrowsableUrl.safeParse(context.value).error?.issues ?? [])
       context.issues.push({ code: 'custom', message, input: context.value, params: 'params' in issue ? issue.params : undefined });
   })
-  .meta({ examples: ['https://example.com/', '{{inputs.url}}'] });
+  .meta({
+    description: 'URL to open, at most 8192 characters; may contain placeholders.',
+    examples: ['https://example.com/', '{{inputs.url}}'],
+  });
 
 export const stepIdForm = '[A-Za-z][A-Za-z0-9_-]{0,63}';
 export const StepId = z.string().regex(new RegExp(`^${stepIdForm}$`));
@@ -108,10 +115,10 @@ export const VariableName = z.string().regex(new RegExp(`^${variable}$`));
 
 export const Condition = z
   .strictObject({
-    exists: Selectors.optional(),
-    not_exists: Selectors.optional(),
-    text: Pattern.optional().meta({ description: 'The text that the page shows.' }),
-    url_matches: Pattern.optional(),
+    exists: Selectors.optional().describe('Selectors of which one must match an element.'),
+    not_exists: Selectors.optional().describe('Selectors of which none may match an element.'),
+    text: Pattern.optional().describe('Text that the page must show.'),
+    url_matches: Pattern.optional().describe('Pattern that the URL of the page must match.'),
   })
   .check(({ value, issues }) => {
     if (Object.values(value).every((part) => part === undefined))
@@ -130,31 +137,49 @@ const timeoutMs = (usual: number) =>
 
 /** What every step may say. Steps that load something have a longer timeout of their own. */
 export const commonFields = {
-  id: StepId.optional().meta({ description: 'For `goto:` and `opened_by:`. Unique in the whole list.' }),
-  description: z.string().max(500).optional(),
-  timeout_ms: timeoutMs(10_000),
-  optional: z.boolean().default(false).meta({ description: 'A failure is told as `skipped`, and the next step runs.' }),
-  retries: z.int().min(0).max(5).default(0),
-  if: Condition.optional().meta({ description: 'Skips the step when it does not hold.' }),
+  id: StepId.optional().describe('Id of the step, for `goto:` and `opened_by:`. Unique in the whole list.'),
+  description: z.string().max(500).optional().describe('Note of your own, at most 500 characters.'),
+  timeout_ms: timeoutMs(10_000).describe(
+    'Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: ' + '10000.',
+  ),
+  optional: z.boolean().default(false).describe('Whether a failure counts as `skipped`, so that the next step runs. Default: `false`.'),
+  retries: z.int().min(0).max(5).default(0).describe('Number of retries after a failure, 0 to 5. Default: 0.'),
+  if: Condition.optional().describe('Condition without which the step is skipped.'),
   save_as: z
     .string()
     .regex(new RegExp(`^${variable}(\\[\\])?$`))
     .optional()
-    .meta({ description: 'The variable that takes the output. `name[]` adds it to a list.' }),
+    .describe('Name of the variable that stores the output. `name[]` appends it to a list.'),
   on_error: z
     .string()
     .regex(new RegExp(`^(fail|continue|goto:${stepIdForm})$`))
     .default('fail')
-    .meta({ description: '`fail`, `continue`, or `goto:<id>` of a step in the same list.' }),
-  frame: z.array(SelectorText).min(1).max(8).optional().meta({ description: 'The way to a frame, from frame element to frame element.' }),
-  within: VariableName.optional().meta({ description: 'Looks only in the element of the enclosing `for_each` with this `as`.' }),
+    .describe('What to do after a failure: `fail`, `continue`, or `goto:<id>` of a step in the same list. Default: `fail`.'),
+  frame: z
+    .array(SelectorText)
+    .min(1)
+    .max(8)
+    .optional()
+    .describe(
+      'Path to the frame of the step: 1 to 8 selectors of frame elements, from the outermost to the innermost. ' +
+        'Default: the main frame.',
+    ),
+  within: VariableName.optional().describe('`as` of an enclosing `for_each`: the step searches only in its current element.'),
   tab: z
     .string()
     .regex(new RegExp(`^(main|newest|opened_by:${stepIdForm}|tab_id:[A-Za-z0-9_-]{1,200})$`))
     .default('main')
-    .meta({ description: '`main`: where the steps began. `newest`, `opened_by:<step id>` or `tab_id:<id>`.' }),
+    .describe(
+      'Tab of the step. `main`: the tab in which the run started. `newest`, `opened_by:<step id>` or `tab_id:<id>`: ' +
+        'another tab. Default: `main`.',
+    ),
 };
-export const slowFields = { ...commonFields, timeout_ms: timeoutMs(30_000) };
+export const slowFields = {
+  ...commonFields,
+  timeout_ms: timeoutMs(30_000).describe(
+    'Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: ' + '30000.',
+  ),
+};
 
 type Check = (payload: z.core.ParsePayload<Record<string, unknown>>) => void;
 

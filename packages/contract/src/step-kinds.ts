@@ -3,27 +3,46 @@ import { z } from 'zod';
 import { Pattern, Selectors, StepUrl, commonFields, exactlyOne, onlyWith, slowFields, templated } from './step-fields.ts';
 import { Viewport } from './session-request.ts';
 
-const waitUntil = z.enum(['load', 'domcontentloaded', 'networkidle', 'commit']).default('load');
+const waitUntil = z
+  .enum(['load', 'domcontentloaded', 'networkidle', 'commit'])
+  .default('load')
+  .describe(
+    'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
+      'traffic). Default: `load`.',
+  );
 const offset = z.number().min(-100_000).max(100_000);
-const Point = z.strictObject({ x: offset, y: offset });
+const Point = z.strictObject({
+  x: offset.describe('Horizontal distance in CSS pixels, -100000 to 100000.'),
+  y: offset.describe('Vertical distance in CSS pixels, -100000 to 100000.'),
+});
 const pixels = z.int().min(0).max(1_000_000);
 
 /** A step of one type: its own fields and those that all steps have. */
 const step = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
-  z.strictObject({ type: z.literal(type), ...commonFields, ...fields });
+  z.strictObject({ type: z.literal(type).describe('Type of the step.'), ...commonFields, ...fields });
 const slowStep = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
-  z.strictObject({ type: z.literal(type), ...slowFields, ...fields });
+  z.strictObject({ type: z.literal(type).describe('Type of the step.'), ...slowFields, ...fields });
 
-const NavigateStep = slowStep('navigate', { url: StepUrl, wait_until: waitUntil, referer: StepUrl.optional() }).meta({
+const NavigateStep = slowStep('navigate', {
+  url: StepUrl.describe('URL to open, at most 8192 characters; may contain placeholders.'),
+  wait_until: waitUntil,
+  referer: StepUrl.optional().describe('URL to send as the `Referer` header. Default: none.'),
+}).meta({
   id: 'NavigateStep',
+  description: 'Opens a URL.',
 });
-const BackStep = slowStep('back', { wait_until: waitUntil }).meta({ id: 'BackStep' });
-const ForwardStep = slowStep('forward', { wait_until: waitUntil }).meta({ id: 'ForwardStep' });
-const ReloadStep = slowStep('reload', { wait_until: waitUntil }).meta({ id: 'ReloadStep' });
+const BackStep = slowStep('back', { wait_until: waitUntil }).meta({ id: 'BackStep', description: 'Goes back in the history of the tab.' });
+const ForwardStep = slowStep('forward', { wait_until: waitUntil }).meta({
+  id: 'ForwardStep',
+  description: 'Goes forward in the history of the tab.',
+});
+const ReloadStep = slowStep('reload', { wait_until: waitUntil }).meta({ id: 'ReloadStep', description: 'Reloads the page.' });
 
-const target = { selectors: Selectors };
-const force = z.boolean().default(false).meta({ description: 'Does it although the element is covered, moves, or is disabled.' });
-const position = Point.optional().meta({ description: 'From the element’s upper left corner; its middle when absent.' });
+const target = {
+  selectors: Selectors.describe('Selectors of the element, 1 to 20, tried in order: the first that matches anything is used.'),
+};
+const force = z.boolean().default(false).describe('Whether to act although the element is covered, moving or disabled. Default: `false`.');
+const position = Point.optional().describe('Offset from the element’s top left corner. Default: its center.');
 const pointed = {
   ...target,
   position,
@@ -31,128 +50,165 @@ const pointed = {
   modifiers: z
     .array(z.enum(['Alt', 'Control', 'Meta', 'Shift']))
     .max(4)
-    .default([]),
+    .default([])
+    .describe('Modifier keys to hold. Default: none.'),
 };
 const delayMs = z.int().min(0).max(1000).default(0);
 
 const ClickStep = step('click', {
   ...pointed,
-  button: z.enum(['left', 'middle', 'right']).default('left'),
-  count: z.int().min(1).max(3).default(1).meta({ description: '2 for a double click.' }),
-  delay_ms: delayMs.meta({ description: 'Between the button’s going down and coming up.' }),
-}).meta({ id: 'ClickStep' });
-const HoverStep = step('hover', pointed).meta({ id: 'HoverStep' });
+  button: z.enum(['left', 'middle', 'right']).default('left').describe('Mouse button. Default: `left`.'),
+  count: z.int().min(1).max(3).default(1).describe('Number of clicks, 1 to 3: 2 for a double click. Default: 1.'),
+  delay_ms: delayMs.describe('Milliseconds between pressing and releasing the button, 0 to 1000. Default: 0.'),
+}).meta({ id: 'ClickStep', description: 'Clicks an element.' });
+const HoverStep = step('hover', pointed).meta({ id: 'HoverStep', description: 'Moves the mouse over an element.' });
 const FillStep = step('fill', {
   ...target,
-  value: templated(0, 100_000),
-  clear: z.boolean().default(true).meta({ description: 'false: adds to what is there.' }),
+  value: templated(0, 100_000).describe('Value to set, at most 100000 characters; may contain placeholders.'),
+  clear: z.boolean().default(true).describe('Whether to replace the existing value instead of appending to it. Default: `true`.'),
   force,
-}).meta({ id: 'FillStep', description: 'Puts a value into a field at once: text fields, editable elements, dates, colours, ranges.' });
+}).meta({ id: 'FillStep', description: 'Sets the value of a field at once: text fields, editable elements, dates, colors and ranges.' });
 const TypeStep = step('type', {
-  selectors: Selectors.optional().meta({ description: 'The focused element when absent.' }),
-  text: templated(0, 10_000),
-  delay_ms: delayMs.meta({ description: 'Between two keys.' }),
-}).meta({ id: 'TypeStep', description: 'Key by key, as a person types.' });
+  selectors: Selectors.optional().describe('Selectors of the element to type into. Default: the focused element.'),
+  text: templated(0, 10_000).describe('Text to type, at most 10000 characters; may contain placeholders.'),
+  delay_ms: delayMs.describe('Milliseconds between two keys, 0 to 1000. Default: 0.'),
+}).meta({ id: 'TypeStep', description: 'Types text key by key.' });
 const Keys = z.string().min(1).max(100);
 const PressStep = step('press', {
-  selectors: Selectors.optional().meta({ description: 'The focused element when absent.' }),
-  keys: z.union([Keys, z.array(Keys).min(1).max(50)]).meta({ examples: ['Enter', 'Control+A', ['ArrowDown', 'Enter']] }),
-  delay_ms: delayMs.meta({ description: 'Between two keys.' }),
-}).meta({ id: 'PressStep' });
+  selectors: Selectors.optional().describe('Selectors of the element to focus first. Default: the focused element.'),
+  keys: z.union([Keys, z.array(Keys).min(1).max(50)]).meta({
+    description: 'A key or key combination, or up to 50 of them in order.',
+    examples: ['Enter', 'Control+A', ['ArrowDown', 'Enter']],
+  }),
+  delay_ms: delayMs.describe('Milliseconds between two keys, 0 to 1000. Default: 0.'),
+}).meta({ id: 'PressStep', description: 'Presses keys or key combinations.' });
 
 const choices = <T extends z.ZodType>(one: T) => z.union([one, z.array(one).max(100)]).optional();
 const SelectStep = step('select', {
   ...target,
-  value: choices(templated(0, 1000)),
-  label: choices(templated(0, 1000)),
-  index: choices(z.int().min(0).max(10_000)),
+  value: choices(templated(0, 1000)).describe('Value of the option, or a list of at most 100 values.'),
+  label: choices(templated(0, 1000)).describe('Label of the option, or a list of at most 100 labels.'),
+  index: choices(z.int().min(0).max(10_000)).describe('Position of the option, from 0, or a list of at most 100 positions.'),
   force,
 })
   .check(exactlyOne('value', 'label', 'index'))
-  .meta({ id: 'SelectStep', description: 'A list chooses several options of a multiple selection; an empty one chooses none.' });
-const CheckStep = step('check', { ...target, state: z.boolean().default(true), position, force }).meta({
+  .meta({
+    id: 'SelectStep',
+    description:
+      'Selects options of a list. Several values select several options of a multiple selection; an empty list ' +
+      'selects none. Exactly one of `value`, `label` and `index` is required.',
+  });
+const CheckStep = step('check', {
+  ...target,
+  state: z.boolean().default(true).describe('Whether it is to be checked. Default: `true`.'),
+  position,
+  force,
+}).meta({
   id: 'CheckStep',
-  description: 'A checkbox, radio button or switch is put into this state.',
+  description: 'Sets a checkbox, radio button or switch.',
 });
-const UploadStep = step('upload', { ...target, file_ids: z.array(z.string().min(1).max(200)).max(20) }).meta({
+const UploadStep = step('upload', {
+  ...target,
+  file_ids: z.array(z.string().min(1).max(200)).max(20).describe('Ids of uploaded files, at most 20. An empty list clears the field.'),
+}).meta({
   id: 'UploadStep',
-  description: 'An empty list takes the files out again.',
+  description: 'Gives files to a file field.',
 });
 const DragStep = step('drag', {
   ...target,
-  to: Selectors.optional().meta({ description: 'The element to drop on.' }),
-  by: Point.optional().meta({ description: 'How far, for sliders and canvases.' }),
+  to: Selectors.optional().describe('Selectors of the element to drop on. Exactly one of `to` and `by` is required.'),
+  by: Point.optional().describe('Distance to drag, for sliders and canvases.'),
   position,
-  to_position: Point.optional(),
-  moves: z.int().min(1).max(100).default(10).meta({ description: 'In how many moves of the mouse.' }),
+  to_position: Point.optional().describe('Offset from the top left corner of the element to drop on. Default: its center.'),
+  moves: z.int().min(1).max(100).default(10).describe('Number of mouse moves, 1 to 100. Default: 10.'),
   force,
 })
   .check(exactlyOne('to', 'by'), onlyWith('to', 'to_position'))
-  .meta({ id: 'DragStep' });
+  .meta({ id: 'DragStep', description: 'Drags an element to another element or by a distance.' });
 const ScrollStep = slowStep('scroll', {
-  container: Selectors.optional().meta({ description: 'The element that scrolls; the page when absent.' }),
-  to: z.union([z.enum(['top', 'bottom']), Point]).optional(),
-  selectors: Selectors.optional().meta({ description: 'The element to bring into view.' }),
-  by: Point.optional(),
+  container: Selectors.optional().describe('Selectors of the element to scroll. Default: the page.'),
+  to: z
+    .union([z.enum(['top', 'bottom']), Point])
+    .optional()
+    .describe('Position to scroll to: `top`, `bottom`, or a point.'),
+  selectors: Selectors.optional().describe('Selectors of the element to scroll into view.'),
+  by: Point.optional().describe('Distance to scroll.'),
   until: z
     .strictObject({
-      stable: z.boolean().default(true).meta({ description: 'Ends when nothing has grown for `idle_ms`.' }),
-      selectors: Selectors.optional().meta({ description: 'Ends when this matches.' }),
-      count: z.int().min(1).max(100_000).optional().meta({ description: 'Ends when `selectors` matches so many times.' }),
+      stable: z.boolean().default(true).describe('Whether to stop when nothing has grown for `idle_ms`. Default: `true`.'),
+      selectors: Selectors.optional().describe('Stop when one of these selectors matches.'),
+      count: z.int().min(1).max(100_000).optional().describe('Stop when `selectors` has this many matches, 1 to 100000.'),
     })
     .check(onlyWith('selectors', 'count'))
     .optional()
-    .meta({ description: 'Scrolls again and again, for pages that load as one goes.' }),
-  max: z.int().min(1).max(500).default(50).meta({ description: 'How often at most, with `until`.' }),
-  idle_ms: z.int().min(100).max(10_000).default(1000),
+    .describe('Condition until which to scroll repeatedly, for pages that load more as they are scrolled.'),
+  max: z.int().min(1).max(500).default(50).describe('Maximum number of scrolls with `until`, 1 to 500. Default: 50.'),
+  idle_ms: z
+    .int()
+    .min(100)
+    .max(10_000)
+    .default(1000)
+    .describe('Milliseconds without growth that count as stable, 100 to 10000. Default: 1000.'),
 })
   .check(exactlyOne('to', 'selectors', 'by'))
-  .meta({ id: 'ScrollStep' });
+  .meta({ id: 'ScrollStep', description: 'Scrolls the page or an element. Exactly one of `to`, `selectors` and `by` is required.' });
 
 const WaitStep = slowStep('wait', {
-  ms: z.int().min(0).max(60_000).optional(),
-  selectors: Selectors.optional(),
-  state: z.enum(['visible', 'attached', 'hidden', 'detached']).optional().meta({ description: 'Of `selectors`; `visible` when absent.' }),
-  text: Pattern.optional(),
-  url: Pattern.optional(),
-  network_idle: z.literal(true).optional(),
+  ms: z.int().min(0).max(60_000).optional().describe('Milliseconds to wait, 0 to 60000.'),
+  selectors: Selectors.optional().describe('Selectors of the element to wait for.'),
+  state: z
+    .enum(['visible', 'attached', 'hidden', 'detached'])
+    .optional()
+    .describe('State of the element to wait for. Requires `selectors`. Default: `visible`.'),
+  text: Pattern.optional().describe('Text that the page must show.'),
+  url: Pattern.optional().describe('Pattern that the URL of the page must match.'),
+  network_idle: z.literal(true).optional().describe('Wait until there is no network traffic.'),
   function: z
     .string()
     .min(1)
     .max(10_000)
     .optional()
-    .meta({ description: 'An expression, asked in the page until it is true. Where `evaluate` is allowed.' }),
+    .describe('JavaScript expression to evaluate in the page until it is true, where the operator allows `evaluate`.'),
 })
   .check(exactlyOne('ms', 'selectors', 'text', 'url', 'network_idle', 'function'), onlyWith('selectors', 'state'))
-  .meta({ id: 'WaitStep' });
+  .meta({
+    id: 'WaitStep',
+    description: 'Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is ' + 'required.',
+  });
 
 const AttributeName = z
   .string()
   .max(100)
   .regex(/^[A-Za-z_:][\w:.-]*$/);
 const value = {
-  attribute: AttributeName.optional().meta({ description: 'The text when absent. Addresses are made absolute.' }),
-  as: z.enum(['text', 'html', 'value', 'number', 'boolean', 'date', 'url']).default('text'),
+  attribute: AttributeName.optional().describe('Attribute to read; URLs are made absolute. Default: the text of the element.'),
+  as: z.enum(['text', 'html', 'value', 'number', 'boolean', 'date', 'url']).default('text').describe('Type of the value. Default: `text`.'),
 };
-const StepExtractField = z.strictObject({ selectors: Selectors.optional(), ...value, list: z.boolean().default(false) }).meta({
-  id: 'StepExtractField',
-  description: 'Without `selectors`: of the element itself. null where nothing matches.',
-});
+const StepExtractField = z
+  .strictObject({
+    selectors: Selectors.optional().describe('Selectors of the element. Default: the element of the step itself.'),
+    ...value,
+    list: z.boolean().default(false).describe('Whether to return all matches instead of the first. Default: `false`.'),
+  })
+  .meta({
+    id: 'StepExtractField',
+    description: 'A value to extract. Without `selectors` it is read from the element itself. It is null if nothing matches.',
+  });
 export type StepExtractField = z.infer<typeof StepExtractField>;
 const Fields = z.record(z.string().min(1).max(64), StepExtractField).refine((fields) => Object.keys(fields).length <= 100, {
   error: 'Input should have at most 100 entries',
   params: { type: 'too_long', ctx: { max_length: 100 } },
 });
 const ExtractStep = step('extract', {
-  selectors: Selectors.optional().meta({
-    description: 'One value of this element; with `list`, of each; with `fields`, the element they are looked for in.',
-  }),
+  selectors: Selectors.optional().describe(
+    'Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the ' + 'fields are searched.',
+  ),
   ...value,
-  list: z.boolean().default(false).meta({ description: 'Every match instead of the first.' }),
-  fields: Fields.optional().meta({ description: 'A value for each name; with `list`, an object for each match of `selectors`.' }),
-  table: z.boolean().default(false).meta({ description: 'The table at `selectors`, or all tables of the page.' }),
-  json_ld: z.boolean().default(false).meta({ description: 'The page’s JSON-LD.' }),
-  limit: z.int().min(1).max(10_000).default(1000).meta({ description: 'How many matches a list takes at most.' }),
+  list: z.boolean().default(false).describe('Whether to return all matches instead of the first. Default: `false`.'),
+  fields: Fields.optional().describe('Values to extract, by name, at most 100; with `list`, an object for each match of `selectors`.'),
+  table: z.boolean().default(false).describe('Whether to return the table at `selectors`, or all tables of the page. Default: `false`.'),
+  json_ld: z.boolean().default(false).describe('Whether to return the JSON-LD documents of the page. Default: `false`.'),
+  limit: z.int().min(1).max(10_000).default(1000).describe('Maximum number of matches in a list, 1 to 10000. Default: 1000.'),
 })
   .check(({ value, issues }) => {
     const fault = (message: string, type: string) => issues.push({ code: 'custom', message, input: value, params: { type } });
@@ -162,72 +218,87 @@ const ExtractStep = step('extract', {
       fault('Only one of fields, table, json_ld may be given', 'value_error');
     if (value.list && !value.selectors) fault('A list is made of what `selectors` matches', 'value_error');
   })
-  .meta({ id: 'ExtractStep' });
+  .meta({
+    id: 'ExtractStep',
+    description: 'Extracts values from the page. At least one of `selectors`, `fields`, `table` and `json_ld` is required.',
+  });
 
 const ScreenshotStep = slowStep('screenshot', {
-  selectors: Selectors.optional().meta({ description: 'Of this element alone.' }),
-  format: z.enum(['png', 'jpeg', 'webp']).default('png'),
-  quality: z.int().min(0).max(100).optional().meta({ description: 'For jpeg and webp.' }),
-  full_page: z.boolean().default(false),
+  selectors: Selectors.optional().describe('Selectors of a single element to capture. Default: the page.'),
+  format: z.enum(['png', 'jpeg', 'webp']).default('png').describe('Image format. Default: `png`.'),
+  quality: z.int().min(0).max(100).optional().describe('Image quality for `jpeg` and `webp`, 0 to 100.'),
+  full_page: z.boolean().default(false).describe('Whether to capture the full page instead of the visible area. Default: `false`.'),
   scroll_first: z
     .boolean()
     .optional()
-    .meta({ description: 'Whether the page is scrolled through before, for lazy images; with `full_page` when absent.' }),
-  omit_background: z.boolean().default(false),
-}).meta({ id: 'ScreenshotStep' });
+    .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: the value of ' + '`full_page`.'),
+  omit_background: z.boolean().default(false).describe('Whether to make the page’s default background transparent. Default: `false`.'),
+}).meta({ id: 'ScreenshotStep', description: 'Takes a screenshot.' });
 const inches = z.number().min(0).max(200);
 const PdfStep = slowStep('pdf', {
-  landscape: z.boolean().default(false),
-  print_background: z.boolean().default(true),
-  scale: z.number().min(0.1).max(2).default(1),
-  paper_width_inches: inches.optional(),
-  paper_height_inches: inches.optional(),
-  margin_inches: z.number().min(0).max(20).optional(),
+  landscape: z.boolean().default(false).describe('Whether to use landscape orientation. Default: `false`.'),
+  print_background: z.boolean().default(true).describe('Whether to print backgrounds. Default: `true`.'),
+  scale: z.number().min(0.1).max(2).default(1).describe('Scale of the page, 0.1 to 2. Default: 1.'),
+  paper_width_inches: inches.optional().describe('Paper width in inches, 0 to 200. Default: the browser’s default.'),
+  paper_height_inches: inches.optional().describe('Paper height in inches, 0 to 200. Default: the browser’s default.'),
+  margin_inches: z.number().min(0).max(20).optional().describe('Margin on all sides in inches, 0 to 20. Default: the browser’s default.'),
   page_ranges: z
     .string()
     .max(200)
     .regex(/^[\d\s,-]+$/)
-    .optional(),
-  header_template: z.string().max(10_000).optional(),
-  footer_template: z.string().max(10_000).optional(),
-  prefer_css_page_size: z.boolean().default(false),
-}).meta({ id: 'PdfStep' });
-const part = { selectors: Selectors.optional().meta({ description: 'Of this element alone.' }) };
-const HtmlStep = step('html', part).meta({ id: 'HtmlStep' });
-const MarkdownStep = step('markdown', { ...part, only_main_content: z.boolean().default(false) }).meta({ id: 'MarkdownStep' });
-const LinksStep = step('links', part).meta({ id: 'LinksStep' });
+    .optional()
+    .describe('Pages to print, such as `1-3` or `1,4-`. Default: all pages.'),
+  header_template: z.string().max(10_000).optional().describe('HTML of the page header, at most 10000 characters. Default: none.'),
+  footer_template: z.string().max(10_000).optional().describe('HTML of the page footer, at most 10000 characters. Default: none.'),
+  prefer_css_page_size: z.boolean().default(false).describe('Whether a page size set in CSS takes precedence. Default: `false`.'),
+}).meta({ id: 'PdfStep', description: 'Prints the page to a PDF document.' });
+const part = { selectors: Selectors.optional().describe('Selectors of a single element to read. Default: the page.') };
+const HtmlStep = step('html', part).meta({ id: 'HtmlStep', description: 'Returns the HTML of the page or an element.' });
+const MarkdownStep = step('markdown', {
+  ...part,
+  only_main_content: z
+    .boolean()
+    .default(false)
+    .describe('Whether to return only the main content, without navigation and footer. Default: `false`.'),
+}).meta({ id: 'MarkdownStep', description: 'Returns the page or an element as Markdown.' });
+const LinksStep = step('links', part).meta({ id: 'LinksStep', description: 'Returns the links of the page or an element.' });
 const DownloadStep = slowStep('download', {
-  selectors: Selectors.optional().meta({ description: 'What is clicked for it.' }),
-  url: StepUrl.optional(),
+  selectors: Selectors.optional().describe('Selectors of the element to click.'),
+  url: StepUrl.optional().describe('URL of the file.'),
 })
   .check(exactlyOne('selectors', 'url'))
-  .meta({ id: 'DownloadStep' });
+  .meta({
+    id: 'DownloadStep',
+    description: 'Downloads a file by a click or from a URL. Exactly one of `selectors` and `url` is required.',
+  });
 
 const DialogStep = step('dialog', {
-  accept: z.boolean().default(true),
-  text: templated(0, 10_000).optional().meta({ description: 'For a prompt.' }),
+  accept: z.boolean().default(true).describe('Whether to accept dialogs. Default: `true`.'),
+  text: templated(0, 10_000).optional().describe('Text to enter into prompts, at most 10000 characters; may contain placeholders.'),
 }).meta({
   id: 'DialogStep',
-  description:
-    'How the dialogs that come from now on are answered; without it they are dismissed. Its output tells those that came before.',
+  description: 'Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have ' + 'occurred.',
 });
 const SetCookieStep = step('set_cookie', {
-  name: z.string().min(1).max(256),
-  value: templated(0, 4096),
-  url: StepUrl.optional().meta({ description: 'The page’s own address when neither this nor `domain` is given.' }),
-  domain: z.string().min(1).max(253).optional(),
-  path: z.string().min(1).max(1024).optional(),
-  expires: z.int().min(0).max(253_402_300_799).optional().meta({ description: 'Seconds since 1970; for the session when absent.' }),
-  http_only: z.boolean().default(false),
-  secure: z.boolean().default(false),
-  same_site: z.enum(['Strict', 'Lax', 'None']).optional(),
-}).meta({ id: 'SetCookieStep' });
+  name: z.string().min(1).max(256).describe('Name of the cookie, 1 to 256 characters.'),
+  value: templated(0, 4096).describe('Value of the cookie, at most 4096 characters; may contain placeholders.'),
+  url: StepUrl.optional().describe('URL for which to set the cookie. Default: the page’s URL, if `domain` is not given either.'),
+  domain: z.string().min(1).max(253).optional().describe('Domain of the cookie, 1 to 253 characters.'),
+  path: z.string().min(1).max(1024).optional().describe('Path of the cookie, 1 to 1024 characters.'),
+  expires: z.int().min(0).max(253_402_300_799).optional().describe('Expiry time in Unix seconds. Default: a session cookie.'),
+  http_only: z.boolean().default(false).describe('Whether the cookie is hidden from JavaScript. Default: `false`.'),
+  secure: z.boolean().default(false).describe('Whether the cookie is sent over HTTPS only. Default: `false`.'),
+  same_site: z.enum(['Strict', 'Lax', 'None']).optional().describe('SameSite attribute of the cookie. Default: the browser’s default.'),
+}).meta({ id: 'SetCookieStep', description: 'Sets a cookie.' });
 const SetHeaderStep = step('set_header', {
   name: z
     .string()
     .max(128)
-    .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/),
-  value: templated(0, 4096).nullable().meta({ description: 'null takes the header out again.' }),
+    .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
+    .describe('Name of the header, at most 128 characters.'),
+  value: templated(0, 4096)
+    .nullable()
+    .describe('Value of the header, at most 4096 characters; may contain placeholders. null removes the header.'),
 })
   .check(({ value, issues }) => {
     if (connectionHeaders.has(value.name.toLowerCase()))
@@ -239,28 +310,42 @@ const SetHeaderStep = step('set_header', {
         params: { type: 'header_not_allowed' },
       });
   })
-  .meta({ id: 'SetHeaderStep', description: 'Sent with every request of the tab from now on.' });
+  .meta({ id: 'SetHeaderStep', description: 'Sets a header that is sent with all later requests of the tab.' });
 const connectionHeaders = new Set(
   'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host content-length expect'.split(
     ' ',
   ),
 );
-const SetViewportStep = step('set_viewport', Viewport.shape).meta({ id: 'SetViewportStep' });
-const EvaluateStep = step('evaluate', { expression: z.string().min(1).max(100_000) }).meta({
+const SetViewportStep = step('set_viewport', Viewport.shape).meta({
+  id: 'SetViewportStep',
+  description: 'Changes the size of the page area.',
+});
+const EvaluateStep = step('evaluate', {
+  expression: z.string().min(1).max(100_000).describe('JavaScript expression, 1 to 100000 characters.'),
+}).meta({
   id: 'EvaluateStep',
-  description: 'JavaScript in the page, where that is allowed. Templates are not filled in. A promise is waited for.',
+  description: 'Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is ' + 'awaited.',
 });
 
 const AssertStep = step('assert', {
-  selectors: Selectors.optional(),
-  text: Pattern.optional().meta({ description: 'Of `selectors`, or of the page.' }),
-  url: Pattern.optional(),
-  title: Pattern.optional(),
-  visible: z.boolean().optional(),
-  count: z.union([pixels, z.strictObject({ min: pixels.optional(), max: pixels.optional() })]).optional(),
-  value: Pattern.optional().meta({ description: 'Of a field.' }),
-  checked: z.boolean().optional(),
-  enabled: z.boolean().optional(),
+  selectors: Selectors.optional().describe('Selectors of the element.'),
+  text: Pattern.optional().describe('Text of the element, or of the page without `selectors`.'),
+  url: Pattern.optional().describe('Pattern that the URL of the page must match.'),
+  title: Pattern.optional().describe('Pattern that the title of the page must match.'),
+  visible: z.boolean().optional().describe('Whether the element must be visible. Requires `selectors`.'),
+  count: z
+    .union([
+      pixels,
+      z.strictObject({
+        min: pixels.optional().describe('Minimum number of matches, 0 to 1000000.'),
+        max: pixels.optional().describe('Maximum number of matches, 0 to 1000000.'),
+      }),
+    ])
+    .optional()
+    .describe('Number of matches, or its bounds. Requires `selectors`.'),
+  value: Pattern.optional().describe('Pattern that the value of the field must match. Requires `selectors`.'),
+  checked: z.boolean().optional().describe('Whether the element must be checked. Requires `selectors`.'),
+  enabled: z.boolean().optional().describe('Whether the element must be enabled. Requires `selectors`.'),
 })
   .check(onlyWith('selectors', 'visible', 'count', 'value', 'checked', 'enabled'), ({ value, issues }) => {
     const { selectors, text, url, title } = value;
@@ -269,7 +354,9 @@ const AssertStep = step('assert', {
   })
   .meta({
     id: 'AssertStep',
-    description: 'Waits until all of it holds, and fails with `assertion_failed` when it does not. `selectors` alone: it is visible.',
+    description:
+      'Waits until all conditions hold, and fails with `assertion_failed` if they do not in time. `selectors` alone ' +
+      'requires the element to be visible.',
   });
 
 export const plainSteps = [

@@ -20,8 +20,14 @@ export interface IfStep extends Omit<StepCommon, 'if'> {
   else: Step[];
 }
 const IfStep = z
-  .strictObject({ type: z.literal('if'), ...commonFields, if: Condition, steps: NestedSteps, else: NestedSteps.default([]) })
-  .meta({ id: 'IfStep' });
+  .strictObject({
+    type: z.literal('if').describe('Type of the step.'),
+    ...commonFields,
+    if: Condition.describe('Condition that decides which steps run.'),
+    steps: NestedSteps.describe('Steps that run if the condition holds, at most 50.'),
+    else: NestedSteps.default([]).describe('Steps that run if the condition does not hold, at most 50. Default: none.'),
+  })
+  .meta({ id: 'IfStep', description: 'Runs steps depending on a condition.' });
 
 export interface ForEachStep extends StepCommon {
   type: 'for_each';
@@ -33,18 +39,19 @@ export interface ForEachStep extends StepCommon {
 }
 const ForEachStep = z
   .strictObject({
-    type: z.literal('for_each'),
+    type: z.literal('for_each').describe('Type of the step.'),
     ...commonFields,
-    selectors: Selectors.optional().meta({
-      description: 'Each match, counted anew on every turn. `within` looks in it; the variable holds `index`, `text` and `href`.',
-    }),
-    over: templated(1, 500).optional().meta({ description: 'A list: `{{vars.name}}` or `{{inputs.name}}`.' }),
-    as: VariableName.default('item'),
-    steps: NestedSteps,
-    max: turns.default(100),
+    selectors: Selectors.optional().describe(
+      'Elements to iterate over. They are counted again before each iteration. Steps with `within` search in the ' +
+        'current element; the variable holds its `index`, `text` and `href`.',
+    ),
+    over: templated(1, 500).optional().describe('List to iterate over instead of elements: `{{vars.name}}` or `{{inputs.name}}`.'),
+    as: VariableName.default('item').describe('Name of the variable with the current item. Default: `item`.'),
+    steps: NestedSteps.describe('Steps to run in each iteration, at most 50.'),
+    max: turns.default(100).describe('Maximum number of iterations, 1 to 500. Default: 100.'),
   })
   .check(exactlyOne('selectors', 'over'))
-  .meta({ id: 'ForEachStep' });
+  .meta({ id: 'ForEachStep', description: 'Runs steps for each element, or for each item of a list.' });
 
 export interface RepeatStep extends StepCommon {
   type: 'repeat';
@@ -54,13 +61,13 @@ export interface RepeatStep extends StepCommon {
 }
 const RepeatStep = z
   .strictObject({
-    type: z.literal('repeat'),
+    type: z.literal('repeat').describe('Type of the step.'),
     ...commonFields,
-    steps: NestedSteps,
-    until: Condition.optional().meta({ description: 'Looked at after each turn.' }),
-    max: turns.default(10),
+    steps: NestedSteps.describe('Steps to run in each iteration, at most 50.'),
+    until: Condition.optional().describe('Condition that ends the loop. It is checked after each iteration.'),
+    max: turns.default(10).describe('Maximum number of iterations, 1 to 500. Default: 10.'),
   })
-  .meta({ id: 'RepeatStep' });
+  .meta({ id: 'RepeatStep', description: 'Runs steps repeatedly.' });
 
 const anyStep = z.discriminatedUnion('type', [...plainSteps, IfStep, ForEachStep, RepeatStep]);
 

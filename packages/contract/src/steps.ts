@@ -38,22 +38,27 @@ export type StepErrorCode = (typeof stepErrorCodes)[number];
 
 export const StepResult = z
   .object({
-    index: z.int().meta({ description: 'The step’s place in its list.' }),
-    turn: z.int().optional().meta({ description: 'Of the loop around it, from 0.' }),
-    id: z.string().nullable(),
-    type: z.string(),
-    status: z.enum(['ok', 'error', 'skipped']),
-    duration_ms: z.int(),
-    output: z.unknown().optional(),
+    index: z.int().describe('Position of the step in its list, from 0.'),
+    turn: z.int().optional().describe('Iteration of the enclosing loop, from 0.'),
+    id: z.string().nullable().describe('Id of the step; null if it has none.'),
+    type: z.string().describe('Type of the step.'),
+    status: z
+      .enum(['ok', 'error', 'skipped'])
+      .describe('Result of the step. `skipped`: its `if` condition did not hold, or it is optional and failed.'),
+    duration_ms: z.int().describe('Duration of the step in milliseconds.'),
+    output: z.unknown().optional().describe('Output of the step; its form depends on the type.'),
     error: z
-      .object({ code: z.string().meta({ description: stepErrorCodes.map((code) => `\`${code}\``).join(', ') }), message: z.string() })
+      .object({
+        code: z.string().meta({ description: stepErrorCodes.map((code) => `\`${code}\``).join(', ') }),
+        message: z.string().describe('What went wrong and what to do.'),
+      })
       .optional()
-      .meta({ description: 'Also of a step that is `skipped` because it is optional.' }),
+      .describe('Error of the step. Also present if the step is `skipped` because it is optional.'),
     selector_used: z
       .union([z.string(), z.array(z.string())])
       .optional()
-      .meta({ description: 'Which of `selectors` matched.' }),
-    warnings: z.array(z.string()).optional(),
+      .describe('The entry of `selectors` that matched.'),
+    warnings: z.array(z.string()).optional().describe('Warnings about the step.'),
   })
   .meta({ id: 'StepResult', description: 'Steps in another are told in its `output.steps`.' });
 export type StepResult = z.infer<typeof StepResult>;

@@ -9,32 +9,36 @@ export type LimitedAxis = (typeof limitedAxes)[number];
 
 const Limits = z
   .object({
-    actions: z.int().nullable(),
-    egress_bytes: z.int().nullable(),
-    browser_seconds: z.int().nullable(),
-    captcha_solves: z.int().nullable(),
+    actions: z.int().nullable().describe('Number of actions; null: unlimited.'),
+    egress_bytes: z.int().nullable().describe('Network traffic in bytes; null: unlimited.'),
+    browser_seconds: z.int().nullable().describe('Browser time in seconds; null: unlimited.'),
+    captcha_solves: z.int().nullable().describe('Number of captchas solved by a provider; null: unlimited.'),
   })
-  .meta({ description: 'null: as much as it likes.' });
+  .describe('Limits per calendar month; null: unlimited.');
 
 export const Usage = z
   .object({
-    tier: z.string().meta({ description: 'The plan that counts now: a trial’s while one runs.', examples: ['free'] }),
-    month: z.string().meta({ description: 'Of the calendar in UTC.', examples: ['2026-11'] }),
-    usage: z.object({
-      actions: z.int(),
-      egress_bytes: z.int().meta({ description: 'Both ways, as counted where browsers leave this service.' }),
-      browser_seconds: z.int(),
-      sessions: z.int(),
-      captcha_solves: z.int(),
-    }),
-    limits: Limits,
-    remaining: Limits,
-    concurrency_limit: z.int().nullable().meta({ description: 'Sessions alive at once; null: as many as it likes.' }),
-    premium_egress: z.boolean().meta({ description: 'Whether managed and rotating proxies may be used.' }),
-    overage_allowed: z.boolean().meta({ description: 'Whether use beyond the limits goes on.' }),
-    enforced: z.boolean().meta({ description: 'Whether the limits are applied at all.' }),
-    resets_at: Timestamp.meta({ description: 'When the next month begins.' }),
-    trial_ends_at: Timestamp.nullable().meta({ description: 'When the plan falls back to the one before the trial; null without one.' }),
+    tier: z.string().meta({ description: 'Plan in effect: that of a trial while one is active.', examples: ['free'] }),
+    month: z.string().meta({ description: 'Calendar month in UTC, as `YYYY-MM`.', examples: ['2026-11'] }),
+    usage: z
+      .object({
+        actions: z.int().describe('Number of actions.'),
+        egress_bytes: z.int().describe('Network traffic in bytes, in both directions, as measured at the egress of the service.'),
+        browser_seconds: z.int().describe('Browser time in seconds.'),
+        sessions: z.int().describe('Number of sessions created.'),
+        captcha_solves: z.int().describe('Number of captchas solved by a provider.'),
+      })
+      .describe('Usage in this month.'),
+    limits: Limits.describe('Limits of the plan per month; null: unlimited.'),
+    remaining: Limits.describe('What remains of the limits this month; null: unlimited.'),
+    concurrency_limit: z.int().nullable().describe('Maximum number of live sessions; null: unlimited.'),
+    premium_egress: z.boolean().describe('Whether managed and rotating proxies may be used.'),
+    overage_allowed: z.boolean().describe('Whether usage beyond the limits is allowed.'),
+    enforced: z.boolean().describe('Whether the limits are enforced.'),
+    resets_at: Timestamp.describe('When the next month begins (RFC 3339, UTC).'),
+    trial_ends_at: Timestamp.nullable().describe(
+      'When the trial ends and the previous plan applies again (RFC 3339, UTC); null without a trial.',
+    ),
   })
   .meta({ id: 'Usage' });
 export type UsageResponse = z.infer<typeof Usage>;
@@ -44,8 +48,10 @@ export const getUsage = endpoint({
   method: 'GET',
   path: '/v1/usage',
   tag: 'Usage',
-  summary: 'What was used this month, and what is left',
-  description: 'What this worker has seen is told at once; what other workers of a fleet have seen, after a few seconds.',
+  summary: 'Get usage',
+  description:
+    'Returns your usage in the current calendar month (UTC), the limits of your plan and what remains. Usage on ' +
+    'other workers of a fleet appears after a few seconds.',
   auth: 'bearer',
   reply: Usage,
   status: 200,

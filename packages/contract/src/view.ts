@@ -1,19 +1,23 @@
 /** Endpoints of people who watch: links to a session's live view, its window and its recordings. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp } from './fields.ts';
+import { PathId, Timestamp, sessionParams } from './fields.ts';
 
 /** `view` watches, `control` also drives, `recording` opens what was recorded, also when the session is over. */
 export const viewScopes = ['view', 'control', 'recording'] as const;
 export type ViewScope = (typeof viewScopes)[number];
 
-const TtlSeconds = z.int().min(30).max(3600).default(300).meta({ description: 'How long the link can be opened.' });
+const TtlSeconds = z.int().min(30).max(3600).default(300).describe('Seconds for which the link can be opened, 30 to 3600. Default: 300.');
 
 export const ViewTokenRequest = z
   .strictObject({
-    scope: z.enum(viewScopes).default('view').meta({
-      description: '`view` watches, `control` also drives, `recording` opens the session’s recording, also when the session is over.',
-    }),
+    scope: z
+      .enum(viewScopes)
+      .default('view')
+      .describe(
+        'What the link allows. `view`: watch. `control`: also send input. `recording`: open the session’s recording, ' +
+          'also after the session has ended. Default: `view`.',
+      ),
     ttl_seconds: TtlSeconds,
   })
   .meta({ id: 'ViewTokenRequest' });
@@ -23,24 +27,36 @@ export const VncTokenRequest = z.strictObject({ ttl_seconds: TtlSeconds }).meta(
 export type VncTokenRequest = z.infer<typeof VncTokenRequest>;
 
 const grant = {
-  token: z.string().nullable().meta({ description: 'In this reply only; null when the reply is replayed, and so is `url`.' }),
-  session_id: z.string(),
+  token: z.string().nullable().describe('The token. It is returned once: null in a replayed response, as is `url`.'),
+  session_id: z.string().describe('Id of the session.'),
   url: z
     .string()
     .nullable()
-    .meta({ description: 'For a browser: a page that takes the token out of its address and goes on with a cookie.' }),
-  expires_at: Timestamp.meta({ description: 'Until when the link can be opened. What is open by then stays open.' }),
-  expires_in: z.int().meta({ description: 'In seconds.' }),
+    .describe(
+      'Link to open in a browser; null in a replayed response. The page removes the token from its address and ' +
+        'continues with a cookie.',
+    ),
+  expires_at: Timestamp.describe('When the link can no longer be opened (RFC 3339, UTC). Views that are open stay open.'),
+  expires_in: z.int().describe('Seconds until the link can no longer be opened.'),
 };
 
-export const ViewToken = z.object({ ...grant, token_type: z.literal('view'), scope: z.enum(viewScopes) }).meta({ id: 'ViewToken' });
+export const ViewToken = z
+  .object({
+    ...grant,
+    token_type: z.literal('view').describe('Always `view`.'),
+    scope: z.enum(viewScopes).describe('What the link allows.'),
+  })
+  .meta({ id: 'ViewToken' });
 export type ViewTokenResponse = z.infer<typeof ViewToken>;
-export const VncToken = z.object({ ...grant, token_type: z.literal('vnc') }).meta({ id: 'VncToken' });
+export const VncToken = z.object({ ...grant, token_type: z.literal('vnc').describe('Always `vnc`.') }).meta({ id: 'VncToken' });
 export type VncTokenResponse = z.infer<typeof VncToken>;
 
-const sessionParams = z.object({ session_id: PathId });
 const tokenQuery = z.object({
-  token: z.string().max(2048).optional().meta({ description: 'Of the first load; then a cookie of this path takes its place.' }),
+  token: z
+    .string()
+    .max(2048)
+    .optional()
+    .describe('Token of the link, for the first request. Later requests use the cookie that the first one sets.'),
 });
 
 export const createViewToken = endpoint({
@@ -48,9 +64,11 @@ export const createViewToken = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/view-token',
   tag: 'Viewing',
-  summary: 'A link for watching a session, driving it by hand, or opening its recording',
+  summary: 'Create a view token',
   description:
-    'The link needs no API key. It dies with its time, its session (a `recording` link with the recording), its key, and when links are revoked.',
+    'Creates a link to watch a session, to control it in an interactive live view, or to open its recording. The ' +
+    'link works without an API key. It stops working when it expires, when the session ends (for `recording`: when ' +
+    'the recording is deleted), when your API key is revoked, or when view tokens are revoked.',
   auth: 'bearer',
   params: sessionParams,
   body: ViewTokenRequest,
@@ -67,8 +85,10 @@ export const revokeViewTokens = endpoint({
   method: 'DELETE',
   path: '/v1/session/{session_id}/view-tokens',
   tag: 'Viewing',
-  summary: 'Take back every link to a session',
-  description: 'All view and VNC tokens of the session stop working, and what was opened by them is closed.',
+  summary: 'Revoke all view and VNC tokens',
+  description:
+    'Revokes all view and VNC tokens of the session and closes the connections that were opened with them. New ' +
+    'tokens can be created afterwards.',
   auth: 'bearer',
   params: sessionParams,
   status: 204,
@@ -82,7 +102,9 @@ export const openLiveView = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/live-view',
   tag: 'Viewing',
-  summary: 'The page that shows a session as it happens',
+  summary: 'Open the live view',
+  description:
+    'Returns the web page that shows the session live. With a token of the scope `control` it also accepts mouse ' + 'and keyboard input.',
   auth: 'view',
   params: sessionParams,
   query: tokenQuery,
@@ -98,9 +120,10 @@ export const watchLiveView = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/live-view/socket',
   tag: 'Viewing',
-  summary: 'The live view’s socket',
+  summary: 'Open the live view connection',
   description:
-    'What the page speaks: frames as binary messages, all else as JSON. For the page of this service; its messages may change between versions.',
+    'Opens the WebSocket of the live view page, with frames as binary messages and everything else as JSON. It is ' +
+    'meant for the page of this service: its messages may change between versions.',
   auth: 'view',
   params: sessionParams,
   query: tokenQuery,
@@ -115,7 +138,10 @@ export const createVncToken = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/vnc-token',
   tag: 'Viewing',
-  summary: 'A link to the full browser window of a `full_browser` session',
+  summary: 'Create a VNC token',
+  description:
+    'Creates a link to the full browser window of a `full_browser` session. The link works without an API key, and ' +
+    'accepts mouse and keyboard input.',
   auth: 'bearer',
   params: sessionParams,
   body: VncTokenRequest,
@@ -132,9 +158,10 @@ export const openVnc = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/vnc/{path}',
   tag: 'Viewing',
-  summary: 'The files of the window’s page, `vnc.html` first',
+  summary: 'Get a VNC client file',
+  description: 'Returns a file of the web client that shows the browser window. Start with `vnc.html`.',
   auth: 'vnc',
-  params: z.object({ session_id: PathId, path: PathId }),
+  params: sessionParams.extend({ path: PathId.describe('Path of the file, such as `vnc.html`.') }),
   query: tokenQuery,
   replyKind: 'bytes',
   status: 200,
@@ -147,7 +174,8 @@ export const watchVnc = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/vnc/websockify',
   tag: 'Viewing',
-  summary: 'The window’s socket: RFB, as noVNC speaks it',
+  summary: 'Open the VNC connection',
+  description: 'Opens the WebSocket of the VNC client. It carries the RFB protocol in binary messages, as noVNC expects.',
   auth: 'vnc',
   params: sessionParams,
   query: tokenQuery,

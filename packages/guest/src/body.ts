@@ -1,31 +1,31 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 
-/** What was sent is not what was asked for. */
+/** The request body does not match its schema. */
 export class BadBody extends Error {}
 
-/** More was sent than is taken. */
+/** The request body exceeds its limit. */
 export class BodyTooLarge extends Error {}
 
-/** Whatever is asked for is told in a few hundred bytes. */
+/** Requests take a few hundred bytes. */
 const jsonBytesMax = 16 * 1024;
 
-/** Throws BadBody and BodyTooLarge. */
+/** @throws BadBody, BodyTooLarge */
 export async function readJson<T>(stream: Readable, schema: z.ZodType<T>): Promise<T> {
   const pieces: Buffer[] = [];
   for await (const piece of bounded(stream, jsonBytesMax)) pieces.push(piece);
-  let told: unknown;
+  let parsed: unknown;
   try {
-    told = JSON.parse(Buffer.concat(pieces).toString('utf8'));
+    parsed = JSON.parse(Buffer.concat(pieces).toString('utf8'));
   } catch (cause) {
-    throw new BadBody('no JSON', { cause });
+    throw new BadBody('The body is not valid JSON.', { cause });
   }
-  const { data, error } = schema.safeParse(told);
+  const { data, error } = schema.safeParse(parsed);
   if (error) throw new BadBody(error.message);
   return data;
 }
 
-/** The bytes of a stream, which can be answered on when they were too many. Throws BodyTooLarge. */
+/** Yields the bytes of a stream. The stream stays open, so that an error can be answered on it. @throws BodyTooLarge */
 export async function* bounded(stream: Readable, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

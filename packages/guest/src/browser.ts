@@ -10,51 +10,51 @@ import { chromiumFlags } from './chromium-flags.ts';
 import { vncSocket } from './display.ts';
 import { withDisplay } from './display-start.ts';
 import { readOutOfMemoryKills } from './processes.ts';
-import { Talk } from './talk.ts';
+import { CdpClient } from './cdp-client.ts';
 
-/** Where a browser finds its own, and who it is. */
-export interface BrowserPlace {
+/** Program, user and folders of a browser. */
+export interface BrowserEnvironment {
   chromiumPath: string;
   uid: number;
-  /** Its own folder, for the profile and for what programs leave behind. */
+  /** Folder of the profile and of temporary files. */
   homePath: string;
-  /** Its own folder, for the display's socket. */
+  /** Folder of the display's socket. */
   displayPath: string;
-  /** The port of 127.0.0.1 where its connections are taken. */
+  /** Port of the egress proxy on 127.0.0.1. */
   proxyPort: number;
 }
 
-/** The browser was no more before it answered. */
+/** The browser exited or did not answer at its start. */
 export class BrowserNotStarted extends Error {}
 
-/** Enough for the lines around a crash; the browser may print without end. */
+/** Enough for the lines around a crash; the browser may print without limit. */
 const logTailLength = 8 * 1024;
-const lastWordsMs = 100;
-/** A browser that has let go of its pipe ends by itself. */
-const endMsMax = 5000;
+const stderrDrainMs = 100;
+/** A browser whose pipe has closed exits within this time. */
+const exitMsMax = 5000;
 
-/** The kernel ends the agent last, and the browser as any other. One socket is read on 3 and written on 4. */
+/** Resets the agent's OOM protection for the browser. DevTools is one socket, read on 3 and written on 4. */
 const script = 'echo 0 >/proc/self/oom_score_adj; ulimit -c 0; exec "$@" 4<&3';
-const withoutPowers = ['--no-new-privs', '--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'];
+const withoutPrivileges = ['--no-new-privs', '--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'];
 
-/** One browser, from its start to its end. */
+/** One browser process. */
 export class Browser {
-  /** DevTools: messages of JSON, each ended by a NUL byte. The browser ends when this does. */
+  /** DevTools: JSON messages, each ended by a NUL byte. The browser exits when this closes. */
   readonly pipe: Duplex;
   readonly exited: Promise<BrowserExited>;
   readonly #child: ChildProcess;
   readonly #outOfMemoryKillsAtStart = readOutOfMemoryKills();
   #logTail = '';
 
-  constructor({ kind }: StartBrowser, place: BrowserPlace) {
-    const [program, ...args] = ['setpriv', ...asUser(place.uid), ...withoutPowers, '--', ...command(kind, place)];
+  constructor({ kind }: StartBrowser, environment: BrowserEnvironment) {
+    const [program, ...args] = ['setpriv', ...asUser(environment.uid), ...withoutPrivileges, '--', ...command(kind, environment)];
     this.#child = spawn('/bin/sh', ['-c', script, 'browser', program ?? '', ...args], {
-      cwd: place.homePath,
-      env: { PATH: '/usr/bin:/usr/sbin:/bin:/sbin', HOME: place.homePath, TMPDIR: place.homePath, LANG: 'C.UTF-8', TZ: 'UTC' },
+      cwd: environment.homePath,
+      env: { PATH: '/usr/bin:/usr/sbin:/bin:/sbin', HOME: environment.homePath, TMPDIR: environment.homePath, LANG: 'C.UTF-8', TZ: 'UTC' },
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     });
     this.pipe = this.#child.stdio[3] as Socket;
-    // The pipe breaks when the browser dies: that is told by `exited`.
+    // The pipe breaks when the browser exits, which `exited` reports.
     this.pipe.on('error', () => {});
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#logTail = (this.#logTail + text).slice(-logTailLength);
@@ -62,8 +62,8 @@ export class Browser {
     this.exited = this.#watchExit();
   }
 
-  /** Resolves with the product's name when DevTools have answered, and leaves the pipe to whoever reads it next. Rejects with BrowserNotStarted. */
-  async firstAnswer(): Promise<string> {
+  /** Returns the product name from the first DevTools answer, and leaves the pipe to its next reader. @throws BrowserNotStarted */
+  async waitUntilReady(): Promise<string> {
     const ended = this.exited.then(({ code, signal, log }) => {
       throw new BrowserNotStarted(`the browser ended at once (${signal ?? `code ${code}`}): ${log.slice(-1000)}`);
     });
@@ -72,13 +72,13 @@ export class Browser {
 
   async #askVersion(): Promise<string> {
     try {
-      const talk = new Talk(this.pipe);
-      const { product } = await talk.ask('Browser.getVersion');
-      await talk.end();
+      const cdp = new CdpClient(this.pipe);
+      const { product } = await cdp.call('Browser.getVersion');
+      await cdp.end();
       return String(product);
     } catch (cause) {
-      // Its end, which tells more, comes a moment later.
-      await sleep(endMsMax);
+      // The exit, which has more detail, follows shortly.
+      await sleep(exitMsMax);
       throw new BrowserNotStarted('the browser does not answer', { cause });
     }
   }
@@ -89,9 +89,9 @@ export class Browser {
       child.once('exit', (code, signal) => resolve({ code, signal }));
       child.once('error', () => resolve({ code: null, signal: null }));
     });
-    // Its last words may still be on their way.
-    if (child.stderr?.readable) await Promise.race([once(child.stderr, 'close'), sleep(lastWordsMs)]);
-    // Only a kill that the kernel counts as one for want of memory is called so.
+    // stderr may still hold the last lines.
+    if (child.stderr?.readable) await Promise.race([once(child.stderr, 'close'), sleep(stderrDrainMs)]);
+    // Out of memory only if the kernel counted an OOM kill.
     const outOfMemory = signal === 'SIGKILL' && readOutOfMemoryKills() > this.#outOfMemoryKillsAtStart;
     return { code, signal, out_of_memory: outOfMemory, log: this.#logTail };
   }
@@ -100,12 +100,12 @@ export class Browser {
 const asUser = (uid: number): string[] => ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
 
 /**
- * Without a process for the next page: whatever runs when a machine is saved is
- * the same in all its copies, and the random numbers of a page must not be.
+ * Starts without a spare renderer: a process that runs when a machine is saved is
+ * the same in all copies, and so would be the random numbers of its page.
  */
-function command(kind: StartBrowser['kind'], { chromiumPath, homePath, displayPath, proxyPort }: BrowserPlace): string[] {
+function command(kind: StartBrowser['kind'], { chromiumPath, homePath, displayPath, proxyPort }: BrowserEnvironment): string[] {
   const profilePath = join(homePath, 'profile');
   const windows = kind === 'full_browser';
-  const flags = chromiumFlags({ proxyPort, profilePath, smallSharedMemory: false, jailed: true, windows, pagesAhead: false });
+  const flags = chromiumFlags({ proxyPort, profilePath, smallSharedMemory: false, jailed: true, windows, spareRenderer: false });
   return windows ? withDisplay([chromiumPath, ...flags], { vnc: join(displayPath, vncSocket), profilePath }) : [chromiumPath, ...flags];
 }

@@ -1,16 +1,16 @@
 /**
- * How Chromium is started. Nothing here depends on the session: whatever a
- * session asks for is set over DevTools, so that any machine fits any session.
+ * Command line of Chromium. Nothing here depends on the session: its options are
+ * set over DevTools, so that any machine fits any session.
  */
 
 import { initialDisplay } from './display-start.ts';
 
-/** Features that cost memory, processor time or connections at start and that nobody sees in a headless browser. */
+/** Features that cost memory, CPU time or connections at start and have no use here. */
 const disabledFeatures = [
   // The address bar's popups are pages with a renderer of their own: together 57 MB in each browser.
   'WebUIOmniboxPopup',
   'WebUIOmniboxAimPopup',
-  // Each of these opens connections of its own, which would be counted as the session's traffic.
+  // These open connections of their own, which would count as the session's traffic.
   'AutofillServerCommunication',
   'NetworkTimeServiceQuerying',
   'OptimizationHints',
@@ -22,10 +22,10 @@ const disabledFeatures = [
   'DnsOverHttps',
   'Translate',
   'LensOverlay',
-  // An http address that is asked for stays one.
+  // Keep http addresses as requested.
   'HttpsUpgrades',
   'HttpsFirstBalancedModeAutoEnable',
-  // What driving clients rely on: no paint held back, no redirect restarted under interception.
+  // Automation clients rely on these: no delayed paint, no redirect restarted under interception.
   'AvoidUnnecessaryBeforeUnloadCheckSync',
   'PaintHolding',
   'AvoidCorsURLLoaderRestartOnRedirect',
@@ -41,7 +41,7 @@ const headlessFlags = [
   '--screen-info={1280x720}',
 ];
 
-/** The window is as large as the display from its first moment. What would ask a person is answered with no: nobody may be there. */
+/** The window fills the display from the start. Permission prompts are denied, as nobody may be there to answer. */
 const windowFlags = [
   '--ozone-platform=x11',
   `--window-size=${initialDisplay.width},${initialDisplay.height}`,
@@ -51,10 +51,10 @@ const windowFlags = [
 
 const fixedFlags = [
   '--remote-debugging-pipe',
-  // The first page is made over DevTools when somebody wants it: a third of the processor time of a start goes into its window.
+  // The first page is created over DevTools on demand: a startup window takes a third of the CPU time of a start.
   '--no-startup-window',
   '--disable-gpu',
-  // WebGL is drawn by the processor; without the flag Chromium says on each use that this will be refused one day.
+  // Software WebGL. Without the flag Chromium logs a deprecation on each use.
   '--enable-unsafe-swiftshader',
   '--force-color-profile=srgb',
   '--disable-quic',
@@ -79,7 +79,7 @@ const fixedFlags = [
   '--password-store=basic',
   '--use-mock-keychain',
   '--mute-audio',
-  // A page in the background is driven like the one in front: no throttling, no dialogs that wait for a person.
+  // Background pages behave like the front one: no throttling, no dialogs that wait for a person.
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
@@ -89,41 +89,41 @@ const fixedFlags = [
   '--disable-prompt-on-repost',
   '--allow-pre-commit-input',
   '--unsafely-disable-devtools-self-xss-warnings',
-  // The browser asks its maker's account service at start; this name never resolves, so the question goes nowhere.
+  // The browser contacts Google's account service at start; this name never resolves.
   '--gaia-url=https://accounts.invalid',
-  // The profile lives in memory: its cache is bounded well below the size of that file system.
+  // The profile is on tmpfs: the cache is limited well below the size of that file system.
   `--disk-cache-size=${64 * 1024 * 1024}`,
   `--enable-features=${enabledFeatures.join(',')}`,
 ];
 
-export interface BrowserNeeds {
+export interface ChromiumFlagsOptions {
   proxyPort: number;
   profilePath: string;
   smallSharedMemory: boolean;
-  /** The proxy is the only way out there is. */
+  /** The proxy is the only egress. */
   jailed: boolean;
   windows: boolean;
-  /** Whether the browser, once it has had a page, keeps a process ready for the next; it does when absent. */
-  pagesAhead?: boolean;
+  /** Whether the browser keeps a spare renderer for the next page. Default true. */
+  spareRenderer?: boolean;
 }
 
 /**
- * The flags of one browser.
+ * Flags of one browser.
  *
- * `<-loopback>` sends a page's connections to loopback to the proxy as well.
- * Names that bypass the proxy have no way out at all in a jail: the updater's
- * and the one that never resolves.
+ * `<-loopback>` sends connections to loopback through the proxy as well. Names
+ * that bypass the proxy have no egress in a jail: the updater's and the one that
+ * never resolves.
  */
-export function chromiumFlags(place: BrowserNeeds): string[] {
-  const disabled = [...disabledFeatures, ...(place.pagesAhead === false ? ['SpareRendererForSitePerProcess'] : [])];
-  const bypass = ['<-loopback>', '*.invalid', ...(place.jailed ? ['update.googleapis.com'] : [])];
+export function chromiumFlags(options: ChromiumFlagsOptions): string[] {
+  const disabled = [...disabledFeatures, ...(options.spareRenderer === false ? ['SpareRendererForSitePerProcess'] : [])];
+  const bypass = ['<-loopback>', '*.invalid', ...(options.jailed ? ['update.googleapis.com'] : [])];
   return [
-    ...(place.windows ? windowFlags : headlessFlags),
+    ...(options.windows ? windowFlags : headlessFlags),
     ...fixedFlags,
     `--disable-features=${disabled.join(',')}`,
-    `--proxy-server=http://127.0.0.1:${place.proxyPort}`,
+    `--proxy-server=http://127.0.0.1:${options.proxyPort}`,
     `--proxy-bypass-list=${bypass.join(';')}`,
-    `--user-data-dir=${place.profilePath}`,
-    ...(place.smallSharedMemory ? ['--disable-dev-shm-usage'] : []),
+    `--user-data-dir=${options.profilePath}`,
+    ...(options.smallSharedMemory ? ['--disable-dev-shm-usage'] : []),
   ];
 }

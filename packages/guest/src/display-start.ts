@@ -1,34 +1,33 @@
 /**
- * How a machine's display comes up: an X server that speaks RFB on a Unix
- * socket and nowhere else, a window manager, and then the browser, all as the
- * machine's user. None of them outlives another: the display goes with the
- * browser, the window manager with the display, and the browser with that.
+ * Start of a machine's display: an X server that speaks RFB on a Unix socket
+ * only, a window manager, and then the browser, all as the machine's user. When
+ * one of them exits, the others end as well.
  */
 import { readFileSync } from 'node:fs';
 
-/** Where X servers have their sockets, on every system; inside a jail it is the machine's own. */
+/** Standard folder of X server sockets. Inside a jail it is the machine's own. */
 export const sharedFolder = '/tmp/.X11-unix';
 
-/** The programs without which there is no display. */
+/** Programs that a display requires. */
 export const displayPrograms = ['/usr/bin/Xtigervnc', '/usr/bin/xkbcomp', '/usr/bin/openbox'];
 
-/** The browser's tabs and toolbar stand above the page; a window with tabs is never narrower than this. */
+/** Height of tabs and toolbar, and the minimum width of a window with tabs. */
 const windowFrameHeight = 87;
 const windowWidthMin = 500;
 
-/** What the display must measure for a page to be seen whole. */
+/** Size of a display that shows the whole page. */
 export const displaySize = (page: { width: number; height: number }): { width: number; height: number } => ({
   width: Math.max(windowWidthMin, page.width),
   height: page.height + windowFrameHeight,
 });
 
-/** The page that every machine starts with. */
+/** Size at start, for a page of 1280 × 720. */
 export const initialDisplay = displaySize({ width: 1280, height: 720 });
 
-/** The display server's: its clients may ask for a picture of 16 000 × 16 000 pixels, which does not fit. */
+/** Address space of the display server. Clients may request 16,000 × 16,000 pixels, which does not fit. */
 const addressSpaceKilobytes = 768 * 1024;
 
-/** Nothing pops up that waits for a person, and no window has a border of its own. */
+/** No popups that wait for a person, and no window borders. */
 const preferences = {
   browser: { custom_chrome_frame: false, check_default_browser: false },
   credentials_enable_service: false,
@@ -40,10 +39,10 @@ const preferences = {
   signin: { allowed: false, allowed_on_next_startup: false },
 };
 
-/** The cookie keeps other users of the host away where there is no jail; its 36 characters are what od prints of 16 bytes. */
+/** Without a jail, the cookie keeps other users of the host out. od prints 16 bytes as its 36 characters. */
 const script = `vnc=$1 profile=$2 preferences=$3 windows=$4
 shift 4
-# There is no message bus, and nobody reads the screen aloud: windows look for both.
+# There is no message bus and no screen reader; GTK looks for both.
 export XAUTHORITY="$TMPDIR/xauthority" DBUS_SESSION_BUS_ADDRESS=disabled: NO_AT_BRIDGE=1
 (
   umask 077
@@ -56,7 +55,8 @@ export XAUTHORITY="$TMPDIR/xauthority" DBUS_SESSION_BUS_ADDRESS=disabled: NO_AT_
 [ -d ${sharedFolder} ] || mkdir -m 1777 ${sharedFolder}
 (
   ulimit -v ${addressSpaceKilobytes}
-  exec setpriv --pdeathsig=KILL Xtigervnc -rfbunixpath "$vnc" ${serverFlags().join(' ')} -auth "$XAUTHORITY" -displayfd 5 3<&- 4<&- 5>"$TMPDIR/display"
+  exec setpriv --pdeathsig=KILL Xtigervnc -rfbunixpath "$vnc" ${serverFlags().join(' ')} \\
+    -auth "$XAUTHORITY" -displayfd 5 3<&- 4<&- 5>"$TMPDIR/display"
 ) &
 read -r number <"$TMPDIR/display" || exit 1
 export DISPLAY=:$number
@@ -67,18 +67,18 @@ function serverFlags(): string[] {
   return [
     ...['-geometry', `${initialDisplay.width}x${initialDisplay.height}`, '-depth', '24'],
     ...['-rfbport', '-1', '-rfbunixmode', '0600', '-nolisten', 'tcp', '-SecurityTypes', 'None'],
-    // Whoever has come to the socket may look, beside all others, however often somebody left at the door.
+    // Any number of viewers, and no blacklist after clients that disconnect early.
     ...['-AlwaysShared', '-UseBlacklist=0'],
-    // A selection is not yet something to be copied.
+    // A selection is not copied until the user copies it.
     ...['-SendPrimary=0', '-SetPrimary=0'],
-    // The drivers of 3D graphics take 50 MB and half of the start, and the browser draws by itself.
+    // GLX takes 50 MB and half of the start, and the browser renders in software.
     ...['-extension', 'GLX', '-noreset', '-Log', "'*:stderr:0'"],
-    // Nobody saves this screen.
+    // No screen saver.
     ...['-s', '0', '-dpms'],
   ];
 }
 
-/** A command that brings up the display, and then becomes `browser`. The socket is made at `vnc`. */
+/** Returns a command that starts the display and then executes `browser`. The socket is created at `vnc`. */
 export function withDisplay(browser: string[], { vnc, profilePath }: { vnc: string; profilePath: string }): string[] {
   const windows = readFileSync(new URL('./openbox.xml', import.meta.url), 'utf8');
   return ['/bin/sh', '-c', script, 'display', vnc, profilePath, JSON.stringify(preferences), windows, ...browser];

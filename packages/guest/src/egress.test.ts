@@ -6,24 +6,24 @@ import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { Egress, NoWayOut } from './egress.ts';
+import { Egress, EgressUnavailable } from './egress.ts';
 import { AgentUnderTest, until } from './testing/agent.ts';
 
-interface Carried {
+interface ProxiedStream {
   stream: ServerHttp2Stream;
   headers: IncomingHttpHeaders;
 }
 
-describe('the way out of a machine', () => {
+describe('the egress of a machine', () => {
   let agent: AgentUnderTest;
   let egress: Egress;
   let gate: ServerHttp2Session;
-  let carried: Carried[];
+  let proxied: ProxiedStream[];
   beforeEach(async () => {
     agent = new AgentUnderTest();
     egress = agent.egress;
-    carried = [];
-    gate = await meetGate();
+    proxied = [];
+    gate = await connectGate();
     await until(() => egress.port > 0, 1000);
   });
   afterEach(async () => {
@@ -31,18 +31,18 @@ describe('the way out of a machine', () => {
     await agent.close();
   });
 
-  const meetGate = (): Promise<ServerHttp2Session> =>
-    agent.meetGate((stream, headers) => {
+  const connectGate = (): Promise<ServerHttp2Session> =>
+    agent.connectGate((stream, headers) => {
       stream.on('error', () => {});
-      carried.push({ stream, headers });
+      proxied.push({ stream, headers });
     });
   const connectTo = (port: number): Socket => createConnection({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
   /** A connection of the browser, and what the gate has of it. */
   const open = async (): Promise<{ connection: Socket; stream: ServerHttp2Stream }> => {
-    const seen = carried.length;
+    const seen = proxied.length;
     const connection = connectTo(egress.port);
-    await until(() => carried.length > seen, 2000);
-    const stream = carried[seen]?.stream;
+    await until(() => proxied.length > seen, 2000);
+    const stream = proxied[seen]?.stream;
     assert.ok(stream);
     stream.respond({ ':status': 200 });
     return { connection, stream };
@@ -52,23 +52,23 @@ describe('the way out of a machine', () => {
     return error?.code ?? 'end';
   };
 
-  it('is closed until the host has asked for it', async () => {
+  it('is closed until the host opens it', async () => {
     assert.equal(await endOf(connectTo(egress.port)), 'ECONNRESET');
-    assert.equal(carried.length, 0);
+    assert.equal(proxied.length, 0);
     await egress.open();
     await open();
   });
 
-  it('is nowhere when there is no host', async () => {
+  it('cannot be opened without a host', async () => {
     const lonely = new Egress(0);
-    await assert.rejects(lonely.open(), NoWayOut);
+    await assert.rejects(lonely.open(), EgressUnavailable);
     lonely.close();
   });
 
-  it('carries what is said both ways, and each end by itself', async () => {
+  it('forwards both directions, and the end of each on its own', async () => {
     await egress.open();
     const { connection, stream } = await open();
-    const { ':method': method, ':authority': authority } = carried[0]?.headers ?? {};
+    const { ':method': method, ':authority': authority } = proxied[0]?.headers ?? {};
     assert.deepEqual([method, authority], ['CONNECT', 'berth.egress']);
     const asked = text(stream);
     connection.end('CONNECT example.com:443');
@@ -110,15 +110,15 @@ describe('the way out of a machine', () => {
     assert.ok(!hasEnded);
   });
 
-  it('cuts off a connection that the gate does not take', async () => {
+  it('resets a connection that the gate refuses', async () => {
     await egress.open();
     const connection = connectTo(egress.port);
-    await until(() => carried.length === 1, 2000);
-    carried[0]?.stream.respond({ ':status': 403 }, { endStream: true });
+    await until(() => proxied.length === 1, 2000);
+    proxied[0]?.stream.respond({ ':status': 403 }, { endStream: true });
     assert.equal(await endOf(connection.resume()), 'ECONNRESET');
   });
 
-  it('takes no more from the browser than the gate reads', async () => {
+  it('applies backpressure when the gate does not read', async () => {
     await egress.open();
     const { connection, stream } = await open();
     const pieces = 400;
@@ -133,7 +133,7 @@ describe('the way out of a machine', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return false;
     }, 10_000);
-    assert.ok(taken() < (pieces / 2) * 100_000, `${taken()} bytes were taken that nobody reads`);
+    assert.ok(taken() < (pieces / 2) * 100_000, `${taken()} bytes were accepted that nobody reads`);
     let heard = 0;
     stream.on('data', (chunk: Buffer) => (heard += chunk.length));
     await until(() => heard === pieces * 100_000, 10_000);
@@ -142,23 +142,23 @@ describe('the way out of a machine', () => {
   it('holds 256 connections at once', async () => {
     await egress.open();
     const connections = Array.from({ length: 256 }, () => connectTo(egress.port));
-    await until(() => carried.length === 256, 5000);
+    await until(() => proxied.length === 256, 5000);
     await endOf(connectTo(egress.port).resume());
-    assert.equal(carried.length, 256);
+    assert.equal(proxied.length, 256);
     const ended = Promise.race(connections.map(endOf));
-    carried[0]?.stream.destroy(new Error('cut off'));
+    proxied[0]?.stream.destroy(new Error('cut off'));
     await ended;
     connectTo(egress.port);
-    await until(() => carried.length === 257, 2000);
+    await until(() => proxied.length === 257, 2000);
   });
 
-  it('cuts everything off when the host leaves, and is open again when the next asks for it', async () => {
+  it('resets all connections when the host disconnects, and opens again for the next host', async () => {
     await egress.open();
     const { connection } = await open();
     gate.destroy();
     assert.equal(await endOf(connection.resume()), 'ECONNRESET');
     assert.equal(await endOf(connectTo(egress.port)), 'ECONNRESET');
-    gate = await meetGate();
+    gate = await connectGate();
     assert.equal(await endOf(connectTo(egress.port)), 'ECONNRESET');
     await egress.open();
     await egress.open();

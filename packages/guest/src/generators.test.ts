@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { Generators } from './generators.ts';
-import { Talk } from './talk.ts';
+import { RandomGenerators } from './generators.ts';
+import { CdpClient } from './cdp-client.ts';
 import { AgentUnderTest, until } from './testing/agent.ts';
 
 describe('the random generators of a browser', () => {
@@ -32,20 +32,20 @@ describe('the random generators of a browser', () => {
     // The network's process among them, which comes a moment after the first answer.
     await until(() => filled().length > 3, 5000);
     const before = filled();
-    const generators = new Generators(processesOfBrowser);
+    const generators = new RandomGenerators(processesOfBrowser);
     generators.renew();
     const after = marks();
     assert.ok(before.every((pid) => after.has(pid)));
     assert.ok(before.some((pid) => after.get(pid) === 0));
     // The browser's own process draws for each token, and has seen by then that it is another.
-    await new Talk(pipe).ask('Target.createBrowserContext');
+    await new CdpClient(pipe).call('Target.createBrowserContext');
     const [browser = ''] = before;
     assert.equal(marks().get(browser), 1);
     pipe.destroy();
   });
 
   it('are left alone in a process that has ended since it was looked at', () => {
-    new Generators(() => ['999999999']).renew();
+    new RandomGenerators(() => ['999999999']).renew();
   });
 });
 

@@ -1,12 +1,11 @@
 /**
- * The random generators of programs that run when a machine is saved. The
- * kernel's is renewed by its own means; those in a program's memory would go on
- * alike in all copies, and with them keys of TLS, tokens and identifiers.
+ * Reseeds the random generators of programs that run when a machine is saved.
+ * The kernel's is reseeded separately; those in a program's memory would produce
+ * the same TLS keys, tokens and identifiers in all copies.
  *
- * The browser's library draws afresh from the kernel when its process has been
- * forked. It sees that by a page of memory that the kernel wipes in the child:
- * nobody else has such a page (`wf` among the flags of a mapping). So that page
- * is wiped here.
+ * BoringSSL reseeds from the kernel after a fork. It detects one by a page that
+ * the kernel wipes in the child (MADV_WIPEONFORK, flag `wf` of a mapping), and
+ * nothing else has such a page. Wiping that page here has the same effect.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { pids } from './processes.ts';
@@ -14,40 +13,40 @@ import { pids } from './processes.ts';
 const mapping = /^([0-9a-f]+)-[0-9a-f]+ rw/;
 const wipedOnFork = /^VmFlags:.* wf\b/;
 
-export class Generators {
-  /** Addresses by process, of all that were ever looked at. To look takes long: the kernel goes through all memory of a process. */
-  readonly #pages = new Map<string, number[]>();
+export class RandomGenerators {
+  /** Addresses by pid. Cached, as reading smaps is slow: the kernel walks all memory of a process. */
+  readonly #pageAddresses = new Map<string, number[]>();
 
   readonly #pids: () => string[];
 
-  /** `among`: the processes that this is about, by default all of the machine's. */
-  constructor(among: () => string[] = pids) {
-    this.#pids = among;
+  /** `listPids` defaults to all processes of the machine. */
+  constructor(listPids: () => string[] = pids) {
+    this.#pids = listPids;
   }
 
-  /** To be called when the kernel has been renewed: every program draws from it before its next random number. */
+  /** Makes every program reseed from the kernel before its next random number. Call it after the kernel has been reseeded. */
   renew(): void {
-    for (const pid of this.#pids()) if (!this.#pages.has(pid)) this.#pages.set(pid, findPages(pid));
-    for (const [pid, pages] of this.#pages) for (const address of pages) wipe(pid, address);
+    for (const pid of this.#pids()) if (!this.#pageAddresses.has(pid)) this.#pageAddresses.set(pid, findPages(pid));
+    for (const [pid, pages] of this.#pageAddresses) for (const address of pages) wipe(pid, address);
   }
 }
 
 function findPages(pid: string): number[] {
-  const found: number[] = [];
+  const addresses: number[] = [];
   let address = 0;
   for (const line of readSmaps(pid).split('\n')) {
     const start = mapping.exec(line)?.[1];
     if (start !== undefined) address = Number.parseInt(start, 16);
-    else if (wipedOnFork.test(line)) found.push(address);
+    else if (wipedOnFork.test(line)) addresses.push(address);
   }
-  return found;
+  return addresses;
 }
 
 function readSmaps(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/smaps`, 'latin1');
   } catch {
-    // It has ended.
+    // The process has exited.
     return '';
   }
 }
@@ -61,6 +60,6 @@ function wipe(pid: string, address: number): void {
       closeSync(memory);
     }
   } catch {
-    // It has ended.
+    // The process has exited.
   }
 }

@@ -1,9 +1,9 @@
-# What a machine's agent asks of the kernel and Node has no call for. It is told
-# by lines, "ENTROPY SECONDS NANOSECONDS" with the entropy in hexadecimal, and
-# answers each with "ok" or with what the kernel refused.
+# System calls of a machine's agent that Node does not have. Reads lines of
+# "ENTROPY SECONDS NANOSECONDS", with the entropy in hexadecimal, and answers each
+# with "ok" or with what the kernel refused.
 #
-# It is started once and waits: to start it when a machine has been copied would
-# take longer than all that it does.
+# It runs from the start: starting it after a machine has been copied would take
+# longer than its work.
 use strict;
 use warnings;
 use Socket;
@@ -20,7 +20,7 @@ while (my $line = <STDIN>) {
   print $refused eq '' ? "ok\n" : "$refused\n";
 }
 
-# The pool takes the bytes, and whatever was drawn from it before is not drawn from again.
+# Adds the bytes to the pool and reseeds the generator.
 sub renew_randomness {
   my $entropy = pack 'H*', shift;
   open my $random, '+<', '/dev/random' or die "random: $!";
@@ -33,7 +33,7 @@ sub set_clock {
   syscall($clock_settime, $realtime, $time) == 0 or die "clock: $!";
 }
 
-# A hardware address that nobody sees outside. Its first byte says that no maker gave it.
+# A hardware address that nobody sees outside. Its first byte marks it as locally administered.
 sub renew_address {
   open my $random, '<', '/dev/urandom' or die "urandom: $!";
   sysread($random, my $bytes, 5) == 5 or die "urandom: $!";

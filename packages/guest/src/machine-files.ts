@@ -1,34 +1,34 @@
 /**
- * Files of a machine, from the host's side.
+ * Uploads and downloads of a machine.
  *
- * The browser's user may fill its folder with links and pipes while we look, so
- * nothing is reached through a path that it could change: the folder is opened
- * first and its files through that, none through a link, and only plain ones.
+ * The browser's user may place links and pipes in its folder at any time. So the
+ * folder is opened first, files are opened relative to it without following
+ * links, and only regular files are accepted.
  */
 import { constants } from 'node:fs';
 import { mkdir, open, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { within } from './folder.ts';
+import { withFolder } from './folder.ts';
 
-/** Names that a browser gives to downloads, and we to uploads. */
+/** Names of downloads (given by the browser) and ids of uploads (given by us). */
 const plainName = /^[A-Za-z0-9_-]{1,64}$/;
 const anyName = /^[^/\0]{1,255}$/;
 
-/** No such file, or none that may be read. */
+/** There is no such file, or it is not a regular one. */
 export class NoSuchFile extends Error {}
 
 export interface OpenFile {
   bytes: number;
-  /** From the start; once. */
+  /** Reads from the start. Call it once. */
   stream(): Readable;
   close(): Promise<void>;
 }
 
 export interface FileFolders {
-  /** Where the browser puts downloads, as the host sees it. */
+  /** Path of the downloads folder on the host. */
   downloads: string;
   uploads: string;
-  /** `uploads` as the browser sees it. */
+  /** Path of `uploads` inside the machine. */
   uploadsInside: string;
 }
 
@@ -39,21 +39,21 @@ export class MachineFiles {
     this.#folders = folders;
   }
 
-  /** Resolves with the path as the browser sees it. Throws EEXIST for an id and name that were used, and whatever the data throws. */
+  /** Stores an upload and returns its path inside the machine. @throws NoSuchFile for an invalid name, EEXIST for one in use */
   async put(id: string, name: string, data: Buffer | AsyncIterable<Buffer>): Promise<string> {
     if (!plainName.test(id) || !anyName.test(name) || name === '.' || name === '..') throw new NoSuchFile('no such name');
-    // The page is shown the file's own name, so each has a folder of its own.
-    await within(this.#folders.uploads, async (uploads) => {
+    // Pages see the file's own name, so each upload has its own folder.
+    await withFolder(this.#folders.uploads, async (uploads) => {
       await mkdir(`${uploads}/${id}`, { mode: 0o755 });
-      await within(`${uploads}/${id}`, (folder) => writeNew(`${folder}/${name}`, data));
+      await withFolder(`${uploads}/${id}`, (folder) => writeNew(`${folder}/${name}`, data));
     });
     return `${this.#folders.uploadsInside}/${id}/${name}`;
   }
 
-  /** Throws NoSuchFile. */
+  /** @throws NoSuchFile */
   openDownload(name: string): Promise<OpenFile> {
     if (!plainName.test(name)) throw new NoSuchFile('no such name');
-    return within(this.#folders.downloads, async (folder) => {
+    return withFolder(this.#folders.downloads, async (folder) => {
       const handle = await open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
         (cause: unknown) => {
           throw new NoSuchFile('no such download', { cause });
@@ -65,11 +65,11 @@ export class MachineFiles {
 
   async removeDownload(name: string): Promise<void> {
     if (!plainName.test(name)) return;
-    await within(this.#folders.downloads, (folder) => unlink(`${folder}/${name}`)).catch(() => undefined);
+    await withFolder(this.#folders.downloads, (folder) => unlink(`${folder}/${name}`)).catch(() => undefined);
   }
 }
 
-/** All of it or nothing. */
+/** Removes the file again if it could not be written completely. */
 async function writeNew(path: string, data: Buffer | AsyncIterable<Buffer>): Promise<void> {
   const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o644);
   try {
@@ -87,9 +87,9 @@ async function plainFile(handle: FileHandle): Promise<OpenFile> {
   const stat = await handle.stat();
   if (!stat.isFile() || stat.nlink !== 1) {
     await handle.close();
-    throw new NoSuchFile('no plain file');
+    throw new NoSuchFile('not a regular file');
   }
-  // What is appended while it is read is not sent: its length was told before.
+  // Bytes appended while it is read are not sent, as its length has been reported.
   const stream = (): Readable => (stat.size === 0 ? handle.createReadStream() : handle.createReadStream({ end: stat.size - 1 }));
   return { bytes: stat.size, stream, close: () => handle.close().catch(() => undefined) };
 }

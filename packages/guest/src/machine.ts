@@ -12,19 +12,19 @@ import type {
   StartBrowser,
 } from '@berth/contract/guest';
 import { Browser } from './browser.ts';
-import type { BrowserPlace } from './browser.ts';
+import type { BrowserEnvironment } from './browser.ts';
 import { Display, NoDisplay } from './display.ts';
 import type { Egress } from './egress.ts';
 import type { Identities } from './identity.ts';
 import { MachineFiles } from './machine-files.ts';
-import { rehearse } from './rehearsal.ts';
-import { settle } from './settle.ts';
+import { warmUp } from './warm-up.ts';
+import { waitForQuiet } from './quiet.ts';
 import { countProcesses, readMemory, readProcessorSeconds } from './processes.ts';
 
-/** What is asked for cannot be had now: there is no browser yet, or none any more, or somebody else has it. */
-export class NotNow extends Error {}
+/** The request does not fit the state of the browser: not started, already started, or its pipe is in use. */
+export class InvalidState extends Error {}
 
-export interface MachinePlace {
+export interface MachinePaths {
   chromiumPath: string;
   /** The browser's user. */
   uid: number;
@@ -34,27 +34,27 @@ export interface MachinePlace {
   home: string;
 }
 
-/** As the image has it. */
-export const imagePlace: MachinePlace = { chromiumPath: '/usr/lib/chromium/chromium', uid: 1000, ...guestPaths };
+/** Paths in the image. */
+export const imagePaths: MachinePaths = { chromiumPath: '/usr/lib/chromium/chromium', uid: 1000, ...guestPaths };
 
-export interface MachineParts {
-  place: MachinePlace;
+export interface MachineDeps {
+  paths: MachinePaths;
   egress: Egress;
-  identities: Pick<Identities, 'take' | 'rehearse'>;
+  identities: Pick<Identities, 'assume' | 'warmUp'>;
 }
 
-/** The machine that this program runs in: all that can be asked of it. */
+/** The machine that this program runs in, and everything that the host can request of it. */
 export class Machine {
   readonly files: MachineFiles;
-  readonly #parts: MachineParts;
+  readonly #deps: MachineDeps;
   #browser: Browser | undefined;
   #display: Display | undefined;
   #product = '';
   #pipeTaken = false;
 
-  constructor(parts: MachineParts) {
-    const { downloads, uploads } = parts.place;
-    this.#parts = parts;
+  constructor(deps: MachineDeps) {
+    const { downloads, uploads } = deps.paths;
+    this.#deps = deps;
     this.files = new MachineFiles({ downloads, uploads, uploadsInside: uploads });
   }
 
@@ -62,48 +62,48 @@ export class Machine {
     return { protocol: guestProtocol, browser: this.#product };
   }
 
-  /** Throws NotNow when asked again, and BrowserNotStarted. */
-  async start(order: StartBrowser): Promise<BrowserStarted> {
-    if (this.#browser) throw new NotNow('the browser has been started');
-    const { place, egress } = this.#parts;
-    const { home: homePath, display: displayPath, chromiumPath, uid } = place;
-    const browserPlace: BrowserPlace = { chromiumPath, uid, homePath, displayPath, proxyPort: egress.port };
-    this.#browser = new Browser(order, browserPlace);
-    if (order.kind === 'full_browser') this.#display = new Display(displayPath);
-    this.#product = await this.#browser.firstAnswer();
+  /** @throws InvalidState when called twice, BrowserNotStarted */
+  async start(request: StartBrowser): Promise<BrowserStarted> {
+    if (this.#browser) throw new InvalidState('the browser has already been started');
+    const { paths, egress } = this.#deps;
+    const { home: homePath, display: displayPath, chromiumPath, uid } = paths;
+    const environment: BrowserEnvironment = { chromiumPath, uid, homePath, displayPath, proxyPort: egress.port };
+    this.#browser = new Browser(request, environment);
+    if (request.kind === 'full_browser') this.#display = new Display(displayPath);
+    this.#product = await this.#browser.waitUntilReady();
     return { product: this.#product };
   }
 
-  /** Makes ready to be copied. */
-  async settle(): Promise<Settled> {
-    if (this.#browser && !this.#pipeTaken) await rehearse(this.#browser.pipe);
-    await this.#parts.identities.rehearse();
-    return settle();
+  /** Prepares the machine to be saved as a template. */
+  async prepareSnapshot(): Promise<Settled> {
+    if (this.#browser && !this.#pipeTaken) await warmUp(this.#browser.pipe);
+    await this.#deps.identities.warmUp();
+    return waitForQuiet();
   }
 
-  /** Throws NoWayOut, or what the kernel refused. */
+  /** @throws EgressUnavailable, or an error with what the kernel refused */
   async identify(identity: Identity): Promise<IdentityTaken> {
-    const taken = await this.#parts.identities.take(identity);
-    await this.#parts.egress.open();
+    const taken = await this.#deps.identities.assume(identity);
+    await this.#deps.egress.open();
     return taken;
   }
 
-  /** The browser's DevTools, for one who lets go of the browser with them. Throws NotNow. */
+  /** Returns the DevTools pipe, once. The browser exits when it closes. @throws InvalidState */
   takePipe(): Duplex {
-    if (this.#product === '') throw new NotNow('the browser has not been started');
-    if (this.#pipeTaken || !this.#browser) throw new NotNow('somebody has the pipe');
+    if (this.#product === '') throw new InvalidState('the browser has not been started');
+    if (this.#pipeTaken || !this.#browser) throw new InvalidState('the DevTools pipe is in use');
     this.#pipeTaken = true;
     return this.#browser.pipe;
   }
 
-  /** Throws NoDisplay. */
+  /** @throws NoDisplay */
   async openVnc(): Promise<Duplex> {
     return this.#displayOrNone().connect();
   }
 
-  /** Throws NoDisplay. */
-  async sizeDisplay(page: PageSize): Promise<void> {
-    await this.#displayOrNone().size(page);
+  /** @throws NoDisplay */
+  async resizeDisplay(page: PageSize): Promise<void> {
+    await this.#displayOrNone().resize(page);
   }
 
   stats(): GuestStats {
@@ -116,9 +116,9 @@ export class Machine {
     };
   }
 
-  /** Resolves when the browser is no more. Throws NotNow where there has been none. */
+  /** Resolves when the browser has exited. @throws InvalidState when it has not been started */
   async exit(): Promise<BrowserExited> {
-    if (!this.#browser) throw new NotNow('the browser has not been started');
+    if (!this.#browser) throw new InvalidState('the browser has not been started');
     return this.#browser.exited;
   }
 

@@ -1,28 +1,27 @@
 /**
- * A port of virtio-serial as the machine sees it: a file of which a read gives
- * nothing while the host's end is closed, which is no end, for the host may come
- * again, and be another one: a machine is saved and its copies go on elsewhere.
+ * A virtio-serial port inside the machine: a file whose reads return 0 while the
+ * host's end is closed. That is not the end, as a host may connect again, and it
+ * may be another one: a machine is saved and its copies run elsewhere.
  *
- * Node can wait for a socket and not for such a file, except with a thread that
- * is held by each read. A write that is held when the host goes is worse: it
- * ends with the next host, who did not ask for it. So the file is given to the
- * event loop as what libuv calls a pipe, which waits for both and holds nothing
- * back. Node has no public name for that. The image has a Node of its own, and
- * HTTP/2 is read and written without JavaScript on the way, three times as fast.
+ * Node can poll sockets but not such a file, except with one blocked thread per
+ * read. A blocked write is worse: it would complete with the next host. So the
+ * file is given to libuv as a pipe, which polls both directions. Node has no
+ * public API for that, but the image ships its own Node, and HTTP/2 over a native
+ * handle is three times as fast.
  */
 import { constants, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** An idle machine is never one whose host is away, so this costs only those that wait to be saved. */
+/** Only machines that wait to be saved poll; an idle machine has a host. */
 const pollMs = 20;
 const readBytes = 64 * 1024;
 const portsPath = '/sys/class/virtio-ports';
 
-/** The file of the port that the host calls so. Throws where there is none. */
+/** Returns the device file of a port by name. Throws if there is none. */
 export function findPort(name: string): string {
-  const found = readdirSync(portsPath).find((port) => readFileSync(`${portsPath}/${port}/name`, 'latin1').trim() === name);
-  if (found === undefined) throw new Error(`this machine has no port ${name}`);
-  return `/dev/${found}`;
+  const match = readdirSync(portsPath).find((port) => readFileSync(`${portsPath}/${port}/name`, 'latin1').trim() === name);
+  if (match === undefined) throw new Error(`this machine has no port ${name}`);
+  return `/dev/${match}`;
 }
 
 export class Port {
@@ -30,9 +29,9 @@ export class Port {
   readonly #onHost: (stream: Socket) => void;
   #stream: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
+  #isClosed = false;
 
-  /** Calls back with a stream each time that a host has come: a new one only after the last has ended and that host has gone. */
+  /** Calls `onHost` with a stream for each host that connects, after the stream of the previous one has ended and it has disconnected. */
   constructor(path: string, onHost: (stream: Socket) => void, flags: number = constants.O_RDWR) {
     this.#open = () => openSync(path, flags | constants.O_NONBLOCK);
     this.#onHost = onHost;
@@ -43,41 +42,41 @@ export class Port {
   }
 
   close(): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#stream?.destroy();
   }
 
   #awaitHost(fd: number): void {
-    const found = look(fd);
-    if (found === 'away') this.#later(() => this.#awaitHost(fd));
-    else this.#serve(fd, found);
+    const first = readHost(fd);
+    if (first === 'away') this.#later(() => this.#awaitHost(fd));
+    else this.#serve(fd, first);
   }
 
   #serve(fd: number, first: Buffer): void {
     const stream = streamOver(fd);
     this.#stream = stream;
     if (first.length > 0) stream.unshift(first);
-    // Why it ended is told by nobody.
+    // Errors carry no information here; `close` follows.
     stream.on('error', () => {}).once('close', () => this.#openAgain());
     this.#onHost(stream);
   }
 
   #openAgain(): void {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     try {
-      this.#awaitDeparture(this.#open());
+      this.#awaitHostLeft(this.#open());
     } catch (error) {
-      // A program that is just being started may hold the file for a moment longer.
+      // A program that is being started may hold the file briefly.
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
       this.#later(() => this.#openAgain());
     }
   }
 
-  /** Where we have hung up, the rest of what this host says is passed over. */
-  #awaitDeparture(fd: number): void {
-    if (look(fd) === 'away') this.#awaitHost(fd);
-    else this.#later(() => this.#awaitDeparture(fd));
+  /** After we close the stream, discards what this host still sends. */
+  #awaitHostLeft(fd: number): void {
+    if (readHost(fd) === 'away') this.#awaitHost(fd);
+    else this.#later(() => this.#awaitHostLeft(fd));
   }
 
   #later(work: () => void): void {
@@ -85,8 +84,8 @@ export class Port {
   }
 }
 
-/** Whether there is a host, and what it has said; a host that is there may be silent. */
-function look(fd: number): Buffer | 'away' {
+/** Returns what the host has sent, which may be nothing, or `away` without a host. */
+function readHost(fd: number): Buffer | 'away' {
   const bytes = Buffer.allocUnsafe(readBytes);
   try {
     const length = readSync(fd, bytes);
@@ -102,7 +101,7 @@ interface Pipes {
   constants: { SOCKET: number };
 }
 
-/** A port has no half that could be closed alone. What is still to be said when it ends must not wait for the next host. */
+/** A port cannot be half-closed. Data still unsent when it ends must not wait for the next host. */
 class PortStream extends Socket {
   override _final(callback: () => void): void {
     callback();

@@ -1,9 +1,9 @@
-/** What the kernel of a machine tells about all its processes, read from /proc. */
+/** Totals of all processes of a machine, read from /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100;
-/** All threads of the kernel are its children. */
+/** Parent of all kernel threads. */
 const kernelPid = 2;
 
 const readIfThere = (path: string): string => {
@@ -14,10 +14,10 @@ const readIfThere = (path: string): string => {
   }
 };
 
-/** How often the kernel has killed a process for want of memory since it started. */
+/** Number of out-of-memory kills since boot. */
 export const readOutOfMemoryKills = (): number => Number(/^oom_kill (\d+)$/m.exec(readIfThere('/proc/vmstat'))?.[1] ?? 0);
 
-/** What the processor has done since the kernel started, by all processes and the kernel together. */
+/** CPU seconds since boot of all processes and the kernel. */
 export function readProcessorSeconds(): number {
   const [user, nice, system, , , interrupts, softInterrupts] = (/^cpu +(.*)$/m.exec(readIfThere('/proc/stat'))?.[1] ?? '')
     .split(' ')
@@ -31,14 +31,14 @@ export function readMemory(): { totalBytes: number; availableBytes: number } {
   return { totalBytes: bytes('MemTotal'), availableBytes: bytes('MemAvailable') };
 }
 
-/** Of all processes and of the kernel's own threads. */
+/** Pids of all processes and kernel threads. */
 export const pids = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name));
 
-/** Without the kernel's own threads. */
+/** Excludes kernel threads. */
 export function countProcesses(): number {
   const kernelThreads = readIfThere(`/proc/${kernelPid}/task/${kernelPid}/children`).split(' ').filter(Boolean).length;
   return pids().length - kernelThreads - 1;
 }
 
-/** Processes of the browser that run pages. */
+/** Number of renderer processes. */
 export const countRenderers = (): number => pids().filter((pid) => readIfThere(`/proc/${pid}/cmdline`).includes('--type=renderer')).length;

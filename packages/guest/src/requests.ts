@@ -1,32 +1,32 @@
-/** What is done for each request of the control port. */
+/** Handlers of the requests of the control port. */
 import { constants } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
+import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Identity, PageSize, StartBrowser } from '@berth/contract/guest';
 import type { guestRequests } from '@berth/contract/guest';
 import { bounded, readJson } from './body.ts';
-import { join } from './flow.ts';
 import type { Machine } from './machine.ts';
 
-/** All that a session may put into its machine. */
+/** Limit of one upload. */
 const uploadBytesMax = 100 * 1024 ** 2;
 
-export type Work = (machine: Machine, stream: ServerHttp2Stream, names: string[]) => Promise<void>;
+export type RequestHandler = (machine: Machine, stream: ServerHttp2Stream, names: string[]) => Promise<void>;
 
-export const works: Record<keyof typeof guestRequests | 'removeDownload', Work> = {
-  hello: async (machine, stream) => answer(stream, machine.hello()),
-  start: async (machine, stream) => answer(stream, await machine.start(await readJson(stream, StartBrowser))),
-  settle: async (machine, stream) => answer(stream, await machine.settle()),
-  identify: async (machine, stream) => answer(stream, await machine.identify(await readJson(stream, Identity))),
-  devtools: async (machine, stream) => meet(stream, machine.takePipe()),
-  vnc: async (machine, stream) => meet(stream, await machine.openVnc()),
+export const handlers: Record<keyof typeof guestRequests | 'removeDownload', RequestHandler> = {
+  hello: async (machine, stream) => respond(stream, machine.hello()),
+  start: async (machine, stream) => respond(stream, await machine.start(await readJson(stream, StartBrowser))),
+  settle: async (machine, stream) => respond(stream, await machine.prepareSnapshot()),
+  identify: async (machine, stream) => respond(stream, await machine.identify(await readJson(stream, Identity))),
+  devtools: async (machine, stream) => respondWithStream(stream, machine.takePipe()),
+  vnc: async (machine, stream) => respondWithStream(stream, await machine.openVnc()),
   display: async (machine, stream) => {
-    await machine.sizeDisplay(await readJson(stream, PageSize));
-    answer(stream);
+    await machine.resizeDisplay(await readJson(stream, PageSize));
+    respond(stream);
   },
   uploads: async (machine, stream, [id = '', name = '']) => {
     const path = await machine.files.put(id, name, bounded(stream, uploadBytesMax));
-    answer(stream, { path });
+    respond(stream, { path });
   },
   downloads: async (machine, stream, [name = '']) => {
     const file = await machine.files.openDownload(name);
@@ -39,14 +39,14 @@ export const works: Record<keyof typeof guestRequests | 'removeDownload', Work> 
   },
   removeDownload: async (machine, stream, [name = '']) => {
     await machine.files.removeDownload(name);
-    answer(stream);
+    respond(stream);
   },
-  stats: async (machine, stream) => answer(stream, machine.stats()),
-  exit: async (machine, stream) => answer(stream, await machine.exit()),
+  stats: async (machine, stream) => respond(stream, machine.stats()),
+  exit: async (machine, stream) => respond(stream, await machine.exit()),
 };
 
-/** Nothing where there is nothing to say. Whoever has hung up is not told. */
-export function answer(
+/** Sends JSON, or 204 without a body. Does nothing on a closed stream. */
+export function respond(
   stream: ServerHttp2Stream,
   body?: object,
   status: number = body ? constants.HTTP_STATUS_OK : constants.HTTP_STATUS_NO_CONTENT,
@@ -56,12 +56,32 @@ export function answer(
   if (body) stream.end(JSON.stringify(body));
 }
 
-/** Whoever has hung up before lets go of what was opened for him, too. */
-function meet(stream: ServerHttp2Stream, inside: Parameters<typeof join>[0]): void {
+/** Joins the stream with an open connection, or closes that if the stream has closed. */
+function respondWithStream(stream: ServerHttp2Stream, inside: Duplex): void {
   if (stream.destroyed || stream.closed) {
     inside.destroy();
     return;
   }
   stream.respond({ [constants.HTTP2_HEADER_STATUS]: constants.HTTP_STATUS_OK });
-  join(stream, inside);
+  joinStreams(stream, inside);
+}
+
+/**
+ * Joins two streams with backpressure. When one closes, so does the other, after
+ * it has received the remaining data.
+ */
+function joinStreams(one: Duplex, other: Duplex): void {
+  pipeOneWay(one, other);
+  pipeOneWay(other, one);
+}
+
+function pipeOneWay(from: Duplex, to: Duplex): void {
+  from.pipe(to);
+  // The reason of an abort does not matter: `close` follows.
+  from
+    .on('error', () => {})
+    .once('close', () => {
+      if (from.readableEnded && !to.writableFinished) to.once('finish', () => to.destroy());
+      else to.destroy();
+    });
 }

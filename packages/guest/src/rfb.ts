@@ -1,19 +1,19 @@
 /**
- * As much of RFB 3.8 as it takes to give a display another size: the
- * ExtendedDesktopSize extension. All numbers are big-endian. The other side is
- * a machine that may be hostile, so nothing that it says is taken on trust.
+ * The part of RFB 3.8 (RFC 6143) that resizes a display: the ExtendedDesktopSize
+ * extension. All numbers are big-endian. The peer may be hostile, so every length
+ * is checked.
  */
 import { EventEmitter, once } from 'node:events';
 import type { Duplex } from 'node:stream';
 
-/** The other side does not say what it should. */
+/** The peer broke the protocol or refused. */
 export class RfbError extends Error {}
 
 const extendedDesktopSize = -308;
 const askedByUs = 1;
-/** Names of displays and clipboards, which are passed over. */
+/** Limit of skipped texts: display names and clipboards. */
 const textBytesMax = 1024 ** 2;
-/** An answer comes within the first few. */
+/** The answer is among the first few messages. */
 const messagesMax = 100;
 
 interface Size {
@@ -21,12 +21,12 @@ interface Size {
   height: number;
 }
 
-/** Resolves when the display has this size. Throws RfbError and whatever ends the stream or the wait. */
+/** Resolves when the display has this size. @throws RfbError, or the signal's reason */
 export async function setDesktopSize(stream: Duplex, size: Size, { signal }: { signal: AbortSignal }): Promise<void> {
-  const gone = new AbortController();
-  stream.once('close', () => gone.abort(new RfbError('the stream has ended')));
-  const server = new RfbServer(stream, AbortSignal.any([signal, gone.signal]));
-  await server.shakeHands();
+  const closed = new AbortController();
+  stream.once('close', () => closed.abort(new RfbError('the stream has ended')));
+  const server = new RfbServer(stream, AbortSignal.any([signal, closed.signal]));
+  await server.handshake();
   stream.write(Buffer.from([2, 0, 0, 1, ...int32(extendedDesktopSize)]));
   const { screen, ...now } = await server.nextSize({ whole: true, reason: null });
   if (now.width === size.width && now.height === size.height) return;
@@ -63,81 +63,81 @@ interface DesktopSize extends Size {
 class RfbServer {
   readonly #stream: Duplex;
   readonly #signal: AbortSignal;
-  /** Tells when more has come. A listener on the stream itself would be told at once of the part that is there already, for ever. */
-  readonly #arrivals = new EventEmitter();
+  /** Emits `more` on new data. A new `readable` listener on the stream itself would fire for data that is already buffered, without end. */
+  readonly #readable = new EventEmitter();
   #bytesPerPixel = 4;
 
   constructor(stream: Duplex, signal: AbortSignal) {
     this.#stream = stream;
     this.#signal = signal;
-    stream.on('readable', () => this.#arrivals.emit('more'));
+    stream.on('readable', () => this.#readable.emit('more'));
   }
 
-  /** Without a password, and beside all others. */
-  async shakeHands(): Promise<void> {
-    const version = (await this.#take(12)).toString('latin1');
+  /** Without a password, and shared with other viewers. */
+  async handshake(): Promise<void> {
+    const version = (await this.#read(12)).toString('latin1');
     if (version !== 'RFB 003.008\n') throw new RfbError('another protocol');
     this.#stream.write(version);
-    const types = await this.#take((await this.#take(1)).readUInt8());
-    if (!types.includes(1)) throw new RfbError('a password is asked for');
+    const types = await this.#read((await this.#read(1)).readUInt8());
+    if (!types.includes(1)) throw new RfbError('a password is required');
     this.#stream.write(Buffer.from([1]));
-    if ((await this.#take(4)).readUInt32BE() !== 0) throw new RfbError('refused');
+    if ((await this.#read(4)).readUInt32BE() !== 0) throw new RfbError('refused');
     this.#stream.write(Buffer.from([1]));
-    const display = await this.#take(24);
+    const display = await this.#read(24);
     this.#bytesPerPixel = display.readUInt8(4) / 8;
-    await this.#pass(display.readUInt32BE(20));
+    await this.#skip(display.readUInt32BE(20));
   }
 
-  /** Asks for the size, which comes in place of a picture, and waits for one that is told for this reason. */
+  /** Requests an update and waits for a size with this reason. */
   async nextSize({ whole, reason }: { whole: boolean; reason: number | null }): Promise<DesktopSize> {
     this.#stream.write(Buffer.from([3, whole ? 0 : 1, 0, 0, 0, 0, 0, 1, 0, 1]));
     for (let messages = 0; messages < messagesMax; messages += 1) {
-      const found = await this.#readMessage(reason);
-      if (found) return found;
+      const size = await this.#readMessage(reason);
+      if (size) return size;
     }
     throw new RfbError('no answer');
   }
 
   async #readMessage(reason: number | null): Promise<DesktopSize | null> {
-    const type = (await this.#take(1)).readUInt8();
+    const type = (await this.#read(1)).readUInt8();
     if (type === 0) return this.#readUpdate(reason);
-    if (type === 1) await this.#pass((await this.#take(5)).readUInt16BE(3) * 6);
-    else if (type === 3) await this.#pass((await this.#take(7)).readUInt32BE(3));
+    if (type === 1) await this.#skip((await this.#read(5)).readUInt16BE(3) * 6);
+    else if (type === 3) await this.#skip((await this.#read(7)).readUInt32BE(3));
     else if (type !== 2) throw new RfbError(`an unknown message: ${type}`);
     return null;
   }
 
   async #readUpdate(reason: number | null): Promise<DesktopSize | null> {
-    const rectangles = (await this.#take(3)).readUInt16BE(1);
-    let found: DesktopSize | null = null;
+    const rectangles = (await this.#read(3)).readUInt16BE(1);
+    let size: DesktopSize | null = null;
     for (let read = 0; read < rectangles; read += 1) {
-      const header = await this.#take(12);
+      const header = await this.#read(12);
       const [width, height] = [header.readUInt16BE(4), header.readUInt16BE(6)];
       const encoding = header.readInt32BE(8);
-      if (encoding === 0) await this.#pass(width * height * this.#bytesPerPixel);
+      if (encoding === 0) await this.#skip(width * height * this.#bytesPerPixel);
       else if (encoding === extendedDesktopSize) {
-        const screens = await this.#take((await this.#take(4)).readUInt8() * 16);
-        const told = { width, height, status: header.readUInt16BE(2), screen: screens.length > 0 ? screens.readUInt32BE() : 0 };
-        if (reason === null || header.readUInt16BE(0) === reason) found = told;
+        const screens = await this.#read((await this.#read(4)).readUInt8() * 16);
+        const reported = { width, height, status: header.readUInt16BE(2), screen: screens.length > 0 ? screens.readUInt32BE() : 0 };
+        if (reason === null || header.readUInt16BE(0) === reason) size = reported;
       } else throw new RfbError(`an unknown encoding: ${encoding}`);
     }
-    return found;
+    return size;
   }
 
-  async #take(bytes: number): Promise<Buffer> {
+  async #read(bytes: number): Promise<Buffer> {
     if (bytes === 0) return Buffer.alloc(0);
     for (;;) {
       const taken = this.#stream.read(bytes) as Buffer | null;
       if (taken?.length === bytes) return taken;
-      // One that ended before anybody listened tells nothing any more.
+      // A stream that ended before we listened emits nothing.
       if (taken || this.#stream.destroyed) throw new RfbError('the stream has ended');
-      await once(this.#arrivals, 'more', { signal: this.#signal });
+      await once(this.#readable, 'more', { signal: this.#signal });
     }
   }
 
-  async #pass(bytes: number): Promise<void> {
-    if (bytes > textBytesMax) throw new RfbError('more than is to be passed over');
-    await this.#take(bytes);
+  async #skip(bytes: number): Promise<void> {
+    if (bytes > textBytesMax) throw new RfbError('a text is too long');
+    await this.#read(bytes);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { BrowserExited, GuestHello, guestProtocol, guestRequests, GuestStats, IdentityTaken } from '@berth/contract/guest';
-import { Talk } from './talk.ts';
+import { CdpClient } from './cdp-client.ts';
 import { AgentUnderTest, someIdentity, statusOf, until } from './testing/agent.ts';
 
 describe('the agent', () => {
@@ -17,11 +17,11 @@ describe('the agent', () => {
   });
   afterEach(async () => {
     await agent.close();
-    assert.deepEqual(agent.complaints, []);
+    assert.deepEqual(agent.errors, []);
   });
 
   const start = async (kind: 'headless' | 'full_browser' = 'headless'): Promise<void> =>
-    assert.equal((await agent.ask(guestRequests.start, { kind })).status, 200);
+    assert.equal((await agent.request(guestRequests.start, { kind })).status, 200);
   const openPipe = async (): Promise<ClientHttp2Stream> => {
     const stream = await agent.open(guestRequests.devtools);
     if (typeof stream !== 'object') assert.fail(`status ${stream}`);
@@ -30,9 +30,9 @@ describe('the agent', () => {
   const browserPid = (): number => agent.browserProcesses()[0] ?? 0;
 
   it('says which protocol it speaks, and which browser it has once there is one', async () => {
-    assert.deepEqual(GuestHello.parse((await agent.ask(guestRequests.hello)).json), { protocol: guestProtocol, browser: '' });
+    assert.deepEqual(GuestHello.parse((await agent.request(guestRequests.hello)).json), { protocol: guestProtocol, browser: '' });
     await start();
-    assert.match(GuestHello.parse((await agent.ask(guestRequests.hello)).json).browser, /^Chrome\/\d+/);
+    assert.match(GuestHello.parse((await agent.request(guestRequests.hello)).json).browser, /^Chrome\/\d+/);
     (await openPipe()).end();
   });
 
@@ -56,7 +56,7 @@ describe('the agent', () => {
       [guestRequests.display, { width: 0, height: 600 }, 400],
     ];
     for (const [request, body, status] of refused) {
-      const answer = await agent.ask(request, body);
+      const answer = await agent.request(request, body);
       assert.equal(answer.status, status, `${request.method} ${request.path}`);
       assert.equal(typeof answer.json['error'], 'string');
     }
@@ -64,28 +64,28 @@ describe('the agent', () => {
 
   it('gives the DevTools of its browser to one at a time, and ends the browser with them', async () => {
     await start();
-    assert.equal((await agent.ask(guestRequests.start, { kind: 'headless' })).status, 409);
+    assert.equal((await agent.request(guestRequests.start, { kind: 'headless' })).status, 409);
     const pipe = await openPipe();
     assert.equal(await agent.open(guestRequests.devtools), 409);
-    const talk = new Talk(pipe);
-    const { targetId } = await talk.ask('Target.createTarget', { url: 'about:blank' });
-    const { sessionId } = await talk.ask('Target.attachToTarget', { targetId, flatten: true });
-    const long = await talk.ask('Runtime.evaluate', { expression: `'x'.repeat(2e6)`, returnByValue: true }, String(sessionId));
+    const cdp = new CdpClient(pipe);
+    const { targetId } = await cdp.call('Target.createTarget', { url: 'about:blank' });
+    const { sessionId } = await cdp.call('Target.attachToTarget', { targetId, flatten: true });
+    const long = await cdp.call('Runtime.evaluate', { expression: `'x'.repeat(2e6)`, returnByValue: true }, String(sessionId));
     assert.equal((long['result'] as { value: string }).value.length, 2e6);
-    const exit = agent.ask(guestRequests.exit);
+    const exit = agent.request(guestRequests.exit);
     pipe.end();
     await once(pipe, 'close');
     const exited = BrowserExited.parse((await exit).json);
     assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [0, null, false]);
     assert.equal(await agent.open(guestRequests.devtools), 409);
-    assert.equal((await agent.ask(guestRequests.start, { kind: 'headless' })).status, 409);
+    assert.equal((await agent.request(guestRequests.start, { kind: 'headless' })).status, 409);
   });
 
-  it('tells within a second that the browser was killed', async () => {
+  it('reports within a second that the browser was killed', async () => {
     await start();
     const pipe = await openPipe();
     pipe.resume();
-    const [exit, closed] = [agent.ask(guestRequests.exit), once(pipe, 'close')];
+    const [exit, closed] = [agent.request(guestRequests.exit), once(pipe, 'close')];
     const killedAt = performance.now();
     process.kill(browserPid(), 'SIGKILL');
     const [answer] = await Promise.all([exit, closed]);
@@ -94,7 +94,7 @@ describe('the agent', () => {
     assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [null, 'SIGKILL', false]);
   });
 
-  it('keeps a browser whose DevTools nobody has had when its host leaves, and gives it to the next', async () => {
+  it('keeps an unused browser when its host disconnects, and gives it to the next host', async () => {
     await start();
     const pid = browserPid();
     await agent.connect();
@@ -104,32 +104,32 @@ describe('the agent', () => {
       boot_id: someIdentity().boot_id,
     });
     const pipe = await openPipe();
-    assert.match(String((await new Talk(pipe).ask('Browser.getVersion'))['product']), /^Chrome\//);
+    assert.match(String((await new CdpClient(pipe).call('Browser.getVersion'))['product']), /^Chrome\//);
     assert.equal(browserPid(), pid);
     pipe.end();
   });
 
-  it('ends the browser of a host that leaves with its DevTools', async () => {
+  it('ends the browser when a host disconnects with its DevTools', async () => {
     await start();
     await openPipe();
     await agent.connect();
-    assert.equal(BrowserExited.parse((await agent.ask(guestRequests.exit)).json).code, 0);
+    assert.equal(BrowserExited.parse((await agent.request(guestRequests.exit)).json).code, 0);
   });
 
-  it('tells why a browser could not be started', async () => {
-    agent.place.chromiumPath = '/bin/ls';
-    const { status, json } = await agent.ask(guestRequests.start, { kind: 'headless' });
+  it('reports why a browser could not be started', async () => {
+    agent.paths.chromiumPath = '/bin/ls';
+    const { status, json } = await agent.request(guestRequests.start, { kind: 'headless' });
     assert.equal(status, 500);
     assert.match(String(json['error']), /ended at once.*unrecognized option/s);
-    const exited = BrowserExited.parse((await agent.ask(guestRequests.exit)).json);
+    const exited = BrowserExited.parse((await agent.request(guestRequests.exit)).json);
     assert.equal(exited.code, 2);
     assert.match(exited.log, /unrecognized option/);
   });
 
-  it('starts the browser as nobody in particular, behind its own walls', async () => {
+  it('starts the browser as an unprivileged user with its sandbox', async () => {
     await start();
     const pid = browserPid();
-    assert.deepEqual(statusOf(pid, 'Uid').split('\t'), Array(4).fill(String(agent.place.uid)));
+    assert.deepEqual(statusOf(pid, 'Uid').split('\t'), Array(4).fill(String(agent.paths.uid)));
     assert.equal(statusOf(pid, 'Groups').trim(), '');
     for (const field of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) assert.match(statusOf(pid, field), /^0+$/, field);
     assert.equal(statusOf(pid, 'NoNewPrivs'), '1');
@@ -137,8 +137,8 @@ describe('the agent', () => {
     (await openPipe()).end();
   });
 
-  it('tells what its machine uses', async () => {
-    const stats = GuestStats.parse((await agent.ask(guestRequests.stats)).json);
+  it('reports the usage of its machine', async () => {
+    const stats = GuestStats.parse((await agent.request(guestRequests.stats)).json);
     assert.ok(stats.processes > 1 && stats.cpu_seconds > 0);
     assert.ok(stats.memory_available_bytes > 0 && stats.memory_available_bytes < stats.memory_total_bytes);
   });
@@ -146,45 +146,45 @@ describe('the agent', () => {
   it('puts files where the browser may read them and not change them', async () => {
     const name = 'Ä b?.txt';
     const request = { method: 'PUT', path: `/uploads/file_1/${encodeURIComponent(name)}` };
-    const { status, json } = await agent.ask(request, Buffer.from('hello'));
+    const { status, json } = await agent.request(request, Buffer.from('hello'));
     assert.equal(status, 200);
-    assert.equal(json['path'], join(agent.place.uploads, 'file_1', name));
+    assert.equal(json['path'], join(agent.paths.uploads, 'file_1', name));
     const asBrowser = (command: string): string =>
       execFileSync(
         'setpriv',
-        ['--reuid', String(agent.place.uid), '--clear-groups', '/bin/sh', '-c', command, 'test', String(json['path'])],
+        ['--reuid', String(agent.paths.uid), '--clear-groups', '/bin/sh', '-c', command, 'test', String(json['path'])],
         {
           encoding: 'utf8',
         },
       );
     assert.equal(asBrowser('cat "$1"'), 'hello');
     assert.throws(() => asBrowser('exec 2>/dev/null; echo more >>"$1"'));
-    assert.equal((await agent.ask(request, Buffer.from('again'))).status, 409);
+    assert.equal((await agent.request(request, Buffer.from('again'))).status, 409);
     for (const path of ['/uploads/file_2/..', '/uploads/file_2/%2fetc', '/uploads/../x', '/uploads/file_2', '/uploads/..%2f/x'])
-      assert.equal((await agent.ask({ method: 'PUT', path }, Buffer.from('x'))).status, 404, path);
-    assert.deepEqual(readdirSync(agent.place.uploads), ['file_1']);
+      assert.equal((await agent.request({ method: 'PUT', path }, Buffer.from('x'))).status, 404, path);
+    assert.deepEqual(readdirSync(agent.paths.uploads), ['file_1']);
   });
 
   it('takes no more than a session may put in, and keeps nothing of what is too large', async () => {
-    const { status } = await agent.ask({ method: 'PUT', path: '/uploads/file_1/large' }, Buffer.alloc(101 * 1024 ** 2));
+    const { status } = await agent.request({ method: 'PUT', path: '/uploads/file_1/large' }, Buffer.alloc(101 * 1024 ** 2));
     assert.equal(status, 413);
-    assert.equal(existsSync(join(agent.place.uploads, 'file_1', 'large')), false);
+    assert.equal(existsSync(join(agent.paths.uploads, 'file_1', 'large')), false);
   });
 
   it('hands out downloads whole, with their length, until they are removed', async () => {
-    const path = join(agent.place.downloads, 'd_1');
+    const path = join(agent.paths.downloads, 'd_1');
     const bytes = Buffer.alloc(3_000_000, 'berth');
     writeFileSync(path, bytes);
-    chownSync(path, agent.place.uid, agent.place.uid);
+    chownSync(path, agent.paths.uid, agent.paths.uid);
     const get = { method: 'GET', path: '/downloads/d_1' };
-    const answer = await agent.ask(get);
+    const answer = await agent.request(get);
     assert.equal(answer.headers['content-length'], String(bytes.length));
     assert.ok(answer.bytes.equals(bytes));
     const remove = { method: 'DELETE', path: '/downloads/d_1' };
-    for (const _time of ['first', 'again']) assert.equal((await agent.ask(remove)).status, 204);
-    assert.equal((await agent.ask(get)).status, 404);
+    for (const _time of ['first', 'again']) assert.equal((await agent.request(remove)).status, 204);
+    assert.equal((await agent.request(get)).status, 404);
     symlinkSync('/etc/passwd', path);
-    assert.equal((await agent.ask(get)).status, 404);
+    assert.equal((await agent.request(get)).status, 404);
   });
 
   it('shows its display to several at once, and sizes it', { timeout: 60_000 }, async () => {
@@ -196,17 +196,17 @@ describe('the agent', () => {
       const [greeting] = (await once(viewer, 'data')) as [Buffer];
       assert.equal(greeting.toString('latin1'), 'RFB 003.008\n');
     }
-    assert.equal((await agent.ask(guestRequests.display, { width: 800, height: 600 })).status, 204);
+    assert.equal((await agent.request(guestRequests.display, { width: 800, height: 600 })).status, 204);
     const closed = viewers.flatMap((viewer) => (typeof viewer === 'object' ? [once(viewer.resume(), 'close')] : []));
     pipe.end();
     await Promise.all(closed);
-    assert.equal((await agent.ask(guestRequests.vnc)).status, 409);
+    assert.equal((await agent.request(guestRequests.vnc)).status, 409);
   });
 
-  it('answers many things at once, while the end of the browser is waited for', async () => {
+  it('answers many requests at once while one waits for the browser to exit', async () => {
     await start();
-    const exit = agent.ask(guestRequests.exit);
-    const answers = await Promise.all(Array.from({ length: 50 }, () => agent.ask(guestRequests.stats)));
+    const exit = agent.request(guestRequests.exit);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => agent.request(guestRequests.stats)));
     assert.ok(answers.every(({ status }) => status === 200));
     (await openPipe()).end();
     await exit;
@@ -215,7 +215,7 @@ describe('the agent', () => {
 });
 
 /** The egress port has a host as well, as it has in a machine. */
-async function askIdentity(agent: AgentUnderTest): ReturnType<AgentUnderTest['ask']> {
-  await agent.meetGate(() => {});
-  return agent.ask(guestRequests.identify, someIdentity());
+async function askIdentity(agent: AgentUnderTest): ReturnType<AgentUnderTest['request']> {
+  await agent.connectGate(() => {});
+  return agent.request(guestRequests.identify, someIdentity());
 }

@@ -1,4 +1,4 @@
-/** The agent's side of the control port: it is asked, and it answers. */
+/** HTTP/2 server on the control port. */
 import { constants, performServerHandshake } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
@@ -7,56 +7,56 @@ import { BadBody, BodyTooLarge } from './body.ts';
 import { NoDisplay } from './display.ts';
 import { NoSuchFile } from './machine-files.ts';
 import type { Machine } from './machine.ts';
-import { NotNow } from './machine.ts';
-import { answer, works } from './requests.ts';
-import type { Work } from './requests.ts';
-import { controlWindowBytes, sessionMemoryMax, tend } from './sessions.ts';
+import { InvalidState } from './machine.ts';
+import { respond, handlers } from './requests.ts';
+import type { RequestHandler } from './requests.ts';
+import { controlWindowBytes, sessionMemoryMax, configureSession } from './sessions.ts';
 
-/** For the host's log. */
+/** Limit of error messages, which go to the host's log. */
 const messageLengthMax = 1000;
 
-/** Answers whoever is at the other end, until he leaves. `onUnexpected` is told of what is our own fault. */
+/** Serves the connected host. `onUnexpected` receives errors of our own. */
 export function serve(host: Duplex, machine: Machine, onUnexpected: (error: unknown) => void): ServerHttp2Session {
   const session = performServerHandshake(host, { maxSessionMemory: sessionMemoryMax, settings: { initialWindowSize: controlWindowBytes } });
-  tend(session, host);
+  configureSession(session, host);
   session.on('stream', (stream, headers) => {
-    // Whoever leaves before the end is told nothing.
+    // The host may close a stream at any time.
     stream.on('error', () => {});
-    void attend(stream, headers, machine).catch(onUnexpected);
+    void handleStream(stream, headers, machine).catch(onUnexpected);
   });
   return session;
 }
 
-async function attend(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, machine: Machine): Promise<void> {
+async function handleStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, machine: Machine): Promise<void> {
   try {
-    const { work, names } = find(String(headers[constants.HTTP2_HEADER_METHOD]), String(headers[constants.HTTP2_HEADER_PATH]));
-    await work(machine, stream, names);
+    const { handler, names } = findHandler(String(headers[constants.HTTP2_HEADER_METHOD]), String(headers[constants.HTTP2_HEADER_PATH]));
+    await handler(machine, stream, names);
   } catch (error) {
     if (stream.destroyed) return;
     if (stream.headersSent) {
-      // To close it, with whatever code, is to end it first, and a part would pass for the whole.
+      // `close` with any code sends an end first, and a part would pass for the whole.
       stream.destroy(new Error('cut off', { cause: error }));
       return;
     }
-    answer(stream, { error: messageOf(error) }, statusOf(error));
-    // What is still to come of the body is not waited for.
+    respond(stream, { error: messageOf(error) }, statusOf(error));
+    // Does not wait for the rest of the body.
     stream.close(constants.NGHTTP2_NO_ERROR);
   }
 }
 
 class NoSuchRequest extends Error {}
 
-/** The names are what follows in the path. Throws NoSuchRequest. */
-function find(method: string, path: string): { work: Work; names: string[] } {
+/** `names` are the decoded segments after the first. @throws NoSuchRequest */
+function findHandler(method: string, path: string): { handler: RequestHandler; names: string[] } {
   const [, first, ...rest] = path.split('/');
-  const names = rest.map(nameIn);
-  const asked = (Object.keys(guestRequests) as (keyof typeof guestRequests)[]).find((key) => guestRequests[key].path === `/${first}`);
-  if (asked === 'downloads' && method === 'DELETE') return { work: works.removeDownload, names };
-  if (asked === undefined || guestRequests[asked].method !== method) throw new NoSuchRequest(`${method} ${path}`);
-  return { work: works[asked], names };
+  const names = rest.map(decodeName);
+  const key = (Object.keys(guestRequests) as (keyof typeof guestRequests)[]).find((key) => guestRequests[key].path === `/${first}`);
+  if (key === 'downloads' && method === 'DELETE') return { handler: handlers.removeDownload, names };
+  if (key === undefined || guestRequests[key].method !== method) throw new NoSuchRequest(`${method} ${path}`);
+  return { handler: handlers[key], names };
 }
 
-function nameIn(part: string): string {
+function decodeName(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch (cause) {
@@ -70,8 +70,8 @@ function statusOf(error: unknown): number {
   if (error instanceof BadBody) return constants.HTTP_STATUS_BAD_REQUEST;
   if (error instanceof BodyTooLarge) return constants.HTTP_STATUS_PAYLOAD_TOO_LARGE;
   if (error instanceof NoSuchFile || error instanceof NoSuchRequest) return constants.HTTP_STATUS_NOT_FOUND;
-  if (error instanceof NoDisplay || error instanceof NotNow || isTaken(error)) return constants.HTTP_STATUS_CONFLICT;
+  if (error instanceof NoDisplay || error instanceof InvalidState || isExistingFile(error)) return constants.HTTP_STATUS_CONFLICT;
   return constants.HTTP_STATUS_INTERNAL_SERVER_ERROR;
 }
 
-const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
+const isExistingFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';

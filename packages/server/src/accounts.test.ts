@@ -13,7 +13,7 @@ import type { Store } from './store/store.ts';
 const dataDir = mkdtempSync(join(tmpdir(), 'berth-accounts-'));
 after(() => rmSync(dataDir, { recursive: true }));
 
-/** Nothing is asked of it before something is done. */
+/** Never used by these tests. */
 const store = undefined as unknown as Store;
 const silentWorkers = (): Promise<string[]> => Promise.resolve([]);
 
@@ -30,7 +30,7 @@ const elsewhere = [
 ];
 
 describe('the development sign-in', () => {
-  it('is there for who asks for it at home', () => {
+  it('is available on loopback addresses', () => {
     assert.equal(build({}).devIssuer, null);
     for (const host of ['127.0.0.1', '::1', 'localhost'])
       assert.notEqual(build({ BERTH_DEV_IDP: '1', BERTH_HOST: host }).devIssuer, null, host);
@@ -49,7 +49,7 @@ describe('the development sign-in', () => {
   });
 });
 
-it('an identity provider is refused without an audience, which would take tokens for other services', () => {
+it('an identity provider is refused without an audience, which would accept tokens for other services', () => {
   assert.throws(() => build({ BERTH_OIDC_ISSUER: 'https://id.example' }), /BERTH_OIDC_AUDIENCE/);
 });
 
@@ -59,17 +59,17 @@ describe('events of the payment provider without a signing secret', () => {
       .billing.webhook(Buffer.from('{}'), undefined)
       .catch((error: unknown) => (error instanceof ServiceError ? error.code : error));
 
-  it('are looked at only at home', async () => {
+  it('are accepted only on loopback addresses', async () => {
     assert.equal(await refusal({}), 'bad_request');
     for (const environment of elsewhere) assert.equal(await refusal(environment), 'billing_not_configured', JSON.stringify(environment));
   });
 
-  it('are looked at elsewhere only where the operator says so', async () => {
+  it('are accepted elsewhere only where the operator allows it', async () => {
     for (const environment of elsewhere)
       assert.equal(await refusal({ ...environment, BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' }), 'bad_request', JSON.stringify(environment));
   });
 
-  it('are warned of where they are believed', () => {
+  it('cause a warning where they are accepted', () => {
     assert.match(build({}).billing.warnings().join(), /WITHOUT A SIGNATURE/);
     assert.deepEqual(build({ BERTH_STRIPE_WEBHOOK_SECRET: 'whsec_0123456789' }).billing.warnings(), []);
   });

@@ -1,4 +1,4 @@
-/** Who may, and what it costs: the doors of accounts, built from the configuration in the order of the ladder. */
+/** Builds the account services (keys, sign-in, plans, credits, billing) from the configuration, lowest layer first. */
 import { join } from 'node:path';
 import { Audit } from './audit/audit.ts';
 import { Billing } from './billing/billing.ts';
@@ -12,20 +12,20 @@ import { Metering } from './metering/metering.ts';
 import { Owners, loadTiers } from './owners/owners.ts';
 import type { Store } from './store/store.ts';
 
-export interface AccountsParts {
+export interface AccountsDeps {
   config: Config;
   store: Store;
   clock: Clock;
   log: Log;
   workerId: string;
-  /** Workers of the fleet that are not heard of any more. */
+  /** Ids of workers whose heartbeat has stopped. */
   silentWorkers: () => Promise<string[]>;
 }
 
 export interface Accounts {
   audit: Audit;
   owners: Owners;
-  /** null: there is an identity provider, or none. */
+  /** null: the development sign-in is off. */
   devIssuer: DevIssuer | null;
   logins: Logins;
   credits: Credits;
@@ -34,49 +34,49 @@ export interface Accounts {
   billing: Billing;
 }
 
-/** Throws ConfigError for settings that do not go together. */
-export function buildAccounts({ config, store, clock, log, workerId, silentWorkers }: AccountsParts): Accounts {
+/** @throws ConfigError for settings that exclude or require each other */
+export function buildAccounts({ config, store, clock, log, workerId, silentWorkers }: AccountsDeps): Accounts {
   const isBilled = config.stripeSecretKey !== null || config.stripeWebhookSecret !== null;
   const audit = new Audit({ store, clock });
   const owners = new Owners({ store, tiers: loadTiers(config.tiersFile, { billing: isBilled }), audit, clock });
-  const devIssuer = devIssuerOf(config, clock);
-  const logins = new Logins({ config: loginConfig(config, devIssuer), owners, clock, log });
+  const devIssuer = createConfiguredDevIssuer(config, clock);
+  const logins = new Logins({ config: toLoginConfig(config, devIssuer), owners, clock, log });
   const credits = new Credits({ store, owners, audit, clock, log, workerId, silentWorkers });
   const metering = new Metering({ store, owners, credits, clock, log, creditsEnforced: config.creditsEnforced });
   const keys = new Keys({ store, owners, audit, clock });
   const stripe = { secretKey: config.stripeSecretKey, webhookSecret: config.stripeWebhookSecret, apiUrl: config.stripeApiUrl };
-  const unsigned = isAtHome(config) || config.allowUnsignedWebhooks ? ('taken' as const) : ('refused' as const);
-  const billing = new Billing({ store, owners, audit, clock, log, stripe, unsigned });
+  const unsignedEvents = isLoopbackOnly(config) || config.allowUnsignedWebhooks ? ('accept' as const) : ('reject' as const);
+  const billing = new Billing({ store, owners, audit, clock, log, stripe, unsignedEvents });
   return { audit, owners, devIssuer, logins, credits, metering, keys, billing };
 }
 
 const isLoopbackUrl = (url: string | null): boolean => url === null || isLoopbackHost(new URL(url).hostname);
 
-/** Whether nobody but this machine reaches the service, as far as the configuration tells. */
-const isAtHome = ({ host, publicUrl, trustedProxies }: Config): boolean =>
+/** Whether, by its configuration, only this host can reach the service. */
+const isLoopbackOnly = ({ host, publicUrl, trustedProxies }: Config): boolean =>
   isLoopbackHost(host) && isLoopbackUrl(publicUrl) && trustedProxies.length === 0;
 
-const audienceAtHome = 'berth';
+const localAudience = 'berth';
 
-function devIssuerOf(config: Config, clock: Clock): DevIssuer | null {
+function createConfiguredDevIssuer(config: Config, clock: Clock): DevIssuer | null {
   if (!config.devIdp) return null;
-  if (config.oidcIssuer !== null)
-    throw new ConfigError('BERTH_DEV_IDP and BERTH_OIDC_ISSUER exclude each other: one of them says who signs people in.');
-  if (!isAtHome(config))
+  if (config.oidcIssuer !== null) throw new ConfigError('BERTH_DEV_IDP and BERTH_OIDC_ISSUER exclude each other. Set only one of them.');
+  if (!isLoopbackOnly(config))
     throw new ConfigError(
-      'BERTH_DEV_IDP lets anybody in who reaches it, so it is served on a loopback address only: BERTH_HOST, BERTH_PUBLIC_URL and BERTH_TRUSTED_PROXIES must name no other.',
+      'BERTH_DEV_IDP signs in anyone who can reach it, so it is served on loopback addresses only. ' +
+        'Set BERTH_HOST and BERTH_PUBLIC_URL to a loopback address and unset BERTH_TRUSTED_PROXIES.',
     );
-  return createDevIssuer({ secretFile: join(config.dataDir, 'dev-idp-key'), clock, audience: config.oidcAudience ?? audienceAtHome });
+  return createDevIssuer({ secretFile: join(config.dataDir, 'dev-idp-key'), clock, audience: config.oidcAudience ?? localAudience });
 }
 
-/** null: nobody signs in. */
-function loginConfig(config: Config, devIssuer: DevIssuer | null): LoginConfig | LocalLogin | null {
+/** null: sign-in is off. */
+function toLoginConfig(config: Config, devIssuer: DevIssuer | null): LoginConfig | LocalLogin | null {
   if (devIssuer) return devIssuer.login;
   const { oidcIssuer: issuer, oidcAudience: audience, oidcJwksUrl: jwksUrl, oidcOrgClaim: orgClaim, oidcAlgorithms: algorithms } = config;
   if (issuer === null) return null;
   if (audience === null)
     throw new ConfigError(
-      'BERTH_OIDC_ISSUER needs BERTH_OIDC_AUDIENCE: without it, tokens that were made for other services would be taken.',
+      'BERTH_OIDC_ISSUER requires BERTH_OIDC_AUDIENCE: without it, tokens issued for other services would be accepted.',
     );
   return { issuer, audience, jwksUrl, orgClaim, algorithms };
 }

@@ -1,4 +1,4 @@
-/** The one composition root: builds each folder's door once, in the order of the ladder, mounts the routes, lists the loops. */
+/** The composition root: builds each service once, lowest layer first, mounts the routes and lists the loops. */
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { apiVersion, strategyNames, type CaptchaProviderName, type StrategyName } from '@berth/contract';
@@ -18,7 +18,7 @@ import { mountFetch } from './fetch/routes.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { mountJobs } from './jobs/routes.ts';
 import { mountSelfHealAdmin } from './selfheal/admin-routes.ts';
-import { noteNavigations } from './selfheal/navigations.ts';
+import { recordNavigations } from './selfheal/navigations.ts';
 import { SelfHeal } from './selfheal/selfheal.ts';
 import { builtinAdHosts, createEgressGate, loadAdHosts, parseAllowList, type EgressGate } from './egress/egress.ts';
 import { mountFleetAdmin } from './fleet/admin-routes.ts';
@@ -33,7 +33,7 @@ import type { Clock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import type { Log } from './lib/log.ts';
 import { Loop } from './lib/loop.ts';
-import { readOrMakeSecret } from './lib/secret-file.ts';
+import { readOrCreateSecret } from './lib/secret-file.ts';
 import { mountDevIdp } from './login/login.ts';
 import { mountMetering } from './metering/routes.ts';
 import { Metrics } from './ops/metrics.ts';
@@ -46,48 +46,48 @@ import { loadRegions, type Regions } from './regions/regions.ts';
 import { mountRegions } from './regions/routes.ts';
 import type { HostReader, Runtime, VideoEncoders } from './runtime/runtime.ts';
 import { mountSessionAdmin } from './sessions/admin-routes.ts';
-import { Connects } from './sessions/connect.ts';
+import { CdpConnections } from './sessions/cdp-connections.ts';
 import { mountConnect, mountSessions } from './sessions/routes.ts';
 import { Sessions } from './sessions/sessions.ts';
 import type { Store } from './store/store.ts';
 import { mountView } from './view/routes.ts';
 import { Pages, View } from './view/view.ts';
 
-export interface AppParts {
+export interface AppDeps {
   config: Config;
   store: Store;
   clock: Clock;
   log: Log;
   adminKey: string;
-  /** Made once its worker has an id. */
+  /** Called once the worker has an id. */
   runtime: (worker: { workerId: string }) => Promise<Runtime>;
-  /** null: recordings hold single pictures. */
+  /** null: recordings hold single frames. */
   encoders: VideoEncoders | null;
-  /** What this host has left; read from the kernel when absent. */
+  /** Reads the host's free resources; absent: from the kernel. */
   hostReader?: HostReader;
 }
 
-/** Where set-up builds the pages into. */
+/** Set-up builds the pages here. */
 const pagesPath = resolve(import.meta.dirname, '../../web/dist');
 const megabyte = 1024 ** 2;
 
 const pruneMs = 3_600_000;
-/** What is still under way when all sessions are over has little left to wait for. */
-const closeMs = 1000;
-/** Each holds a page and what is made of it. */
+/** Requests that outlive all sessions are not worth a longer wait. */
+const closeGraceMs = 1000;
+/** Each thread holds one page and its extracts in memory. */
 const contentThreadsMax = 2;
-const adminRequestsPerMinute = 1200;
-/** What plain requests say they are: the truth. */
+const adminRequestsPerMinuteMax = 1200;
+/** Sent by fetches that use no browser. */
 const userAgent = `Mozilla/5.0 (compatible; Berth/${apiVersion})`;
 
 const nobody = { owner: null, keyId: null, requestsPerMinute: null, scope: 'nobody' };
 
-interface Doors extends Accounts {
+interface AppServices extends Accounts {
   regions: Regions;
   gate: EgressGate;
   fleet: Fleet;
   sessions: Sessions;
-  connects: Connects;
+  connects: CdpConnections;
   content: Content;
   drive: Drive;
   view: View;
@@ -97,27 +97,27 @@ interface Doors extends Accounts {
   fetches: Fetches;
 }
 
-/** The whole service, built and not yet listening. Throws what is wrong with a file that the configuration names. */
-export async function buildApp(parts: AppParts): Promise<App> {
-  const own: { host: string; port: number }[] = publicAddress(parts.config.publicUrl);
-  const doors = await buildDoors(parts, () => own);
-  return new App(parts, doors, own);
+/** Builds the whole service; it does not listen yet. @throws Error for an invalid file named in the configuration */
+export async function buildApp(deps: AppDeps): Promise<App> {
+  const own: { host: string; port: number }[] = publicAddress(deps.config.publicUrl);
+  const services = await buildServices(deps, () => own);
+  return new App(deps, services, own);
 }
 
-async function buildDoors(
-  { config, store, clock, log, encoders, runtime: makeRuntime, hostReader }: AppParts,
+async function buildServices(
+  { config, store, clock, log, encoders, runtime: makeRuntime, hostReader }: AppDeps,
   ownAddresses: () => { host: string; port: number }[],
-): Promise<Doors> {
-  const { dataDir, region, tabLimit } = config;
-  const workerId = readOrMakeSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
-  const secret = Buffer.from(readOrMakeSecret(join(dataDir, 'token-key'), () => randomBytes(32).toString('hex')).secret, 'hex');
+): Promise<AppServices> {
+  const { dataDir, region } = config;
+  const workerId = readOrCreateSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
+  const secret = Buffer.from(readOrCreateSecret(join(dataDir, 'token-key'), () => randomBytes(32).toString('hex')).secret, 'hex');
 
   const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
   const accounts = buildAccounts({ config, store, clock, log, workerId, silentWorkers });
   const { owners, keys, metering, audit } = accounts;
   const regions = loadRegions({ file: config.regionsFile, defaultCode: region });
   const adHosts = new Set([...builtinAdHosts, ...(config.adHostsFile ? loadAdHosts(config.adHostsFile) : [])]);
-  const gate = createEgressGate({ allow: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
+  const gate = createEgressGate({ allowList: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
   const runtime = await makeRuntime({ workerId });
   const memoryFreeBytesMin = config.memoryFreeMbMin * megabyte;
   const fleet = new Fleet({
@@ -135,7 +135,7 @@ async function buildDoors(
   });
   const captchas = new Captchas({ config: captchaConfig(config), clock, log });
   const captchaProviders = captchas.configured;
-  const tabLimits = { headless: tabLimit, full_browser: config.tabLimitFullBrowser };
+  const tabLimits = { headless: config.tabsMax, full_browser: config.tabsFullBrowserMax };
   const limits = { tabLimits, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
   const sessions = new Sessions({ store, owners, audit, metering, fleet, regions, clock, log, workerId, ...limits });
   const content = new Content({ threadsMax: contentThreadsMax, log });
@@ -156,7 +156,7 @@ async function buildDoors(
   });
   const recordingOf = (owner: string, sessionId: string): Promise<string | null> => recordings.recordingOf(owner, sessionId);
   const view = new View({ keys, sessions, store, clock, secret, recordingOf, drive, pages: new Pages(pagesPath), log });
-  const { jobsRunning: runningMax, jobsQueued: queuedMax, fetchPages: pagesMax, fetchMachines: machinesMax } = config;
+  const { jobsRunningMax: runningMax, jobsQueuedMax: queuedMax, fetchPagesMax: pagesMax, fetchMachinesMax: machinesMax } = config;
   const jobs = new Jobs({ store, clock, log, workerId, silentWorkers, runningMax, queuedMax });
   const selfHeal = new SelfHeal({ store, clock, log, secret, enabled: strategiesFor(captchaProviders) });
   const work = { owners, metering, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
@@ -167,7 +167,7 @@ async function buildDoors(
     gate,
     fleet,
     sessions,
-    connects: new Connects({ sessions, keys, clock, secret }),
+    connects: new CdpConnections({ sessions, keys, clock, secret }),
     content,
     drive,
     view,
@@ -178,7 +178,7 @@ async function buildDoors(
   };
 }
 
-/** What can be tried at all: the rest needs somebody who is not here. */
+/** Without the strategies whose captcha provider is not configured. */
 const strategiesFor = (providers: readonly CaptchaProviderName[]): StrategyName[] =>
   strategyNames.filter((name) =>
     name === 'captcha_provider' ? providers.includes('http') : name !== 'human' || providers.includes('human'),
@@ -191,7 +191,7 @@ function captchaConfig({
   captchaTimeoutSeconds,
 }: Config): CaptchaConfig {
   if ((url === null) !== (secret === null))
-    throw new ConfigError('BERTH_CAPTCHA_HTTP_URL and BERTH_CAPTCHA_HTTP_SECRET belong together: set both, or neither.');
+    throw new ConfigError('BERTH_CAPTCHA_HTTP_URL and BERTH_CAPTCHA_HTTP_SECRET require each other. Set both or neither.');
   return { http: url !== null && secret !== null ? { url, secret } : null, human, timeoutMs: captchaTimeoutSeconds * 1000 };
 }
 
@@ -209,23 +209,24 @@ export class App {
   readonly fetches: Fetches;
   readonly loops: readonly Loop[];
   readonly #metrics: Metrics;
-  /** Loops that no door starts. */
-  readonly #loose: readonly Loop[];
-  readonly #parts: AppParts;
-  readonly #doors: Doors;
-  /** Where this service is reached itself: no browser of ours may go there. */
+  /** Loops that no service starts. */
+  readonly #standaloneLoops: readonly Loop[];
+  readonly #deps: AppDeps;
+  readonly #services: AppServices;
+  /** Addresses of this service itself: the egress gate keeps browsers from them. */
   readonly #own: { host: string; port: number }[];
   readonly #cleanup = new Cleanup();
   #draining = false;
   #stopping: Promise<void> | null = null;
 
-  constructor(parts: AppParts, doors: Doors, own: { host: string; port: number }[]) {
-    const { keys, audit, credits, metering, billing, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = doors;
-    const { store, clock, log } = parts;
-    this.#parts = parts;
-    this.#doors = doors;
+  constructor(deps: AppDeps, services: AppServices, own: { host: string; port: number }[]) {
+    const { keys, audit, credits, metering, billing, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } =
+      services;
+    const { store, clock, log } = deps;
+    this.#deps = deps;
+    this.#services = services;
     this.#own = own;
-    this.accounts = doors;
+    this.accounts = services;
     this.credits = credits;
     this.metering = metering;
     this.billing = billing;
@@ -235,62 +236,78 @@ export class App {
     this.jobs = jobs;
     this.selfHeal = selfHeal;
     this.fetches = fetches;
-    noteNavigations(drive, selfHeal);
+    recordNavigations(drive, selfHeal);
     const pruning = new Loop('idempotency-pruning', pruneMs, async () => void (await pruneIdempotencyKeys(store, clock)));
-    this.#loose = [audit.pruning, ...credits.loops, keys.usageLoop, billing.pruning, connects.revocations, ...view.loops, pruning];
+    this.#standaloneLoops = [
+      audit.pruning,
+      ...credits.loops,
+      keys.usageLoop,
+      billing.pruning,
+      connects.revocations,
+      ...view.loops,
+      pruning,
+    ];
     const machines = [fleet.heartbeat, fleet.pings, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention];
-    this.loops = [...machines, ...recordings.loops, ...selfHeal.loops, ...jobs.loops, fetches.purging, metering.flushing, ...this.#loose];
-    for (const loop of this.loops) loop.onError((error) => log.warn({ error, loop: loop.name }, 'a turn of a loop failed'));
-    const facts = { version: apiVersion, credits, metering, billing, gate: doors.gate, fleet, sessions, jobs, loops: this.loops };
-    this.#metrics = new Metrics(facts);
+    this.loops = [
+      ...machines,
+      ...recordings.loops,
+      ...selfHeal.loops,
+      ...jobs.loops,
+      fetches.purging,
+      metering.flushing,
+      ...this.#standaloneLoops,
+    ];
+    for (const loop of this.loops) loop.onError((err) => log.warn({ err, loop: loop.name }, 'loop iteration failed'));
+    const metricsDeps = { version: apiVersion, credits, metering, billing, gate: services.gate, fleet, sessions, jobs, loops: this.loops };
+    this.#metrics = new Metrics(metricsDeps);
     for (const line of billing.warnings()) log.warn({}, line);
     this.http = this.#mount();
     this.#cleanup.push('runtime', () => fleet.deps.runtime.close());
-    this.#cleanup.push('gate', () => doors.gate.close());
-    this.#cleanup.push('content', () => doors.content.close());
+    this.#cleanup.push('gate', () => services.gate.close());
+    this.#cleanup.push('content', () => services.content.close());
     this.#cleanup.push('credits', () => credits.stop());
     this.#cleanup.push('metrics', () => this.#metrics.stop());
   }
 
-  /** Starts the loops and takes calls. Resolves with the address. */
+  /** Starts the loops and listens. Resolves with the local URL. */
   async listen(): Promise<string> {
-    const { config } = this.#parts;
-    const { metering, fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#doors;
+    const { config } = this.#deps;
+    const { metering, fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#services;
     const { host, port } = await this.http.listen(config.host, config.port);
     this.#own.push({ host, port });
     this.#metrics.start();
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     fleet.announce(config.publicUrl ?? address);
-    // Work stops before the sessions that it is done in, those before what they leave is written down, and that before their machines.
-    for (const [name, part] of Object.entries({ metering, fleet, recordings, sessions, selfHeal, fetches, jobs })) {
-      part.start();
-      this.#cleanup.push(name, () => part.stop());
+    // Stopped in reverse order: jobs before their sessions, sessions before recordings, and all before the machines.
+    for (const [name, service] of Object.entries({ metering, fleet, recordings, sessions, selfHeal, fetches, jobs })) {
+      service.start();
+      this.#cleanup.push(name, () => service.stop());
     }
-    for (const loop of this.#loose) {
+    for (const loop of this.#standaloneLoops) {
       loop.start();
       this.#cleanup.push(loop.name, () => loop.stop());
     }
     return address;
   }
 
-  /** Refuses new sessions and tells /health, lets calls under way finish, ends what is left. Idempotent. */
+  /** Refuses new sessions, reports draining on /health, lets running calls finish and ends the rest. Idempotent. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
   async #stop(): Promise<void> {
-    const { config, log } = this.#parts;
+    const { config, log } = this.#deps;
     this.#draining = true;
     const graceMs = config.drainSeconds * 1000;
     await Promise.all([this.sessions.drain(graceMs), this.jobs.drain(graceMs)]);
-    for (const failure of await this.#cleanup.run()) log.error({ failure }, 'a part did not stop cleanly');
-    await this.http.close(closeMs);
+    for (const err of await this.#cleanup.run()) log.error({ err }, 'service stop failed');
+    await this.http.close(closeGraceMs);
   }
 
   #mount(): Http {
-    const { config, store, clock, log, adminKey } = this.#parts;
-    const { keys, logins, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = this.#doors;
+    const { config, store, clock, log, adminKey } = this.#deps;
+    const { keys, logins, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = this.#services;
     const { tokens, pages } = view;
     const isDraining = (): boolean => this.#draining;
     const http = createHttp({
@@ -306,7 +323,7 @@ export class App {
         metrics: metricsGuard({ metricsToken: config.metricsToken, adminKey }),
       },
       errorPage: pages.errorPage,
-      answered: this.#metrics.answered,
+      onCompleted: this.#metrics.observeRequest,
       log,
       store,
       clock,
@@ -314,8 +331,8 @@ export class App {
       trustedProxies: config.trustedProxies,
       limits: defaultLimits,
       isDraining,
-      authFailuresPerMinute: config.authFailuresPerMinute,
-      adminRequestsPerMinute,
+      authFailuresPerMinuteMax: config.authFailuresPerMinuteMax,
+      adminRequestsPerMinuteMax,
     });
     mountSessions(http, sessions);
     mountConnect(http, sessions, connects);
@@ -336,8 +353,8 @@ export class App {
   }
 
   #mountAccounts(http: Http): void {
-    const { clock } = this.#parts;
-    const { audit, devIssuer, keys, metering, credits, billing } = this.#doors;
+    const { clock } = this.#deps;
+    const { audit, devIssuer, keys, metering, credits, billing } = this.#services;
     mountMetering(http, metering);
     mountCredits(http, credits);
     mountCreditsAdmin(http, credits);
@@ -350,7 +367,7 @@ export class App {
   }
 }
 
-/** Where callers reach the service from outside, when the operator has told it. */
+/** The configured public address; empty without one. */
 function publicAddress(publicUrl: string | null): { host: string; port: number }[] {
   if (publicUrl === null) return [];
   const { hostname, port, protocol } = new URL(publicUrl);

@@ -1,14 +1,14 @@
-/** The one reader of the environment: a schema, a sentence for each variable, refused at start when wrong. */
+/** The only reader of the environment: a schema and a description for each variable, refused at start when a value is wrong. */
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { loginAlgorithms } from './login/login.ts';
 
-const whole = (least: number, most: number) =>
+const integer = (min: number, max: number) =>
   z
     .string()
-    .regex(/^\d{1,12}$/, `a whole number from ${least} to ${most}`)
+    .regex(/^\d{1,12}$/, `must be an integer from ${min} to ${max}`)
     .transform(Number)
-    .pipe(z.number().min(least).max(most));
+    .pipe(z.number(`must be an integer from ${min} to ${max}`).min(min).max(max));
 const path = z
   .string()
   .min(1)
@@ -22,144 +22,251 @@ const list = z.string().transform((text) =>
 
 const flag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1');
 
-const webUrl = z.url({ protocol: /^https?$/, error: 'an address of http or https' });
-const secret = z.string().min(32, 'at least 32 characters');
-/** It travels in a header as it is. */
-const visible = z.string().regex(/^[\x21-\x7e]+$/, 'visible ASCII without blanks');
+const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+const secret = z.string().min(32, 'must have at least 32 characters');
+/** Sent in a header as it is. */
+const visibleAscii = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces');
 
-const algorithms = list.pipe(z.array(z.enum(loginAlgorithms, { error: `out of ${loginAlgorithms.join(', ')}` })).min(1, 'one at least'));
+const algorithms = list.pipe(
+  z.array(z.enum(loginAlgorithms, { error: `must be out of ${loginAlgorithms.join(', ')}` })).min(1, 'must name at least one algorithm'),
+);
 
 interface Variable {
   schema: z.ZodType;
-  /** As text, as it would stand in the environment; null: unset means what the sentence says. */
+  /** As text, as it would stand in the environment; null: the description says what applies. */
   default: string | null;
-  sentence: string;
+  /** Markdown: full sentences, with the unit. */
+  description: string;
 }
-const variable = <S extends z.ZodType, D extends string | null>(schema: S, fallback: D, sentence: string) => ({
+const variable = <S extends z.ZodType, D extends string | null>(schema: S, fallback: D, description: string) => ({
   schema,
   default: fallback,
-  sentence,
+  description,
 });
 
-export const variables = {
+const server = {
   BERTH_HOST: variable(z.string().min(1), '127.0.0.1', 'Address to listen on.'),
-  BERTH_PORT: variable(whole(0, 65_535), '8080', 'Port to listen on; 0 takes a free one and tells it.'),
+  BERTH_PORT: variable(integer(0, 65_535), '8080', 'TCP port to listen on. `0` picks a free port and prints it at start.'),
   BERTH_PUBLIC_URL: variable(
     webUrl.transform((text) => text.replace(/\/+$/, '')),
     null,
-    'Address that callers use, for links in replies; unset: what each request came in on.',
+    'URL at which clients reach the service, used for links in responses. Default: the URL of each request.',
   ),
-  BERTH_TRUSTED_PROXIES: variable(list, '', 'Comma-separated addresses whose `X-Forwarded-*` headers are believed.'),
-  BERTH_DATA_DIR: variable(path, './data', 'Folder for everything that is kept: database, keys, machines.'),
+  BERTH_TRUSTED_PROXIES: variable(
+    list,
+    '',
+    'Comma-separated IP addresses and CIDR ranges of reverse proxies. Their `X-Forwarded-*` headers are trusted.',
+  ),
+};
+
+const storage = {
+  BERTH_DATA_DIR: variable(
+    path,
+    './data',
+    'Directory for all persistent data: the embedded database, keys, machine images and recordings.',
+  ),
   BERTH_DATABASE_URL: variable(
     z.url({ protocol: /^postgres(ql)?$/ }),
     null,
-    'PostgreSQL to use; unset: an embedded one in the data folder.',
+    'URL of a PostgreSQL server. Default: an embedded PostgreSQL server in the data directory.',
   ),
+};
+
+const access = {
   BERTH_ADMIN_KEY: variable(
     secret,
     null,
-    'Key for admin endpoints, at least 32 characters; unset: made on the first start and kept in `admin-key`.',
+    'Key for the admin endpoints, at least 32 characters. Default: generated at the first start and stored in ' +
+      '`admin-key` in the data directory.',
   ),
   BERTH_BOOTSTRAP_API_KEY: variable(
     z.string(),
     null,
-    'API key of the owner `local`; unset: made on the first start and kept in `api-key`.',
+    'API key of the owner `local`. Default: generated at the first start and stored in `api-key` in the data directory.',
   ),
-  BERTH_RUNTIME: variable(
-    z.enum(['auto', 'process', 'qemu']),
-    'auto',
-    'How machines run. `process`: in a jail of namespaces on this host. `qemu`: each in a virtual machine of its own, emulated where KVM does not work. `auto`: `qemu` where KVM works and the image is built, else `process`.',
+  BERTH_AUTH_FAILURES_PER_MINUTE_MAX: variable(
+    integer(1, 1_000_000),
+    '3000',
+    'Requests with a missing or invalid credential that one client address may send per minute. Further ones are ' +
+      'answered with 429; requests with a valid key still pass.',
   ),
-  BERTH_IMAGES_DIR: variable(path, null, 'Folder of the images that virtual machines start from; unset: `images` in the data folder.'),
-  BERTH_QEMU: variable(path, '/usr/bin/qemu-system-x86_64', 'The QEMU that virtual machines run in.'),
-  BERTH_VM_MEMORY_MB: variable(whole(512, 65_536), '1024', 'Megabytes of memory that a virtual machine has.'),
-  BERTH_VM_CPUS: variable(whole(1, 16), '1', 'Processors that a virtual machine has.'),
-  BERTH_CHROMIUM: variable(path, '/usr/lib/chromium/chromium', 'The Chromium to run.'),
-  BERTH_FETCH_CHROMIUM: variable(
-    path,
-    '/usr/lib/chromium/chromium-headless-shell',
-    'The Chromium that machines of fetches run: its shell without windows; where it is not installed, that of `BERTH_CHROMIUM`.',
-  ),
-  BERTH_POOL_TARGET: variable(
-    whole(0, 1000),
-    '2',
-    'Machines kept warm in the region, shared by its workers, until an operator sets another number.',
-  ),
-  BERTH_MAX_SESSIONS: variable(whole(1, 10_000), '20', 'Sessions alive at once on this worker, whoever owns them.'),
-  BERTH_MEMORY_FREE_MB_MIN: variable(
-    whole(0, 1_000_000),
-    '512',
-    'Megabytes of memory that must stay available after a machine was started: below it none is.',
-  ),
-  BERTH_TAB_LIMIT: variable(whole(1, 100), '10', 'Tabs in one session, where the tier says nothing.'),
-  BERTH_TAB_LIMIT_FULL_BROWSER: variable(whole(1, 100), '16', 'The same in a session of the kind `full_browser`.'),
-  BERTH_REGION: variable(z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/), 'local', 'Region of this worker.'),
-  BERTH_REGIONS_FILE: variable(path, null, 'JSON file of regions and their proxies; unset: one region, no proxies.'),
-  BERTH_TIERS_FILE: variable(path, null, 'JSON file of plans; unset: the built-in ones.'),
-  BERTH_CREDITS_ENFORCED: variable(flag, 'false', 'Whether calls are refused when the wallet of their owner is empty.'),
   BERTH_DEV_IDP: variable(
     flag,
     'false',
-    'Whether this service signs people in itself, whoever they say they are: for one machine, on a loopback address only.',
+    'Enables the development sign-in, which accepts any name without a password. It is served on loopback addresses only.',
   ),
-  BERTH_OIDC_ISSUER: variable(webUrl, null, 'Issuer of login tokens, to the letter as it stands in their `iss`; unset: nobody signs in.'),
-  BERTH_OIDC_AUDIENCE: variable(z.string().min(1), null, 'What login tokens must name in their `aud`; needed with an issuer.'),
-  BERTH_OIDC_JWKS_URL: variable(webUrl, null, 'Where the issuer’s keys are; unset: asked of the issuer.'),
-  BERTH_OIDC_ORG_CLAIM: variable(z.string().min(1), 'org_id', 'Claim of a login token that names the organisation that acts.'),
+  BERTH_OIDC_ISSUER: variable(webUrl, null, 'Issuer of login tokens, exactly as in their `iss` claim. Default: sign-in is off.'),
+  BERTH_OIDC_AUDIENCE: variable(
+    z.string().min(1),
+    null,
+    'Audience that login tokens must name in their `aud` claim. Required with `BERTH_OIDC_ISSUER`.',
+  ),
+  BERTH_OIDC_JWKS_URL: variable(
+    webUrl,
+    null,
+    'URL of the issuer’s signing keys (JWKS). Default: read from the issuer’s discovery document.',
+  ),
+  BERTH_OIDC_ORG_CLAIM: variable(
+    z.string().min(1),
+    'org_id',
+    'Claim of a login token that names the organisation on whose behalf the user acts.',
+  ),
   BERTH_OIDC_ALGORITHMS: variable(
     algorithms,
     'RS256,ES256,EdDSA',
-    'Comma-separated algorithms that login tokens may be signed with; asymmetric ones only.',
+    'Comma-separated signature algorithms accepted for login tokens, out of `RS256`, `PS256`, `ES256` and `EdDSA`.',
   ),
-  BERTH_STRIPE_SECRET_KEY: variable(visible, null, 'Key of the Stripe account that plans are paid to; unset: none can be bought.'),
-  BERTH_STRIPE_WEBHOOK_SECRET: variable(visible, null, 'Secret that Stripe signs its events with.'),
-  BERTH_STRIPE_API_URL: variable(webUrl, null, 'Address of Stripe’s API, for a stand-in or a proxy; unset: Stripe’s own.'),
-  BERTH_ALLOW_UNSIGNED_WEBHOOKS: variable(
-    flag,
-    'false',
-    'Whether unsigned billing events are believed also where others reach the service: whoever can send one can give himself any plan.',
+};
+
+const machines = {
+  BERTH_RUNTIME: variable(
+    z.enum(['auto', 'process', 'qemu']),
+    'auto',
+    'How browsers are isolated. `process`: Linux namespaces on this host. `qemu`: a virtual machine for each ' +
+      'session, emulated where KVM does not work. `auto`: `qemu` where KVM works and the image is built, otherwise ' +
+      '`process`.',
   ),
-  BERTH_METRICS_TOKEN: variable(secret.pipe(visible), null, 'Token for `/metrics`, at least 32 characters; unset: the admin key opens it.'),
+  BERTH_IMAGES_DIR: variable(path, null, 'Directory of the virtual machine images. Default: `images` in the data directory.'),
+  BERTH_QEMU: variable(path, '/usr/bin/qemu-system-x86_64', 'Path of the QEMU executable.'),
+  BERTH_VM_MEMORY_MB: variable(integer(512, 65_536), '1024', 'Memory of a virtual machine, in megabytes.'),
+  BERTH_VM_CPUS: variable(integer(1, 16), '1', 'Number of virtual CPUs of a virtual machine.'),
+  BERTH_CHROMIUM: variable(path, '/usr/lib/chromium/chromium', 'Path of the Chromium executable.'),
+  BERTH_FETCH_CHROMIUM: variable(
+    path,
+    '/usr/lib/chromium/chromium-headless-shell',
+    'Path of the Chromium headless shell that runs fetches. If it is not installed, `BERTH_CHROMIUM` is used.',
+  ),
+  BERTH_ALLOW_EVALUATE: variable(flag, 'false', 'Allows steps that run a client’s own JavaScript in a page.'),
+};
+
+const limits = {
+  BERTH_POOL_TARGET: variable(
+    integer(0, 1000),
+    '2',
+    'Number of warm machines in the region, shared by its workers. `POST /admin/pool` overrides it.',
+  ),
+  BERTH_MAX_SESSIONS: variable(integer(1, 10_000), '20', 'Maximum number of live sessions on this worker, across all owners.'),
+  BERTH_MEMORY_FREE_MB_MIN: variable(
+    integer(0, 1_000_000),
+    '512',
+    'Memory that must remain available on the host after a machine has started, in megabytes. No machine is started below it.',
+  ),
+  BERTH_TABS_MAX: variable(integer(1, 100), '10', 'Maximum number of tabs in a session, unless the plan sets its own.'),
+  BERTH_TABS_FULL_BROWSER_MAX: variable(
+    integer(1, 100),
+    '16',
+    'Maximum number of tabs in a `full_browser` session, unless the plan sets its own.',
+  ),
+  BERTH_SESSION_RETENTION_HOURS: variable(integer(1, 8760), '24', 'Time for which an ended session can still be read, in hours.'),
+  BERTH_REGION: variable(
+    z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
+    'local',
+    'Region of this worker: lower-case letters, digits and hyphens.',
+  ),
+  BERTH_REGIONS_FILE: variable(path, null, 'Path of a JSON file with the regions and their proxies. Default: one region without proxies.'),
+};
+
+const egress = {
   BERTH_EGRESS_ALLOW: variable(
     z.string(),
     '',
-    'Comma-separated networks and `host:port` that browsers may reach although they are not public.',
+    'Comma-separated CIDR ranges and `host:port` pairs that browsers may reach although they are not public.',
   ),
-  BERTH_AD_HOSTS_FILE: variable(path, null, 'Hosts file whose names `block_ads` refuses beside the built-in ones.'),
-  BERTH_ALLOW_EVALUATE: variable(flag, 'false', 'Whether steps may run a caller’s own JavaScript in a page.'),
-  BERTH_FETCH_PAGES: variable(whole(1, 64), '4', 'Pages that one machine of fetches shows at once.'),
-  BERTH_FETCH_MACHINES: variable(whole(1, 64), '1', 'Machines for the fetches of one owner and way out.'),
-  BERTH_JOBS_RUNNING: variable(whole(1, 1000), '8', 'Jobs at work at once on this worker.'),
-  BERTH_JOBS_QUEUED: variable(whole(1, 100_000), '500', 'Jobs that wait for a place on this worker.'),
+  BERTH_AD_HOSTS_FILE: variable(path, null, 'Path of a hosts file whose names `block_ads` blocks in addition to the built-in list.'),
+};
+
+const work = {
+  BERTH_FETCH_PAGES_MAX: variable(integer(1, 64), '4', 'Maximum number of pages that one fetch machine loads at the same time.'),
+  BERTH_FETCH_MACHINES_MAX: variable(integer(1, 64), '1', 'Maximum number of fetch machines for one owner and one egress configuration.'),
+  BERTH_JOBS_RUNNING_MAX: variable(integer(1, 1000), '8', 'Maximum number of jobs that run on this worker at the same time.'),
+  BERTH_JOBS_QUEUED_MAX: variable(integer(1, 100_000), '500', 'Maximum number of jobs in the queue of this worker.'),
+};
+
+const captcha = {
   BERTH_CAPTCHA_HTTP_URL: variable(
-    webUrl.refine((text) => new URL(text).username === '' && new URL(text).password === '', 'an address without credentials'),
+    webUrl.refine((text) => new URL(text).username === '' && new URL(text).password === '', 'must not contain credentials'),
     null,
-    'Your own endpoint that is asked for answers to captchas, http or https, without credentials in it; unset: none is asked.',
+    'URL of your own captcha solver, http or https, without credentials. Default: no solver is called.',
   ),
-  BERTH_CAPTCHA_HTTP_SECRET: variable(secret, null, 'Secret that requests to that endpoint are signed with, at least 32 characters.'),
-  BERTH_CAPTCHA_HUMAN: variable(flag, 'false', 'Whether a captcha may wait for a person at the session.'),
-  BERTH_CAPTCHA_TIMEOUT_SECONDS: variable(whole(5, 600), '120', 'How long a captcha may take to be solved.'),
+  BERTH_CAPTCHA_HTTP_SECRET: variable(
+    secret,
+    null,
+    'Secret that signs the requests to the captcha solver, at least 32 characters. Required with `BERTH_CAPTCHA_HTTP_URL`.',
+  ),
+  BERTH_CAPTCHA_HUMAN: variable(flag, 'false', 'Allows a captcha to wait for a person who solves it in the live view.'),
+  BERTH_CAPTCHA_TIMEOUT_SECONDS: variable(integer(5, 600), '120', 'Time after which an unsolved captcha fails, in seconds.'),
+};
+
+const recordings = {
   BERTH_FFMPEG: variable(
     path,
     '/usr/bin/ffmpeg',
-    'The ffmpeg that makes videos of recordings; where it is not installed, recordings hold single pictures.',
+    'Path of the ffmpeg executable that encodes recordings. If it is not installed, recordings hold single frames.',
   ),
-  BERTH_RECORDING_MB_MAX: variable(whole(1, 1_000_000), '1024', 'Megabytes at which a recording stops and is called truncated.'),
-  BERTH_RECORDING_FREE_MB_MIN: variable(whole(0, 1_000_000), '512', 'Free megabytes of the disk below which recordings stop.'),
-  BERTH_AUTH_FAILURES_PER_MINUTE: variable(
-    whole(1, 1_000_000),
-    '3000',
-    'Missing or wrong credentials that one address may send in a minute before it is told to wait; good keys still pass.',
+  BERTH_RECORDING_MB_MAX: variable(
+    integer(1, 1_000_000),
+    '1024',
+    'Maximum size of a recording, in megabytes. Recording stops there and is marked as truncated.',
   ),
-  BERTH_SESSION_RETENTION_HOURS: variable(whole(1, 8760), '24', 'Hours for which an ended session can still be read.'),
-  BERTH_DRAIN_SECONDS: variable(whole(0, 3600), '10', 'Seconds that calls under way are given to finish when the service is stopped.'),
+  BERTH_RECORDING_FREE_MB_MIN: variable(integer(0, 1_000_000), '512', 'Free disk space below which recordings stop, in megabytes.'),
+};
+
+const billing = {
+  BERTH_TIERS_FILE: variable(path, null, 'Path of a JSON file with the plans. Default: the built-in plans.'),
+  BERTH_CREDITS_ENFORCED: variable(flag, 'false', 'Refuses calls of owners whose wallet is empty.'),
+  BERTH_STRIPE_SECRET_KEY: variable(visibleAscii, null, 'Secret key of the Stripe account. Default: plans cannot be bought.'),
+  BERTH_STRIPE_WEBHOOK_SECRET: variable(visibleAscii, null, 'Signing secret of the Stripe webhook endpoint.'),
+  BERTH_STRIPE_API_URL: variable(webUrl, null, 'URL of the Stripe API, for a proxy or a mock. Default: Stripe’s own.'),
+  BERTH_ALLOW_UNSIGNED_WEBHOOKS: variable(
+    flag,
+    'false',
+    'Accepts unsigned billing events although others can reach the service. Anyone who can send a request can then ' +
+      'assign any plan to any owner.',
+  ),
+};
+
+const operations = {
+  BERTH_METRICS_TOKEN: variable(
+    secret.pipe(visibleAscii),
+    null,
+    'Bearer token for `/metrics`, at least 32 characters. Default: the admin key is required.',
+  ),
+  BERTH_DRAIN_SECONDS: variable(integer(0, 3600), '10', 'Time that running calls have to finish when the service stops, in seconds.'),
   BERTH_LOG_LEVEL: variable(
     z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     'info',
-    'Least severe log lines to write, to standard error.',
+    'Lowest severity of the log lines that are written to standard error.',
   ),
-} satisfies Record<`BERTH_${string}`, Variable>;
+};
+
+/** By the headings of docs/configuration.md. */
+export const variableGroups = {
+  Server: server,
+  Storage: storage,
+  'Keys and sign-in': access,
+  Machines: machines,
+  'Pool and limits': limits,
+  Egress: egress,
+  'Fetch and jobs': work,
+  Captcha: captcha,
+  Recordings: recordings,
+  Billing: billing,
+  Operations: operations,
+} satisfies Record<string, Record<`BERTH_${string}`, Variable>>;
+
+const variables = {
+  ...server,
+  ...storage,
+  ...access,
+  ...machines,
+  ...limits,
+  ...egress,
+  ...work,
+  ...captcha,
+  ...recordings,
+  ...billing,
+  ...operations,
+};
 
 type Variables = typeof variables;
 type ValueOf<V> = V extends { schema: infer S extends z.ZodType; default: infer D } ? z.output<S> | (D extends null ? null : never) : never;
@@ -168,7 +275,7 @@ type FieldName<K extends string> = K extends `BERTH_${infer Rest}` ? CamelCase<L
 type CamelCase<T extends string> = T extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : T;
 export type Config = { -readonly [K in keyof Variables as FieldName<K>]: ValueOf<Variables[K]> };
 
-/** What is wrong with the environment, one line for each variable. */
+/** Its message has one line for each variable that is wrong. */
 export class ConfigError extends Error {}
 
 const fieldName = (name: string): string =>
@@ -177,27 +284,19 @@ const fieldName = (name: string): string =>
     .toLowerCase()
     .replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Throws ConfigError naming every variable that is wrong or unknown. An empty variable counts as unset. */
+/** An empty variable counts as unset. @throws ConfigError with one line for each variable that is invalid or unknown */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const faults: string[] = [];
+  const problems: string[] = [];
   const config: Record<string, unknown> = {};
-  for (const [name, { schema, default: fallback, sentence }] of Object.entries(variables)) {
+  for (const [name, { schema, default: fallback, description }] of Object.entries<Variable>(variables)) {
     const text = environment[name] || fallback;
     const parsed = text === null ? { success: true as const, data: null } : schema.safeParse(text);
     if (parsed.success) config[fieldName(name)] = parsed.data;
-    else faults.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}. ${sentence}`);
+    else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}. ${description}`);
   }
   for (const name of Object.keys(environment))
     if (name.startsWith('BERTH_') && environment[name] && !(name in variables))
-      faults.push(`${name}: there is no such variable. Known: ${Object.keys(variables).join(', ')}`);
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'));
+      problems.push(`${name}: unknown variable. Known variables: ${Object.keys(variables).join(', ')}`);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config as Config;
-}
-
-/** The configuration table of the README. */
-export function configTable(): string {
-  const rows = Object.entries(variables).map(
-    ([name, { default: fallback, sentence }]) => `| \`${name}\` | ${fallback ? `\`${fallback}\`` : ''} | ${sentence} |`,
-  );
-  return ['| Variable | Default | |', '|---|---|---|', ...rows].join('\n');
 }

@@ -6,7 +6,7 @@ import { buildApp, type App } from './app.ts';
 import { readConfig, type Config } from './config.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog } from './lib/log.ts';
-import { readOrMakeSecret } from './lib/secret-file.ts';
+import { readOrCreateSecret } from './lib/secret-file.ts';
 import { chooseRuntime } from './runtime/choose.ts';
 import { createVideoEncoders } from './runtime/encoder/encoder.ts';
 import { openStore, type Store } from './store/store.ts';
@@ -14,9 +14,9 @@ import { welcome } from './welcome.ts';
 
 const newAdminKey = (): string => `brt_admin_${randomBytes(32).toString('hex')}`;
 
-/** Told here, because a host without it would take calls and start no browser. */
+/** Checked at start: without it every session would fail later. */
 function requireProgram(path: string): void {
-  if (!canRun(path)) throw new Error(`there is no Chromium that can be run at ${path} (BERTH_CHROMIUM)`);
+  if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
 }
 
 function canRun(path: string): boolean {
@@ -28,19 +28,18 @@ function canRun(path: string): boolean {
   }
 }
 
-async function serve(config: Config, parts: { store?: Store; app?: App }): Promise<void> {
+async function serve(config: Config, running: { store?: Store; app?: App }): Promise<void> {
   if (config.runtime !== 'qemu') requireProgram(config.chromium);
   mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
   const { dataDir, databaseUrl } = config;
   const log = createLog(config.logLevel);
-  const admin = config.adminKey ? { secret: config.adminKey, made: false } : readOrMakeSecret(join(dataDir, 'admin-key'), newAdminKey);
+  const admin = config.adminKey ? { secret: config.adminKey, created: false } : readOrCreateSecret(join(dataDir, 'admin-key'), newAdminKey);
   const [store, encoders] = await Promise.all([
-    openStore({ databaseUrl, dataDir, log }).then((opened) => (parts.store = opened)),
+    openStore({ databaseUrl, dataDir, log }).then((opened) => (running.store = opened)),
     createVideoEncoders({ log, ffmpegPath: config.ffmpeg }),
   ]);
   const shellPath = canRun(config.fetchChromium) ? config.fetchChromium : undefined;
-  if (!shellPath)
-    log.info({ path: config.fetchChromium }, 'fetches run in whole browsers: there is no shell to run (BERTH_FETCH_CHROMIUM)');
+  if (!shellPath) log.info({ path: config.fetchChromium }, 'headless shell not found: fetches use BERTH_CHROMIUM');
   const browsers = { chromiumPath: config.chromium, shellPath, dataDir, log };
   const machines = {
     imagesDir: config.imagesDir ?? join(dataDir, 'images'),
@@ -49,9 +48,9 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
     cpus: config.vmCpus,
   };
   const runtime = (worker: { workerId: string }) => chooseRuntime({ wanted: config.runtime, ...browsers, ...machines, ...worker });
-  const app = (parts.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime, encoders }));
+  const app = (running.app = await buildApp({ config, store, clock: systemClock, log, adminKey: admin.secret, runtime, encoders }));
   const keyFile = config.bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
-  const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), given: config.bootstrapApiKey });
+  const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), configured: config.bootstrapApiKey });
   const address = await app.listen();
   const warnings = [...app.fleet.deps.runtime.warnings, ...(encoders?.warnings ?? [])];
   for (const line of [
@@ -61,10 +60,10 @@ async function serve(config: Config, parts: { store?: Store; app?: App }): Promi
     process.stdout.write(`${line}\n`);
 }
 
-/** npm passes on a signal that the terminal has sent us already, so only one that comes later than this is a person's second. */
+/** npm forwards a signal that the terminal has sent as well, so only a later one is a second signal. */
 const echoMs = 1000;
 
-/** Resolves at the first signal to stop. A second one ends the process at once: what is left is cleared away by the next start. */
+/** Resolves at the first stop signal. A second one ends the process at once; the next start cleans up. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let firstMs: number | null = null;
@@ -78,18 +77,18 @@ function stopSignal(): Promise<void> {
 }
 
 async function main(): Promise<number> {
-  const parts: { store?: Store; app?: App } = {};
+  const running: { store?: Store; app?: App } = {};
   const stopped = stopSignal();
   try {
-    await Promise.race([serve(readConfig(), parts), stopped]);
+    await Promise.race([serve(readConfig(), running), stopped]);
     await stopped;
     return 0;
   } catch (error) {
     process.stderr.write(`Berth cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   } finally {
-    await parts.app?.stop();
-    await parts.store?.close();
+    await running.app?.stop();
+    await running.store?.close();
   }
 }
 

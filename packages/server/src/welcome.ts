@@ -1,33 +1,33 @@
-/** What a person reads when the service starts. */
+/** The lines printed when the service starts. */
 
 export interface Secret {
   secret: string;
-  /** Whether this start made it: then, and only then, it is shown. */
-  made: boolean;
+  /** Whether this start generated it: shown only then. */
+  created: boolean;
 }
 
 export interface Welcome {
   address: string;
   api: Secret;
   admin: Secret;
-  /** Where the API key is kept; null: the operator has it in BERTH_BOOTSTRAP_API_KEY. */
+  /** File of the API key; null: it is in BERTH_BOOTSTRAP_API_KEY. */
   keyFile: string | null;
-  /** Whether the development sign-in is served. */
+  /** Whether the development sign-in is on. */
   signIn: boolean;
   warnings: readonly string[];
 }
 
 export function welcome({ address, api, admin, keyFile, signIn, warnings }: Welcome): string[] {
   const keys = [
-    ...(api.made ? [`API key (owner local):  ${api.secret}`] : []),
-    ...(admin.made ? [`Admin key:              ${admin.secret}`] : []),
+    ...(api.created ? [`API key (owner local):  ${api.secret}`] : []),
+    ...(admin.created ? [`Admin key:              ${admin.secret}`] : []),
   ];
-  // A key on a command line is in the shell's history: the shell reads it where it is kept.
+  // A key on the command line would be stored in the shell's history, so the shell reads it from the file.
   const key = keyFile === null ? '$BERTH_BOOTSTRAP_API_KEY' : `$(cat '${keyFile.replaceAll("'", "'\\''")}')`;
   return [
     ...warnings.map((warning) => `Warning: ${warning}`),
     ...keys,
-    ...(keys.length > 0 ? ['Shown this once; kept in the data folder as `api-key` and `admin-key`.'] : []),
+    ...(keys.length > 0 ? ['Shown only once. Stored in the data directory as `api-key` and `admin-key`.'] : []),
     ...(signIn ? [`Sign in (no password):  ${address}/dev-idp`] : []),
     `Documentation:          ${address}/docs`,
     'Try it:',

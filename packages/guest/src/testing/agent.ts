@@ -1,4 +1,4 @@
-/** The agent as its host finds it, without a machine around it: a real browser, and streams in the place of ports. */
+/** The agent without a machine: a real browser, and sockets in place of ports. */
 import { once } from 'node:events';
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect, performServerHandshake } from 'node:http2';
@@ -10,17 +10,17 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { guestRequests, Identity } from '@berth/contract/guest';
 import { Egress } from '../egress.ts';
-import { imagePlace, Machine, NotNow } from '../machine.ts';
-import type { MachineParts, MachinePlace } from '../machine.ts';
+import { imagePaths, Machine, InvalidState } from '../machine.ts';
+import type { MachineDeps, MachinePaths } from '../machine.ts';
 import { serve } from '../server.ts';
 
-/** Takes what it is told as taken: this host keeps its own time and names. */
-const onPaper: MachineParts['identities'] = {
-  take: async ({ time_ms, machine_id, boot_id }) => ({ time_ms, machine_id, boot_id }),
-  rehearse: async () => {},
+/** Accepts every identity without applying it to this host. */
+const fakeIdentities: MachineDeps['identities'] = {
+  assume: async ({ time_ms, machine_id, boot_id }) => ({ time_ms, machine_id, boot_id }),
+  warmUp: async () => {},
 };
 
-export interface Answer {
+export interface AgentResponse {
   status: number;
   headers: Record<string, unknown>;
   bytes: Buffer;
@@ -28,38 +28,38 @@ export interface Answer {
 }
 
 export class AgentUnderTest {
-  readonly place: MachinePlace;
+  readonly paths: MachinePaths;
   readonly egress = new Egress(0);
   readonly machine: Machine;
-  /** What the agent has found wrong with itself. */
-  readonly complaints: unknown[] = [];
+  /** Unexpected errors of the agent. */
+  readonly errors: unknown[] = [];
   #host: { control: ClientHttp2Session; port: Socket } | undefined;
 
   constructor() {
-    this.place = newPlace();
-    this.machine = new Machine({ place: this.place, egress: this.egress, identities: onPaper });
+    this.paths = createPaths();
+    this.machine = new Machine({ paths: this.paths, egress: this.egress, identities: fakeIdentities });
   }
 
-  /** A host comes; the one before has left. */
+  /** Connects a new host; the previous one disconnects. */
   async connect(): Promise<void> {
-    this.#leave();
+    this.#disconnect();
     const [port, inside] = await streamPair();
-    serve(inside, this.machine, (error) => this.complaints.push(error));
+    serve(inside, this.machine, (error) => this.errors.push(error));
     const control = connect('http://agent', { createConnection: () => port }).on('error', () => {});
     this.#host = { control, port };
   }
 
-  /** The host comes to the port of egress, and takes connections there. */
-  async meetGate(onStream: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void): Promise<ServerHttp2Session> {
+  /** Connects the host to the egress port and accepts connections there. */
+  async connectGate(onStream: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void): Promise<ServerHttp2Session> {
     const [host, inside] = await streamPair();
-    this.egress.meet(inside);
+    this.egress.attachHost(inside);
     const session = performServerHandshake(host, { settings: { maxConcurrentStreams: 1000 } });
     return session.on('error', () => {}).on('stream', onStream);
   }
 
-  async ask({ method, path }: { method: string; path: string }, body?: object | Buffer | string): Promise<Answer> {
+  async request({ method, path }: { method: string; path: string }, body?: object | Buffer | string): Promise<AgentResponse> {
     const stream = this.#request({ method, path });
-    // What nobody has begun to read by its end is thrown away.
+    // Start reading now: data unread at the end of the stream is discarded.
     const [answered, read] = [headersOf(stream), buffer(stream)];
     stream.end(typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body);
     const [headers, bytes] = await Promise.all([answered, read]);
@@ -68,7 +68,7 @@ export class AgentUnderTest {
     return { status: Number(headers[':status']), headers, bytes, json };
   }
 
-  /** A stream both ways, when the agent has taken it; its status where it has not. */
+  /** Returns a duplex stream, or the status if the agent refused. */
   async open({ method, path }: (typeof guestRequests)['devtools' | 'vnc']): Promise<ClientHttp2Stream | number> {
     const stream = this.#request({ method, path });
     stream.on('error', () => {});
@@ -76,7 +76,7 @@ export class AgentUnderTest {
     return status === 200 ? stream : status;
   }
 
-  /** Pids of the browser's processes, the outermost first; none when there is no browser. */
+  /** Pids of the browser's processes, the outermost first. */
   browserProcesses(): number[] {
     const parents = new Map(
       readdirSync('/proc')
@@ -85,36 +85,36 @@ export class AgentUnderTest {
     );
     const outermost = [...parents.keys()].find((pid) => {
       const command = readIfThere(`/proc/${pid}/cmdline`);
-      return command.startsWith(this.place.chromiumPath) && command.includes(this.place.home) && !command.includes('--type=');
+      return command.startsWith(this.paths.chromiumPath) && command.includes(this.paths.home) && !command.includes('--type=');
     });
-    const found = outermost === undefined ? [] : [outermost];
-    for (const pid of found) for (const [child, parent] of parents) if (parent === pid) found.push(child);
-    return found;
+    const tree = outermost === undefined ? [] : [outermost];
+    for (const pid of tree) for (const [child, parent] of parents) if (parent === pid) tree.push(child);
+    return tree;
   }
 
   async close(): Promise<void> {
-    this.#leave();
+    this.#disconnect();
     this.egress.close();
-    this.#letGo();
+    this.#closePipe();
     await this.machine.exit().catch(() => undefined);
-    rmSync(join(this.place.home, '..'), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    rmSync(join(this.paths.home, '..'), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 
-  /** Of a browser that nobody has had. */
-  #letGo(): void {
+  /** Closes the pipe of a browser if nobody has taken it. */
+  #closePipe(): void {
     try {
       this.machine.takePipe().destroy();
     } catch (error) {
-      if (!(error instanceof NotNow)) throw error;
+      if (!(error instanceof InvalidState)) throw error;
     }
   }
 
   #request({ method, path }: { method: string; path: string }): ClientHttp2Stream {
-    if (!this.#host) throw new Error('the host has not come');
+    if (!this.#host) throw new Error('no host is connected');
     return this.#host.control.request({ ':method': method, ':path': path }, { endStream: false });
   }
 
-  #leave(): void {
+  #disconnect(): void {
     this.#host?.control.destroy();
     this.#host?.port.destroy();
   }
@@ -158,9 +158,9 @@ function headersOf(stream: ClientHttp2Stream): Promise<Record<string, unknown>> 
   });
 }
 
-/** Folders as the image has them, for a user of this host. */
-function newPlace(): MachinePlace {
-  const { uid, chromiumPath } = imagePlace;
+/** Folders as in the image, for a user of this host. */
+function createPaths(): MachinePaths {
+  const { uid, chromiumPath } = imagePaths;
   const folder = mkdtempSync(join(tmpdir(), 'guest-agent-'));
   const paths = Object.fromEntries(
     (['downloads', 'uploads', 'display', 'home'] as const).map((name) => [name, join(folder, name)]),
@@ -178,7 +178,7 @@ export const someIdentity = (): Identity => ({
   hostname: 'berth-1',
 });
 
-/** Waits for what another process does: there is no event to wait for. */
+/** Polls for a change in another process, which emits no event. */
 export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs: number): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   while (!(await isTrue())) {

@@ -4,14 +4,14 @@ import type { Routes } from '../http/call.ts';
 import { decodeCursor, pageHeaders } from '../http/cursor.ts';
 import type { Audit, AuditEntry } from './audit.ts';
 
-const Place = z.tuple([z.int().min(0)]);
+const CursorPosition = z.tuple([z.int().min(0)]);
 
 const toResponse = ({ entryId, at, ...event }: AuditEntry): AuditEntryResponse => ({ entry_id: entryId, at: at.toISOString(), ...event });
 
 export function mountAuditAdmin(routes: Routes, audit: Audit): void {
   routes.on(listAudit, async (call) => {
     const { limit, cursor, since, ...filter } = call.query;
-    const [before] = cursor === undefined ? [undefined] : decodeCursor(cursor, Place);
+    const [before] = cursor === undefined ? [undefined] : decodeCursor(cursor, CursorPosition);
     const entries = await audit.list({
       ...filter,
       before,

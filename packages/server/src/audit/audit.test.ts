@@ -17,7 +17,7 @@ after(() => opened.drop());
 const dayMs = 86_400_000;
 
 /** Entries of an owner of their own, so that the tests do not see each other's. */
-function written(owner: string, start?: Date) {
+function openAudit(owner: string, start?: Date) {
   const clock = new ManualClock(start);
   const audit = new Audit({ store, clock });
   const record = (event: Partial<AuditEvent> = {}): Promise<void> =>
@@ -33,7 +33,7 @@ function written(owner: string, start?: Date) {
 
 describe('an entry', () => {
   it('is told as it was written, with its time', async () => {
-    const { record, listed, clock } = written('told');
+    const { record, listed, clock } = openAudit('told');
     await record({ actor: 'login:ada', action: 'key.rotated', details: { replaces: 'key_0' } });
     const [entry] = await listed();
     assert.ok(entry && entry.entryId > 0);
@@ -49,19 +49,19 @@ describe('an entry', () => {
   });
 
   it('needs neither owner nor subject', async () => {
-    const { audit } = written('none');
+    const { audit } = openAudit('none');
     await audit.record(store, { actor: 'operator', action: 'credit_codes.made', owner: null, subject: null });
     const [entry] = await audit.list({ action: 'credit_codes.made', limit: 1 });
     assert.deepEqual([entry?.owner, entry?.subject, entry?.details], [null, null, {}]);
   });
 
   it('is there only if the deed is', async () => {
-    const { audit, record, listed } = written('undone');
-    const deed = store.transaction(async (tx) => {
+    const { audit, record, listed } = openAudit('undone');
+    const transaction = store.transaction(async (tx) => {
       await audit.record(tx, { actor: 'operator', action: 'key.revoked', owner: 'undone', subject: 'key_1' });
       throw new Error('the deed failed');
     });
-    await assert.rejects(deed, /the deed failed/);
+    await assert.rejects(transaction, /the deed failed/);
     await record();
     assert.deepEqual(
       (await listed()).map(({ action }) => action),
@@ -70,11 +70,11 @@ describe('an entry', () => {
   });
 
   it('can be neither changed nor taken away', async () => {
-    const { record, listed } = written('fixed');
+    const { record, listed } = openAudit('fixed');
     await record();
     for (const statement of [sql`UPDATE audit_log SET actor = 'nobody'`, sql`TRUNCATE audit_log`])
       await assert.rejects(statement.execute(store.tables()), /only ever added to/);
-    const young = written('young', new Date());
+    const young = openAudit('young', new Date());
     await young.record();
     await assert.rejects(sql`DELETE FROM audit_log WHERE owner_id = 'young'`.execute(store.tables()), /only ever added to/);
     assert.equal((await listed()).length + (await young.listed()).length, 2);
@@ -83,7 +83,7 @@ describe('an entry', () => {
 
 describe('the list', () => {
   it('is newest first, also of entries of one instant', async () => {
-    const { audit, listed } = written('newest');
+    const { audit, listed } = openAudit('newest');
     const events = ['key_1', 'key_2', 'key_3'].map((subject) => ({
       actor: 'operator',
       action: 'key.created' as const,
@@ -98,7 +98,7 @@ describe('the list', () => {
   });
 
   it('is narrowed by owner, actor, action and time', async () => {
-    const { record, listed, clock, audit } = written('narrow');
+    const { record, listed, clock, audit } = openAudit('narrow');
     await record({ actor: 'login:ada', subject: 'a' });
     await record({ action: 'key.revoked', subject: 'b' });
     clock.advance(1000);
@@ -113,7 +113,7 @@ describe('the list', () => {
   });
 
   it('goes on before the last entry of the page', async () => {
-    const { record, listed } = written('paged');
+    const { record, listed } = openAudit('paged');
     for (const subject of ['a', 'b', 'c']) await record({ subject });
     const page = await listed({ limit: 2 });
     const rest = await listed({ limit: 2, before: page.at(-1)?.entryId });
@@ -126,7 +126,7 @@ describe('the list', () => {
 
 describe('pruning', () => {
   it('forgets what is older than 400 days, and nothing else', async () => {
-    const { record, listed, clock, prune } = written('old', new Date('2020-01-01T00:00:00Z'));
+    const { record, listed, clock, prune } = openAudit('old', new Date('2020-01-01T00:00:00Z'));
     await record({ subject: 'first' });
     clock.advance(dayMs);
     await record({ subject: 'second' });
@@ -139,7 +139,7 @@ describe('pruning', () => {
   });
 
   it('takes any number of entries', async () => {
-    const { audit, listed, clock, prune } = written('many', new Date('2020-01-01T00:00:00Z'));
+    const { audit, listed, clock, prune } = openAudit('many', new Date('2020-01-01T00:00:00Z'));
     const events = Array.from({ length: 2500 }, () => ({
       actor: 'operator',
       action: 'key.created' as const,
@@ -153,9 +153,9 @@ describe('pruning', () => {
   });
 
   it('takes nothing of the last year away, whatever the clock of a worker says', async () => {
-    const young = written('kept', new Date());
+    const young = openAudit('kept', new Date());
     await young.record();
-    const { prune } = written('ahead', new Date(Date.now() + 1000 * dayMs));
+    const { prune } = openAudit('ahead', new Date(Date.now() + 1000 * dayMs));
     await prune();
     assert.equal((await young.listed()).length, 1);
   });

@@ -1,4 +1,4 @@
-/** Who did what: written in the transaction of the deed, so that neither is there without the other. */
+/** The audit log. Entries are written in the transaction of the action that they record. */
 import type { Clock } from '../lib/clock.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Store, Tables } from '../store/store.ts';
@@ -7,10 +7,10 @@ import { deleteEntries, insertEntries, listEntries } from './store.ts';
 
 export type { AuditEntry, AuditEvent, AuditFilter } from './entry.ts';
 
-/** Over a year, so that what is asked about last year's books is still there. */
-const keptDays = 400;
+/** Over a year, to cover questions about last year's accounts. */
+const retentionDays = 400;
 const pruneMs = 3_600_000;
-const deletedAtOnce = 1000;
+const deleteBatchSize = 1000;
 
 export class Audit {
   readonly #store: Store;
@@ -22,7 +22,7 @@ export class Audit {
     this.#clock = clock;
   }
 
-  /** In the transaction of the deed itself. */
+  /** `tables` is the transaction of the recorded action. */
   async record(tables: Tables, ...events: AuditEvent[]): Promise<void> {
     if (events.length > 0) await insertEntries(tables, events, this.#clock.now());
   }
@@ -33,7 +33,7 @@ export class Audit {
   }
 
   async #prune(signal: AbortSignal): Promise<void> {
-    const before = new Date(this.#clock.now().getTime() - keptDays * 86_400_000);
-    while (!signal.aborted && (await deleteEntries(this.#store, before, deletedAtOnce)) === deletedAtOnce);
+    const before = new Date(this.#clock.now().getTime() - retentionDays * 86_400_000);
+    while (!signal.aborted && (await deleteEntries(this.#store, before, deleteBatchSize)) === deleteBatchSize);
   }
 }

@@ -1,19 +1,19 @@
 import type { AuditAction } from '@berth/contract';
 
-/** What is told of it must hold no secret: ids, names of plans and amounts, never a key, a code or a token. */
+/** Must not contain secrets: only ids, plan names and amounts, never a key, code or token. */
 export interface AuditEvent {
   /** `operator`, `key:KEY_ID`, `login:SUBJECT`, `payment_provider`, or `service`. */
   actor: string;
   action: AuditAction;
-  /** Whose thing it was done to. */
+  /** Owner of the subject. */
   owner: string | null;
-  /** The id of that thing. */
+  /** Id of the changed object. */
   subject: string | null;
   details?: Record<string, unknown>;
 }
 
 export interface AuditEntry extends Required<AuditEvent> {
-  /** Rises with each entry. */
+  /** Increases with each entry. */
   entryId: number;
   at: Date;
 }
@@ -23,7 +23,7 @@ export interface AuditFilter {
   actor?: string | undefined;
   action?: AuditAction | undefined;
   since?: Date | undefined;
-  /** Only what was written before that entry. */
+  /** Only entries before this one. */
   before?: number | undefined;
   limit: number;
 }

@@ -43,18 +43,18 @@ export async function listEntries(tables: Tables, { owner, actor, action, since,
 }
 
 /**
- * Forgets the oldest entries, at most so many at once, and tells how many they
- * were. The table gives none away that is younger than a year by its own
- * clock, so those are not even asked for: a worker's clock may be wrong.
+ * Deletes the oldest entries, at most `limit`, and returns their number. A
+ * trigger protects entries younger than a year by the database's clock, so
+ * those are excluded here: a worker's clock may be wrong.
  */
-export async function deleteEntries(tables: Tables, before: Date, most: number): Promise<number> {
+export async function deleteEntries(tables: Tables, before: Date, limit: number): Promise<number> {
   const aged = own(tables)
     .selectFrom('audit_log')
     .select('entry_id')
     .where('at', '<', before)
     .where('at', '<=', sql<Date>`now() - interval '365 days'`)
     .orderBy('at')
-    .limit(most);
+    .limit(limit);
   const { numDeletedRows } = await own(tables).deleteFrom('audit_log').where('entry_id', 'in', aged).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }

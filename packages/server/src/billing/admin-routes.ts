@@ -4,7 +4,7 @@ import type { Billing } from './billing.ts';
 
 export function mountBillingAdmin(routes: Routes, billing: Billing): void {
   routes.on(makePromoCodes, async ({ principal, body }) => ({
-    codes: await billing.promos.make({
+    codes: await billing.promos.create({
       tier: body.tier,
       trialDays: body.trial_days,
       count: body.count,

@@ -1,4 +1,4 @@
-/** Billing as a worker has it, on a real store, and Stripe as it sends events. */
+/** Billing of one worker, on a real store, with signed Stripe events. */
 import { ServiceError, type ErrorCode } from '@berth/contract';
 import { Audit } from '../audit/audit.ts';
 import { ManualClock } from '../lib/clock.ts';
@@ -32,7 +32,7 @@ export function openBilling(
   const audit = new Audit({ store, clock });
   const owners = new Owners({ store, tiers: plans, audit, clock });
   const stripe = { secretKey: null, webhookSecret: secret, apiUrl: null };
-  const billing = new Billing({ store, owners, audit, clock, log: silentLog, stripe, unsigned: 'refused', ...deps });
+  const billing = new Billing({ store, owners, audit, clock, log: silentLog, stripe, unsignedEvents: 'reject', ...deps });
   const send = (event: StripeEvent): Promise<Received> => {
     const payload = JSON.stringify(event);
     return billing.webhook(Buffer.from(payload), signatureOf(payload, { secret, at: clock.now() }));
@@ -42,11 +42,11 @@ export function openBilling(
     owners,
     clock,
     send,
-    /** Sends what has happened just now. */
-    tell: (type: string, object: unknown): Promise<Received> => send(eventOf(type, object, { madeAt: clock.now() })),
+    /** Sends an event created now. */
+    sendNow: (type: string, object: unknown): Promise<Received> => send(eventOf(type, object, { madeAt: clock.now() })),
     tierOf: async (owner: string): Promise<string> => (await owners.tierOf(owner)).name,
     /** Oldest first. */
-    told: async (owner: string | undefined) =>
+    auditTrail: async (owner: string | undefined) =>
       (await audit.list({ owner, limit: 100 }))
         .toReversed()
         .map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details })),

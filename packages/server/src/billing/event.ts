@@ -1,10 +1,10 @@
-/** Events of the payment provider, as far as anything is made of them. */
+/** Parses the fields of Stripe events that are used here. */
 import { OwnerId, ServiceError } from '@berth/contract';
 import { z } from 'zod';
 
-/** It may come in a database's text and a log's line. */
+/** Safe in the database and in log lines. */
 const Id = z.string().regex(/^[\x21-\x7e]{1,255}$/);
-/** A thing is told by its id, or in full where the account has it expanded. */
+/** An id, or the whole object where the account expands it. */
 const Reference = z.union([Id, z.object({ id: Id }).transform(({ id }) => id)]);
 const Time = z
   .int()
@@ -12,12 +12,12 @@ const Time = z
   .max(253_402_300_799)
   .transform((seconds) => new Date(seconds * 1000));
 
-/** What is not of its form counts as absent, so that no event, however odd, is more than an event that says nothing. */
+/** Malformed fields count as absent, so that an unusual event is ignored instead of failing forever. */
 const maybe = <S extends z.ZodType>(schema: S) => schema.nullable().catch(null);
 const listOf = <S extends z.ZodType>(schema: S) => maybe(z.object({ data: z.array(maybe(schema)) }));
 
 const Metadata = z.object({ owner: maybe(OwnerId), tier: maybe(z.string()) });
-/** Of a subscription or of an invoice. Where the price stands in it depends on the version of the API that the account is set to. */
+/** Of a subscription or an invoice. The place of the price depends on the account's API version. */
 const Line = z.object({
   amount: maybe(z.number()),
   price: maybe(Reference),
@@ -44,14 +44,11 @@ export type Subject = z.infer<typeof Subject>;
 const Event = z.object({ id: Id, type: z.string().min(1).max(255), created: Time, data: z.object({ object: Subject }) });
 export type Event = z.infer<typeof Event>;
 
-/** Throws ServiceError bad_request for what is no event. */
+/** @throws ServiceError bad_request */
 export function parseEvent(text: string): Event {
   const parsed = Event.safeParse(readJson(text));
   if (parsed.success) return parsed.data;
-  throw new ServiceError(
-    'bad_request',
-    'The body should be an event in Stripe’s form: a JSON object with `id`, `type`, `created` and `data.object`.',
-  );
+  throw new ServiceError('bad_request', 'The body must be a Stripe event: a JSON object with `id`, `type`, `created` and `data.object`.');
 }
 
 function readJson(text: string): unknown {

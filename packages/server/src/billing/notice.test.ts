@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ServiceError } from '@berth/contract';
 import { loadTiers, type Tiers } from '../owners/owners.ts';
 import { parseEvent } from './event.ts';
-import { noticeOf, type Notice, type Silence } from './notice.ts';
+import { toNotice, type Notice, type IgnoreReason } from './notice.ts';
 import { checkoutOf, eventOf, invoiceOf, subscriptionOf } from './testing.ts';
 
 const madeAt = new Date('2026-03-01T12:00:00.000Z');
@@ -17,11 +17,11 @@ const tiers: Tiers = {
     ['price_scale', 'scale'],
   ]),
 };
-const read = (type: string, object: unknown): Notice | Silence =>
-  noticeOf(parseEvent(JSON.stringify(eventOf(type, object, { id: 'evt_1', madeAt }))), tiers);
+const read = (type: string, object: unknown): Notice | IgnoreReason =>
+  toNotice(parseEvent(JSON.stringify(eventOf(type, object, { id: 'evt_1', madeAt }))), tiers);
 const newsIn = (type: string, object: unknown): unknown => {
   const notice = read(type, object);
-  return typeof notice === 'string' ? notice : notice.news;
+  return typeof notice === 'string' ? notice : notice.change;
 };
 const updated = 'customer.subscription.updated';
 
@@ -35,7 +35,7 @@ describe('a subscription’s event', () => {
       customerId: 'cus_1',
       subscriptionId: 'sub_1',
       startedAt,
-      news: { kind: 'lives', status: 'active', tier: 'scale' },
+      change: { kind: 'lives', status: 'active', tier: 'scale' },
     });
   });
 
@@ -68,8 +68,8 @@ describe('a subscription’s event', () => {
 
 describe('the plan', () => {
   const tierOf = (object: unknown): unknown => {
-    const news = newsIn(updated, object);
-    return typeof news === 'object' && news !== null && 'tier' in news ? news.tier : news;
+    const change = newsIn(updated, object);
+    return typeof change === 'object' && change !== null && 'tier' in change ? change.tier : change;
   };
 
   it('is the one that the metadata names, before any price', () => {
@@ -103,7 +103,7 @@ describe('a checkout’s event', () => {
     const notice = read(completed, checkoutOf({ owner: 'acme', tier: 'scale', subscription: 'sub_7', customer: 'cus_7' }));
     assert.ok(typeof notice !== 'string');
     assert.deepEqual([notice.subscriptionId, notice.customerId, notice.startedAt], ['sub_7', 'cus_7', madeAt]);
-    assert.deepEqual(notice.news, { kind: 'lives', status: 'active', tier: 'scale' });
+    assert.deepEqual(notice.change, { kind: 'lives', status: 'active', tier: 'scale' });
   });
 
   it('gives nothing while the payment is under way', () => {
@@ -136,7 +136,7 @@ describe('an invoice’s event', () => {
       const notice = read('invoice.paid', object);
       assert.ok(typeof notice !== 'string');
       assert.deepEqual([notice.owner, notice.subscriptionId], ['acme', 'sub_5']);
-      assert.deepEqual(notice.news, { kind: 'paid', tier: 'scale', isNamed: false });
+      assert.deepEqual(notice.change, { kind: 'paid', tier: 'scale', isNamed: false });
     }
   });
 
@@ -196,7 +196,7 @@ describe('an event that says nothing', () => {
       '"metadata":{',
       '"metadata":{"__proto__":{"owner":"acme"},',
     );
-    assert.equal(noticeOf(parseEvent(text), tiers), 'owner');
+    assert.equal(toNotice(parseEvent(text), tiers), 'owner');
     assert.equal(({} as { owner?: unknown }).owner, undefined);
   });
 });
@@ -242,7 +242,7 @@ describe('a body', () => {
         fc.constantFrom(updated, 'invoice.paid', 'checkout.session.completed'),
         (object, type) => {
           try {
-            noticeOf(parseEvent(JSON.stringify(eventOf(type, object, { madeAt }))), tiers);
+            toNotice(parseEvent(JSON.stringify(eventOf(type, object, { madeAt }))), tiers);
           } catch (error) {
             assert.ok(error instanceof ServiceError);
           }

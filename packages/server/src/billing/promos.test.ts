@@ -25,11 +25,11 @@ const actor = 'login:ada';
 function open() {
   const opened = openBilling(database.store);
   const { promos } = opened.billing;
-  const make = (order: Partial<Parameters<typeof promos.make>[0]> = {}): Promise<string[]> =>
-    promos.make({ tier: 'scale', trialDays: 14, count: 1, expiresInDays: null, actor: 'operator', ...order });
-  const code = async (order: Parameters<typeof make>[0] = {}): Promise<string> => (await make(order))[0] ?? '';
+  const create = (options: Partial<Parameters<typeof promos.create>[0]> = {}): Promise<string[]> =>
+    promos.create({ tier: 'scale', trialDays: 14, count: 1, expiresInDays: null, actor: 'operator', ...options });
+  const code = async (options: Parameters<typeof create>[0] = {}): Promise<string> => (await create(options))[0] ?? '';
   const redeem = (owner: string, code: string): ReturnType<typeof promos.redeem> => promos.redeem({ owner, actor, code });
-  return { ...opened, make, code, redeem };
+  return { ...opened, create, code, redeem };
 }
 
 describe('a code for a trial', () => {
@@ -65,8 +65,8 @@ describe('a code for a trial', () => {
   });
 
   it('is good until it expires', async () => {
-    const { make, redeem, clock } = open();
-    const [first = '', other = ''] = await make({ count: 2, expiresInDays: 30 });
+    const { create, redeem, clock } = open();
+    const [first = '', other = ''] = await create({ count: 2, expiresInDays: 30 });
     clock.advance(30 * dayMs - 1);
     await redeem('in-time', first);
     clock.advance(1);
@@ -76,7 +76,8 @@ describe('a code for a trial', () => {
 
   it('is none when nobody made it, and trying many is refused without a look', async () => {
     const { code, redeem } = open();
-    for (let tried = 0; tried < 20; tried += 1) await assert.rejects(redeem('guesser', `TRIAL-${tried}`), refusedWith('code_not_found'));
+    for (let attempt = 0; attempt < 20; attempt += 1)
+      await assert.rejects(redeem('guesser', `TRIAL-${attempt}`), refusedWith('code_not_found'));
     await assert.rejects(redeem('guesser', await code()), refusedWith('rate_limited'));
     await redeem('another', await code());
   });
@@ -96,13 +97,13 @@ describe('a code for a trial', () => {
 describe('a trial', () => {
   it('is not taken by who has a subscription, and the code is still good when that has ended', async () => {
     for (const status of ['active', 'trialing', 'past_due']) {
-      const { code, redeem, tell, tierOf } = open();
+      const { code, redeem, sendNow, tierOf } = open();
       const owner = `payer-${status}`;
       const wanted = await code();
-      await tell('customer.subscription.created', subscriptionOf({ owner, tier: 'developer', status }));
+      await sendNow('customer.subscription.created', subscriptionOf({ owner, tier: 'developer', status }));
       await assert.rejects(redeem(owner, wanted), refusedWith('plan_active'));
       assert.equal(await tierOf(owner), 'developer');
-      await tell('customer.subscription.deleted', subscriptionOf({ owner }));
+      await sendNow('customer.subscription.deleted', subscriptionOf({ owner }));
       await redeem(owner, wanted);
       assert.equal(await tierOf(owner), 'scale');
     }
@@ -131,20 +132,20 @@ describe('a trial', () => {
   });
 
   it('is over when a plan is bought, and goes on when a payment for one fails', async () => {
-    const { code, redeem, tell, tierOf } = open();
+    const { code, redeem, sendNow, tierOf } = open();
     await redeem('buyer', await code());
-    await tell('invoice.payment_failed', { ...subscriptionOf({ owner: 'buyer' }), object: 'invoice', subscription: 'sub_1' });
-    await tell('customer.subscription.updated', subscriptionOf({ owner: 'buyer', status: 'incomplete_expired' }));
+    await sendNow('invoice.payment_failed', { ...subscriptionOf({ owner: 'buyer' }), object: 'invoice', subscription: 'sub_1' });
+    await sendNow('customer.subscription.updated', subscriptionOf({ owner: 'buyer', status: 'incomplete_expired' }));
     assert.equal(await tierOf('buyer'), 'scale');
-    await tell('customer.subscription.created', subscriptionOf({ id: 'sub_2', owner: 'buyer', tier: 'developer' }));
+    await sendNow('customer.subscription.created', subscriptionOf({ id: 'sub_2', owner: 'buyer', tier: 'developer' }));
     assert.equal(await tierOf('buyer'), 'developer');
   });
 });
 
 describe('codes that are made', () => {
   it('are each another one, and are kept as digests alone', async () => {
-    const { make } = open();
-    const codes = await make({ count: 1000 });
+    const { create } = open();
+    const codes = await create({ count: 1000 });
     assert.equal(new Set(codes).size, 1000);
     for (const code of codes) assert.match(code, /^TRIAL(?:-[0-9A-HJKMNP-TV-Z]{5}){5}-[0-9A-HJKMNP-TV-Z]$/);
     const client = new Client({ connectionString: database.url });
@@ -159,14 +160,14 @@ describe('codes that are made', () => {
   });
 
   it('are of a plan that there is', async () => {
-    await assert.rejects(open().make({ tier: 'platinum' }), ValidationError);
+    await assert.rejects(open().create({ tier: 'platinum' }), ValidationError);
   });
 
   it('are in the log with who made and who redeemed them, and without themselves', async () => {
-    const { make, redeem, told, clock } = open();
-    const [code = ''] = await make({ count: 3, expiresInDays: 1, trialDays: 2, tier: 'startup' });
+    const { create, redeem, auditTrail, clock } = open();
+    const [code = ''] = await create({ count: 3, expiresInDays: 1, trialDays: 2, tier: 'startup' });
     const { endsAt } = await redeem('logged', code);
-    const made = (await told(undefined)).findLast(({ action }) => action === 'promo_codes.made');
+    const made = (await auditTrail(undefined)).findLast(({ action }) => action === 'promo_codes.made');
     const expires = new Date(clock.now().getTime() + dayMs).toISOString();
     assert.deepEqual(made, {
       actor: 'operator',
@@ -177,7 +178,7 @@ describe('codes that are made', () => {
       count: 3,
       expires_at: expires,
     });
-    const [changed, redeemed] = await told('logged');
+    const [changed, redeemed] = await auditTrail('logged');
     assert.deepEqual([changed?.action, changed?.actor], ['tier.changed', actor]);
     assert.match(redeemed?.subject ?? '', /^cod_/);
     assert.deepEqual(redeemed, {

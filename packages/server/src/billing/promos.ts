@@ -1,7 +1,7 @@
-/** Codes that are worth a trial of a plan: made by the operator, redeemed once. */
+/** Promo codes for the trial of a plan, created by the operator and redeemed once. */
 import { ServiceError } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
-import { Misses } from '../credits/credits.ts';
+import { RedeemRateLimiter } from '../credits/credits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { codeDigest, newCode } from '../lib/code.ts';
 import { newId } from '../lib/ids.ts';
@@ -21,33 +21,39 @@ const dayMs = 86_400_000;
 
 export class Promos {
   readonly #deps: PromosDeps;
-  readonly #misses = new Misses();
+  readonly #redeemRateLimiter = new RedeemRateLimiter();
 
   constructor(deps: PromosDeps) {
     this.#deps = deps;
   }
 
-  /** The codes are in this answer and nowhere else. Throws ValidationError for a tier that is not in the table. */
-  async make(order: { tier: string; trialDays: number; count: number; expiresInDays: number | null; actor: string }): Promise<string[]> {
+  /** Returns the codes; only their digests are stored. @throws ValidationError for an unknown tier */
+  async create(options: {
+    tier: string;
+    trialDays: number;
+    count: number;
+    expiresInDays: number | null;
+    actor: string;
+  }): Promise<string[]> {
     const { store, owners, audit, clock } = this.#deps;
-    const { tier, trialDays, actor } = order;
+    const { tier, trialDays, actor } = options;
     owners.checkTier(tier);
     const createdAt = clock.now();
-    const expiresAt = order.expiresInDays === null ? null : new Date(createdAt.getTime() + order.expiresInDays * dayMs);
-    const codes = Array.from({ length: order.count }, () => newCode('TRIAL'));
+    const expiresAt = options.expiresInDays === null ? null : new Date(createdAt.getTime() + options.expiresInDays * dayMs);
+    const codes = Array.from({ length: options.count }, () => newCode('TRIAL'));
     const promos = codes.map((code) => ({
       promo: { codeId: newId('cod'), tier, trialDays, createdAt, expiresAt, redeemedBy: null },
       digest: codeDigest(code),
     }));
     await store.transaction(async (tx) => {
       await insertPromos(tx, promos);
-      const details = { tier, trial_days: trialDays, count: order.count, expires_at: expiresAt?.toISOString() ?? null };
+      const details = { tier, trial_days: trialDays, count: options.count, expires_at: expiresAt?.toISOString() ?? null };
       await audit.record(tx, { actor, action: 'promo_codes.made', owner: null, subject: null, details });
     });
     return codes;
   }
 
-  /** Throws ServiceError code_not_found, code_already_redeemed, code_expired, plan_active or rate_limited. A code that is refused stays as it was. */
+  /** @throws ServiceError code_not_found, code_already_redeemed, code_expired, plan_active, rate_limited; then the code stays valid */
   async redeem({ owner, actor, code }: { owner: string; actor: string; code: string }): Promise<Trial> {
     const { store, owners, audit, clock } = this.#deps;
     const codeId = await this.#find(owner, code);
@@ -66,32 +72,33 @@ export class Promos {
     return trial;
   }
 
-  /** Codes that there are not are counted before anything is locked for them. */
+  /** Unknown codes are rate-limited before anything is locked. */
   async #find(owner: string, code: string): Promise<string> {
-    await this.#misses.check(owner);
+    await this.#redeemRateLimiter.check(owner);
     const codeId = await findPromo(this.#deps.store, codeDigest(code));
     if (codeId !== undefined) return codeId;
-    await this.#misses.count(owner);
-    throw new ServiceError('code_not_found', 'There is no such code.');
+    await this.#redeemRateLimiter.recordFailure(owner);
+    throw new ServiceError('code_not_found', 'Unknown code. Check it for typing mistakes.');
   }
 
   #good(promo: Promo): Promo {
     const { owners, clock } = this.#deps;
-    if (promo.redeemedBy !== null) throw new ServiceError('code_already_redeemed', 'This code was redeemed before. Each code works once.');
+    if (promo.redeemedBy !== null)
+      throw new ServiceError('code_already_redeemed', 'This code has already been redeemed. Each code works once.');
     if (promo.expiresAt && promo.expiresAt <= clock.now()) throw new ServiceError('code_expired', 'This code has expired.');
-    if (!owners.tiers.get(promo.tier)) throw new ServiceError('code_expired', 'The plan of this code is not offered any more.');
+    if (!owners.tiers.get(promo.tier)) throw new ServiceError('code_expired', 'The plan of this code is no longer offered.');
     return promo;
   }
 
-  /** A trial never takes anything from an owner: neither a plan that is paid for, nor a trial of another plan, nor days of this one. */
+  /** A trial never replaces a paid plan or a trial of another plan, and never shortens one of the same plan. */
   async #trialFor(tx: Tables, owner: string, { tier, trialDays }: Promo): Promise<Trial> {
     const now = this.#deps.clock.now();
     const endsAt = new Date(now.getTime() + trialDays * dayMs);
     const [subscriber, running] = [await readSubscriber(tx, owner), await readTrial(tx, owner)];
     if (isLive(subscriber?.status ?? null))
-      throw new ServiceError('plan_active', 'You have a plan that is paid for. The code can be used when it has ended.');
+      throw new ServiceError('plan_active', 'You already have a paid plan. Redeem the code after it has ended.');
     if (running && running.endsAt > now && (running.tier !== tier || running.endsAt >= endsAt))
-      throw new ServiceError('plan_active', `A trial runs until ${running.endsAt.toISOString()}. The code can be used after it.`);
+      throw new ServiceError('plan_active', `A trial is active until ${running.endsAt.toISOString()}. Redeem the code after that.`);
     return { tier, endsAt };
   }
 }

@@ -1,30 +1,30 @@
-/** Stripe, through its SDK: 22 MB that are loaded when they are first needed. */
+/** Stripe by its SDK, 22 MB that are loaded on first use. */
 import { ServiceError } from '@berth/contract';
 import type { Stripe } from 'stripe';
 import type { Clock } from '../lib/clock.ts';
 
 export interface StripeSettings {
-  /** null: nothing can be bought. */
+  /** null: plans cannot be bought. */
   secretKey: string | null;
-  /** null: events come without a signature. */
+  /** null: signatures are not verified. */
   webhookSecret: string | null;
   /** null: Stripe's own. */
   apiUrl: string | null;
 }
 
-export interface CheckoutOrder {
+export interface CheckoutOptions {
   owner: string;
   tier: string;
   price: string;
-  /** null: the provider makes one. */
+  /** null: Stripe creates a customer. */
   customerId: string | null;
   successUrl: string;
   cancelUrl: string;
 }
 
-/** Stripe answers in one second; somebody waits for it. */
+/** Stripe usually responds within a second, and a caller waits. */
 const timeoutMs = 20_000;
-/** How far a signature's time may be from ours, before and after. */
+/** Maximum clock difference of a signature, in the past and in the future. */
 const toleranceSeconds = 300;
 
 export class PaymentProvider {
@@ -37,20 +37,21 @@ export class PaymentProvider {
     this.#clock = clock;
   }
 
-  /** Throws ServiceError billing_not_configured where there is no key of the provider. */
+  /** @throws ServiceError billing_not_configured */
   requireKey(): string {
     const { secretKey } = this.#settings;
-    if (secretKey === null) throw new ServiceError('billing_not_configured', 'Plans are not sold here. Ask the operator.');
+    if (secretKey === null)
+      throw new ServiceError('billing_not_configured', 'Billing is not configured on this service. Ask the operator.');
     return secretKey;
   }
 
   /**
-   * Throws ServiceError billing_not_configured or billing_provider_failed.
+   * The subscription's metadata has the owner but not the plan: when the plan is
+   * changed at Stripe, only the price changes.
    *
-   * The subscription is told its owner and not its plan: when the plan is
-   * changed at the provider, only its price changes with it.
+   * @throws ServiceError billing_not_configured, billing_provider_failed
    */
-  checkout({ owner, tier, price, customerId, successUrl, cancelUrl }: CheckoutOrder): Promise<{ url: string; id: string }> {
+  checkout({ owner, tier, price, customerId, successUrl, cancelUrl }: CheckoutOptions): Promise<{ url: string; id: string }> {
     return this.#ask(async (stripe) => {
       const { url, id } = await stripe.checkout.sessions.create({
         mode: 'subscription',
@@ -62,29 +63,29 @@ export class PaymentProvider {
         cancel_url: cancelUrl,
         ...(customerId === null ? {} : { customer: customerId }),
       });
-      return { url: pageOf(url), id };
+      return { url: requireUrl(url), id };
     });
   }
 
-  /** Throws ServiceError billing_not_configured or billing_provider_failed. */
+  /** @throws ServiceError billing_not_configured, billing_provider_failed */
   portal(customerId: string, returnUrl: string): Promise<{ url: string }> {
     return this.#ask(async (stripe) => {
       const { url } = await stripe.billingPortal.sessions.create({ customer: customerId, return_url: returnUrl });
-      return { url: pageOf(url) };
+      return { url: requireUrl(url) };
     });
   }
 
-  /** Throws ServiceError invalid_signature unless one of the signatures is of this very text, and of now. */
+  /** @throws ServiceError invalid_signature unless a signature matches the text and is recent */
   async verify(text: string, signature: string | undefined, secret: string): Promise<void> {
     const now = this.#clock.now();
-    // The SDK looks at the past alone. What is signed for later could be kept, and sent when the time has come.
+    // The SDK checks only the past. A signature dated in the future could be replayed later.
     if (signature === undefined || secondsBetween(now, signedAt(signature)) > toleranceSeconds) throw invalidSignature();
     const { default: Sdk } = await import('stripe');
     let isRight = false;
     try {
       isRight = Sdk.webhooks.signature?.verifyHeader(text, signature, secret, toleranceSeconds, undefined, now.getTime()) === true;
     } catch {
-      // Why it is not, its error tells together with the whole body, which is nobody's.
+      // Not logged: the SDK's error contains the whole body.
     }
     if (!isRight) throw invalidSignature();
   }
@@ -113,16 +114,16 @@ function addressOf(apiUrl: string | null): { host?: string; port?: string; proto
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port || (isPlain ? '80' : '443'), protocol: isPlain ? 'http' : 'https' };
 }
 
-function pageOf(url: string | null): string {
+function requireUrl(url: string | null): string {
   if (url === null)
-    throw new ServiceError('billing_provider_failed', failedWords, { internal: 'the payment provider has made a session without a page' });
+    throw new ServiceError('billing_provider_failed', providerFailedMessage, { internal: 'Stripe returned a session without a URL' });
   return url;
 }
 
-/** The one time that a signature names; null where it does not. */
+/** The timestamp of a signature header; null unless there is exactly one. */
 function signedAt(signature: string): number | null {
-  const [found, ...more] = signature.matchAll(/(?:^|,)t=(\d{1,12})(?=,|$)/g);
-  return found && more.length === 0 ? Number(found[1]) : null;
+  const [match, ...more] = signature.matchAll(/(?:^|,)t=(\d{1,12})(?=,|$)/g);
+  return match && more.length === 0 ? Number(match[1]) : null;
 }
 
 const secondsBetween = (now: Date, seconds: number | null): number =>
@@ -131,19 +132,19 @@ const secondsBetween = (now: Date, seconds: number | null): number =>
 const invalidSignature = (): ServiceError =>
   new ServiceError(
     'invalid_signature',
-    'The event is not signed with the secret of this service, or was not signed within the last five minutes.',
+    'The signature is invalid or older than five minutes. Check the signing secret of the webhook endpoint.',
   );
 
-const failedWords = 'The payment provider could not do this. Try again in a while, or tell the operator.';
+const providerFailedMessage = 'The payment provider failed. Try again later, or contact the operator.';
 
-/** Its message may hold what was sent to it, so the log is told what the provider's own log can be searched for. */
+/** The SDK's message may contain request data, so only fields that can be looked up in Stripe's own log are logged. */
 function providerFailed({ type, code, param, statusCode, requestId, detail }: Stripe.errors.StripeError): ServiceError {
   const network = detail instanceof Error && 'code' in detail ? detail.code : undefined;
-  const facts = Object.entries({ code, param, network, status: statusCode, request: requestId }).filter(
+  const fields = Object.entries({ code, param, network, status: statusCode, request: requestId }).filter(
     ([, value]) => value !== undefined && value !== '',
   );
-  return new ServiceError('billing_provider_failed', failedWords, {
-    internal: `the payment provider failed: ${[type, ...facts.map(([name, value]) => `${name} ${String(value)}`)].join(', ')}`,
+  return new ServiceError('billing_provider_failed', providerFailedMessage, {
+    internal: `the payment provider failed: ${[type, ...fields.map(([name, value]) => `${name} ${String(value)}`)].join(', ')}`,
     retryable: statusCode === undefined || statusCode >= 500 || statusCode === 429,
   });
 }

@@ -1,10 +1,10 @@
 import { billingPortal, billingWebhook, checkout, redeemPromo } from '@berth/contract';
-import { ownerOf, whoOf, type Routes } from '../http/call.ts';
+import { ownerOf, callerOf, type Routes } from '../http/call.ts';
 import type { Billing } from './billing.ts';
 
 export function mountBilling(routes: Routes, billing: Billing): void {
   routes.on(redeemPromo, async ({ principal, body }) => {
-    const { tier, endsAt } = await billing.promos.redeem({ ...whoOf(principal), code: body.code });
+    const { tier, endsAt } = await billing.promos.redeem({ ...callerOf(principal), code: body.code });
     return { ok: true as const, tier, trial_ends_at: endsAt.toISOString() };
   });
   routes.on(checkout, ({ principal, body, origin }) =>

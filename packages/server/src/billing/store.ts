@@ -28,7 +28,7 @@ interface BillingTables {
   billing_events: { event_id: string; owner_id: string; type: string; created_at: Date; received_at: Date; applied: Generated<boolean> };
 }
 
-/** A code for a trial, without the code. */
+/** A promo code, without the secret code itself. */
 export interface Promo {
   codeId: string;
   tier: string;
@@ -54,7 +54,7 @@ const toPromo = (row: Selectable<BillingTables['promo_codes']>): Promo => ({
   redeemedBy: row.redeemed_by,
 });
 
-/** False where the event was taken before. Waits for a transaction that takes the same event. */
+/** False where the event is a duplicate. Waits for a concurrent transaction with the same event. */
 export async function insertEvent(
   tx: Tables,
   { eventId, owner, type, madeAt, receivedAt }: { eventId: string; owner: string; type: string; madeAt: Date; receivedAt: Date },
@@ -72,14 +72,14 @@ export async function markApplied(tx: Tables, eventId: string): Promise<void> {
   await own(tx).updateTable('billing_events').set({ applied: true }).where('event_id', '=', eventId).execute();
 }
 
-/** Forgets the oldest events, at most so many at once, and tells how many they were. */
-export async function deleteEvents(tables: Tables, before: Date, most: number): Promise<number> {
+/** Deletes the oldest events, at most `limit`, and returns their number. */
+export async function deleteEvents(tables: Tables, before: Date, limit: number): Promise<number> {
   const aged = own(tables)
     .selectFrom('billing_events')
     .select('event_id')
     .where('received_at', '<', before)
     .orderBy('received_at')
-    .limit(most);
+    .limit(limit);
   const { numDeletedRows } = await own(tables).deleteFrom('billing_events').where('event_id', 'in', aged).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
@@ -101,7 +101,7 @@ export async function readSubscriber(tables: Tables, owner: string): Promise<Sub
   };
 }
 
-/** All but the tier, which is the owner's own. */
+/** Updates all fields except the tier. */
 export async function updateSubscriber(tx: Tables, owner: string, subscriber: Subscriber): Promise<void> {
   const { customerId, subscriptionId, status, startedAt, eventAt } = subscriber;
   await own(tx)
@@ -117,7 +117,7 @@ export async function updateSubscriber(tx: Tables, owner: string, subscriber: Su
     .execute();
 }
 
-/** Sent as one JSON text, so that the statement has one form whatever the number. */
+/** One JSON parameter, so that the statement has the same text for any number of codes. */
 export async function insertPromos(tx: Tables, promos: { promo: Promo; digest: Buffer }[]): Promise<void> {
   const rows = promos.map(({ promo, digest }) => ({
     code_id: promo.codeId,
@@ -137,7 +137,7 @@ export async function findPromo(tables: Tables, digest: Buffer): Promise<string 
   return row?.code_id;
 }
 
-/** Held until the transaction ends: whoever comes second sees what became of it. */
+/** Locks the row until the transaction ends. */
 export async function lockPromo(tx: Tables, codeId: string): Promise<Promo> {
   return toPromo(await own(tx).selectFrom('promo_codes').selectAll().where('code_id', '=', codeId).forUpdate().executeTakeFirstOrThrow());
 }
@@ -146,7 +146,7 @@ export async function markRedeemed(tx: Tables, codeId: string, { by, at }: { by:
   await own(tx).updateTable('promo_codes').set({ redeemed_by: by, redeemed_at: at }).where('code_id', '=', codeId).execute();
 }
 
-/** The trial that the owner has or had; undefined where there was none. */
+/** The owner's last trial, which may have ended. */
 export async function readTrial(tables: Tables, owner: string): Promise<Trial | undefined> {
   const row = await own(tables)
     .selectFrom('owners')

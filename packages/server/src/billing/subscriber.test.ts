@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { News, Notice, Status } from './notice.ts';
+import type { SubscriptionChange, Notice, Status } from './notice.ts';
 import { isLive, subscriberAfter, type Subscriber } from './subscriber.ts';
 
 const stranger: Subscriber = { tier: 'free', customerId: null, subscriptionId: null, status: null, startedAt: null, eventAt: null };
 const at = (second: number): Date => new Date(1_767_225_600_000 + second * 1000);
-const lives = (tier: string, status: Status = 'active'): News => ({ kind: 'lives', status, tier });
-const ends = (status: Status = 'canceled'): News => ({ kind: 'ends', status });
-const paid = (tier: string | null, isNamed = false): News => ({ kind: 'paid', tier, isNamed });
-const failed: News = { kind: 'payment_failed' };
+const lives = (tier: string, status: Status = 'active'): SubscriptionChange => ({ kind: 'lives', status, tier });
+const ends = (status: Status = 'canceled'): SubscriptionChange => ({ kind: 'ends', status });
+const paid = (tier: string | null, isNamed = false): SubscriptionChange => ({ kind: 'paid', tier, isNamed });
+const failed: SubscriptionChange = { kind: 'payment_failed' };
 
-interface Told {
+interface TestEvent {
   second: number;
-  news: News;
+  change: SubscriptionChange;
   subscription?: string | null;
   startedAt?: number;
   customer?: string | null;
 }
 
-const noticeOf = ({ second, news, subscription = 'sub_1', startedAt, customer = 'cus_1' }: Told): Notice => ({
+const toNotice = ({ second, change, subscription = 'sub_1', startedAt, customer = 'cus_1' }: TestEvent): Notice => ({
   eventId: `evt_${second}`,
   type: 'customer.subscription.updated',
   madeAt: at(second),
@@ -27,26 +27,26 @@ const noticeOf = ({ second, news, subscription = 'sub_1', startedAt, customer = 
   customerId: customer,
   subscriptionId: subscription,
   startedAt: startedAt === undefined ? null : at(startedAt),
-  news,
+  change,
 });
 
 /** The subscriber after these events in this order, and which of them changed it. */
-function hear(...told: Told[]): { subscriber: Subscriber; applied: number[] } {
+function hear(...auditTrail: TestEvent[]): { subscriber: Subscriber; applied: number[] } {
   let subscriber = stranger;
   const applied: number[] = [];
-  for (const each of told) {
-    const after = subscriberAfter(subscriber, noticeOf(each), 'free');
+  for (const each of auditTrail) {
+    const after = subscriberAfter(subscriber, toNotice(each), 'free');
     if (!after) continue;
     subscriber = after;
     applied.push(each.second);
   }
   return { subscriber, applied };
 }
-const tierAfter = (...told: Told[]): string => hear(...told).subscriber.tier;
+const tierAfter = (...auditTrail: TestEvent[]): string => hear(...auditTrail).subscriber.tier;
 
 describe('a subscriber', () => {
   it('has the plan of the subscription, its ids, and is as new as the news', () => {
-    const { subscriber } = hear({ second: 3, news: lives('scale'), startedAt: 1 });
+    const { subscriber } = hear({ second: 3, change: lives('scale'), startedAt: 1 });
     assert.deepEqual(subscriber, {
       tier: 'scale',
       customerId: 'cus_1',
@@ -59,26 +59,26 @@ describe('a subscriber', () => {
 
   it('falls back to the default plan when the subscription ends', () => {
     for (const status of ['canceled', 'unpaid', 'paused', 'incomplete_expired'] as const) {
-      const { subscriber } = hear({ second: 1, news: lives('scale') }, { second: 2, news: ends(status) });
+      const { subscriber } = hear({ second: 1, change: lives('scale') }, { second: 2, change: ends(status) });
       assert.deepEqual([subscriber.tier, subscriber.status, subscriber.subscriptionId], ['free', status, 'sub_1']);
     }
   });
 
   it('keeps the plan while a payment that failed is tried again', () => {
-    const { subscriber } = hear({ second: 1, news: lives('scale') }, { second: 2, news: failed });
+    const { subscriber } = hear({ second: 1, change: lives('scale') }, { second: 2, change: failed });
     assert.deepEqual([subscriber.tier, subscriber.status], ['scale', 'past_due']);
-    const again = hear({ second: 1, news: lives('scale') }, { second: 2, news: failed }, { second: 3, news: paid(null) }).subscriber;
+    const again = hear({ second: 1, change: lives('scale') }, { second: 2, change: failed }, { second: 3, change: paid(null) }).subscriber;
     assert.deepEqual([again.tier, again.status], ['scale', 'active']);
   });
 
   it('has no plan by a payment that failed', () => {
-    assert.deepEqual(hear({ second: 1, news: failed }).subscriber, { ...stranger, customerId: 'cus_1', eventAt: at(1) });
+    assert.deepEqual(hear({ second: 1, change: failed }).subscriber, { ...stranger, customerId: 'cus_1', eventAt: at(1) });
   });
 
   it('keeps what is known where an event does not tell it', () => {
     const { subscriber } = hear(
-      { second: 1, news: lives('scale'), startedAt: 1 },
-      { second: 2, news: lives('startup'), subscription: null, customer: null },
+      { second: 1, change: lives('scale'), startedAt: 1 },
+      { second: 2, change: lives('startup'), subscription: null, customer: null },
     );
     assert.deepEqual(
       [subscriber.tier, subscriber.customerId, subscriber.subscriptionId, subscriber.startedAt],
@@ -87,28 +87,28 @@ describe('a subscriber', () => {
   });
 
   it('is a customer from the sign-up on, and has the plan once it is paid', () => {
-    const { subscriber } = hear({ second: 1, news: { kind: 'signed_up' } });
+    const { subscriber } = hear({ second: 1, change: { kind: 'signed_up' } });
     assert.deepEqual(subscriber, { ...stranger, customerId: 'cus_1', eventAt: at(1) });
   });
 });
 
 describe('an older event', () => {
   it('changes nothing', () => {
-    assert.deepEqual(hear({ second: 5, news: ends() }, { second: 4, news: lives('scale') }).applied, [5]);
-    assert.deepEqual(hear({ second: 5, news: lives('startup') }, { second: 4, news: lives('scale') }).applied, [5]);
+    assert.deepEqual(hear({ second: 5, change: ends() }, { second: 4, change: lives('scale') }).applied, [5]);
+    assert.deepEqual(hear({ second: 5, change: lives('startup') }, { second: 4, change: lives('scale') }).applied, [5]);
   });
 
   it('is one that is older by a second: of two in the same one both count', () => {
-    assert.equal(tierAfter({ second: 5, news: lives('startup') }, { second: 5, news: lives('scale') }), 'scale');
+    assert.equal(tierAfter({ second: 5, change: lives('startup') }, { second: 5, change: lives('scale') }), 'scale');
   });
 
   it('is also the beginning of what has ended in the same second', () => {
-    assert.equal(tierAfter({ second: 5, news: ends() }, { second: 5, news: lives('scale') }), 'free');
-    assert.equal(tierAfter({ second: 5, news: ends() }, { second: 6, news: lives('scale') }), 'scale');
+    assert.equal(tierAfter({ second: 5, change: ends() }, { second: 5, change: lives('scale') }), 'free');
+    assert.equal(tierAfter({ second: 5, change: ends() }, { second: 6, change: lives('scale') }), 'scale');
   });
 
   it('never makes another end of it, in whatever order all arrive', () => {
-    const story: fc.Arbitrary<Told[]> = fc
+    const story: fc.Arbitrary<TestEvent[]> = fc
       .array(
         fc.oneof(
           fc.constantFrom('developer', 'scale').map((tier) => lives(tier)),
@@ -116,9 +116,9 @@ describe('an older event', () => {
         ),
         { minLength: 1, maxLength: 6 },
       )
-      .map((news) => news.map((each, second) => ({ second, news: each })));
-    const shuffled = story.chain((told) =>
-      fc.tuple(fc.constant(told), fc.shuffledSubarray([...told, ...told], { minLength: told.length * 2 })),
+      .map((change) => change.map((each, second) => ({ second, change: each })));
+    const shuffled = story.chain((auditTrail) =>
+      fc.tuple(fc.constant(auditTrail), fc.shuffledSubarray([...auditTrail, ...auditTrail], { minLength: auditTrail.length * 2 })),
     );
     fc.assert(
       fc.property(shuffled, ([inOrder, anyhow]) => {
@@ -129,8 +129,8 @@ describe('an older event', () => {
 });
 
 describe('a second subscription', () => {
-  const first: Told = { second: 1, news: lives('developer'), subscription: 'sub_1', startedAt: 1 };
-  const second: Told = { second: 10, news: lives('scale'), subscription: 'sub_2', startedAt: 10 };
+  const first: TestEvent = { second: 1, change: lives('developer'), subscription: 'sub_1', startedAt: 1 };
+  const second: TestEvent = { second: 10, change: lives('scale'), subscription: 'sub_2', startedAt: 10 };
 
   it('counts from when it begins', () => {
     const { subscriber } = hear(first, second);
@@ -138,13 +138,13 @@ describe('a second subscription', () => {
   });
 
   it('is not undone by anything that happens to the first one afterwards', () => {
-    const afterwards: Told[] = [
+    const afterwards: TestEvent[] = [
       { ...first, second: 11 },
-      { ...first, second: 12, news: ends('unpaid') },
-      { ...first, second: 13, news: ends('canceled') },
-      { second: 14, news: paid('developer') },
-      { second: 15, news: paid('developer', true) },
-      { second: 16, news: failed },
+      { ...first, second: 12, change: ends('unpaid') },
+      { ...first, second: 13, change: ends('canceled') },
+      { second: 14, change: paid('developer') },
+      { second: 15, change: paid('developer', true) },
+      { second: 16, change: failed },
     ];
     const heard = hear(first, second, ...afterwards);
     assert.deepEqual(heard.applied, [1, 10]);
@@ -153,59 +153,59 @@ describe('a second subscription', () => {
 
   it('still hears its own news that are older than the end of the first', () => {
     assert.equal(
-      tierAfter(first, second, { ...first, second: 20, news: ends() }, { ...second, second: 15, news: lives('startup') }),
+      tierAfter(first, second, { ...first, second: 20, change: ends() }, { ...second, second: 15, change: lives('startup') }),
       'startup',
     );
   });
 
   it('that was never paid for takes nothing away', () => {
-    const never: Told = { second: 20, news: ends('incomplete_expired'), subscription: 'sub_2', startedAt: 5 };
+    const never: TestEvent = { second: 20, change: ends('incomplete_expired'), subscription: 'sub_2', startedAt: 5 };
     assert.deepEqual(hear(first, never).applied, [1]);
     const assigned = { ...stranger, tier: 'startup' };
-    assert.equal(subscriberAfter(assigned, noticeOf(never), 'free'), null);
+    assert.equal(subscriberAfter(assigned, toNotice(never), 'free'), null);
   });
 
   it('counts when the first is over, and its end is an end', () => {
-    const over: Told = { ...first, second: 5, news: ends() };
+    const over: TestEvent = { ...first, second: 5, change: ends() };
     assert.equal(tierAfter(first, over, second), 'scale');
-    assert.equal(tierAfter(first, over, second, { ...second, second: 20, news: ends() }), 'free');
-    assert.equal(tierAfter(first, over, { ...second, second: 20, news: ends() }, second), 'free', 'in the other order as well');
+    assert.equal(tierAfter(first, over, second, { ...second, second: 20, change: ends() }), 'free');
+    assert.equal(tierAfter(first, over, { ...second, second: 20, change: ends() }, second), 'free', 'in the other order as well');
   });
 });
 
 describe('a paid invoice', () => {
   it('gives the plan where it is the first that is heard of it', () => {
-    const { subscriber } = hear({ second: 1, news: paid('scale') });
+    const { subscriber } = hear({ second: 1, change: paid('scale') });
     assert.deepEqual([subscriber.tier, subscriber.status, subscriber.subscriptionId], ['scale', 'active', 'sub_1']);
   });
 
   it('gives the plan back to who had not paid', () => {
     assert.equal(
-      tierAfter({ second: 1, news: lives('scale') }, { second: 2, news: ends('unpaid') }, { second: 3, news: paid('scale') }),
+      tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: ends('unpaid') }, { second: 3, change: paid('scale') }),
       'scale',
     );
   });
 
   it('of an earlier plan, paid late, changes nothing about the plan of now', () => {
-    assert.equal(tierAfter({ second: 1, news: lives('scale') }, { second: 2, news: paid('developer') }), 'scale');
+    assert.equal(tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: paid('developer') }), 'scale');
   });
 
   it('that names its plan is believed', () => {
-    assert.equal(tierAfter({ second: 1, news: lives('scale') }, { second: 2, news: paid('developer', true) }), 'developer');
+    assert.equal(tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: paid('developer', true) }), 'developer');
   });
 
   it('of a plan that is not told is only noted', () => {
-    assert.deepEqual(hear({ second: 1, news: paid(null) }).applied, []);
+    assert.deepEqual(hear({ second: 1, change: paid(null) }).applied, []);
   });
 
   it('does not bring back what is over', () => {
-    const told: Told[] = [
-      { second: 1, news: lives('scale') },
-      { second: 2, news: ends() },
-      { second: 3, news: paid('scale', true) },
-      { second: 4, news: failed },
+    const auditTrail: TestEvent[] = [
+      { second: 1, change: lives('scale') },
+      { second: 2, change: ends() },
+      { second: 3, change: paid('scale', true) },
+      { second: 4, change: failed },
     ];
-    assert.deepEqual(hear(...told).applied, [1, 2]);
+    assert.deepEqual(hear(...auditTrail).applied, [1, 2]);
   });
 });
 

@@ -1,8 +1,8 @@
-/** Things and events in Stripe's form as tests write them, and signatures by Stripe's own hand. */
+/** Stripe objects and events for tests, signed with Stripe's SDK. */
 import { randomBytes } from 'node:crypto';
 import Stripe from 'stripe';
 
-export type Thing = Record<string, unknown> & { id: string };
+export type StripeObject = Record<string, unknown> & { id: string };
 
 export interface StripeEvent {
   id: string;
@@ -16,7 +16,7 @@ export interface StripeEvent {
   data: { object: unknown };
 }
 
-/** `cus_` and letters, as Stripe makes ids. */
+/** An id in Stripe's format, such as `cus_…`. */
 export const newStripeId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
 
 export const seconds = (at: Date): number => Math.floor(at.getTime() / 1000);
@@ -37,15 +37,15 @@ export const eventOf = (
   data: { object },
 });
 
-const line = (price: string, facts: Record<string, unknown> = {}): Thing => ({
+const line = (price: string, fields: Record<string, unknown> = {}): StripeObject => ({
   id: newStripeId('si'),
   object: 'subscription_item',
   quantity: 1,
   price: { id: price, object: 'price' },
-  ...facts,
+  ...fields,
 });
 
-export interface SubscriptionFacts {
+export interface SubscriptionOptions {
   id?: string;
   owner?: string;
   tier?: string;
@@ -66,22 +66,22 @@ export const subscriptionOf = ({
   status = 'active',
   customer = 'cus_1',
   startedAt,
-  ...facts
-}: SubscriptionFacts): Thing => ({
+  ...fields
+}: SubscriptionOptions): StripeObject => ({
   id,
   object: 'subscription',
   ...(startedAt ? { created: seconds(startedAt) } : {}),
   customer,
   items: { object: 'list', data: [line(price)], has_more: false },
-  metadata: metadataOf(facts),
+  metadata: metadataOf(fields),
   status,
 });
 
-export interface InvoiceFacts {
+export interface InvoiceOptions {
   subscription?: string;
   owner?: string;
   tier?: string;
-  /** What is paid for; a price with a `-` before it is one that money is given back for. */
+  /** Paid prices; a `-` prefix marks a refund. */
   prices?: string[];
   customer?: string;
   status?: string;
@@ -92,8 +92,8 @@ export const invoiceOf = ({
   prices = ['price_1'],
   customer = 'cus_1',
   status = 'paid',
-  ...facts
-}: InvoiceFacts): Thing => ({
+  ...fields
+}: InvoiceOptions): StripeObject => ({
   id: newStripeId('in'),
   object: 'invoice',
   customer,
@@ -108,11 +108,11 @@ export const invoiceOf = ({
     has_more: false,
   },
   metadata: {},
-  parent: { type: 'subscription_details', quote_details: null, subscription_details: { metadata: metadataOf(facts), subscription } },
+  parent: { type: 'subscription_details', quote_details: null, subscription_details: { metadata: metadataOf(fields), subscription } },
   status,
 });
 
-export interface CheckoutFacts {
+export interface CheckoutSessionOptions {
   owner?: string;
   tier?: string;
   subscription?: string;
@@ -120,11 +120,16 @@ export interface CheckoutFacts {
   paymentStatus?: 'paid' | 'unpaid' | 'no_payment_required';
 }
 
-export const checkoutOf = ({ subscription = 'sub_1', customer = 'cus_1', paymentStatus = 'paid', ...facts }: CheckoutFacts): Thing => ({
+export const checkoutOf = ({
+  subscription = 'sub_1',
+  customer = 'cus_1',
+  paymentStatus = 'paid',
+  ...fields
+}: CheckoutSessionOptions): StripeObject => ({
   id: newStripeId('cs_test'),
   object: 'checkout.session',
   customer,
-  metadata: metadataOf(facts),
+  metadata: metadataOf(fields),
   mode: 'subscription',
   payment_status: paymentStatus,
   status: 'complete',

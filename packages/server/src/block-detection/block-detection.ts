@@ -1,69 +1,68 @@
 /**
- * Whether a reply is the page that was asked for, or what stands in its way.
+ * Classifies a response: the requested page, or a block.
  *
- * A verdict is told only of what was seen: `blocked` on an observation that
- * only a block makes, or on a guess that the status confirms. Everything less
- * is a warning, because a page that is wrongly called blocked is lost to the
- * caller, and one that is wrongly served can still be read.
+ * `blocked` needs a signal that only blocks show, or a weak signal that the
+ * status confirms. Anything less is a warning: a false positive loses the page
+ * for the caller, and after a false negative the caller can still read it.
  */
 import type { BlockEvidence, BlockType, BlockVendor, Captcha, Confidence } from '@berth/contract';
-import type { PageFacts } from './model.ts';
-import { captchaOn, isError, lookAt, type CaptchaFound, type Page } from './page.ts';
+import type { PageInfo } from './model.ts';
+import { detectCaptcha, isError, parsePage, type DetectedCaptcha, type Page } from './page.ts';
 import { refusals, smallPageBytes } from './rule.ts';
-import { sightingsOn, type Sighting } from './signals.ts';
+import { collectSignals, type Signal } from './signals.ts';
 
-export type { DomProbe, PageFacts } from './model.ts';
-export { probeScript, type Probed } from './probe.ts';
+export type { DomProbe, PageInfo } from './model.ts';
+export { probeScript, type ProbeResult } from './probe.ts';
 export { signaturesVersion } from './rules.ts';
 
 export type Strictness = 'default' | 'strict' | 'off';
 
-export interface Verdict {
+export interface Classification {
   blocked: boolean;
-  /** Told of a mere suspicion as well: `blocked` is the verdict. */
+  /** Also set when `blocked` is false and there is a signal of a block. */
   block: { type: BlockType; vendor: BlockVendor; confidence: Confidence; evidence: BlockEvidence[] } | null;
-  /** `possible_block:<type>:<vendor>`, when there is a block in sight that is not sure enough. */
+  /** `possible_block:<type>:<vendor>` when the confidence is too low for `blocked`. */
   warnings: string[];
   captcha: Captcha;
-  /** Whether a real browser passes it by waiting. */
+  /** Whether a real browser passes the challenge by waiting. */
   selfClearing: boolean;
 }
 
-/** Pure, and linear in the html. `strict` takes guesses for blocks; `off` tells of captchas only. */
-export function classify(facts: PageFacts, strictness: Strictness = 'default'): Verdict {
-  const page = lookAt(facts);
-  const captcha = captchaOn(page);
-  const suspicion = strictness === 'off' || isProxyTrouble(facts) ? null : suspect(page, sightingsOn(page, captcha));
-  if (suspicion === null) return { blocked: false, block: null, warnings: [], captcha, selfClearing: false };
-  const { selfClearing, ...block } = suspicion;
-  const blocked = isBlocked(page, suspicion.confidence, strictness);
+/** Pure, and linear in the HTML. `strict` counts weak signals as blocks; `off` reports captchas only. */
+export function classify(info: PageInfo, strictness: Strictness = 'default'): Classification {
+  const page = parsePage(info);
+  const captcha = detectCaptcha(page);
+  const detection = strictness === 'off' || isProxyFailure(info) ? null : detectBlock(page, collectSignals(page, captcha));
+  if (detection === null) return { blocked: false, block: null, warnings: [], captcha, selfClearing: false };
+  const { selfClearing, ...block } = detection;
+  const blocked = isBlocked(page, detection.confidence, strictness);
   return {
     blocked,
     block,
     warnings: blocked ? [] : [`possible_block:${block.type}:${block.vendor}`],
-    captcha: blocked && block.type === 'captcha' ? solvable(captcha, block.vendor) : captcha,
+    captcha: blocked && block.type === 'captcha' ? toBlockingCaptcha(captcha, block.vendor) : captcha,
     selfClearing,
   };
 }
 
-type Suspicion = NonNullable<Verdict['block']> & { selfClearing: boolean };
+type Detection = NonNullable<Classification['block']> & { selfClearing: boolean };
 
-/** More would say the same again. */
+/** Further evidence adds nothing. */
 const evidenceMax = 8;
-/** A page that was served with this much to read is the page. */
+/** A successful response with more visible characters is the page itself. */
 const contentChars = 500;
-/** The way out failed, not the site. */
-const isProxyTrouble = ({ status, netError }: PageFacts): boolean =>
+/** The egress failed, not the site. */
+const isProxyFailure = ({ status, netError }: PageInfo): boolean =>
   status === 407 || netError === 'net::ERR_TUNNEL_CONNECTION_FAILED' || netError === 'net::ERR_PROXY_CONNECTION_FAILED';
 
-function suspect(page: Page, sightings: readonly Sighting[]): Suspicion | null {
-  const counted = sightings.filter(
-    ({ rule }) => rule.strength === 'strong' || (page.status !== 404 && (rule.strength === 'shape' || isBacked(page))),
+function detectBlock(page: Page, signals: readonly Signal[]): Detection | null {
+  const counted = signals.filter(
+    ({ rule }) => rule.strength === 'strong' || (page.status !== 404 && (rule.strength === 'shape' || isCorroborated(page))),
   );
   const ranked = (['strong', 'weak', 'shape'] as const).flatMap((strength) => counted.filter(({ rule }) => rule.strength === strength));
   const best = ranked[0];
   if (best === undefined) return null;
-  const evidence = ranked.slice(0, evidenceMax).map((sighting) => sighting.evidence);
+  const evidence = ranked.slice(0, evidenceMax).map((signal) => signal.evidence);
   return {
     type: page.status === 429 ? 'rate_limited' : best.rule.type,
     vendor: best.rule.vendor,
@@ -73,13 +72,13 @@ function suspect(page: Page, sightings: readonly Sighting[]): Suspicion | null {
   };
 }
 
-/** A guess needs an error status or a page with next to nothing on it. */
-const isBacked = (page: Page): boolean =>
+/** A weak signal needs an error status or a nearly empty page. */
+const isCorroborated = (page: Page): boolean =>
   isError(page.status) || (!isContent(page) && page.markup !== null && page.htmlLength <= smallPageBytes);
 
 const isContent = ({ status, visibleLength }: Page): boolean => !isError(status) && visibleLength > contentChars;
 
-function confidenceOf({ status }: Page, { rule }: Sighting): Confidence {
+function confidenceOf({ status }: Page, { rule }: Signal): Confidence {
   if (rule.strength === 'strong') return 'high';
   return rule.strength === 'weak' && isError(status) ? 'medium' : 'low';
 }
@@ -92,8 +91,8 @@ function isBlocked(page: Page, confidence: Confidence, strictness: Strictness): 
   return confidence === 'medium' && refusals.includes(status ?? 0);
 }
 
-/** A wall that is a captcha is one also where no known widget was seen. */
-const solvable = (captcha: CaptchaFound, vendor: BlockVendor): CaptchaFound => ({
+/** A block by captcha is a captcha even when no known widget matched. */
+const toBlockingCaptcha = (captcha: DetectedCaptcha, vendor: BlockVendor): DetectedCaptcha => ({
   present: true,
   vendor: captcha.vendor ?? vendor,
   visible: captcha.visible,

@@ -1,10 +1,10 @@
-/** Captchas as they are built into pages, of any status: a login form with one is no block. */
+/** Captchas embedded in pages of any status: a login form with one is no block. */
 import type { BlockVendor } from '@berth/contract';
 import type { ElementMark } from './rule.ts';
 
 export interface CaptchaMark extends Required<ElementMark> {
   vendor: BlockVendor;
-  /** A challenge frame is what a visitor has to solve, once it is on display. Any other mark says only that a captcha is there. */
+  /** Whether the element is what a visitor solves, once it is displayed. Other marks only show that a captcha is present. */
   challenge: boolean;
 }
 

@@ -6,7 +6,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'header', name: 'cf-mitigated', value: /^challenge$/ },
+    source: { kind: 'header', name: 'cf-mitigated', value: /^challenge$/ },
     selfClearing: true,
   },
   {
@@ -14,7 +14,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'geo_blocked',
     strength: 'strong',
-    sight: { kind: 'text', value: /has banned the country or region your IP address is in/, textMax: 2000 },
+    source: { kind: 'text', value: /has banned the country or region your IP address is in/, textMax: 2000 },
     when: { statuses: [403] },
   },
   {
@@ -23,7 +23,7 @@ export const cloudflareRules: readonly Rule[] = [
     type: 'access_denied',
     strength: 'strong',
     // 1016 and 1033, like all of 52x, are an origin that is down.
-    sight: { kind: 'text', value: /\bError (?:code:? )?10(?:0[5-9]|1[0125]|20)\b/i, textMax: 2000 },
+    source: { kind: 'text', value: /\bError (?:code:? )?10(?:0[5-9]|1[0125]|20)\b/i, textMax: 2000 },
     when: { statuses: [403, 429] },
   },
   {
@@ -31,8 +31,8 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'access_denied',
     strength: 'strong',
-    // Cloudflare dresses the failures of an origin (52x, 530) in the same markup.
-    sight: {
+    // Cloudflare uses the same markup for origin failures (52x, 530).
+    source: {
       kind: 'element',
       tag: '*',
       attribute: 'id',
@@ -47,7 +47,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'access_denied',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: 'span',
       attribute: 'class',
@@ -62,7 +62,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'access_denied',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: 'span',
       attribute: 'class',
@@ -77,7 +77,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: 'form',
       attribute: 'action',
@@ -93,7 +93,7 @@ export const cloudflareRules: readonly Rule[] = [
     type: 'challenge',
     strength: 'strong',
     // Without `orchestrate` it is the sensor that Cloudflare puts on ordinary pages.
-    sight: {
+    source: {
       kind: 'element',
       tag: 'script',
       attribute: 'src',
@@ -108,7 +108,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'script',
       value: /src\s?=\s?["']\/cdn-cgi\/challenge-platform\/(?:h\/\w\/)?orchestrate\//,
       needle: 'cdn-cgi/challenge-platform',
@@ -120,7 +120,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'script', value: /window\._cf_chl_opt\s?=\s?\{/, needle: '_cf_chl_opt' },
+    source: { kind: 'script', value: /window\._cf_chl_opt\s?=\s?\{/, needle: '_cf_chl_opt' },
     selfClearing: true,
   },
   ...['cf-challenge-running', 'cf-please-wait', 'trk_jschal_js'].map((id): Rule => ({
@@ -128,7 +128,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'element', tag: '*', attribute: 'id', value: new RegExp(`^${id}$`), needle: id, css: `#${id}` },
+    source: { kind: 'element', tag: '*', attribute: 'id', value: new RegExp(`^${id}$`), needle: id, css: `#${id}` },
     selfClearing: true,
   })),
   {
@@ -136,8 +136,8 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'strong',
-    // Names that other people give to their own elements as well.
-    sight: { kind: 'selector', css: '#challenge-spinner, #turnstile-wrapper' },
+    // Other sites use the same ids.
+    source: { kind: 'selector', css: '#challenge-spinner, #turnstile-wrapper' },
     when: { statuses: refusals },
     selfClearing: true,
   },
@@ -146,7 +146,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'weak',
-    sight: { kind: 'title', value: /^Just a moment(?:\.\.\.|…)$/ },
+    source: { kind: 'title', value: /^Just a moment(?:\.\.\.|…)$/ },
     selfClearing: true,
   },
   {
@@ -154,14 +154,14 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'access_denied',
     strength: 'weak',
-    sight: { kind: 'title', value: /^Attention Required! \| Cloudflare$/ },
+    source: { kind: 'title', value: /^Attention Required! \| Cloudflare$/ },
   },
   {
     id: 'cloudflare.text_checking',
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'weak',
-    sight: { kind: 'text', value: /Checking your browser before accessing/, textMax: 500 },
+    source: { kind: 'text', value: /Checking your browser before accessing/, textMax: 500 },
     when: { error: true },
     selfClearing: true,
   },
@@ -170,7 +170,7 @@ export const cloudflareRules: readonly Rule[] = [
     vendor: 'cloudflare',
     type: 'challenge',
     strength: 'weak',
-    sight: { kind: 'selector', css: '.ray_id, .lds-ring, .attack-box' },
+    source: { kind: 'selector', css: '.ray_id, .lds-ring, .attack-box' },
     when: { statuses: refusals, textMax: 500 },
     selfClearing: true,
   },

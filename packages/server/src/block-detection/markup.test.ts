@@ -3,15 +3,15 @@ import { describe, it } from 'node:test';
 import { readMarkup, textLimit, type Markup } from './markup.ts';
 
 const read = (html: string): Markup => readMarkup(html, /mark/g);
-const found = (html: string): string[] => read(html).elements.map(({ tag, attributes }) => [tag, ...[...attributes].flat()].join(' '));
+const elementsIn = (html: string): string[] => read(html).elements.map(({ tag, attributes }) => [tag, ...[...attributes].flat()].join(' '));
 
 describe('elements', () => {
   it('are read with their attributes, however these are written', () => {
-    assert.deepEqual(found(`<DIV ID=mark Class = 'a b' data-x="1 > 0 &amp; &#34;" hidden>`), [
+    assert.deepEqual(elementsIn(`<DIV ID=mark Class = 'a b' data-x="1 > 0 &amp; &#34;" hidden>`), [
       `div id mark class a b data-x 1 > 0 & " hidden `,
     ]);
-    assert.deepEqual(found('<iframe src="/mark?a=1"/>'), ['iframe src /mark?a=1']);
-    assert.deepEqual(found('<p it\'s id="mark">'), ['p it  s  id mark']);
+    assert.deepEqual(elementsIn('<iframe src="/mark?a=1"/>'), ['iframe src /mark?a=1']);
+    assert.deepEqual(elementsIn('<p it\'s id="mark">'), ['p it  s  id mark']);
   });
 
   it('are not what an attribute, a comment, a text or a sample holds', () => {
@@ -29,13 +29,13 @@ describe('elements', () => {
       '</p id="mark">',
       '<p id="mark',
     ])
-      assert.deepEqual(found(html), [], html);
-    assert.deepEqual(found(`<p title='<b id="mark">'>`), [`p title <b id="mark">`]);
+      assert.deepEqual(elementsIn(html), [], html);
+    assert.deepEqual(elementsIn(`<p title='<b id="mark">'>`), [`p title <b id="mark">`]);
   });
 
   it('are read again behind a sample, and behind an end tag that nothing opened', () => {
-    assert.deepEqual(found('<pre>a</pre></pre><p id="mark">'), ['p id mark']);
-    assert.deepEqual(found('<!-- a --><preface><p id="mark">'), ['p id mark']);
+    assert.deepEqual(elementsIn('<pre>a</pre></pre><p id="mark">'), ['p id mark']);
+    assert.deepEqual(elementsIn('<!-- a --><preface><p id="mark">'), ['p id mark']);
   });
 });
 
@@ -64,5 +64,5 @@ describe('text', () => {
     assert.ok(textLength > textLimit && textLength < 5 * textLimit);
   });
 
-  it('does not end the search for marks', () => assert.equal(found(`<p>${'word '.repeat(20_000)}</p><i id="mark">`).length, 1));
+  it('does not end the search for marks', () => assert.equal(elementsIn(`<p>${'word '.repeat(20_000)}</p><i id="mark">`).length, 1));
 });

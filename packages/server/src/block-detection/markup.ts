@@ -1,9 +1,8 @@
 /**
- * A look at HTML without a tree: real elements, running scripts and visible
- * text, each apart from the other and from what is merely quoted.
+ * Scans HTML without building a tree: real elements, executed scripts and
+ * visible text, without what is only quoted.
  *
- * One pass, linear in the input whatever it holds: every search either moves
- * on or, when it finds nothing, ends the pass.
+ * One pass, linear for any input: every search either advances or ends the pass.
  */
 
 export interface Element {
@@ -12,30 +11,30 @@ export interface Element {
 }
 
 export interface Markup {
-  /** Real elements whose source holds something of `interesting`, in order. */
+  /** Real elements whose source matches `interesting`, in document order. */
   elements: readonly Element[];
-  /** Inline scripts that hold something of `interesting`. */
+  /** Inline scripts that match `interesting`. */
   scripts: readonly string[];
-  /** Scripts, and nothing that a visitor could see or use but text. */
+  /** Has scripts, and nothing visible or usable but text. */
   shell: boolean;
   title: string;
   /** The first visible characters, white space collapsed, at most `textLimit`. */
   text: string;
-  /** Estimated: style sheets are not looked at. Stops counting a little above `textLimit`. */
+  /** An estimate that ignores style sheets. Counting stops a little above `textLimit`. */
   textLength: number;
 }
 
-/** No rule looks at the text of a page that has more. */
+/** No rule reads the text of a longer page. */
 export const textLimit = 2000;
-/** A page with more marks than this is not told better by looking at the rest. */
-const findingsMax = 400;
+/** More matches do not improve the classification. */
+const matchesMax = 400;
 
-/** What these hold is text, up to their end tag. */
+/** Elements whose content is text up to the end tag. */
 const rawElements = ['script', 'style', 'textarea', 'title', 'xmp', 'iframe', 'noembed', 'noframes', 'noscript'];
-/** What these hold is shown or kept, and does nothing. */
+/** Elements whose content is displayed or stored, and not executed. */
 export const quotingElements: ReadonlySet<string> = new Set(['pre', 'code', 'samp', 'kbd', 'template']);
-/** What a visitor sees or uses although it is no text. */
-const furniture = new Set([
+/** Elements other than text that a visitor sees or uses. */
+const visibleElements = new Set([
   'input',
   'textarea',
   'select',
@@ -51,8 +50,8 @@ const furniture = new Set([
   'frame',
   'pre',
 ]);
-/** Only these names matter to the pass; of all others it looks at two letters. */
-const notableNames = [...new Set([...rawElements, ...quotingElements, ...furniture])];
+/** Only these names matter; two letters rule out all others. */
+const notableNames = [...new Set([...rawElements, ...quotingElements, ...visibleElements])];
 const notable = new RegExp(`(?:${notableNames.join('|')})(?![\\w-])`, 'iy');
 /** Two letters of any case as one number. */
 const startCode = (text: string, at: number): number => (((text.charCodeAt(at) | 0x20) << 8) | text.charCodeAt(at + 1) | 0x20) & 0xffff;
@@ -62,12 +61,12 @@ const runningTypes = /^(?:module|(?:text|application)\/(?:x-)?(?:java|ecma)scrip
 
 /** `interesting` is a global pattern that matches no empty text. */
 export function readMarkup(html: string, interesting: RegExp): Markup {
-  const reading = new Reading(html, interesting);
-  reading.read();
-  return reading;
+  const reader = new MarkupReader(html, interesting);
+  reader.read();
+  return reader;
 }
 
-class Reading implements Markup {
+class MarkupReader implements Markup {
   readonly elements: Element[] = [];
   readonly scripts: string[] = [];
   title = '';
@@ -75,11 +74,11 @@ class Reading implements Markup {
   textLength = 0;
   readonly #html: string;
   readonly #interesting: RegExp;
-  /** Where the next interesting text is, at or behind the place that was asked for last. */
+  /** Index of the next match at or after the last position asked for. */
   #nextMark = -1;
-  #quotes = 0;
-  #scripted = false;
-  #furnished = false;
+  #quoteDepth = 0;
+  #hasScript = false;
+  #hasVisibleElement = false;
 
   constructor(html: string, interesting: RegExp) {
     this.#html = html;
@@ -87,7 +86,7 @@ class Reading implements Markup {
   }
 
   get shell(): boolean {
-    return this.#scripted && !this.#furnished;
+    return this.#hasScript && !this.#hasVisibleElement;
   }
 
   read(): void {
@@ -103,17 +102,17 @@ class Reading implements Markup {
     }
   }
 
-  /** The place behind what starts at `open`, or -1 when it never ends. */
+  /** The index after the tag or comment at `open`, or -1 when it does not end. */
   #readTag(open: number): number {
     const html = this.#html;
     const next = html.charCodeAt(open + 1);
     if (isLetter(next)) return this.#readStart(open);
     if (next === slash) {
-      if (this.#quotes > 0 && quotingElements.has(notableAt(html, open + 2))) this.#quotes -= 1;
-      return behind(html, '>', open);
+      if (this.#quoteDepth > 0 && quotingElements.has(notableAt(html, open + 2))) this.#quoteDepth -= 1;
+      return indexAfter(html, '>', open);
     }
     if (next !== bang && next !== question) return open + 1;
-    return behind(html, html.startsWith('<!--', open) ? '-->' : '>', open + 2);
+    return indexAfter(html, html.startsWith('<!--', open) ? '-->' : '>', open + 2);
   }
 
   #readStart(open: number): number {
@@ -121,11 +120,11 @@ class Reading implements Markup {
     const close = startTagEnd(html, open);
     if (close === -1) return -1;
     const name = notableAt(html, open + 1);
-    if (name !== '' && quotingElements.has(name)) this.#quotes += 1;
-    if (this.#quotes === 0 && this.elements.length < findingsMax && this.#hasMark(open, close))
+    if (name !== '' && quotingElements.has(name)) this.#quoteDepth += 1;
+    if (this.#quoteDepth === 0 && this.elements.length < matchesMax && this.#hasMark(open, close))
       this.elements.push(elementOf(html.slice(open, close)));
     if (name === '') return close;
-    if (furniture.has(name)) this.#furnished = true;
+    if (visibleElements.has(name)) this.#hasVisibleElement = true;
     const rawEnd = rawEnds.get(name);
     if (!rawEnd) return close;
     rawEnd.lastIndex = close;
@@ -136,23 +135,23 @@ class Reading implements Markup {
   }
 
   #addScript(open: number, close: number, end: number): void {
-    if (this.#quotes > 0) return;
-    this.#scripted = true;
-    if (this.scripts.length >= findingsMax || !this.#hasMark(close, end)) return;
+    if (this.#quoteDepth > 0) return;
+    this.#hasScript = true;
+    if (this.scripts.length >= matchesMax || !this.#hasMark(close, end)) return;
     const { attributes } = elementOf(this.#html.slice(open, close));
     if (runningTypes.test(attributes.get('type') ?? '')) this.scripts.push(this.#html.slice(close, end));
   }
 
   #addText(from: number, to: number): void {
     if (this.textLength > textLimit) return;
-    // Cut before it is cleaned: a run of white space is as long as the page allows.
-    const piece = toText(this.#html.slice(from, Math.min(to, from + 4 * textLimit)));
-    if (piece === '') return;
-    this.text = (this.text === '' ? piece : `${this.text} ${piece}`).slice(0, textLimit);
-    this.textLength += piece.length + 1;
+    // Cut first: a run of white space may be as long as the page.
+    const fragment = toText(this.#html.slice(from, Math.min(to, from + 4 * textLimit)));
+    if (fragment === '') return;
+    this.text = (this.text === '' ? fragment : `${this.text} ${fragment}`).slice(0, textLimit);
+    this.textLength += fragment.length + 1;
   }
 
-  /** Asked in the order of the page, so that the whole of it is searched once. */
+  /** Called with growing positions, so that the page is searched once. */
   #hasMark(from: number, to: number): boolean {
     if (this.#nextMark < from) {
       this.#interesting.lastIndex = from;
@@ -168,14 +167,14 @@ const bang = 0x21;
 const question = 0x3f;
 const isLetter = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
 
-/** The name at this place when it is a notable one, else nothing. */
+/** The notable element name at this index, else an empty string. */
 function notableAt(html: string, at: number): string {
   if (notableStarts[startCode(html, at)] === 0) return '';
   notable.lastIndex = at;
   return notable.test(html) ? html.slice(at, notable.lastIndex).toLowerCase() : '';
 }
 
-/** Behind the `>` of a start tag, or -1. Only a quote behind `=` quotes. */
+/** The index after the `>` of a start tag, or -1. Only a quote after `=` quotes. */
 function startTagEnd(html: string, from: number): number {
   for (let at = from; at < html.length; at += 1) {
     const code = html.charCodeAt(at);
@@ -192,16 +191,16 @@ function startTagEnd(html: string, from: number): number {
 
 const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
-/** The place behind the next `mark`, or -1. */
-function behind(html: string, mark: string, from: number): number {
-  const found = html.indexOf(mark, from);
-  return found === -1 ? -1 : found + mark.length;
+/** The index after the next `mark`, or -1. */
+function indexAfter(html: string, mark: string, from: number): number {
+  const index = html.indexOf(mark, from);
+  return index === -1 ? -1 : index + mark.length;
 }
 
 const rawEnds = new Map(rawElements.map((name) => [name, new RegExp(`</${name}`, 'gi')]));
 
 const attribute = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?/g;
-/** A longer tag is told by its first attributes. */
+/** Attributes of a longer tag after this are ignored. */
 const tagMax = 4000;
 
 function elementOf(source: string): Element {

@@ -1,33 +1,33 @@
-/** What a verdict is made from. */
+/** The input of a classification. */
 import type { BlockVendor } from '@berth/contract';
 
-export interface PageFacts {
+export interface PageInfo {
   /** Of the last main-document response. */
   status: number | null;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** Of the cookies that the reply set. */
+  /** Of the cookies that the response set. */
   cookieNames: readonly string[];
   /** The final address. */
   url: string;
   contentType: string | null;
-  /** When empty, that of the html counts. */
+  /** When empty, the title of the HTML is used. */
   title: string;
-  /** No more than 256 KiB are looked at. */
+  /** Only the first 256 KiB are read. */
   html: string;
-  /** Characters that a visitor sees; null when no browser was asked. */
+  /** Characters that a visitor sees; null without a browser. */
   visibleTextLength: number | null;
   dom: DomProbe | null;
   /** `net::ERR_…` */
   netError: string | null;
 }
 
-/** What a browser saw. */
+/** The result of the probe script in a browser. */
 export interface DomProbe {
   /** Ids of the rules whose selector matched. */
   selectors: readonly string[];
-  /** Whose challenge is on display. */
+  /** The vendor of the challenge on display. */
   visibleCaptcha: BlockVendor | null;
-  /** Whose captcha is built in, on display or not. */
+  /** The vendor of the embedded captcha, on display or not. */
   presentCaptcha: BlockVendor | null;
 }

@@ -1,25 +1,25 @@
 import { refusals, type Rule } from './rule.ts';
 
-/** Before all others: many sites that ask for a password carry some vendor's marks as well. */
+/** Before all others: many sites that ask for a password also carry a vendor's marks. */
 export const loginRules: readonly Rule[] = [
   {
     id: 'generic.login_form',
     vendor: 'generic',
     type: 'login_wall',
     strength: 'weak',
-    sight: { kind: 'element', tag: 'input', attribute: 'type', value: /^password$/i, needle: 'password', css: 'input[type="password"]' },
+    source: { kind: 'element', tag: 'input', attribute: 'type', value: /^password$/i, needle: 'password', css: 'input[type="password"]' },
     when: { statuses: [401, 403] },
   },
 ];
 
-/** Vendors that are met less often. */
+/** Less common vendors. */
 const others: readonly Rule[] = [
   {
     id: 'kasada.header',
     vendor: 'kasada',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'header', name: 'x-kpsdk-ct' },
+    source: { kind: 'header', name: 'x-kpsdk-ct' },
     when: { statuses: [403, 429] },
     selfClearing: true,
   },
@@ -28,7 +28,7 @@ const others: readonly Rule[] = [
     vendor: 'kasada',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'script', value: /\bKPSDK\.scriptStart\s?=/, needle: 'KPSDK' },
+    source: { kind: 'script', value: /\bKPSDK\.scriptStart\s?=/, needle: 'KPSDK' },
     when: { statuses: [403, 429] },
     selfClearing: true,
   },
@@ -37,14 +37,14 @@ const others: readonly Rule[] = [
     vendor: 'sucuri',
     type: 'access_denied',
     strength: 'strong',
-    sight: { kind: 'header', name: 'x-sucuri-block' },
+    source: { kind: 'header', name: 'x-sucuri-block' },
   },
   {
     id: 'sucuri.title',
     vendor: 'sucuri',
     type: 'access_denied',
     strength: 'strong',
-    sight: { kind: 'title', value: /^Sucuri WebSite Firewall - Access Denied$/i },
+    source: { kind: 'title', value: /^Sucuri WebSite Firewall - Access Denied$/i },
     when: { error: true },
   },
   {
@@ -52,7 +52,7 @@ const others: readonly Rule[] = [
     vendor: 'sucuri',
     type: 'access_denied',
     strength: 'strong',
-    sight: { kind: 'text', value: /^(?:Access Denied - )?Sucuri Web[Ss]ite Firewall\b/, textMax: 2000 },
+    source: { kind: 'text', value: /^(?:Access Denied - )?Sucuri Web[Ss]ite Firewall\b/, textMax: 2000 },
     when: { error: true },
   },
   {
@@ -60,7 +60,7 @@ const others: readonly Rule[] = [
     vendor: 'sucuri',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'script', value: /\bsucuri_cloudproxy_js\s?=/, needle: 'sucuri_cloudproxy_js' },
+    source: { kind: 'script', value: /\bsucuri_cloudproxy_js\s?=/, needle: 'sucuri_cloudproxy_js' },
     selfClearing: true,
   },
   {
@@ -68,7 +68,7 @@ const others: readonly Rule[] = [
     vendor: 'sucuri',
     type: 'access_denied',
     strength: 'weak',
-    sight: { kind: 'header', name: 'server', value: /^Sucuri\b/i },
+    source: { kind: 'header', name: 'server', value: /^Sucuri\b/i },
     when: { statuses: [403], small: true, textMax: 500 },
   },
   {
@@ -76,8 +76,8 @@ const others: readonly Rule[] = [
     vendor: 'f5',
     type: 'access_denied',
     strength: 'strong',
-    // The whole page is this notice; it comes with status 200 as a rule.
-    sight: {
+    // The whole page is this notice, usually with status 200.
+    source: {
       kind: 'text',
       value: /^(?:Request Rejected )?The requested URL was rejected\. Please consult with your administrator\. Your support ID is:? ?\d/,
       textMax: 400,
@@ -88,7 +88,7 @@ const others: readonly Rule[] = [
     vendor: 'f5',
     type: 'access_denied',
     strength: 'weak',
-    sight: { kind: 'cookie_name', name: /^TS[0-9a-f]{6,32}$/ },
+    source: { kind: 'cookie_name', name: /^TS[0-9a-f]{6,32}$/ },
     when: { statuses: [403], small: true, textMax: 500 },
   },
   {
@@ -96,7 +96,7 @@ const others: readonly Rule[] = [
     vendor: 'ddos_guard',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'title', value: /^DDoS-Guard$/i },
+    source: { kind: 'title', value: /^DDoS-Guard$/i },
     when: { statuses: refusals },
     selfClearing: true,
   },
@@ -105,7 +105,7 @@ const others: readonly Rule[] = [
     vendor: 'ddos_guard',
     type: 'challenge',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: 'script',
       attribute: 'src',
@@ -120,7 +120,7 @@ const others: readonly Rule[] = [
     vendor: 'reblaze',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'script', value: /\bwindow\.rbzns\s?=/, needle: 'rbzns' },
+    source: { kind: 'script', value: /\bwindow\.rbzns\s?=/, needle: 'rbzns' },
     selfClearing: true,
   },
   {
@@ -128,8 +128,8 @@ const others: readonly Rule[] = [
     vendor: 'reblaze',
     type: 'challenge',
     strength: 'weak',
-    // The same cookie lets a visitor in.
-    sight: { kind: 'cookie_name', name: /^rbzid$/ },
+    // Visitors that were let in have the same cookie.
+    source: { kind: 'cookie_name', name: /^rbzid$/ },
     when: { statuses: [403, 503], small: true, textMax: 500 },
   },
   {
@@ -137,32 +137,32 @@ const others: readonly Rule[] = [
     vendor: 'google',
     type: 'captcha',
     strength: 'strong',
-    sight: { kind: 'url', value: /^(?:www\.|ipv[46]\.)?google\.(?:com?\.)?[a-z]{2,3}\/sorry\/index\b/ },
+    source: { kind: 'url', value: /^(?:www\.|ipv[46]\.)?google\.(?:com?\.)?[a-z]{2,3}\/sorry\/index\b/ },
   },
   {
     id: 'google.unusual_traffic',
     vendor: 'google',
     type: 'captcha',
     strength: 'strong',
-    sight: { kind: 'selector', css: 'div#infoDiv0 a[href*="//www.google.com/policies/terms/"]' },
+    source: { kind: 'selector', css: 'div#infoDiv0 a[href*="//www.google.com/policies/terms/"]' },
   },
   {
     id: 'google.consent',
     vendor: 'google',
     type: 'consent_wall',
     strength: 'strong',
-    sight: { kind: 'url', value: /^consent\.(?:google|youtube)\.(?:com?\.)?[a-z]{2,3}\// },
+    source: { kind: 'url', value: /^consent\.(?:google|youtube)\.(?:com?\.)?[a-z]{2,3}\// },
   },
 ];
 
-/** Captchas that stand where the page should be. On a page that was served they are told apart from the verdict. */
+/** Captchas in place of the page. A captcha on a successful page is reported apart from the block. */
 const captchas: readonly Rule[] = [
   {
     id: 'turnstile.frame',
     vendor: 'turnstile',
     type: 'captcha',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: 'iframe',
       attribute: 'src',
@@ -178,7 +178,7 @@ const captchas: readonly Rule[] = [
       vendor,
       type: 'captcha',
       strength: 'strong',
-      sight: { kind: 'captcha', displayed: true },
+      source: { kind: 'captcha', displayed: true },
       when: { statuses: refusals },
     },
     {
@@ -186,7 +186,7 @@ const captchas: readonly Rule[] = [
       vendor,
       type: 'captcha',
       strength: 'shape',
-      sight: { kind: 'captcha', displayed: true },
+      source: { kind: 'captcha', displayed: true },
       when: { success: true, textMax: 100 },
     },
     {
@@ -194,7 +194,7 @@ const captchas: readonly Rule[] = [
       vendor,
       type: 'captcha',
       strength: 'weak',
-      sight: { kind: 'captcha', displayed: false },
+      source: { kind: 'captcha', displayed: false },
       when: { statuses: refusals, textMax: 500 },
     },
   ]),
@@ -206,7 +206,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'rate_limited',
     strength: 'strong',
-    sight: { kind: 'status' },
+    source: { kind: 'status' },
     when: { statuses: [429] },
   },
   {
@@ -214,7 +214,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'geo_blocked',
     strength: 'strong',
-    sight: { kind: 'status' },
+    source: { kind: 'status' },
     when: { statuses: [451] },
   },
   {
@@ -222,7 +222,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'header', name: 'x-vercel-mitigated', value: /^challenge$/ },
+    source: { kind: 'header', name: 'x-vercel-mitigated', value: /^challenge$/ },
     selfClearing: true,
   },
   {
@@ -230,7 +230,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'bot_wall',
     strength: 'strong',
-    sight: { kind: 'text', value: /\bblocked by network security\b/i, textMax: 1000 },
+    source: { kind: 'text', value: /\bblocked by network security\b/i, textMax: 1000 },
     when: { error: true },
   },
   {
@@ -238,7 +238,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'geo_blocked',
     strength: 'weak',
-    sight: {
+    source: {
       kind: 'text',
       value: /\b(?:not available|unavailable|restricted|blocked|access) (?:in|from) your (?:country|region|location)\b/i,
       textMax: 500,
@@ -250,7 +250,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'bot_wall',
     strength: 'weak',
-    sight: {
+    source: {
       kind: 'text',
       value:
         /\b(?:unusual (?:traffic|activity)|automated (?:access|requests|queries|traffic|tools)|verify (?:that )?you are (?:a )?human|are you a robot|bot (?:activity|traffic)|malicious bots)\b/i,
@@ -263,7 +263,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'access_denied',
     strength: 'weak',
-    sight: {
+    source: {
       kind: 'text',
       value:
         /\b(?:access (?:is |was )?(?:denied|blocked|forbidden)|forbidden|(?:request|ip(?: address)?|you) (?:(?:is|was|has|have) )?(?:been )?(?:blocked|banned))\b/i,
@@ -276,7 +276,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'access_denied',
     strength: 'shape',
-    sight: { kind: 'status' },
+    source: { kind: 'status' },
     when: { statuses: [403], small: true },
   },
   {
@@ -284,8 +284,8 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'unknown',
     strength: 'shape',
-    // Who says when to come back is being mended, and turns nobody away.
-    sight: { kind: 'status' },
+    // A 503 with Retry-After is maintenance, not a block.
+    source: { kind: 'status' },
     when: { statuses: [503], small: true, textMax: 500, withoutHeader: 'retry-after' },
   },
   {
@@ -293,7 +293,7 @@ const generic: readonly Rule[] = [
     vendor: 'generic',
     type: 'empty_shell',
     strength: 'shape',
-    sight: { kind: 'status' },
+    source: { kind: 'status' },
     when: { success: true, textMax: 100, shell: true },
   },
 ];

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { exchanges, serve, type Served } from '../../../../tests/corpus/corpus.ts';
-import { classify, probeScript, type PageFacts, type Probed } from './block-detection.ts';
+import { classify, probeScript, type PageInfo, type ProbeResult } from './block-detection.ts';
 
 let served: Served;
 let browser: Browser;
@@ -24,17 +24,17 @@ after(async () => {
   await served.close();
 });
 
-async function probe(): Promise<Probed> {
+async function probe(): Promise<ProbeResult> {
   const cdp = await page.context().newCDPSession(page);
   const { frameTree } = await cdp.send('Page.getFrameTree');
   const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id });
   const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', { expression: probeScript, contextId, returnByValue: true });
   await cdp.detach();
   assert.equal(exceptionDetails, undefined);
-  return result.value as Probed;
+  return result.value as ProbeResult;
 }
 
-async function visit(url: string): Promise<PageFacts & { probed: Probed }> {
+async function visit(url: string): Promise<PageInfo & { probed: ProbeResult }> {
   const response = await page.goto(url, { waitUntil: 'load' });
   assert.ok(response);
   const headers = await response.allHeaders();
@@ -54,12 +54,12 @@ async function visit(url: string): Promise<PageFacts & { probed: Probed }> {
   };
 }
 
-async function show(html: string): Promise<Probed> {
+async function show(html: string): Promise<ProbeResult> {
   await page.setContent(html, { waitUntil: 'load' });
   return probe();
 }
 
-describe('a browser’s verdict', () => {
+describe('the classification of a page in a browser', () => {
   const pages = [
     'cloudflare: older challenge form with status 503',
     'cloudflare: running challenge element',
@@ -81,7 +81,7 @@ describe('a browser’s verdict', () => {
     'short page whose description names a captcha frame',
   ];
   for (const name of pages) {
-    it(`on ${name} is that of the corpus`, async () => {
+    it(`matches the corpus on ${name}`, async () => {
       const { expected } = exchanges.find((exchange) => exchange.name === name) ?? assert.fail('no such exchange');
       const { blocked, block, captcha } = classify(await visit(served.urlOf(name)));
       assert.deepEqual(
@@ -93,7 +93,7 @@ describe('a browser’s verdict', () => {
 });
 
 describe('the probe script', () => {
-  it('tells a challenge on display from one that waits', async () => {
+  it('distinguishes a challenge on display from a hidden one', async () => {
     const frame = (style: string): string =>
       `<iframe src="https://www.google.com/recaptcha/api2/bframe?k=x" style="width:400px;height:500px;${style}"></iframe>`;
     assert.equal((await show(frame(''))).visibleCaptcha, 'recaptcha');
@@ -106,7 +106,8 @@ describe('the probe script', () => {
 
   it('counts what a visitor sees, and nothing else', async () => {
     const { visibleTextLength, title } = await show(
-      `<title>A title</title><style>p { color: red }</style><p>Twelve chars</p><p style="display:none">hidden</p><script>var hidden;</script><template>hidden</template><noscript>hidden</noscript>`,
+      `<title>A title</title><style>p { color: red }</style><p>Twelve chars</p><p style="display:none">hidden</p>` +
+        `<script>var hidden;</script><template>hidden</template><noscript>hidden</noscript>`,
     );
     assert.deepEqual({ visibleTextLength, title }, { visibleTextLength: 13, title: 'A title' });
   });
@@ -116,11 +117,13 @@ describe('the probe script', () => {
     assert.equal(visibleTextLength, 5000);
   });
 
-  it('is not misled by a page that takes the names of the document and of elements', async () => {
+  it('resists DOM clobbering', async () => {
     const { visibleTextLength, selectors, visibleCaptcha } = await show(
       `<img name="querySelectorAll"><img name="title"><img name="createTreeWalker"><img name="documentElement"><img name="body">
-       <form id="px-captcha" style="width:300px;height:100px"><input name="getBoundingClientRect"><input name="checkVisibility"><input name="parentElement">text</form>
-       <script>Document.prototype.querySelectorAll = () => { throw new Error('mine'); }; Array.from = () => []; Array.prototype.push = () => { throw 1; };</script>`,
+       <form id="px-captcha" style="width:300px;height:100px"><input name="getBoundingClientRect"><input name="checkVisibility">` +
+        `<input name="parentElement">text</form>
+       <script>Document.prototype.querySelectorAll = () => { throw new Error('mine'); }; Array.from = () => [];` +
+        ` Array.prototype.push = () => { throw 1; };</script>`,
     );
     assert.deepEqual(
       { visibleTextLength, selectors, visibleCaptcha },

@@ -1,32 +1,32 @@
 /**
- * What the classifier asks of a page in a browser, as a script expression for
- * an isolated world. It reads, never writes, does bounded work and never
- * throws. The page's forms and images can put names of their own before those
- * of the document and of elements, so everything is called by its prototype.
+ * The classifier's probe of a page in a browser, as a script expression for an
+ * isolated world. It only reads, does bounded work and never throws. Forms and
+ * images of the page can shadow properties of the document and of elements (DOM
+ * clobbering), so everything is called through the prototypes.
  */
 import { captchaMarks } from './captcha-marks.ts';
 import { quotingElements } from './markup.ts';
 import { rules } from './rules.ts';
 import type { DomProbe } from './model.ts';
 
-/** What the script returns. */
-export interface Probed extends DomProbe {
+/** The value of the probe script. */
+export interface ProbeResult extends DomProbe {
   /** Counting stops at `charsMax` and after `nodesMax` text nodes. */
   visibleTextLength: number;
   title: string;
 }
 
-/** Ten times what a verdict asks for. */
+/** Ten times what a classification needs. */
 const charsMax = 5000;
-/** A page that hides more text than this before it shows some is told by its marks. */
+/** A page with more hidden text nodes before visible text is classified by its marks. */
 const nodesMax = 5000;
-/** Elements looked at for one selector: the rest are likely the same again. */
-const foundMax = 20;
+/** Elements checked for one selector. */
+const elementsMax = 20;
 /** A challenge frame waits outside the window, or with no size, until it is needed. */
 const sidePxMin = 20;
 
-const selectors = rules.flatMap(({ id, sight }) => {
-  const css = sight.kind === 'selector' || sight.kind === 'element' ? sight.css : undefined;
+const selectors = rules.flatMap(({ id, source }) => {
+  const css = source.kind === 'selector' || source.kind === 'element' ? source.css : undefined;
   return css === undefined ? [] : [[id, css]];
 });
 const marks = captchaMarks.map(({ vendor, challenge, css }) => [vendor, challenge, css]);
@@ -35,7 +35,8 @@ export const probeScript = `(() => {
   const result = { selectors: [], visibleCaptcha: null, presentCaptcha: null, visibleTextLength: 0, title: '' };
   const attempt = (work) => { try { work(); } catch {} };
   const isQuoted = (element) => Element.prototype.closest.call(element, '${[...quotingElements].join(', ')}') !== null;
-  const find = (css) => Array.from(Document.prototype.querySelectorAll.call(document, css)).slice(0, ${foundMax}).filter((element) => !isQuoted(element));
+  const find = (css) =>
+    Array.from(Document.prototype.querySelectorAll.call(document, css)).slice(0, ${elementsMax}).filter((element) => !isQuoted(element));
   const isShown = (element) => {
     const box = Element.prototype.getBoundingClientRect.call(element);
     return box.width >= ${sidePxMin} && box.height >= ${sidePxMin} && box.bottom + scrollY > 0 && box.right + scrollX > 0 &&
@@ -50,9 +51,9 @@ export const probeScript = `(() => {
   }
   for (const [vendor, isChallenge, css] of ${JSON.stringify(marks)}) {
     attempt(() => {
-      const found = find(css);
-      if (found.length > 0) result.presentCaptcha ??= vendor;
-      if (isChallenge && found.some(isShown)) result.visibleCaptcha ??= vendor;
+      const elements = find(css);
+      if (elements.length > 0) result.presentCaptcha ??= vendor;
+      if (isChallenge && elements.some(isShown)) result.visibleCaptcha ??= vendor;
     });
   }
   attempt(() => {
@@ -63,7 +64,8 @@ export const probeScript = `(() => {
       if (node === null) break;
       const text = node.data.slice(0, ${charsMax}).replace(/\\s+/g, ' ').trim();
       if (text === '' || node.parentElement === null) continue;
-      if (Element.prototype.checkVisibility.call(node.parentElement, { opacityProperty: true, visibilityProperty: true })) chars += text.length + 1;
+      const isVisible = Element.prototype.checkVisibility.call(node.parentElement, { opacityProperty: true, visibilityProperty: true });
+      if (isVisible) chars += text.length + 1;
     }
     result.visibleTextLength = Math.min(chars, ${charsMax});
   });

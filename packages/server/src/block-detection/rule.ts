@@ -1,15 +1,14 @@
 /**
- * What block pages look like is data. A rule is one observation: where to look,
- * what must be there, and how much it proves.
+ * Block detection rules are data. A rule is one signal: its source, what must
+ * match, and how strong the signal is.
  *
- * `strong` is what only a block shows. `weak` is a guess that needs an error
- * status or a nearly empty page beside it. `shape` is a page with no more than
- * the outline of a block. Many marks stand on the ordinary pages of a vendor's
- * customers too (sensors, cookies, telemetry): they are bound to statuses that
- * such pages do not have.
+ * Only blocks show a `strong` signal. A `weak` one also needs an error status or
+ * a nearly empty page. `shape` is only the outline of a block. Ordinary pages of
+ * a vendor's customers carry many marks too (sensors, cookies, telemetry), so
+ * those rules are bound to statuses that such pages do not have.
  *
- * Every pattern is linear in its input: no quantifier stands beside or inside
- * another that could take the same character.
+ * Every pattern is linear in its input: no quantifier is next to or inside
+ * another that could match the same character.
  */
 import type { BlockType, BlockVendor } from '@berth/contract';
 
@@ -20,42 +19,42 @@ export interface ElementMark {
   tag: string;
   attribute: string;
   value: RegExp;
-  /** Literal text of the tag's source, by which it is found among thousands. */
+  /** Literal text in the tag's source, which makes the search fast. */
   needle: string;
   /** The same for the probe script. */
   css?: string;
 }
 
-export type Sight =
-  /** Without `value` the header need only be there, and what it holds is never told. */
+export type SignalSource =
+  /** Without `value` the header only has to be present, and the evidence omits its value. */
   | { kind: 'header'; name: string; value?: RegExp }
   | { kind: 'cookie_name'; name: RegExp }
   | { kind: 'title'; value: RegExp }
   /** Host and path of the final address, such as `example.com/a/b`. */
   | { kind: 'url'; value: RegExp }
   | { kind: 'status' }
-  /** Only the probe script sees it. */
+  /** Matched by the probe script only. */
   | { kind: 'selector'; css: string }
   | ({ kind: 'element' } & ElementMark)
   /** The text of an inline script that runs, never of data. `needle` is literal text in it. */
   | { kind: 'script'; value: RegExp; needle: string }
   /** Visible text with its white space collapsed, on pages that have at most `textMax` characters of it. */
   | { kind: 'text'; value: RegExp; textMax: number }
-  /** A captcha of the rule's vendor: built in, or with its challenge on display, which only a browser can tell. */
+  /** A captcha of the rule's vendor: embedded, or with its challenge on display, which only a browser can detect. */
   | { kind: 'captcha'; displayed: boolean };
 
-/** What must be true of the reply besides. */
+/** Further conditions on the response. */
 export interface Condition {
   statuses?: readonly number[];
   /** A status of 400 or more. */
   error?: true;
-  /** A status below 400, or none told. */
+  /** A status below 400, or none. */
   success?: true;
   /** HTML of at most `smallPageBytes`. */
   small?: true;
   /** At most this many visible characters. */
   textMax?: number;
-  /** Scripts, and nothing but a little text to see or use. */
+  /** Has scripts, and nothing visible or usable but a little text. */
   shell?: true;
   /** A header that no block of this kind carries. */
   withoutHeader?: string;
@@ -67,14 +66,14 @@ export interface Rule {
   vendor: BlockVendor;
   type: BlockType;
   strength: Strength;
-  sight: Sight;
+  source: SignalSource;
   when?: Condition;
   /** A challenge that a real browser passes by waiting. */
   selfClearing?: true;
 }
 
-/** A page below this is no more than a notice. */
+/** A smaller page is only a notice. */
 export const smallPageBytes = 5000;
 
-/** The statuses with which a visitor is turned away. With these a guess is believed. */
+/** Statuses of refusals. They confirm a weak signal. */
 export const refusals: readonly number[] = [401, 403, 405, 429, 503];

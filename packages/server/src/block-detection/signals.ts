@@ -1,88 +1,108 @@
 import type { BlockEvidence, BlockVendor } from '@berth/contract';
-import { findElement, holds, type CaptchaFound, type Page } from './page.ts';
-import { redact } from './redact.ts';
-import type { Rule, Sight } from './rule.ts';
+import { findElement, meetsCondition, type DetectedCaptcha, type Page } from './page.ts';
+import type { Rule, SignalSource } from './rule.ts';
 import { rules } from './rules.ts';
 
-/** A rule that is true of a page, and what made it true. */
-export interface Sighting {
+/** A rule that matches a page, and the evidence. */
+export interface Signal {
   rule: Rule;
   evidence: BlockEvidence;
 }
 
 /** In the rules' order of precedence. */
-export function sightingsOn(page: Page, captcha: CaptchaFound): Sighting[] {
+export function collectSignals(page: Page, captcha: DetectedCaptcha): Signal[] {
   return rules.flatMap((rule) => {
-    const seen = holds(page, rule.when) ? see(page, rule, captcha) : null;
-    if (seen === null) return [];
-    return [{ rule, evidence: { kind: seen.kind, id: rule.id, value_redacted: redact(seen.value) } }];
+    const match = meetsCondition(page, rule.when) ? matchSource(page, rule, captcha) : null;
+    if (match === null) return [];
+    return [{ rule, evidence: { kind: match.kind, id: rule.id, value_redacted: redact(match.value) } }];
   });
 }
 
-interface Seen {
+interface Match {
   kind: BlockEvidence['kind'];
   value: string;
 }
 
-function see(page: Page, rule: Rule, captcha: CaptchaFound): Seen | null {
-  const { sight } = rule;
-  switch (sight.kind) {
+function matchSource(page: Page, rule: Rule, captcha: DetectedCaptcha): Match | null {
+  const { source } = rule;
+  switch (source.kind) {
     case 'header':
-      return seeHeader(page, sight);
+      return matchHeader(page, source);
     case 'cookie_name':
-      return told(
+      return toMatch(
         'cookie_name',
-        page.facts.cookieNames.find((name) => sight.name.test(name)),
+        page.info.cookieNames.find((name) => source.name.test(name)),
       );
     case 'title':
-      return told('title', sight.value.exec(page.title)?.[0]);
+      return toMatch('title', source.value.exec(page.title)?.[0]);
     case 'url':
-      return told('url', sight.value.exec(page.place)?.[0]);
+      return toMatch('url', source.value.exec(page.hostAndPath)?.[0]);
     case 'status':
-      return told('status', String(page.status));
+      return toMatch('status', String(page.status));
     case 'selector':
-      return told('selector', page.facts.dom?.selectors.includes(rule.id) ? sight.css : undefined);
+      return toMatch('selector', page.info.dom?.selectors.includes(rule.id) ? source.css : undefined);
     case 'element':
-      return seeElement(page, rule.id, sight);
+      return matchElement(page, rule.id, source);
     case 'script':
-      return told('body_signature', matchOf(page.markup?.scripts, sight.value));
+      return toMatch('body_signature', firstMatch(page.markup?.scripts, source.value));
     case 'text':
-      return seeText(page, sight);
+      return matchText(page, source);
     case 'captcha':
-      return seeCaptcha(rule.vendor, sight, captcha);
+      return matchCaptcha(rule.vendor, source, captcha);
   }
 }
 
-const told = (kind: Seen['kind'], value: string | undefined): Seen | null => (value === undefined ? null : { kind, value });
+const toMatch = (kind: Match['kind'], value: string | undefined): Match | null => (value === undefined ? null : { kind, value });
 
-const matchOf = (texts: readonly string[] | undefined, value: RegExp): string | undefined => {
+const firstMatch = (texts: readonly string[] | undefined, value: RegExp): string | undefined => {
   for (const text of texts ?? []) {
-    const found = value.exec(text);
-    if (found) return found[0];
+    const match = value.exec(text);
+    if (match) return match[0];
   }
   return undefined;
 };
 
-/** A value that no pattern vouches for may be a token: then only the name is told. */
-function seeHeader({ facts }: Page, { name, value }: Sight & { kind: 'header' }): Seen | null {
-  const held = facts.headers[name];
-  if (held === undefined) return null;
-  if (!value) return told('header', name);
-  const found = value.exec(held);
-  return found ? told('header', `${name}: ${found[0]}`) : null;
+/** A value that no pattern matched may be a token: then the evidence holds only the name. */
+function matchHeader({ info }: Page, { name, value }: SignalSource & { kind: 'header' }): Match | null {
+  const header = info.headers[name];
+  if (header === undefined) return null;
+  if (!value) return toMatch('header', name);
+  const match = value.exec(header);
+  return match ? toMatch('header', `${name}: ${match[0]}`) : null;
 }
 
-function seeElement(page: Page, id: string, sight: Sight & { kind: 'element' }): Seen | null {
-  if (page.markup && page.facts.dom?.selectors.includes(id)) return told('selector', sight.css);
-  const element = findElement(page, sight);
-  return element ? told('body_signature', `<${element.tag} ${sight.attribute}="${element.attributes.get(sight.attribute) ?? ''}">`) : null;
+function matchElement(page: Page, id: string, source: SignalSource & { kind: 'element' }): Match | null {
+  if (page.markup && page.info.dom?.selectors.includes(id)) return toMatch('selector', source.css);
+  const element = findElement(page, source);
+  return element
+    ? toMatch('body_signature', `<${element.tag} ${source.attribute}="${element.attributes.get(source.attribute) ?? ''}">`)
+    : null;
 }
 
-function seeText({ markup, visibleLength }: Page, { value, textMax }: Sight & { kind: 'text' }): Seen | null {
-  return markup && visibleLength <= textMax ? told('body_signature', value.exec(markup.text)?.[0]) : null;
+function matchText({ markup, visibleLength }: Page, { value, textMax }: SignalSource & { kind: 'text' }): Match | null {
+  return markup && visibleLength <= textMax ? toMatch('body_signature', value.exec(markup.text)?.[0]) : null;
 }
 
-function seeCaptcha(vendor: BlockVendor, { displayed }: Sight & { kind: 'captcha' }, captcha: CaptchaFound): Seen | null {
+function matchCaptcha(vendor: BlockVendor, { displayed }: SignalSource & { kind: 'captcha' }, captcha: DetectedCaptcha): Match | null {
   if (captcha.vendor !== vendor || (displayed && captcha.visible !== true)) return null;
-  return told('selector', displayed ? `${vendor} on display` : vendor);
+  return toMatch('selector', displayed ? `${vendor} on display` : vendor);
 }
+
+const evidenceCharsMax = 80;
+
+/** Makes evidence safe to store and show: no query, no token, one line, truncated. */
+function redact(text: string): string {
+  return cut(
+    text
+      .slice(0, 4 * evidenceCharsMax)
+      .replace(/\?[^\s"'<>]*/g, '')
+      .replace(/\/\/[^\s"'<>/@]*@/g, '//')
+      // A long run of letters and digits is likely an identifier.
+      .replace(/[\w-]{12,}/g, (run) => (/\d/.test(run) && /[a-z]/i.test(run) ? '…' : run))
+      // oxlint-disable-next-line no-control-regex -- Removes control characters.
+      .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+      .trim(),
+  );
+}
+
+const cut = (text: string): string => (text.length > evidenceCharsMax ? `${text.slice(0, evidenceCharsMax - 1)}…` : text);

@@ -1,23 +1,23 @@
-/** Verdicts on replies as they come over the wire, for tests outside this folder. */
-import { classify, type PageFacts, type Strictness, type Verdict } from './block-detection.ts';
+/** Classifies fetch responses, for tests outside this folder. */
+import { classify, type PageInfo, type Strictness, type Classification } from './block-detection.ts';
 
-export { probeScript, type Probed } from './block-detection.ts';
+export { probeScript, type ProbeResult } from './block-detection.ts';
 
-/** What a reply tells where no browser looks at it. */
-export async function factsOf(reply: Response): Promise<PageFacts> {
+/** The input of a classification without a browser. */
+export async function toPageInfo(response: Response): Promise<PageInfo> {
   return {
-    status: reply.status,
-    headers: Object.fromEntries(reply.headers),
-    cookieNames: reply.headers.getSetCookie().map((cookie) => cookie.split('=', 1)[0] ?? ''),
-    url: reply.url,
-    contentType: reply.headers.get('content-type'),
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    cookieNames: response.headers.getSetCookie().map((cookie) => cookie.split('=', 1)[0] ?? ''),
+    url: response.url,
+    contentType: response.headers.get('content-type'),
     title: '',
-    html: await reply.text(),
+    html: await response.text(),
     visibleTextLength: null,
     dom: null,
     netError: null,
   };
 }
 
-export const classifyReply = async (reply: Response, strictness?: Strictness): Promise<Verdict> =>
-  classify(await factsOf(reply), strictness);
+export const classifyResponse = async (response: Response, strictness?: Strictness): Promise<Classification> =>
+  classify(await toPageInfo(response), strictness);

@@ -7,8 +7,8 @@ const akamai: readonly Rule[] = [
     vendor: 'akamai',
     type: 'access_denied',
     strength: 'strong',
-    // The edge names itself only when it answers by itself; with 400 and 5xx that is a bad address or an origin that is down.
-    sight: { kind: 'header', name: 'server', value: /^AkamaiGHost$/i },
+    // The edge names itself only in its own responses; 400 and 5xx mean a bad address or an origin that is down.
+    source: { kind: 'header', name: 'server', value: /^AkamaiGHost$/i },
     when: { statuses: [401, 403, 405, 429] },
   },
   {
@@ -16,7 +16,11 @@ const akamai: readonly Rule[] = [
     vendor: 'akamai',
     type: 'access_denied',
     strength: 'strong',
-    sight: { kind: 'text', value: /^Access Denied [^#]{1,600}Reference #\d{1,4}\.[0-9a-f]{4,12}\.\d{6,12}\.[0-9a-f]{4,12}/, textMax: 1000 },
+    source: {
+      kind: 'text',
+      value: /^Access Denied [^#]{1,600}Reference #\d{1,4}\.[0-9a-f]{4,12}\.\d{6,12}\.[0-9a-f]{4,12}/,
+      textMax: 1000,
+    },
     when: { error: true },
   },
   {
@@ -24,7 +28,7 @@ const akamai: readonly Rule[] = [
     vendor: 'akamai',
     type: 'bot_wall',
     strength: 'strong',
-    sight: { kind: 'text', value: /^Pardon Our Interruption\b/i, textMax: 2000 },
+    source: { kind: 'text', value: /^Pardon Our Interruption\b/i, textMax: 2000 },
     when: { error: true },
   },
   {
@@ -32,14 +36,14 @@ const akamai: readonly Rule[] = [
     vendor: 'akamai',
     type: 'bot_wall',
     strength: 'weak',
-    sight: { kind: 'title', value: /^Pardon Our Interruption(?:\.\.\.)?$/i },
+    source: { kind: 'title', value: /^Pardon Our Interruption(?:\.\.\.)?$/i },
   },
   {
     id: 'akamai.crypto_challenge',
     vendor: 'akamai',
     type: 'challenge',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: '*',
       attribute: 'id',
@@ -54,7 +58,7 @@ const akamai: readonly Rule[] = [
     vendor: 'akamai',
     type: 'access_denied',
     strength: 'weak',
-    sight: { kind: 'cookie_name', name: /^(?:_abck|ak_bmsc|bm_sz)$/ },
+    source: { kind: 'cookie_name', name: /^(?:_abck|ak_bmsc|bm_sz)$/ },
     when: { statuses: [403], small: true, textMax: 500 },
   },
 ];
@@ -65,14 +69,14 @@ const datadome: readonly Rule[] = [
     vendor: 'datadome',
     type: 'captcha',
     strength: 'strong',
-    sight: { kind: 'header', name: 'x-dd-b' },
+    source: { kind: 'header', name: 'x-dd-b' },
   },
   {
     id: 'datadome.interstitial',
     vendor: 'datadome',
     type: 'challenge',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: '*',
       attribute: 'src',
@@ -87,7 +91,7 @@ const datadome: readonly Rule[] = [
     vendor: 'datadome',
     type: 'captcha',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: '*',
       attribute: 'src',
@@ -101,7 +105,7 @@ const datadome: readonly Rule[] = [
     vendor: 'datadome',
     type: 'bot_wall',
     strength: 'strong',
-    sight: { kind: 'header', name: 'x-datadome' },
+    source: { kind: 'header', name: 'x-datadome' },
     when: { statuses: [403] },
   },
   {
@@ -109,7 +113,7 @@ const datadome: readonly Rule[] = [
     vendor: 'datadome',
     type: 'bot_wall',
     strength: 'weak',
-    sight: { kind: 'cookie_name', name: /^datadome$/ },
+    source: { kind: 'cookie_name', name: /^datadome$/ },
     when: { statuses: [403], small: true, textMax: 500 },
   },
 ];
@@ -120,14 +124,14 @@ const human: readonly Rule[] = [
     vendor: 'human',
     type: 'captcha',
     strength: 'strong',
-    sight: { kind: 'element', tag: '*', attribute: 'id', value: /^px-captcha$/, needle: 'px-captcha', css: '#px-captcha' },
+    source: { kind: 'element', tag: '*', attribute: 'id', value: /^px-captcha$/, needle: 'px-captcha', css: '#px-captcha' },
   },
   {
     id: 'human.captcha_host',
     vendor: 'human',
     type: 'captcha',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: 'script',
       attribute: 'src',
@@ -142,7 +146,7 @@ const human: readonly Rule[] = [
     type: 'bot_wall',
     strength: 'strong',
     // The sensor on ordinary pages sets the same name.
-    sight: { kind: 'script', value: /window\._pxAppId\s?=\s?["']PX/, needle: '_pxAppId' },
+    source: { kind: 'script', value: /window\._pxAppId\s?=\s?["']PX/, needle: '_pxAppId' },
     when: { statuses: refusals },
   },
   {
@@ -150,14 +154,14 @@ const human: readonly Rule[] = [
     vendor: 'human',
     type: 'bot_wall',
     strength: 'weak',
-    sight: { kind: 'title', value: /^Access to this page has been (?:denied|blocked)\.?$/i },
+    source: { kind: 'title', value: /^Access to this page has been (?:denied|blocked)\.?$/i },
   },
   {
     id: 'human.cookie',
     vendor: 'human',
     type: 'bot_wall',
     strength: 'weak',
-    sight: { kind: 'cookie_name', name: /^_px(?:\d|hd|vid|de)?$/ },
+    source: { kind: 'cookie_name', name: /^_px(?:\d|hd|vid|de)?$/ },
     when: { statuses: [403], small: true, textMax: 500 },
   },
 ];
@@ -168,7 +172,7 @@ const imperva: readonly Rule[] = [
     vendor: 'imperva',
     type: 'bot_wall',
     strength: 'strong',
-    sight: {
+    source: {
       kind: 'element',
       tag: 'iframe',
       attribute: 'src',
@@ -182,7 +186,7 @@ const imperva: readonly Rule[] = [
     vendor: 'imperva',
     type: 'bot_wall',
     strength: 'strong',
-    sight: { kind: 'text', value: /\bIncapsula incident ID: ?\d/, textMax: 1000 },
+    source: { kind: 'text', value: /\bIncapsula incident ID: ?\d/, textMax: 1000 },
     when: { error: true },
   },
   {
@@ -191,15 +195,15 @@ const imperva: readonly Rule[] = [
     type: 'bot_wall',
     strength: 'strong',
     // The whole page is this sentence, also with status 200.
-    sight: { kind: 'text', value: /^Request unsuccessful\. Incapsula incident ID: ?\d[\d-]{0,60}$/, textMax: 300 },
+    source: { kind: 'text', value: /^Request unsuccessful\. Incapsula incident ID: ?\d[\d-]{0,60}$/, textMax: 300 },
   },
   {
     id: 'imperva.resource_script',
     vendor: 'imperva',
     type: 'challenge',
     strength: 'weak',
-    // Ordinary pages carry the same script: only beside nothing else is it a challenge.
-    sight: {
+    // Ordinary pages carry the same script: it is a challenge only on an otherwise empty page.
+    source: {
       kind: 'element',
       tag: 'script',
       attribute: 'src',
@@ -215,7 +219,7 @@ const imperva: readonly Rule[] = [
     vendor: 'imperva',
     type: 'access_denied',
     strength: 'weak',
-    sight: { kind: 'header', name: 'x-iinfo' },
+    source: { kind: 'header', name: 'x-iinfo' },
     when: { statuses: [403], small: true, textMax: 500 },
   },
   {
@@ -223,7 +227,7 @@ const imperva: readonly Rule[] = [
     vendor: 'imperva',
     type: 'access_denied',
     strength: 'weak',
-    sight: { kind: 'cookie_name', name: /^(?:incap_ses_|visid_incap_)/ },
+    source: { kind: 'cookie_name', name: /^(?:incap_ses_|visid_incap_)/ },
     when: { statuses: [403], small: true, textMax: 500 },
   },
 ];
@@ -234,7 +238,7 @@ const awsWaf: readonly Rule[] = [
     vendor: 'aws_waf',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'header', name: 'x-amzn-waf-action', value: /^challenge$/ },
+    source: { kind: 'header', name: 'x-amzn-waf-action', value: /^challenge$/ },
     selfClearing: true,
   },
   {
@@ -242,14 +246,14 @@ const awsWaf: readonly Rule[] = [
     vendor: 'aws_waf',
     type: 'captcha',
     strength: 'strong',
-    sight: { kind: 'header', name: 'x-amzn-waf-action', value: /^captcha$/ },
+    source: { kind: 'header', name: 'x-amzn-waf-action', value: /^captcha$/ },
   },
   {
     id: 'aws_waf.goku',
     vendor: 'aws_waf',
     type: 'challenge',
     strength: 'strong',
-    sight: { kind: 'script', value: /window\.gokuProps\s?=/, needle: 'gokuProps' },
+    source: { kind: 'script', value: /window\.gokuProps\s?=/, needle: 'gokuProps' },
     selfClearing: true,
   },
   {
@@ -257,8 +261,8 @@ const awsWaf: readonly Rule[] = [
     vendor: 'aws_waf',
     type: 'challenge',
     strength: 'strong',
-    // Sites build the same script into ordinary pages.
-    sight: {
+    // Sites embed the same script in ordinary pages.
+    source: {
       kind: 'element',
       tag: 'script',
       attribute: 'src',
@@ -274,7 +278,7 @@ const awsWaf: readonly Rule[] = [
     vendor: 'aws_waf',
     type: 'geo_blocked',
     strength: 'strong',
-    sight: { kind: 'text', value: /CloudFront distribution is configured to block access from your country/, textMax: 1000 },
+    source: { kind: 'text', value: /CloudFront distribution is configured to block access from your country/, textMax: 1000 },
     when: { statuses: [403] },
   },
   {
@@ -282,7 +286,7 @@ const awsWaf: readonly Rule[] = [
     vendor: 'aws_waf',
     type: 'access_denied',
     strength: 'strong',
-    sight: { kind: 'text', value: /The request could not be satisfied\. Request blocked\./, textMax: 1000 },
+    source: { kind: 'text', value: /The request could not be satisfied\. Request blocked\./, textMax: 1000 },
     when: { statuses: [403] },
   },
   {
@@ -290,8 +294,8 @@ const awsWaf: readonly Rule[] = [
     vendor: 'aws_waf',
     type: 'access_denied',
     strength: 'weak',
-    // Other error types tell of a missing signature or key: the caller's affair.
-    sight: { kind: 'header', name: 'x-amzn-errortype', value: /^(?:Forbidden|WAFForbidden)Exception\b/ },
+    // Other error types mean a missing signature or key of the caller.
+    source: { kind: 'header', name: 'x-amzn-errortype', value: /^(?:Forbidden|WAFForbidden)Exception\b/ },
     when: { statuses: [403] },
   },
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import {
-  BrowserGone,
+  BrowserClosed,
   LastTab,
   NavigationError,
   TabLimitReached,
@@ -9,8 +9,8 @@ import {
   type Browser,
   type BrowserSettings,
   type DevtoolsClient,
-  type NavigationOrder,
-  type NavigationOutcome,
+  type NavigationRequest,
+  type NavigationResult,
 } from './browser.ts';
 import { launch, settings, type Launched } from './testing/launch.ts';
 import { openSite, type Site } from './testing/site.ts';
@@ -28,16 +28,16 @@ beforeEach(async () => {
 afterEach(() => launched.end());
 
 const call = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(20_000) });
-const go = (path: string, order: Partial<NavigationOrder> = {}): Promise<NavigationOutcome> =>
+const go = (path: string, options: Partial<NavigationRequest> = {}): Promise<NavigationResult> =>
   browser.navigate(
     browser.activeTab().tabId,
-    { url: path.includes('://') || path.startsWith('about:') ? path : site.url + path, waitUntil: 'load', timeoutMs: 8000, ...order },
+    { url: path.includes('://') || path.startsWith('about:') ? path : site.url + path, waitUntil: 'load', timeoutMs: 8000, ...options },
     call(),
   );
 
-async function failure(path: string, order: Partial<NavigationOrder> = {}): Promise<string> {
+async function failure(path: string, options: Partial<NavigationRequest> = {}): Promise<string> {
   try {
-    await go(path, order);
+    await go(path, options);
   } catch (error) {
     assert.ok(error instanceof NavigationError, String(error));
     return error.reason;
@@ -53,27 +53,27 @@ async function until(what: () => boolean): Promise<void> {
   }
 }
 
-/** What the commands of these tests answer with, all in one. */
+/** A union of the replies to the commands of these tests. */
 interface Answer {
   result: { sessionId: string; result: { value: unknown } };
   error?: { code: number; message: string };
 }
 
-/** A client that sends by hand. */
-async function handClient(): Promise<{
+/** A client that sends raw messages. */
+async function rawClient(): Promise<{
   ask(method: string, params?: object, sessionId?: string): Promise<Answer>;
   raw(text: string): void;
   client: DevtoolsClient;
-  heard: string[];
+  messages: string[];
   closed: string[];
 }> {
-  const heard: string[] = [];
+  const messages: string[] = [];
   const closed: string[] = [];
   const waiting = new Map<number, (reply: Answer) => void>();
   let last = 0;
   const client = await browser.connectClient({
     send: (message) => {
-      heard.push(message.toString());
+      messages.push(message.toString());
       const reply = JSON.parse(message.toString()) as Answer & { id?: number };
       if (reply.id !== undefined) waiting.get(reply.id)?.(reply);
     },
@@ -86,11 +86,11 @@ async function handClient(): Promise<{
     client.receive(JSON.stringify({ id, method, params, sessionId }));
     return promise;
   };
-  return { ask, raw: (text) => client.receive(text), client, heard, closed };
+  return { ask, raw: (text) => client.receive(text), client, messages, closed };
 }
 
 async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
-  const { ask } = await handClient();
+  const { ask } = await rawClient();
   const { result } = await ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
   return async (expression) =>
     (
@@ -103,7 +103,7 @@ async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
 }
 
 describe('navigate', { timeout: 90_000 }, () => {
-  it("tells the document's real status", async () => {
+  it("returns the document's real status", async () => {
     for (const code of [200, 404, 418, 500, 503]) assert.equal((await go(`/status?code=${code}`)).statusCode, code);
     const { finalUrl, title, statusCode, redirects } = await go('/redirect?to=/status?code=418');
     assert.deepEqual({ finalUrl, title, statusCode }, { finalUrl: `${site.url}/status?code=418`, title: 'status', statusCode: 418 });
@@ -111,13 +111,13 @@ describe('navigate', { timeout: 90_000 }, () => {
     assert.equal((await go('/empty?code=404')).statusCode, 404);
     assert.equal((await go('/auth')).statusCode, 401);
     assert.equal((await go('/')).statusCode, 200);
-    const told = ({ finalUrl, title, statusCode }: NavigationOutcome): object => ({ finalUrl, title, statusCode });
-    assert.deepEqual(told(await go('/#part')), { finalUrl: `${site.url}/#part`, title: 'home', statusCode: 200 });
-    assert.deepEqual(told(await go('/empty?code=204')), { finalUrl: `${site.url}/#part`, title: 'home', statusCode: 204 });
+    const summary = ({ finalUrl, title, statusCode }: NavigationResult): object => ({ finalUrl, title, statusCode });
+    assert.deepEqual(summary(await go('/#part')), { finalUrl: `${site.url}/#part`, title: 'home', statusCode: 200 });
+    assert.deepEqual(summary(await go('/empty?code=204')), { finalUrl: `${site.url}/#part`, title: 'home', statusCode: 204 });
     assert.equal((await go('about:blank')).statusCode, null);
   });
 
-  it('names what kept the page from arriving', async () => {
+  it('reports why a page failed to load', async () => {
     assert.equal(await failure('/loop'), 'too_many_redirects');
     assert.equal(await failure('/reset'), 'connection_reset');
     assert.equal(await failure('/download'), 'aborted');
@@ -129,9 +129,9 @@ describe('navigate', { timeout: 90_000 }, () => {
     assert.equal(await failure('/'), 'success');
   });
 
-  it('follows a page that sends the browser on', async () => assert.equal((await go('/onward')).finalUrl, `${site.url}/`));
+  it('follows a page that redirects the browser', async () => assert.equal((await go('/onward')).finalUrl, `${site.url}/`));
 
-  it('waits no longer than it is told and leaves the tab usable', async () => {
+  it('waits no longer than its timeout and leaves the tab usable', async () => {
     assert.equal(await failure('/half', { timeoutMs: 500 }), 'timeout');
     assert.equal(await failure('/hang', { timeoutMs: 500 }), 'timeout');
     assert.equal((await go('/half', { waitUntil: 'domcontentloaded' })).title, 'half');
@@ -147,25 +147,25 @@ describe('navigate', { timeout: 90_000 }, () => {
     assert.equal((await go('/')).title, 'home');
   });
 
-  it('stops when its caller has gone', async () => {
+  it('stops when its caller aborts', async () => {
     const caller = new AbortController();
     const going = browser.navigate(
       browser.activeTab().tabId,
       { url: `${site.url}/hang`, waitUntil: 'load', timeoutMs: 8000 },
       { signal: caller.signal },
     );
-    await until(() => site.asked.at(-1) === '/hang');
+    await until(() => site.requests.at(-1) === '/hang');
     caller.abort(new Error('gone away'));
     await assert.rejects(going, /gone away/);
     assert.equal(await failure('/'), 'success');
   });
 
-  it('tells that the page crashed, and recovers the tab', async () => {
-    const { ask } = await handClient();
+  it('reports that the page crashed, and recovers the tab', async () => {
+    const { ask } = await rawClient();
     const { result } = await ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
     const crash = (): void => void ask('Page.crash', {}, result.sessionId);
     const going = failure('/half');
-    await until(() => site.asked.at(-1) === '/hang');
+    await until(() => site.requests.at(-1) === '/hang');
     crash();
     assert.equal(await going, 'page_crashed');
     await until(() => browser.activeTab().status === 'crashed');
@@ -178,7 +178,7 @@ describe('navigate', { timeout: 90_000 }, () => {
     const tab = await browser.openTab({ active: true, ...call() });
     const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 8000 }, call());
     const refused = assert.rejects(going, TabNotFound);
-    await until(() => site.asked.at(-1) === '/hang');
+    await until(() => site.requests.at(-1) === '/hang');
     await browser.closeTab(tab.tabId, call());
     await refused;
   });
@@ -193,12 +193,12 @@ describe('tabs', { timeout: 60_000 }, () => {
     assert.equal(browser.tabs().length, 4);
   });
 
-  it('have the titles of now when they are asked for, also those that a script has changed', async () => {
+  it('have current titles on request, also those that a script has changed', async () => {
     const evaluate = await evaluator();
     await go('/popups');
     await evaluate('document.title = "Changed by a script"');
     assert.deepEqual(
-      (await browser.tabsNow()).map(({ title }) => title),
+      (await browser.refreshTabs()).map(({ title }) => title),
       ['Changed by a script'],
     );
   });
@@ -207,7 +207,7 @@ describe('tabs', { timeout: 60_000 }, () => {
     await browser.prepare(settings({ tabLimit: 3 }));
     const evaluate = await evaluator();
     await go('/popups');
-    const from = site.asked.length;
+    const from = site.requests.length;
     for (let count = 0; count < 6; count += 1) await evaluate(`void open("/child?${count}")`);
     await until(
       () =>
@@ -219,7 +219,7 @@ describe('tabs', { timeout: 60_000 }, () => {
     );
     await browser.ping(call());
     assert.equal(browser.tabs().length, 3);
-    assert.ok(site.asked.slice(from).filter((path) => path === '/child').length <= 2);
+    assert.ok(site.requests.slice(from).filter((path) => path === '/child').length <= 2);
   });
 
   it('close once, and never the last', async () => {
@@ -256,22 +256,25 @@ describe('prepare', { timeout: 90_000 }, () => {
     );
   });
 
-  it('sets who the browser says it is, everywhere', async () => {
+  it('sets the identity of the browser everywhere', async () => {
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36';
     const evaluate = await prepared({ userAgent, locale: 'de-DE', timezone: 'Asia/Tokyo', extraHeaders: { 'x-extra': 'yes' } });
     assert.deepEqual(
       await evaluate('[navigator.userAgent, navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, (1.5).toLocaleString()]'),
       [userAgent, 'de-DE', 'Asia/Tokyo', '1,5'],
     );
-    const heard = (await evaluate('fetch("/echo").then((r) => r.json())')) as Record<string, string>;
-    assert.equal(heard['user-agent'], userAgent);
-    assert.equal(heard['x-extra'], 'yes');
-    assert.match(heard['accept-language'] ?? '', /^de-DE/);
-    assert.match(heard['sec-ch-ua'] ?? '', /"141"/);
-    assert.equal(heard['sec-ch-ua-platform'], '"Windows"');
+    const headers = (await evaluate('fetch("/echo").then((r) => r.json())')) as Record<string, string>;
+    assert.equal(headers['user-agent'], userAgent);
+    assert.equal(headers['x-extra'], 'yes');
+    assert.match(headers['accept-language'] ?? '', /^de-DE/);
+    assert.match(headers['sec-ch-ua'] ?? '', /"141"/);
+    assert.equal(headers['sec-ch-ua-platform'], '"Windows"');
     assert.equal(
       await evaluate(
-        'new Promise((r) => { const w = new Worker(URL.createObjectURL(new Blob(["postMessage(navigator.userAgent)"]))); w.onmessage = (e) => r(e.data); })',
+        `new Promise((r) => {
+          const w = new Worker(URL.createObjectURL(new Blob(["postMessage(navigator.userAgent)"])));
+          w.onmessage = (e) => r(e.data);
+        })`,
       ),
       userAgent,
     );
@@ -281,34 +284,34 @@ describe('prepare', { timeout: 90_000 }, () => {
     assert.deepEqual([popup['agent'], popup['zone']], [userAgent, 'Asia/Tokyo']);
   });
 
-  it('keeps blocked resources from being asked for', async () => {
+  it('does not request blocked resources', async () => {
     await browser.prepare(settings({ blockResources: ['image', 'media', 'font', 'stylesheet', 'websocket'] }));
-    const from = site.asked.length;
+    const from = site.requests.length;
     await go('/media');
     const evaluate = await evaluator();
     await evaluate(`new Promise((r) => { new WebSocket("ws://${site.host}/ws").onerror = r; })`);
     assert.deepEqual(
-      site.asked.slice(from).filter((path) => path !== '/favicon.ico'),
+      site.requests.slice(from).filter((path) => path !== '/favicon.ico'),
       ['/media'],
     );
   });
 });
 
-describe('clients by hand', { timeout: 60_000 }, () => {
+describe('raw clients', { timeout: 60_000 }, () => {
   it('may not use sessions that are not theirs', async () => {
-    const [one, two] = [await handClient(), await handClient()];
+    const [one, two] = [await rawClient(), await rawClient()];
     const { result } = await one.ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
     assert.deepEqual((await two.ask('Runtime.evaluate', { expression: '1' }, result.sessionId)).error, {
       code: -32001,
       message: 'Session with given id not found.',
     });
-    assert.equal(two.heard.length, 1);
+    assert.equal(two.messages.length, 1);
     await one.ask('Target.detachFromTarget', { sessionId: result.sessionId });
     assert.equal((await one.ask('Runtime.evaluate', { expression: '1' }, result.sessionId)).error?.code, -32001);
   });
 
-  it('are told what is wrong with a message, and closed when they go on', async () => {
-    const { raw, heard, closed, ask } = await handClient();
+  it('get an error for an invalid message, and are closed when they go on', async () => {
+    const { raw, messages, closed, ask } = await rawClient();
     const hostile = [
       '{',
       '[]',
@@ -322,8 +325,8 @@ describe('clients by hand', { timeout: 60_000 }, () => {
       '{"id":1e30,"method":"a"}',
     ];
     for (const text of hostile) raw(text);
-    assert.equal(heard.length, hostile.length);
-    for (const text of heard) assert.match(text, /"error":\{"code":-32(700|600)/);
+    assert.equal(messages.length, hostile.length);
+    for (const text of messages) assert.match(text, /"error":\{"code":-32(700|600)/);
     assert.equal((await ask('Browser.getVersion')).error, undefined);
     raw('{');
     assert.deepEqual(closed, ['protocol_error']);
@@ -331,36 +334,36 @@ describe('clients by hand', { timeout: 60_000 }, () => {
   });
 
   it('cannot smuggle a command past the rules by a key that is there twice', async () => {
-    const { raw, heard } = await handClient();
+    const { raw, messages } = await rawClient();
     raw('{"id":7,"method":"Browser.getVersion","method":"SystemInfo.getInfo"}');
     raw('{"id":8,"method":"SystemInfo.getInfo","method":"Browser.getVersion"}');
-    await until(() => heard.length === 2);
-    assert.match(heard[0] ?? '', /not available/);
-    assert.match(heard[1] ?? '', /^\{"id":8,"result"/);
+    await until(() => messages.length === 2);
+    assert.match(messages[0] ?? '', /not available/);
+    assert.match(messages[1] ?? '', /^\{"id":8,"result"/);
   });
 });
 
 describe('a browser that fails', { timeout: 60_000 }, () => {
-  it('that is frozen is told to be unresponsive, and no call hangs', async () => {
+  it('that is frozen is reported as unresponsive, and no call hangs', async () => {
     process.kill(launched.pid, 'SIGSTOP');
     await assert.rejects(go('/', { timeoutMs: 1000 }), NavigationError);
-    await assert.rejects(browser.ping(call()), BrowserGone);
-    assert.equal(await browser.gone, 'unresponsive');
+    await assert.rejects(browser.ping(call()), BrowserClosed);
+    assert.equal(await browser.closed, 'unresponsive');
   });
 
   it('that is killed ends what waits', async () => {
-    const { closed } = await handClient();
-    const going = assert.rejects(go('/hang'), BrowserGone);
-    await until(() => site.asked.at(-1) === '/hang');
+    const { closed } = await rawClient();
+    const going = assert.rejects(go('/hang'), BrowserClosed);
+    await until(() => site.requests.at(-1) === '/hang');
     process.kill(launched.pid, 'SIGKILL');
     await going;
-    assert.equal(await browser.gone, 'closed');
+    assert.equal(await browser.closed, 'closed');
     assert.deepEqual(closed, ['browser_gone']);
   });
 
   it('that sends garbage is left', async () => {
     launched.cdp.emit('data', Buffer.from('{nonsense\0'));
-    assert.equal(await browser.gone, 'closed');
-    await assert.rejects(browser.openTab({ active: true, ...call() }), BrowserGone);
+    assert.equal(await browser.closed, 'closed');
+    await assert.rejects(browser.openTab({ active: true, ...call() }), BrowserClosed);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * The browser in a machine, over its DevTools pipe: the worker's own driving,
+ * The browser in a machine, over its DevTools pipe: the worker's own session,
  * and any number of customers' DevTools clients beside it.
  */
 import type { Clock } from '../lib/clock.ts';
@@ -7,36 +7,36 @@ import type { Log } from '../lib/log.ts';
 import type { Vm } from '../runtime/runtime.ts';
 import { Connection, CommandTimeout } from './cdp/connection.ts';
 import {
-  BrowserGone,
+  BrowserClosed,
   NavigationError,
   type Browser,
   type BrowserEvent,
   type BrowserVersion,
   type DevtoolsClientOptions,
   type DownloadInfo,
-  type NavigationOrder,
+  type NavigationRequest,
 } from './model.ts';
 import { Console } from './tabs/console.ts';
 import { Display } from './screencast/display.ts';
 import { Downloads } from './storage/downloads.ts';
-import { TabHands } from './input/remote-input.ts';
+import { TabRemoteInput } from './input/remote-input.ts';
 import { Multiplexer } from './cdp/multiplexer.ts';
 import { Screencast } from './screencast/screencast.ts';
 import { navigate, type EgressReason } from './page/navigate.ts';
-import { createPage, type TabParts } from './page/page.ts';
+import { createPage, type TabDeps } from './page/page.ts';
 import type { Page } from './page/model.ts';
-import { Patience } from './timeout-scale.ts';
+import { TimeoutScale } from './timeout-scale.ts';
 import { FetchedPage } from './page/private-page.ts';
-import type { CookieOrder, NetworkEntries, PrivatePage } from './page/private-model.ts';
-import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
+import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-model.ts';
+import type { ConsoleEntry, RemoteInput, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
 import { NetworkLog } from './network/network-log.ts';
-import { readStorageState, setCookies, writeStorageState, type StorageParts } from './storage/storage.ts';
+import { readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
 import type { Tab } from './tabs/tab.ts';
 import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
-export { BrowserGone, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
-export { harmlessName } from './storage/downloads.ts';
+export { BrowserClosed, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
+export { sanitizeFileName } from './storage/downloads.ts';
 export type * from './page/private-model.ts';
 export type * from './screencast/model.ts';
 export type {
@@ -47,35 +47,35 @@ export type {
   BrowserVersion,
   DevtoolsClient,
   DevtoolsClientOptions,
-  NavigationOrder,
-  NavigationOutcome,
+  NavigationRequest,
+  NavigationResult,
   TabInfo,
 } from './model.ts';
 export { PageError } from './page/model.ts';
-export type { Patience } from './timeout-scale.ts';
+export type { TimeoutScale } from './timeout-scale.ts';
 export type * from './page/model.ts';
 export { listDocument, versionDocument, type TargetDocument, type VersionDocument } from './cdp/json-endpoints.ts';
 export { protocolDocument, type ProtocolDocument } from './cdp/protocol.ts';
-export { egressHeader, failureOf, type EgressReason } from './page/navigate.ts';
+export { egressHeader, toNavigationFailure, type EgressReason } from './page/navigate.ts';
 
-/** A page of a thousand frames keeps the browser process busy for several seconds; one that needs this long for its version is frozen. */
-const pingLimitMs = 15_000;
+/** A page of a thousand frames keeps the browser process busy for several seconds; a longer delay means that it is frozen. */
+const pingTimeoutMs = 15_000;
 
 export interface AttachOptions {
   log: Log;
   clock: Clock;
-  /** Why the gate refused this host lately: for https the browser itself knows only that its tunnel failed. */
+  /** Why the gate recently refused this host. For https the browser itself only knows that its tunnel failed. */
   egressRefusal?: ((host: string) => EgressReason | null) | undefined;
-  /** Of its machine, as `Runtime.slowness`; 1 where it is not told. */
+  /** The machine's `Runtime.slowness`; default 1. */
   slowness?: number | undefined;
 }
 
-type Machine = Pick<Vm, 'cdp' | 'downloadsPath' | 'id' | 'kind' | 'sizeDisplay'>;
+type Machine = Pick<Vm, 'cdp' | 'downloadsPath' | 'id' | 'kind' | 'resizeDisplay'>;
 
 /**
- * Takes over a machine's browser. Resolves when the browser has answered: its
- * first page may still be on its way, see `tabReady`.
- * @throws BrowserGone
+ * Attaches to a machine's browser. Resolves when the browser has replied; its
+ * first page may open later, see `tabReady`.
+ * @throws BrowserClosed
  */
 export async function attachBrowser(vm: Machine, options: AttachOptions): Promise<Browser> {
   const log = options.log.child({ vm_id: vm.id });
@@ -96,7 +96,7 @@ class AttachedBrowser implements Browser {
   readonly #listeners = new Set<(event: BrowserEvent) => void>();
   #networkLog: NetworkLog | null = null;
   readonly #options: AttachOptions;
-  readonly gone: Promise<'closed' | 'unresponsive'>;
+  readonly closed: Promise<'closed' | 'unresponsive'>;
   version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
   lastActivityMs: number;
 
@@ -104,33 +104,37 @@ class AttachedBrowser implements Browser {
     const { log, clock, slowness } = options;
     this.#options = options;
     this.lastActivityMs = clock.monotonicMs();
-    this.#connection = new Connection(vm.cdp, { log, patience: new Patience(slowness) });
-    const tell = (event: BrowserEvent): void => this.#tell(event);
-    const clientWatches = (targetId: string): boolean => this.#multiplexer.watches(targetId);
+    this.#connection = new Connection(vm.cdp, { log, timeoutScale: new TimeoutScale(slowness) });
+    const emit = (event: BrowserEvent): void => this.#emit(event);
+    const isClientWatching = (targetId: string): boolean => this.#multiplexer.isWatching(targetId);
     const { downloadsPath } = vm;
     this.#display = new Display(vm, log);
-    const changed = (): void => this.#tabsChanged();
-    this.#tabs = new Tabs(this.#connection, { log, clock, downloadsPath, display: this.#display, clientWatches, tell, changed });
+    const onChanged = (): void => this.#tabsChanged();
+    this.#tabs = new Tabs(this.#connection, { log, clock, downloadsPath, display: this.#display, isClientWatching, emit, onChanged });
     this.#screencast = new Screencast({ connection: this.#connection, front: () => this.#tabs.front });
     this.#console = new Console({
       connection: this.#connection,
       tabOf: (sessionId) => this.#tabs.sessions.publicOf(sessionId),
       sessions: () => this.#tabs.sessions.public(),
     });
-    this.#tabs.preparation.hear = (sessionId) => this.#console.hear(sessionId);
+    this.#tabs.preparation.onPrepared = (sessionId) => this.#console.listenTo(sessionId);
     this.#downloads = new Downloads(this.#connection, {
       clock,
-      tell,
-      isPrivate: (frameId) => this.#tabs.ofFrame(frameId)?.isPrivate === true,
+      emit,
+      isPrivate: (frameId) => this.#tabs.findByFrame(frameId)?.isPrivate === true,
     });
     this.#multiplexer = new Multiplexer(this.#connection, {
       log,
-      facts: () => ({ downloadsPath, acceptDownloads: this.#tabs.settings.acceptDownloads, tabsFree: this.#tabs.limit - this.#tabs.count }),
+      ruleContext: () => ({
+        downloadsPath,
+        acceptDownloads: this.#tabs.settings.acceptDownloads,
+        tabsFree: this.#tabs.limit - this.#tabs.count,
+      }),
       onActivity: () => this.#touch(),
       onActivate: (targetId) => this.#tabs.activate(targetId),
-      onClientGone: () => this.#tabs.preparation.restoreDownloads(this.#tabs.settings),
+      onClientClosed: () => this.#tabs.preparation.restoreDownloads(this.#tabs.settings),
     });
-    this.gone = this.#connection.gone.then((reason) => {
+    this.closed = this.#connection.closed.then((reason) => {
       this.#tabs.stop();
       this.#screencast.stop();
       this.#multiplexer.end();
@@ -139,8 +143,8 @@ class AttachedBrowser implements Browser {
     });
   }
 
-  get patience(): Patience {
-    return this.#connection.patience;
+  get timeoutScale(): TimeoutScale {
+    return this.#connection.timeoutScale;
   }
 
   async start(): Promise<void> {
@@ -161,8 +165,8 @@ class AttachedBrowser implements Browser {
     return this.#tabs.list();
   }
 
-  async tabsNow(): Promise<ReturnType<Browser['tabs']>> {
-    await this.#tabs.titles.ask();
+  async refreshTabs(): Promise<ReturnType<Browser['tabs']>> {
+    await this.#tabs.titles.refresh();
     return this.#tabs.list();
   }
 
@@ -182,11 +186,15 @@ class AttachedBrowser implements Browser {
     return this.#drive(() => this.#tabs.bringToFront(tabId, signal));
   }
 
-  navigate(tabId: string, order: NavigationOrder, { signal }: { signal: AbortSignal }): ReturnType<Browser['navigate']> {
+  navigate(tabId: string, request: NavigationRequest, { signal }: { signal: AbortSignal }): ReturnType<Browser['navigate']> {
     return this.#drive(async () => {
       const tab = this.#tabs.get(tabId);
-      const keepsNetwork = (): boolean => this.#tabs.network.keeps(tab);
-      return navigate({ connection: this.#connection, tab, egressRefusal: this.#options.egressRefusal, keepsNetwork }, order, signal);
+      const shouldKeepNetwork = (): boolean => this.#tabs.network.isNeeded(tab);
+      return navigate(
+        { connection: this.#connection, tab, egressRefusal: this.#options.egressRefusal, shouldKeepNetwork },
+        request,
+        signal,
+      );
     });
   }
 
@@ -196,15 +204,15 @@ class AttachedBrowser implements Browser {
 
   async openPrivate({ signal }: { signal: AbortSignal }): Promise<PrivatePage> {
     try {
-      return this.#fetched(await this.#tabs.openPrivate(this.#tabs.settings, signal));
+      return this.#createPrivatePage(await this.#tabs.openPrivate(this.#tabs.settings, signal));
     } catch (error) {
       signal.throwIfAborted();
-      const late = error instanceof CommandTimeout || (error instanceof DOMException && error.name === 'TimeoutError');
-      throw late ? new BrowserGone('the browser opened no page in time', { cause: error }) : error;
+      const isLate = error instanceof CommandTimeout || (error instanceof DOMException && error.name === 'TimeoutError');
+      throw isLate ? new BrowserClosed('the browser did not open a page in time', { cause: error }) : error;
     }
   }
 
-  #fetched(tab: Tab): PrivatePage {
+  #createPrivatePage(tab: Tab): PrivatePage {
     const { egressRefusal, clock } = this.#options;
     return new FetchedPage({
       connection: this.#connection,
@@ -217,7 +225,7 @@ class AttachedBrowser implements Browser {
   }
 
   borrow(tabId: string): PrivatePage {
-    return this.#fetched(this.#tabs.get(tabId));
+    return this.#createPrivatePage(this.#tabs.get(tabId));
   }
 
   downloads(): DownloadInfo[] {
@@ -231,7 +239,7 @@ class AttachedBrowser implements Browser {
 
   onTabsChanged(listener: () => void): () => void {
     this.#tabListeners.add(listener);
-    const ignoreTitles = this.#tabs.titles.follow();
+    const ignoreTitles = this.#tabs.titles.subscribe();
     return () => {
       this.#tabListeners.delete(listener);
       ignoreTitles();
@@ -242,23 +250,23 @@ class AttachedBrowser implements Browser {
     return this.#screencast.watch(demand, onFrame);
   }
 
-  hands(tabId: string): Hands {
-    return new TabHands(this.#partsOf(this.#tabs.get(tabId)), () => this.#touch());
+  remoteInput(tabId: string): RemoteInput {
+    return new TabRemoteInput(this.#tabDeps(this.#tabs.get(tabId)), () => this.#touch());
   }
 
   onConsole(listener: (entry: ConsoleEntry) => void): () => void {
-    return this.#console.listen(listener);
+    return this.#console.subscribe(listener);
   }
 
   storageState({ signal }: { signal: AbortSignal }): Promise<StorageState> {
-    return this.#drive(() => readStorageState(this.#storageParts(), signal));
+    return this.#drive(() => readStorageState(this.#storageDeps(), signal));
   }
 
   setStorageState(state: StorageState, { signal }: { signal: AbortSignal }): Promise<void> {
-    return this.#drive(() => writeStorageState(this.#storageParts(), state, signal));
+    return this.#drive(() => writeStorageState(this.#storageDeps(), state, signal));
   }
 
-  setCookies(cookies: readonly CookieOrder[], { signal, tabId }: { signal: AbortSignal; tabId?: string }): Promise<void> {
+  setCookies(cookies: readonly CookieParam[], { signal, tabId }: { signal: AbortSignal; tabId?: string }): Promise<void> {
     const tab = this.#tabs.get(tabId ?? this.activeTab().tabId);
     return this.#drive(() => setCookies(this.#connection, tab.contextId, cookies, signal));
   }
@@ -270,37 +278,37 @@ class AttachedBrowser implements Browser {
 
   #keepNetworkLog(): NetworkLog {
     if (this.#networkLog) return this.#networkLog;
-    const isMine = (sessionId: string | undefined): boolean => this.#tabs.sessions.publicOf(sessionId) !== undefined;
-    this.#networkLog = new NetworkLog(this.#connection, { since: this.#options.clock.now(), isMine });
+    const isOwnSession = (sessionId: string | undefined): boolean => this.#tabs.sessions.publicOf(sessionId) !== undefined;
+    this.#networkLog = new NetworkLog(this.#connection, { since: this.#options.clock.now(), isOwnSession });
     this.#tabs.network.watchAll(this.#tabs.all().filter(({ isPrivate }) => !isPrivate));
     return this.#networkLog;
   }
 
-  #storageParts(): StorageParts {
+  #storageDeps(): StorageDeps {
     return { connection: this.#connection, tabs: this.tabs().map(({ tabId }) => this.#tabs.get(tabId)), page: (tabId) => this.page(tabId) };
   }
 
   #pageOf(tab: Tab): Page {
     const { egressRefusal } = this.#options;
-    const parts = this.#partsOf(tab);
+    const deps = this.#tabDeps(tab);
     return createPage({
-      ...parts,
-      navigate: (order, { signal }) => this.#drive(() => navigate({ ...parts, egressRefusal }, order, signal)),
+      ...deps,
+      navigate: (request, { signal }) => this.#drive(() => navigate({ ...deps, egressRefusal }, request, signal)),
     });
   }
 
-  #partsOf(tab: Tab): TabParts {
-    const keepsNetwork = (): boolean => this.#tabs.network.keeps(tab);
+  #tabDeps(tab: Tab): TabDeps {
+    const shouldKeepNetwork = (): boolean => this.#tabs.network.isNeeded(tab);
     const sessionHeaders = (): Readonly<Record<string, string>> => this.#tabs.settingsOf(tab).extraHeaders;
-    return { connection: this.#connection, tab, display: this.#display, keepsNetwork, sessionHeaders };
+    return { connection: this.#connection, tab, display: this.#display, shouldKeepNetwork, sessionHeaders };
   }
 
-  #tell(event: BrowserEvent): void {
+  #emit(event: BrowserEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 
   #tabsChanged(): void {
-    this.#screencast.follow();
+    this.#screencast.refresh();
     for (const listener of this.#tabListeners) listener();
   }
 
@@ -315,11 +323,11 @@ class AttachedBrowser implements Browser {
 
   async ping({ signal }: { signal: AbortSignal }): Promise<void> {
     try {
-      await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: this.patience.ms(pingLimitMs) });
+      await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: this.timeoutScale.ms(pingTimeoutMs) });
     } catch (error) {
       if (!(error instanceof CommandTimeout)) throw error;
       this.#connection.end('unresponsive');
-      throw new BrowserGone('the browser does not answer', { cause: error });
+      throw new BrowserClosed('the browser does not respond', { cause: error });
     }
   }
 
@@ -331,14 +339,14 @@ class AttachedBrowser implements Browser {
     this.lastActivityMs = this.#options.clock.monotonicMs();
   }
 
-  /** A call that came to nothing in time may mean a slow page or a frozen browser; a ping tells which. */
+  /** A timeout may mean a slow page or a frozen browser; a ping distinguishes them. */
   async #drive<T>(work: () => Promise<T>): Promise<T> {
     this.#touch();
     try {
       return await work();
     } catch (error) {
-      const late = error instanceof CommandTimeout || (error instanceof NavigationError && error.reason === 'timeout');
-      if (late) void this.ping({ signal: AbortSignal.timeout(2 * this.patience.ms(pingLimitMs)) }).catch(() => {});
+      const isLate = error instanceof CommandTimeout || (error instanceof NavigationError && error.reason === 'timeout');
+      if (isLate) void this.ping({ signal: AbortSignal.timeout(2 * this.timeoutScale.ms(pingTimeoutMs)) }).catch(() => {});
       throw error;
     } finally {
       this.#touch();

@@ -1,13 +1,13 @@
-/** The words in which a browser is driven: what it is asked for, what it tells, and how it fails. */
+/** The interface of a browser: settings, events and errors. */
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
-import type { NavigationOrder, NavigationOutcome, Page } from './page/model.ts';
-import type { Patience } from './timeout-scale.ts';
-import type { ConsoleEntry, Hands, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
-import type { CookieOrder, NetworkEntries, PrivatePage } from './page/private-model.ts';
+import type { NavigationRequest, NavigationResult, Page } from './page/model.ts';
+import type { TimeoutScale } from './timeout-scale.ts';
+import type { ConsoleEntry, RemoteInput, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
+import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-model.ts';
 
-export type { NavigationOrder, NavigationOutcome } from './page/model.ts';
+export type { NavigationRequest, NavigationResult } from './page/model.ts';
 
-/** What a session asks of its browser. Set over DevTools, never by a start flag, so that any warm machine fits. */
+/** A session's browser settings. Applied over DevTools, never by a start flag, so that any warm machine fits. */
 export interface BrowserSettings {
   viewport: Viewport;
   userAgent: string | null;
@@ -17,13 +17,13 @@ export interface BrowserSettings {
   blockResources: readonly ('image' | 'media' | 'font' | 'stylesheet' | 'websocket')[];
   acceptDownloads: boolean;
   ignoreHttpsErrors: boolean;
-  /** Whether the network's events are kept for a HAR from the first page on. */
+  /** Whether network events are recorded for a HAR from the first page on. */
   keepNetworkLog: boolean;
   tabLimit: number;
 }
 
 export interface BrowserVersion {
-  /** As `Browser.getVersion` says: `Chrome/156.0.…`. */
+  /** From `Browser.getVersion`: `Chrome/156.0.…`. */
   product: string;
   protocolVersion: string;
   userAgent: string;
@@ -40,7 +40,7 @@ export interface TabInfo {
   status: 'loading' | 'complete' | 'crashed';
 }
 
-/** What happens in the browser, as it is told to whoever listens. Texts of pages are cut. */
+/** Browser events for listeners. Text from pages is truncated. */
 export type BrowserEvent =
   | { type: 'tab.opened'; tabId: string; url: string; openerTabId: string | null }
   | { type: 'tab.closed'; tabId: string }
@@ -51,12 +51,12 @@ export type BrowserEvent =
   | { type: 'download.started'; download: DownloadInfo }
   | { type: 'download.finished'; download: DownloadInfo };
 
-/** A file that a page has downloaded, or is downloading. */
+/** A finished or running download. */
 export interface DownloadInfo {
   /** Also the file's name in the machine's folder. */
   id: string;
   url: string;
-  /** As the site names it, without anything that a file system could take amiss. */
+  /** The site's file name without characters that are unsafe in a file system. */
   suggestedFilename: string;
   status: 'in_progress' | 'completed' | 'cancelled' | 'too_large';
   receivedBytes: number;
@@ -65,10 +65,10 @@ export interface DownloadInfo {
   finishedAt: Date | null;
 }
 
-/** A navigation that did not arrive. */
+/** A navigation that failed. */
 export class NavigationError extends Error {
   readonly reason: NavigationFailure;
-  /** `net::ERR_…` as the browser says it; null where no network was to blame. */
+  /** The browser's `net::ERR_…`; null where the network is not the cause. */
   readonly netError: string | null;
 
   constructor(reason: NavigationFailure, netError: string | null, message: string) {
@@ -91,80 +91,80 @@ export class TabLimitReached extends Error {
 }
 /** The last tab stays open: a session without a tab cannot be driven. */
 export class LastTab extends Error {}
-/** The browser is gone, or does not answer any more. */
-export class BrowserGone extends Error {}
+/** The browser has exited or does not respond. */
+export class BrowserClosed extends Error {}
 
 /** A customer's DevTools connection, from the browser's side. */
 export interface DevtoolsClient {
-  /** One protocol message of the customer, as it came. */
+  /** Passes on one protocol message of the customer. */
   receive(message: string | Buffer): void;
-  /** The customer has gone: all its attachments are undone. Idempotent. */
+  /** Detaches the client and everything it attached to. Idempotent. */
   close(): void;
 }
 
 export interface DevtoolsClientOptions {
-  /** Gives one protocol message to the customer. Returns false when its buffer is full. */
+  /** Sends one protocol message to the customer. Returns false when its buffer is full. */
   send(message: string | Buffer): boolean | void;
-  /** The customer asked for `Browser.close`, or broke the protocol: the reason, in words. */
+  /** The connection ended: the customer sent `Browser.close` or broke the protocol, or the browser closed. */
   onClose(reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void;
 }
 
 export interface Browser {
   readonly version: BrowserVersion;
-  /** How long to wait for what it does. */
-  readonly patience: Patience;
-  /** Settles once, when the pipe is closed or the browser stopped answering. */
-  readonly gone: Promise<'closed' | 'unresponsive'>;
-  /** Makes the browser what a session asked for: on the first tab, and on every later target before its first script. */
+  /** Scales time limits to the speed of the machine. */
+  readonly timeoutScale: TimeoutScale;
+  /** Resolves once, when the pipe closes or the browser stops responding. */
+  readonly closed: Promise<'closed' | 'unresponsive'>;
+  /** Applies a session's settings: to the first tab, and to every later target before its first script. */
   prepare(settings: BrowserSettings): Promise<void>;
-  /** Resolves when there is a tab to drive; rejects with BrowserGone. Until then `tabs` is empty and `activeTab` throws. */
+  /** Resolves when a tab is open. Until then `tabs` is empty and `activeTab` throws. @throws BrowserClosed */
   tabReady(): Promise<void>;
-  /** Oldest first. A title that a page's script has changed may be missing while nobody listens by `onTabsChanged`. */
+  /** Oldest first. Titles that a page's script has changed may be stale while `onTabsChanged` has no listener. */
   tabs(): TabInfo[];
-  /** The same with the titles of now, as far as the browser answers. Never rejects. */
-  tabsNow(): Promise<TabInfo[]>;
-  /** Throws TabNotFound while the only tab is on its way. */
+  /** The same with current titles, as far as the browser responds. Never rejects. */
+  refreshTabs(): Promise<TabInfo[]>;
+  /** @throws TabNotFound while the only tab is opening */
   activeTab(): TabInfo;
   openTab(options: { active: boolean; signal: AbortSignal }): Promise<TabInfo>;
   closeTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
-  /** Brings a tab to the front and makes it the active one. Throws TabNotFound. */
+  /** Brings a tab to the front and makes it the active one. @throws TabNotFound */
   activateTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
-  navigate(tabId: string, order: NavigationOrder, options: { signal: AbortSignal }): Promise<NavigationOutcome>;
-  /** A tab's page, to be driven and captured. Throws TabNotFound. */
+  navigate(tabId: string, request: NavigationRequest, options: { signal: AbortSignal }): Promise<NavigationResult>;
+  /** The page of a tab. @throws TabNotFound */
   page(tabId: string): Page;
-  /** A page in a browser context of its own, that no caller sees and that leaves nothing behind. */
+  /** Opens a page in a separate browser context that is invisible to callers and leaves nothing behind. */
   openPrivate(options: { signal: AbortSignal }): Promise<PrivatePage>;
-  /** A session's own tab, to fetch with; what was set for the fetch is undone by `close`. Throws TabNotFound. */
+  /** Uses one of the session's own tabs for a fetch; `close` restores its settings. @throws TabNotFound */
   borrow(tabId: string): PrivatePage;
-  /** Newest first; those of private pages are not among them. */
+  /** Newest first, without those of private pages. */
   downloads(): DownloadInfo[];
-  /** Tells what happens until it is undone. */
+  /** Adds a listener; returns a function that removes it. */
   onEvent(listener: (event: BrowserEvent) => void): () => void;
-  /** Called when what `tabs()` tells has changed, often many times at once; until it is undone. */
+  /** Adds a listener for changes of `tabs()`, which may come in bursts; returns a function that removes it. */
   onTabsChanged(listener: () => void): () => void;
   /**
-   * Pictures of the active tab, whichever that is, when they change and one at
-   * once; until it is ended. Watching is no activity. `onFrame` must not throw.
+   * Streams frames of whichever tab is active: one at once, then on change,
+   * until it is ended. Watching is no activity. `onFrame` must not throw.
    */
   watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): ScreencastWatch;
-  /** A person's hands on a tab. What they do is activity. Throws TabNotFound. */
-  hands(tabId: string): Hands;
-  /** Lines of all tabs' consoles until it is undone. Pages cannot tell that somebody listens. */
+  /** Remote mouse and keyboard of a tab; input counts as activity. @throws TabNotFound */
+  remoteInput(tabId: string): RemoteInput;
+  /** Adds a listener for the console lines of all tabs; pages cannot detect it. Returns a function that removes it. */
   onConsole(listener: (entry: ConsoleEntry) => void): () => void;
-  /** Cookies of the session's own context, and local storage of the origins that its tabs show. */
+  /** Reads the cookies of the session's context, and local storage of the origins that its tabs show. */
   storageState(options: { signal: AbortSignal }): Promise<StorageState>;
-  /** Puts cookies and local storage in; before the first page is used. */
+  /** Writes cookies and local storage. Call before the first page is used. */
   setStorageState(state: StorageState, options: { signal: AbortSignal }): Promise<void>;
-  setCookies(cookies: readonly CookieOrder[], options: { signal: AbortSignal; tabId?: string }): Promise<void>;
-  /** Traffic of the session's own tabs so far; begins to keep it when nobody did. */
+  setCookies(cookies: readonly CookieParam[], options: { signal: AbortSignal; tabId?: string }): Promise<void>;
+  /** Network traffic of the session's tabs so far; starts recording if it was off. */
   networkLog(): NetworkEntries;
   /** Attaches a customer's DevTools client. */
   connectClient(options: DevtoolsClientOptions): Promise<DevtoolsClient>;
   clientCount(): number;
-  /** Called on each message of a DevTools client and each drive call: what the idle timer looks at. */
+  /** Monotonic ms of the last DevTools client message or API call; the idle timer reads it. */
   readonly lastActivityMs: number;
-  /** A cheap question to the browser process; rejects with BrowserGone when it does not answer in time. */
+  /** Checks that the browser process responds. @throws BrowserClosed */
   ping(options: { signal: AbortSignal }): Promise<void>;
-  /** Lets go of the pipe's listeners. The machine ends the browser. */
+  /** Removes the pipe's listeners. The machine ends the browser. */
   detach(): void;
 }

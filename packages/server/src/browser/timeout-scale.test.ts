@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { NavigationError, type Browser, type BrowserEvent } from './browser.ts';
 import type { Page } from './page/model.ts';
-import { Patience } from './timeout-scale.ts';
+import { TimeoutScale } from './timeout-scale.ts';
 import { launch, type Launched } from './testing/launch.ts';
 import { call, freshPage } from './testing/on-page.ts';
 import { openPages, type Pages } from './testing/pages.ts';
 import { SlowLine } from './testing/slow-line.ts';
 
 describe('a limit', () => {
-  it('is what it says on the processor itself, whatever time is left', () => {
-    for (const patience of [new Patience(), new Patience(1), new Patience(0.5)])
-      assert.deepEqual([patience.ms(500), patience.ms(500, 100), patience.ms(500, 9000)], [500, 500, 500]);
+  it('is not scaled on bare hardware, whatever time is left', () => {
+    for (const timeoutScale of [new TimeoutScale(), new TimeoutScale(1), new TimeoutScale(0.5)])
+      assert.deepEqual([timeoutScale.ms(500), timeoutScale.ms(500, 100), timeoutScale.ms(500, 9000)], [500, 500, 500]);
   });
 
-  it('is never stretched beyond two minutes', () => {
-    assert.deepEqual([new Patience(30).ms(10_000), new Patience(30).ms(150_000)], [120_000, 150_000]);
+  it('is never scaled beyond two minutes', () => {
+    assert.deepEqual([new TimeoutScale(30).ms(10_000), new TimeoutScale(30).ms(150_000)], [120_000, 150_000]);
   });
 
-  it('is stretched on a slow machine, as far as the time of the caller goes', () => {
-    const patience = new Patience(8);
+  it('is scaled on a slow machine, up to the time of the caller', () => {
+    const timeoutScale = new TimeoutScale(8);
     assert.deepEqual(
-      [patience.ms(500), patience.ms(500, 9000), patience.ms(500, 1500), patience.ms(500, 100), patience.ms(500, -1)],
+      [timeoutScale.ms(500), timeoutScale.ms(500, 9000), timeoutScale.ms(500, 1500), timeoutScale.ms(500, 100), timeoutScale.ms(500, -1)],
       [4000, 4000, 1500, 500, 500],
     );
   });
@@ -33,7 +33,7 @@ describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
   let line: SlowLine;
   let browser: Browser;
   let page: Page;
-  let told: BrowserEvent['type'][];
+  let reported: BrowserEvent['type'][];
 
   before(async () => {
     pages = await openPages({
@@ -44,7 +44,7 @@ describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
     });
     launched = await launch({ slowness: 8, over: (cdp) => (line = new SlowLine(cdp)) });
     browser = launched.browser;
-    browser.onEvent(({ type }) => told.push(type));
+    browser.onEvent(({ type }) => reported.push(type));
   });
   after(async () => {
     await launched.end();
@@ -52,26 +52,26 @@ describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
   });
   beforeEach(async () => {
     line.lagMs = 0;
-    told = [];
+    reported = [];
     page = await freshPage(browser);
   });
 
   const go = (path: string, timeoutMs = 8000): Promise<{ title: string }> =>
     page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs }, call());
 
-  it('is sent on as any other: the page that it leaves is not held for hung, and the title is told', async () => {
+  it('navigates as any other: the old page is not treated as hung, and the title is returned', async () => {
     await go('/one');
     line.lagMs = 1100;
     assert.equal((await go('/two')).title, 'two');
-    assert.ok(!told.includes('tab.crashed'));
+    assert.ok(!reported.includes('tab.crashed'));
   });
 
-  it('tells the titles of now', async () => {
+  it('returns current titles', async () => {
     await go('/two');
     await page.evaluate(page.mainFrame(), 'void (document.title = "changed")', call());
     line.lagMs = 700;
     assert.deepEqual(
-      (await browser.tabsNow()).map(({ title }) => title),
+      (await browser.refreshTabs()).map(({ title }) => title),
       ['changed'],
     );
   });
@@ -91,8 +91,8 @@ describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
     await assert.rejects(page.networkIdle({ ...call(), timeoutMs: 300 }), { reason: 'timeout' });
     const begin = performance.now();
     const went = await go('/two', 2500).catch((error: unknown) => error);
-    const took = performance.now() - begin;
-    assert.ok(took < 4500, `${Math.round(took)} ms`);
+    const elapsedMs = performance.now() - begin;
+    assert.ok(elapsedMs < 4500, `${Math.round(elapsedMs)} ms`);
     if (went instanceof Error) assert.ok(went instanceof NavigationError && went.reason === 'timeout', String(went));
   });
 });

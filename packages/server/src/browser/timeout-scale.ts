@@ -1,34 +1,33 @@
 /**
- * How long a browser is given, before something is made of its not answering.
+ * Scales time limits to the speed of the machine.
  *
- * Limits are written as they are for a browser on the processor itself. Where
- * its machine is slower, those that judge it by its speed are stretched: else
- * a page is held for hung, a browser for frozen, a title or a frame for
- * missing that is only slow to come.
+ * Limits are written for a browser on bare hardware. On a slower machine the
+ * limits that detect a hung browser are scaled; otherwise a slow page would be
+ * treated as hung, a slow browser as frozen, a late title or frame as missing.
  *
- * | limit | here |
+ * | limit | scaled |
  * |---|---|
- * | an answer of the browser, of a page, of a frame; a picture, a document, a tab that comes or goes | stretched |
- * | the same within a caller's `timeout_ms` or budget | stretched as far as there is time left |
- * | `timeout_ms` itself, and what is waited for when it is over | promised, so never stretched |
- * | a quiet network, a client that may answer a dialog, a reader who comes back | means a time, so left |
- * | how often is asked, looked, told | a pace, so left |
- * | viewers' lines, sites, encoders, disks, endpoints that solve captchas | not the browser, so left |
+ * | a reply of the browser, a page or a frame; a screenshot, a document, a tab that opens or closes | yes |
+ * | the same within a caller's `timeout_ms` or budget | yes, up to the time left |
+ * | `timeout_ms` itself, and waits after it has elapsed | no, it is a promise |
+ * | network idle, a client that may answer a dialog, a viewer that reconnects | no, the time itself is meant |
+ * | polling intervals | no |
+ * | viewers' connections, sites, encoders, disks, captcha solvers | no, not the browser |
  */
 
-/** A browser that is frozen is to be noticed, however slow its machine may be. */
-const longestMs = 120_000;
+/** A frozen browser must be detected, however slow its machine is. */
+const scaledMsMax = 120_000;
 
-export class Patience {
+export class TimeoutScale {
   readonly #slowness: number;
 
-  /** `slowness`: how many times slower than on the processor itself. */
+  /** `slowness`: how many times slower than bare hardware. */
   constructor(slowness = 1) {
     this.#slowness = Math.max(1, slowness);
   }
 
-  /** A limit as it is here: no longer than `leftMs` of somebody's time, nor than two minutes, unless it always was. */
-  ms(usualMs: number, leftMs = Infinity): number {
-    return Math.max(usualMs, Math.min(usualMs * this.#slowness, leftMs, longestMs));
+  /** Scales a limit: at most `leftMs` of the caller's time and two minutes, at least `baseMs`. */
+  ms(baseMs: number, leftMs = Infinity): number {
+    return Math.max(baseMs, Math.min(baseMs * this.#slowness, leftMs, scaledMsMax));
   }
 }

@@ -1,24 +1,24 @@
 /**
- * Captchas in pages: whether one is there, and the customer's own endpoint or a
- * person asked for its answer. Nothing is solved, hidden or got around here,
- * and without a provider nobody is asked.
+ * Captchas in pages: detection, and solving by the customer's own endpoint or by
+ * a person. This service itself solves, hides and bypasses nothing: without a
+ * configured provider, a solve does nothing.
  */
 import type { CaptchaProviderName } from '@berth/contract';
-import { BrowserGone, PageError, TabNotFound, type Page } from '../browser/browser.ts';
+import { BrowserClosed, PageError, TabNotFound, type Page } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
 import { HttpProvider } from './http-provider.ts';
-import { look, type CaptchaSight } from './look.ts';
+import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
 import { ProviderFailure, type CaptchaProvider } from './provider.ts';
-import type { CaptchaEvent, CaptchaFailure, SolveOutcome } from './model.ts';
-import { Solving, type SolvingOutcome, type SolvingPace } from './solving.ts';
-import { CaptchaWatch, type CaptchaKnown } from './watch.ts';
+import type { CaptchaEvent, CaptchaFailure, SolveResult } from './model.ts';
+import { Solving, type SolvingResult, type SolvingPace } from './solving.ts';
+import { CaptchaWatch, type CaptchaTabState } from './watch.ts';
 
-export type { CaptchaSight } from './look.ts';
+export type { CaptchaDetection } from './detect.ts';
 export type { CaptchaProgress, CaptchaProvider, CaptchaTask } from './provider.ts';
-export type { CaptchaEvent, CaptchaFailure, SolveOutcome } from './model.ts';
-export { CaptchaWatch, type CaptchaKnown } from './watch.ts';
+export type { CaptchaEvent, CaptchaFailure, SolveResult } from './model.ts';
+export { CaptchaWatch, type CaptchaTabState } from './watch.ts';
 
 export interface CaptchaConfig {
   http: { url: string; secret: string } | null;
@@ -26,7 +26,7 @@ export interface CaptchaConfig {
   timeoutMs: number;
 }
 
-export interface CaptchasOptions {
+export interface CaptchasDeps {
   config: CaptchaConfig;
   clock: Clock;
   log: Log;
@@ -34,54 +34,54 @@ export interface CaptchasOptions {
 }
 
 export interface SolveOptions {
-  /** Unset: the first of `configured` that takes this type of captcha. */
+  /** Default: the first of `configured` that supports this type of captcha. */
   provider?: CaptchaProviderName | undefined;
   signal: AbortSignal;
-  /** How long it may take; never longer than the operator lets it. */
+  /** How long the solve may take; the operator's limit applies as well. */
   deadlineMs: number;
-  tell(event: CaptchaEvent): void;
-  /** Where the state is kept beyond this call. */
+  emit(event: CaptchaEvent): void;
+  /** Keeps the state beyond this call. */
   watch?: CaptchaWatch;
 }
 
-/** Each looks at its page or asks an endpoint about once a second, and a person takes minutes. */
+/** Each checks its page or polls an endpoint about once a second, and a person takes minutes. */
 const solvesMax = 32;
 const waitingMax = 64;
-const usualPace: SolvingPace = { pollMs: 2000, lookMs: 1000, settleMs: 500, callbackMs: 2000 };
+const defaultPace: SolvingPace = { pollMs: 2000, detectIntervalMs: 1000, verifyIntervalMs: 500, callbackMs: 2000 };
 
 export class Captchas {
   readonly configured: readonly CaptchaProviderName[];
-  readonly #options: CaptchasOptions;
+  readonly #deps: CaptchasDeps;
   readonly #http: CaptchaProvider | null;
   readonly #lanes: Lanes;
 
-  constructor(options: CaptchasOptions) {
-    const { http, human, timeoutMs } = options.config;
-    this.#options = options;
-    this.#http = http && new HttpProvider({ ...http, clock: options.clock, log: options.log });
+  constructor(deps: CaptchasDeps) {
+    const { http, human, timeoutMs } = deps.config;
+    this.#deps = deps;
+    this.#http = http && new HttpProvider({ ...http, clock: deps.clock, log: deps.log });
     this.configured = [...(http ? (['http'] as const) : []), ...(human ? (['human'] as const) : [])];
     this.#lanes = new Lanes({ width: solvesMax, waitingMax, waitMsMax: timeoutMs });
   }
 
-  /** What stands on the page now. @throws PageError, TabNotFound, BrowserGone */
-  look(page: Page, { signal }: { signal: AbortSignal }): Promise<CaptchaSight> {
-    return look(page, { signal });
+  /** Detects the captcha of the page. @throws PageError, TabNotFound, BrowserClosed */
+  detect(page: Page, { signal }: { signal: AbortSignal }): Promise<CaptchaDetection> {
+    return detectCaptcha(page, { signal });
   }
 
-  /** What stands on the page now, and how far its solving is. A page that cannot be asked is `failed_to_detect`. @throws TabNotFound, BrowserGone */
-  async status(page: Page, { signal, watch }: { signal: AbortSignal; watch: CaptchaWatch }): Promise<CaptchaKnown> {
-    if (!watch.isUnderWay(page.tabId)) watch.saw(page, await lookOrNull(page, signal));
-    return watch.of(page.tabId);
+  /** The captcha of the page and its state; `failed_to_detect` when the page does not answer. @throws TabNotFound, BrowserClosed */
+  async status(page: Page, { signal, watch }: { signal: AbortSignal; watch: CaptchaWatch }): Promise<CaptchaTabState> {
+    if (!watch.isInProgress(page.tabId)) watch.record(page, await detectOrNull(page, { signal }));
+    return watch.status(page.tabId);
   }
 
   /**
-   * Has the captcha on the page solved and gives the answer to the page. To send
-   * the form is the caller's own step. Throws the signal's reason; everything
-   * else that goes wrong is an outcome.
+   * Solves the captcha of the page and injects the token. Submitting the form is
+   * up to the caller.
+   * @throws the signal's reason; every other failure is a result
    */
-  async solve(page: Page, options: SolveOptions): Promise<SolveOutcome> {
-    const { clock, log, config, pace } = this.#options;
-    const { signal, provider, tell, watch = new CaptchaWatch(clock) } = options;
+  async solve(page: Page, options: SolveOptions): Promise<SolveResult> {
+    const { clock, log, config, pace } = this.#deps;
+    const { signal, provider, emit, watch = new CaptchaWatch(clock) } = options;
     signal.throwIfAborted();
     const startedMs = clock.monotonicMs();
     const allowed = this.configured.filter((name) => provider === undefined || name === provider);
@@ -90,53 +90,44 @@ export class Captchas {
     const solving = new Solving({
       page,
       watch,
-      tell,
+      emit,
       clock,
       providers,
-      pace: { ...usualPace, ...pace },
+      pace: { ...defaultPace, ...pace },
       deadlineAt: new Date(clock.now().getTime() + limitMs),
     });
-    const ended = allowed.length === 0 ? solving.outcome('none') : await this.#run(solving, { page, signal, limitMs });
+    const result = allowed.length === 0 ? solving.toResult('none') : await this.#runInLane(solving, { page, signal, limitMs });
     const durationMs = Math.round(clock.monotonicMs() - startedMs);
-    if (ended.result !== 'none')
-      log.info({ tab_id: page.tabId, ...solving.facts(), result: ended.result, duration_ms: durationMs }, 'captcha');
-    return { ...ended, durationMs };
+    if (result.result !== 'none')
+      log.info({ tab_id: page.tabId, ...solving.logFields(), result: result.result, duration_ms: durationMs }, 'captcha solve ended');
+    return { ...result, durationMs };
   }
 
-  async #run(solving: Solving, bounds: { page: Page; signal: AbortSignal; limitMs: number }): Promise<SolvingOutcome> {
+  async #runInLane(solving: Solving, bounds: { page: Page; signal: AbortSignal; limitMs: number }): Promise<SolvingResult> {
     const { page, signal, limitMs } = bounds;
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), limitMs);
-    const whole = AbortSignal.any([signal, page.gone, limit.signal]);
+    const whole = AbortSignal.any([signal, page.closed, limit.signal]);
     try {
       return await this.#lanes.run('captcha', whole, () => solving.run(whole));
     } catch (error) {
-      const failure = signal.aborted ? 'cancelled' : failureOf(error, { page, limit: limit.signal });
-      solving.giveUp(failure);
+      const failure = signal.aborted ? 'cancelled' : toFailure(error, { page, limit: limit.signal });
+      solving.abort(failure);
       signal.throwIfAborted();
       if (failure === 'internal') throw error;
-      return solving.outcome(failure === 'timeout' ? 'timeout' : 'failed');
+      return solving.toResult(failure === 'timeout' ? 'timeout' : 'failed');
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-function failureOf(error: unknown, { page, limit }: { page: Page; limit: AbortSignal }): CaptchaFailure {
-  // The browser's answer may come before the tab is told to be gone.
-  if (page.gone.aborted || error instanceof TabNotFound || error instanceof BrowserGone) return 'page_gone';
+function toFailure(error: unknown, { page, limit }: { page: Page; limit: AbortSignal }): CaptchaFailure {
+  // The browser may answer before the tab reports its end.
+  if (page.closed.aborted || error instanceof TabNotFound || error instanceof BrowserClosed) return 'page_gone';
   if (limit.aborted) return 'timeout';
   if (error instanceof LaneFull || error instanceof LaneTimeout) return 'busy';
   if (error instanceof ProviderFailure) return `provider_${error.reason}`;
   if (error instanceof PageError) return 'page_failed';
   return 'internal';
-}
-
-async function lookOrNull(page: Page, signal: AbortSignal): Promise<CaptchaSight | null> {
-  try {
-    return await look(page, { signal });
-  } catch (error) {
-    if (error instanceof PageError) return null;
-    throw error;
-  }
 }

@@ -6,13 +6,13 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { ManualClock, systemClock } from '../lib/clock.ts';
 import { silentLog, type Log } from '../lib/log.ts';
-import { json, openEndpoint, secret, type Answer } from './captcha.fixture.ts';
+import { json, openEndpoint, secret, type Responder } from './captcha.fixture.ts';
 import { HttpProvider, signatureOf } from './http-provider.ts';
 import { ProviderFailure, type CaptchaTask } from './provider.ts';
 
 const task: CaptchaTask = { type: 'recaptcha', siteKey: 'key', pageUrl: 'http://127.0.0.1/form', action: null, data: 'bound' };
 
-async function provider(t: TestContext, answer: Answer, requestTimeoutMs = 5000) {
+async function provider(t: TestContext, answer: Responder, requestTimeoutMs = 5000) {
   const endpoint = await openEndpoint(t, answer);
   const http = new HttpProvider({ url: endpoint.url, secret, clock: systemClock, log: silentLog, retryMs: 5, requestTimeoutMs });
   return { endpoint, http };
@@ -25,19 +25,19 @@ const failsWith = (reason: ProviderFailure['reason']) => (error: unknown) => {
 };
 
 describe('the http provider', () => {
-  it('signs what it sends so that the endpoint can tell it from anybody else', async (t) => {
+  it('signs its requests so that the endpoint can authenticate them', async (t) => {
     const { endpoint, http } = await provider(t, (_, response) => json(response, { id: 'job-1' }));
     assert.deepEqual(await http.submit(task, t.signal), { id: 'job-1' });
-    assert.equal(endpoint.forged, 0);
-    const [asked] = endpoint.asked;
-    assert.deepEqual(asked?.task, { type: 'recaptcha', site_key: 'key', page_url: 'http://127.0.0.1/form', action: null, data: 'bound' });
-    assert.ok(Math.abs((asked?.timestamp ?? 0) - Date.now() / 1000) < 60);
+    assert.equal(endpoint.rejected, 0);
+    const [request] = endpoint.requests;
+    assert.deepEqual(request?.task, { type: 'recaptcha', site_key: 'key', page_url: 'http://127.0.0.1/form', action: null, data: 'bound' });
+    assert.ok(Math.abs((request?.timestamp ?? 0) - Date.now() / 1000) < 60);
     const stranger = new HttpProvider({ url: endpoint.url, secret: `${secret}.`, clock: systemClock, log: silentLog });
     await assert.rejects(stranger.submit(task, t.signal), failsWith('refused'));
-    assert.equal(endpoint.forged, 1);
+    assert.equal(endpoint.rejected, 1);
   });
 
-  it('signs in the words of the document', () => {
+  it('signs as the document describes', () => {
     const at = Math.floor(new ManualClock().now().getTime() / 1000);
     const body = '{"action":"poll"}';
     assert.equal(
@@ -46,7 +46,7 @@ describe('the http provider', () => {
     );
   });
 
-  it('takes each state of a captcha', async (t) => {
+  it('parses each state of a captcha', async (t) => {
     const replies = [
       { state: 'solving' },
       { state: 'solved', token: 'a.token|with=signs', cost_units: 2 },
@@ -58,7 +58,7 @@ describe('the http provider', () => {
     assert.deepEqual(await http.poll('job-1', t.signal), { state: 'failed', error: 'too hard' });
   });
 
-  it('asks again after 5xx, 429 and broken connections, as the same request', async (t) => {
+  it('retries 5xx, 429 and broken connections with the same request id', async (t) => {
     const { endpoint, http } = await provider(t, (_, response, count) => {
       if (count === 1) json(response, { id: 'no' }, 503);
       else if (count === 2) json(response, {}, 429);
@@ -69,21 +69,21 @@ describe('the http provider', () => {
       } else json(response, { id: 'job-1' });
     });
     assert.deepEqual(await http.submit(task, t.signal), { id: 'job-1' });
-    assert.equal(endpoint.asked.length, 5);
-    assert.equal(new Set(endpoint.asked.map((asked) => asked.request_id)).size, 1);
+    assert.equal(endpoint.requests.length, 5);
+    assert.equal(new Set(endpoint.requests.map((request) => request.request_id)).size, 1);
   });
 
-  it('gives a request that is not answered its time and no more', async (t) => {
+  it('limits the time of a request that is not answered', async (t) => {
     const { endpoint, http } = await provider(t, (_, response, count) => count > 1 && json(response, { id: 'job-1' }), 50);
     assert.deepEqual(await http.submit(task, t.signal), { id: 'job-1' });
-    assert.equal(endpoint.asked.length, 2);
+    assert.equal(endpoint.requests.length, 2);
   });
 
-  it('stops asking when it is told to', async (t) => {
+  it('stops when its signal aborts', async (t) => {
     const { endpoint, http } = await provider(t, (_, response) => json(response, {}, 500));
     const stop = new AbortController();
     const asking = http.submit(task, stop.signal);
-    await endpoint.heard('submit');
+    await endpoint.waitForRequest('submit');
     stop.abort();
     await assert.rejects(asking, { name: 'AbortError' });
     const silent = await provider(t, () => {});
@@ -91,16 +91,16 @@ describe('the http provider', () => {
     await assert.rejects(hanging, { name: 'TimeoutError' });
   });
 
-  it('does not ask again where it was refused, and follows nobody elsewhere', async (t) => {
+  it('does not retry a refusal, and follows no redirect', async (t) => {
     for (const status of [302, 307, 400, 401, 404]) {
       const { endpoint, http } = await provider(t, (_, response) => void response.writeHead(status, { location: '/elsewhere' }).end());
       await assert.rejects(http.submit(task, t.signal), failsWith('refused'), String(status));
-      assert.equal(endpoint.asked.length, 1);
-      assert.equal(endpoint.forged, 0);
+      assert.equal(endpoint.requests.length, 1);
+      assert.equal(endpoint.rejected, 0);
     }
   });
 
-  const lies: Record<string, Answer> = {
+  const invalidResponses: Record<string, Responder> = {
     'no JSON': (_, response) => void response.end('<html>welcome</html>'),
     nothing: (_, response) => void response.writeHead(204).end(),
     'a list': (_, response) => json(response, [1, 2]),
@@ -118,47 +118,47 @@ describe('the http provider', () => {
       more();
     },
   };
-  for (const [name, answer] of Object.entries(lies))
-    it(`does not believe ${name}`, async (t) => {
+  for (const [name, answer] of Object.entries(invalidResponses))
+    it(`rejects ${name}`, async (t) => {
       const { endpoint, http } = await provider(t, answer);
-      await assert.rejects(http.poll('job-1', t.signal), failsWith('bad_reply'));
-      assert.equal(endpoint.asked.length, 1);
+      await assert.rejects(http.poll('job-1', t.signal), failsWith('invalid_response'));
+      assert.equal(endpoint.requests.length, 1);
     });
 
-  it('tells neither the secret nor the reply in what it throws', async (t) => {
+  it('throws an error without the secret and the response', async (t) => {
     const { http } = await provider(t, (_, response) => json(response, { state: 'solved', token: 'the words of the endpoint' }));
     const error = await http.poll('job-1', t.signal).then(
       () => assert.fail(),
       (thrown: unknown) => thrown as Error,
     );
-    const told = `${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
-    for (const word of [secret, 'words of the endpoint']) assert.ok(!told.includes(word));
+    const recorder = `${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+    for (const word of [secret, 'words of the endpoint']) assert.ok(!recorder.includes(word));
   });
 
-  it('asks until its time is over where nobody listens', async (t) => {
-    const place = createServer().listen(0, '127.0.0.1');
-    await once(place, 'listening');
-    const { port } = place.address() as AddressInfo;
-    place.close();
-    await once(place, 'close');
+  it('retries until its signal aborts when nothing listens', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
     const http = new HttpProvider({ url: `http://127.0.0.1:${port}/`, secret, clock: systemClock, log: silentLog, retryMs: 5 });
     await assert.rejects(http.submit(task, AbortSignal.any([t.signal, AbortSignal.timeout(100)])), ({ name }: Error) =>
       /^(?:Abort|Timeout)Error$/.test(name),
     );
   });
 
-  it('tells an operator once why it gets no answer, in codes', async (t) => {
+  it('logs once why it retries, as a code', async (t) => {
     const lines: object[] = [];
-    const log: Log = { ...silentLog, warn: (facts) => void lines.push(facts) };
+    const log: Log = { ...silentLog, warn: (fields) => void lines.push(fields) };
     const { url } = await openEndpoint(t, (_, response, count) => {
       if (count > 2) json(response, { id: 'job-1' });
       else json(response, { message: 'words of the endpoint' }, 503);
     });
     await new HttpProvider({ url, secret, clock: systemClock, log, retryMs: 5 }).submit(task, t.signal);
-    assert.deepEqual(lines, [{ action: 'submit', trouble: 'status_503' }]);
+    assert.deepEqual(lines, [{ action: 'submit', failure: 'status_503' }]);
   });
 
-  it('takes what has a place for an answer, and leaves walls to people', () => {
+  it('supports the types with a response field, and leaves challenge pages to people', () => {
     const http = new HttpProvider({ url: 'http://127.0.0.1/', secret, clock: systemClock, log: silentLog });
     const types = ['turnstile', 'cloudflare_challenge', 'recaptcha', 'hcaptcha', 'arkose', 'other'] as const;
     assert.deepEqual(
@@ -169,7 +169,7 @@ describe('the http provider', () => {
 });
 
 describe('the endpoint in docs/captcha.md', () => {
-  it('works as it stands there', async (t) => {
+  it('works as printed', async (t) => {
     const page = await readFile(new URL('../../../../docs/captcha.md', import.meta.url), 'utf8');
     const source = /```js\n([\s\S]+?)```/.exec(page)?.[1] ?? '';
     const before = { ...process.env };

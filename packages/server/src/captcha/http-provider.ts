@@ -1,9 +1,9 @@
 /**
- * The operator's own endpoint, see docs/captcha.md for its wire.
+ * The client of the operator's own endpoint. docs/captcha.md describes the protocol.
  *
- * Its address is configured by the operator, so it is called directly and may
- * be private. It is still not believed: replies are bounded and checked, and
- * neither they nor the secret come into a log or an error.
+ * The operator configures the address, so calls are direct and the address may
+ * be private. Responses are still untrusted: they are bounded and validated, and
+ * neither they nor the secret appear in a log or an error.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,33 +13,33 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { ProviderFailure, type CaptchaProgress, type CaptchaProvider, type CaptchaTask } from './provider.ts';
 
-export interface HttpProviderOptions {
+export interface HttpProviderDeps {
   url: string;
   secret: string;
   clock: Clock;
   log: Log;
-  /** Until a request is tried again for the first time; doubles with each try. */
+  /** Delay before the first retry; doubles with each retry. */
   retryMs?: number;
   requestTimeoutMs?: number;
 }
 
-/** Every reply is a few fields; the longest known token is below 16 KiB. */
-const replyBytesMax = 64 * 1024;
-/** An endpoint that takes longer answers `submit` before it begins. */
-const usualRequestTimeoutMs = 10_000;
-const usualRetryMs = 500;
-const longestRetryMs = 8000;
-/** These have a place for an answer; the others are passed only by who sits at the page. */
-const answerable: readonly CaptchaType[] = ['recaptcha', 'hcaptcha', 'turnstile', 'arkose'];
+/** A response is a few fields; the longest known token is below 16 KiB. */
+const responseBytesMax = 64 * 1024;
+/** A slow endpoint answers `submit` before it starts to solve. */
+const defaultRequestTimeoutMs = 10_000;
+const defaultRetryMs = 500;
+const retryMsMax = 8000;
+/** Types with a field for a token. Only a person at the page can pass the others. */
+const supportedTypes: readonly CaptchaType[] = ['recaptcha', 'hcaptcha', 'turnstile', 'arkose'];
 
 const Id = z.string().min(1).max(200);
-const SubmitReply = z.object({ id: Id });
-/** Visible ASCII: a token goes into a form field, and none is known to be anything else. */
+const SubmitResponse = z.object({ id: Id });
+/** Visible ASCII: a token goes into a form field, and all known tokens are ASCII. */
 const Token = z
   .string()
   .max(32_768)
   .regex(/^[\x21-\x7e]+$/);
-const PollReply = z.discriminatedUnion('state', [
+const PollResponse = z.discriminatedUnion('state', [
   z.object({ id: Id.optional(), state: z.literal('solving') }),
   z.object({ id: Id.optional(), state: z.literal('solved'), token: Token, cost_units: z.number().nonnegative().optional() }),
   z.object({ id: Id.optional(), state: z.literal('failed'), error: z.string().max(1000).optional() }),
@@ -47,60 +47,60 @@ const PollReply = z.discriminatedUnion('state', [
 
 export class HttpProvider implements CaptchaProvider {
   readonly name = 'http';
-  readonly #options: Required<HttpProviderOptions>;
+  readonly #deps: Required<HttpProviderDeps>;
 
-  constructor(options: HttpProviderOptions) {
-    this.#options = { retryMs: usualRetryMs, requestTimeoutMs: usualRequestTimeoutMs, ...options };
+  constructor(deps: HttpProviderDeps) {
+    this.#deps = { retryMs: defaultRetryMs, requestTimeoutMs: defaultRequestTimeoutMs, ...deps };
   }
 
   supports(type: CaptchaType): boolean {
-    return answerable.includes(type);
+    return supportedTypes.includes(type);
   }
 
   async submit(task: CaptchaTask, signal: AbortSignal): Promise<{ id: string }> {
     const { type, siteKey, pageUrl, action, data } = task;
-    const order = { action: 'submit', task: { type, site_key: siteKey, page_url: pageUrl, action, data } };
-    return checked(SubmitReply, await this.#ask(order, signal));
+    const request = { action: 'submit', task: { type, site_key: siteKey, page_url: pageUrl, action, data } };
+    return parseResponse(SubmitResponse, await this.#request(request, signal));
   }
 
   async poll(id: string, signal: AbortSignal): Promise<CaptchaProgress> {
-    const reply = checked(PollReply, await this.#ask({ action: 'poll', id }, signal));
-    if (reply.id !== undefined && reply.id !== id) throw new ProviderFailure('bad_reply');
-    switch (reply.state) {
+    const response = parseResponse(PollResponse, await this.#request({ action: 'poll', id }, signal));
+    if (response.id !== undefined && response.id !== id) throw new ProviderFailure('invalid_response');
+    switch (response.state) {
       case 'solving':
         return { state: 'solving' };
       case 'solved':
-        return { state: 'solved', token: reply.token, costUnits: reply.cost_units };
+        return { state: 'solved', token: response.token, costUnits: response.cost_units };
       case 'failed':
-        return { state: 'failed', error: reply.error };
+        return { state: 'failed', error: response.error };
     }
   }
 
   async report(id: string, good: boolean, signal: AbortSignal): Promise<void> {
-    await this.#ask({ action: 'report', id, good }, signal);
+    await this.#request({ action: 'report', id, good }, signal);
   }
 
-  /** Asks until it is answered, as long as the signal lets it: what an endpoint did not hear or could not do is asked again. */
-  async #ask(order: { action: string; id?: string; task?: object; good?: boolean }, signal: AbortSignal): Promise<string> {
-    const { retryMs, log } = this.#options;
+  /** Retries until the endpoint answers or the signal aborts. */
+  async #request(request: { action: string; id?: string; task?: object; good?: boolean }, signal: AbortSignal): Promise<string> {
+    const { retryMs, log } = this.#deps;
     const requestId = randomUUID();
-    for (let waitMs = retryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
-      const { text, trouble } = await this.#send({ ...order, request_id: requestId }, signal);
-      if (text !== undefined) return text;
-      // Once is enough for an operator to see what is wrong; a code carries none of the endpoint's words.
-      if (waitMs === retryMs) log.warn({ action: order.action, trouble }, 'captcha endpoint: no answer, asking again');
-      await sleep(waitMs / 2 + (Math.random() * waitMs) / 2, undefined, { signal });
+    for (let delayMs = retryMs; ; delayMs = Math.min(delayMs * 2, retryMsMax)) {
+      const { body, failure } = await this.#send({ ...request, request_id: requestId }, signal);
+      if (body !== undefined) return body;
+      // Logged once per request, as a code without any of the endpoint's text.
+      if (delayMs === retryMs) log.warn({ action: request.action, failure }, 'captcha endpoint request retried');
+      await sleep(delayMs / 2 + (Math.random() * delayMs) / 2, undefined, { signal });
     }
   }
 
-  async #send(order: object, signal: AbortSignal): Promise<Sent> {
-    const { url, secret, clock, requestTimeoutMs } = this.#options;
+  async #send(request: object, signal: AbortSignal): Promise<SendResult> {
+    const { url, secret, clock, requestTimeoutMs } = this.#deps;
     const timestamp = Math.floor(clock.now().getTime() / 1000);
-    const body = JSON.stringify({ ...order, timestamp });
+    const body = JSON.stringify({ ...request, timestamp });
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), requestTimeoutMs);
     try {
-      const reply = await fetch(url, {
+      const response = await fetch(url, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -111,12 +111,12 @@ export class HttpProvider implements CaptchaProvider {
         redirect: 'manual',
         signal: AbortSignal.any([signal, limit.signal]),
       });
-      return await readReply(reply);
+      return await readResponse(response);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ProviderFailure) throw error;
-      // What is left is the network: no connection, one that broke, or no answer in time.
-      return { trouble: limit.signal.aborted ? 'timeout' : codeOf(error) };
+      // The rest is the network: no connection, a broken one, or a timeout.
+      return { failure: limit.signal.aborted ? 'timeout' : networkErrorCode(error) };
     } finally {
       clearTimeout(timer);
       limit.abort();
@@ -129,38 +129,38 @@ export function signatureOf(secret: string, { timestamp, body }: { timestamp: nu
   return `t=${timestamp},v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 }
 
-/** The reply's text, or why it is worth to ask again. */
-type Sent = { text: string; trouble?: undefined } | { text?: undefined; trouble: string };
+/** The body, or why a retry makes sense. */
+type SendResult = { body: string; failure?: undefined } | { body?: undefined; failure: string };
 
-/** What the network says of itself, such as `ECONNREFUSED`. */
-function codeOf(error: unknown): string {
+/** Such as `ECONNREFUSED`. */
+function networkErrorCode(error: unknown): string {
   const { cause } = error as { cause?: { code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : 'network';
 }
 
-async function readReply(reply: Response): Promise<Sent> {
-  if (reply.status >= 500 || reply.status === 429) return { trouble: `status_${reply.status}` };
-  if (!reply.ok) throw new ProviderFailure('refused');
-  const pieces: Uint8Array[] = [];
+async function readResponse(response: Response): Promise<SendResult> {
+  if (response.status >= 500 || response.status === 429) return { failure: `status_${response.status}` };
+  if (!response.ok) throw new ProviderFailure('refused');
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of reply.body ?? []) {
-    size += piece.byteLength;
-    if (size > replyBytesMax) throw new ProviderFailure('bad_reply');
-    pieces.push(piece);
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > responseBytesMax) throw new ProviderFailure('invalid_response');
+    chunks.push(chunk);
   }
-  return { text: Buffer.concat(pieces).toString('utf8') };
+  return { body: Buffer.concat(chunks).toString('utf8') };
 }
 
-function checked<T>(schema: z.ZodType<T>, text: string): T {
-  const parsed = schema.safeParse(parseJson(text));
-  // Neither what came nor what is wrong with it may be told: both are the endpoint's words.
-  if (!parsed.success) throw new ProviderFailure('bad_reply');
+function parseResponse<T>(schema: z.ZodType<T>, body: string): T {
+  const parsed = schema.safeParse(parseJson(body));
+  // The response and its validation errors both hold text of the endpoint, so neither is passed on.
+  if (!parsed.success) throw new ProviderFailure('invalid_response');
   return parsed.data;
 }
 
-function parseJson(text: string): unknown {
+function parseJson(body: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(body);
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** What a solve tells and how it ends. */
+/** The events and the result of a solve. */
 import type { BlockVendor, CaptchaState } from '@berth/contract';
 import type { ProviderFailureReason } from './provider.ts';
 
@@ -8,31 +8,32 @@ export interface CaptchaEvent {
   data: Record<string, unknown>;
 }
 
-export interface SolveOutcome {
-  /** `none`: there is nothing to answer, or nobody to ask. */
+export interface SolveResult {
+  /** `none`: there is no captcha to answer, or no provider. */
   result: 'solved' | 'failed' | 'timeout' | 'none';
-  /** Whether a provider was asked or a person waited for. */
+  /** Whether it called a provider or waited for a person. */
   waited: boolean;
   vendor: BlockVendor | null;
   url: string;
   durationMs: number;
-  /** What is charged: a captcha that somebody was asked for and that was solved. */
+  /** Units charged: one for a captcha that a provider or a person solved. */
   units: 0 | 1;
   state: CaptchaState;
 }
 
 /**
- * Why a captcha was not solved. `unsupported`: no provider takes its type.
- * `no_place`, `not_taken`: the page did not have the answer. `busy`: too many
- * are being solved, or this one already is. `internal`: a fault of ours.
+ * Why a captcha was not solved. `unsupported`: no provider supports its type.
+ * `no_response_field`, `token_rejected`: the page did not accept the token.
+ * `busy`: too many solves are running, or one runs in this tab already.
+ * `internal`: a bug in this service.
  */
 export type CaptchaFailure =
   | 'timeout'
   | 'cancelled'
   | 'unsupported'
   | `provider_${ProviderFailureReason}`
-  | 'no_place'
-  | 'not_taken'
+  | 'no_response_field'
+  | 'token_rejected'
   | 'page_gone'
   | 'page_failed'
   | 'busy'

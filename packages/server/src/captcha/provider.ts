@@ -1,50 +1,50 @@
-/** Who can be asked for the answer to a captcha. */
+/** The interface of a captcha provider. */
 import type { CaptchaType } from '@berth/contract';
 
 export interface CaptchaTask {
   type: CaptchaType;
-  /** The site's public key at the vendor; null where the page does not tell it. */
+  /** The site's public key at the vendor; null when the page does not expose it. */
   siteKey: string | null;
-  /** Of the document that the captcha stands in, without its fragment. */
+  /** The address of the document that holds the captcha, without its fragment. */
   pageUrl: string;
   action: string | null;
-  /** What else the site has bound the answer to: `data-s`, `data-cdata` or `data-blob`. */
+  /** Other data the token is bound to: `data-s`, `data-cdata` or `data-blob`. */
   data: string | null;
 }
 
 export interface CaptchaProgress {
   state: 'solving' | 'solved' | 'failed';
-  /** There when solved. */
+  /** Present when solved. */
   token?: string | undefined;
-  /** What the provider says it cost, in its own units. */
+  /** The cost the provider reports, in its own units. */
   costUnits?: number | undefined;
-  /** In the provider's words, which are for nobody but the provider. */
+  /** The provider's own text. Never logged and never shown to a caller. */
   error?: string | undefined;
 }
 
-/** Everything throws ProviderFailure or the signal's reason. */
+/** All methods throw ProviderFailure or the signal's reason. */
 export interface CaptchaProvider {
   readonly name: string;
   supports(type: CaptchaType): boolean;
   submit(task: CaptchaTask, signal: AbortSignal): Promise<{ id: string }>;
   poll(id: string, signal: AbortSignal): Promise<CaptchaProgress>;
-  /** Whether the page took the answer. */
+  /** Reports whether the page accepted the token. */
   report?(id: string, good: boolean, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * `refused`: an answer other than 2xx that asking again will not change.
- * `bad_reply`: an answer that is too large, no JSON, or not what was asked for.
- * `failed`: the provider gave the captcha up.
+ * `refused`: a response other than 2xx that a retry will not change.
+ * `invalid_response`: a response that is too large, no JSON, or does not match the request.
+ * `failed`: the provider could not solve the captcha.
  */
-export type ProviderFailureReason = 'refused' | 'bad_reply' | 'failed';
+export type ProviderFailureReason = 'refused' | 'invalid_response' | 'failed';
 
-/** Carries nothing of what the provider said. */
+/** Contains nothing of the provider's response. */
 export class ProviderFailure extends Error {
   readonly reason: ProviderFailureReason;
 
   constructor(reason: ProviderFailureReason) {
-    super(`the captcha provider: ${reason}`);
+    super(`captcha provider failed: ${reason}`);
     this.name = 'ProviderFailure';
     this.reason = reason;
   }

@@ -1,180 +1,180 @@
-/** One captcha from its detection to its end, whoever is asked. */
+/** The solving of one captcha, from its detection to its result, by any provider. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CaptchaProviderName, CaptchaState } from '@berth/contract';
 import { PageError, type Page } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
-import { giveAnswer, isStill, lookUnlessBusy } from './answer.ts';
-import { look, type CaptchaSight } from './look.ts';
-import type { CaptchaEvent, CaptchaFailure, SolveOutcome } from './model.ts';
+import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
+import { injectToken, isSameCaptcha } from './inject-token.ts';
+import type { CaptchaEvent, CaptchaFailure, SolveResult } from './model.ts';
 import { ProviderFailure, type CaptchaProvider } from './provider.ts';
 import type { CaptchaWatch } from './watch.ts';
 
-export type SolvingOutcome = Omit<SolveOutcome, 'durationMs'>;
+export type SolvingResult = Omit<SolveResult, 'durationMs'>;
 
 export interface SolvingPace {
-  /** Between questions to a provider. */
+  /** Between polls of a provider. */
   pollMs: number;
-  /** Between looks at a page that a person sits at. */
-  lookMs: number;
-  settleMs: number;
+  /** Between checks of a page that a person works in. */
+  detectIntervalMs: number;
+  verifyIntervalMs: number;
   callbackMs: number;
 }
 
-export interface SolvingParts {
+export interface SolvingDeps {
   page: Page;
   watch: CaptchaWatch;
-  tell(event: CaptchaEvent): void;
+  emit(event: CaptchaEvent): void;
   clock: Clock;
   providers: { names: readonly CaptchaProviderName[]; http: CaptchaProvider | null };
   pace: SolvingPace;
   deadlineAt: Date;
 }
 
-/** What a report is given after the page has already gone on. */
-const reportLimitMs = 5000;
+/** Reporting runs after the solve has returned. */
+const reportTimeoutMs = 5000;
 
 export class Solving {
-  readonly #parts: SolvingParts;
+  readonly #deps: SolvingDeps;
   readonly #url: string;
-  #sight: CaptchaSight | null = null;
+  #detection: CaptchaDetection | null = null;
   #provider: CaptchaProviderName | null = null;
   #failure: CaptchaFailure | null = null;
 
-  constructor(parts: SolvingParts) {
-    this.#parts = parts;
-    this.#url = withoutFragment(parts.page.url());
+  constructor(deps: SolvingDeps) {
+    this.#deps = deps;
+    this.#url = withoutFragment(deps.page.url());
   }
 
-  async run(signal: AbortSignal): Promise<SolvingOutcome> {
-    const { page, watch } = this.#parts;
-    if (watch.isUnderWay(page.tabId)) return this.#refuse('busy');
-    const sight = await this.#detect(signal);
-    if (!sight.asks || sight.answered) return this.outcome('none');
-    this.#sight = sight;
-    this.#tell('captcha.detected', {});
-    const provider = this.#choose(sight);
-    if (provider === null) return this.#refuse('unsupported');
+  async run(signal: AbortSignal): Promise<SolvingResult> {
+    const { page, watch } = this.#deps;
+    if (watch.isInProgress(page.tabId)) return this.#fail('busy');
+    const detection = await this.#detect(signal);
+    if (!detection.asks || detection.answered) return this.toResult('none');
+    this.#detection = detection;
+    this.#emit('captcha.detected', {});
+    const provider = this.#choose(detection);
+    if (provider === null) return this.#fail('unsupported');
     this.#provider = provider;
     watch.move(page, 'solving');
-    if (provider === 'human') return this.#awaitHuman(sight, signal);
-    return this.#askProvider(this.#parts.providers.http as CaptchaProvider, sight, signal);
+    if (provider === 'human') return this.#awaitHuman(detection, signal);
+    return this.#solveWithProvider(this.#deps.providers.http as CaptchaProvider, detection, signal);
   }
 
-  /** Ends what is under way. Without a captcha there is nothing to tell. */
-  giveUp(failure: CaptchaFailure): void {
-    const { page, watch } = this.#parts;
+  /** Ends the solving. Emits nothing when no captcha was detected. */
+  abort(failure: CaptchaFailure): void {
+    const { page, watch } = this.#deps;
     this.#failure = failure;
-    if (!this.#sight) return;
-    if (watch.isUnderWay(page.tabId)) watch.move(page, 'failed_to_solve');
-    this.#tell('captcha.failed', { reason: failure });
+    if (!this.#detection) return;
+    if (watch.isInProgress(page.tabId)) watch.move(page, 'failed_to_solve');
+    this.#emit('captcha.failed', { reason: failure });
   }
 
-  outcome(result: SolveOutcome['result'], units: 0 | 1 = 0): SolvingOutcome {
-    const { page, watch } = this.#parts;
-    // What the watch knew of a tab goes with the tab.
-    const state: CaptchaState = page.gone.aborted && this.#sight ? 'failed_to_solve' : watch.of(page.tabId).state;
-    return { result, waited: this.#provider !== null, vendor: this.#sight?.vendor ?? null, url: this.#url, units, state };
+  toResult(result: SolveResult['result'], units: 0 | 1 = 0): SolvingResult {
+    const { page, watch } = this.#deps;
+    // The watch forgets a tab when the tab closes.
+    const state: CaptchaState = page.closed.aborted && this.#detection ? 'failed_to_solve' : watch.status(page.tabId).state;
+    return { result, waited: this.#provider !== null, vendor: this.#detection?.vendor ?? null, url: this.#url, units, state };
   }
 
-  /** For the log: nothing of the page's address, the site's key or the answer. */
-  facts(): Record<string, unknown> {
-    const { vendor = null, type = null } = this.#sight ?? {};
+  /** Without the address, the site key and the token. */
+  logFields(): Record<string, unknown> {
+    const { vendor = null, type = null } = this.#detection ?? {};
     return { vendor, captcha_type: type, provider: this.#provider, reason: this.#failure };
   }
 
-  async #detect(signal: AbortSignal): Promise<CaptchaSight> {
-    const { page, watch } = this.#parts;
+  async #detect(signal: AbortSignal): Promise<CaptchaDetection> {
+    const { page, watch } = this.#deps;
     try {
-      const sight = await look(page, { signal });
-      watch.saw(page, sight);
-      return sight;
+      const detection = await detectCaptcha(page, { signal });
+      watch.record(page, detection);
+      return detection;
     } catch (error) {
-      if (error instanceof PageError) watch.saw(page, null);
+      if (error instanceof PageError) watch.record(page, null);
       throw error;
     }
   }
 
-  #choose({ type }: CaptchaSight): CaptchaProviderName | null {
-    const { names, http } = this.#parts.providers;
+  #choose({ type }: CaptchaDetection): CaptchaProviderName | null {
+    const { names, http } = this.#deps.providers;
     return names.find((name) => name === 'human' || (type !== null && http?.supports(type))) ?? null;
   }
 
-  async #awaitHuman(sight: CaptchaSight, signal: AbortSignal): Promise<SolvingOutcome> {
-    const { pace, deadlineAt } = this.#parts;
-    this.#tell('captcha.awaiting_human', { deadline_at: deadlineAt.toISOString() });
+  async #awaitHuman(detection: CaptchaDetection, signal: AbortSignal): Promise<SolvingResult> {
+    const { pace, deadlineAt } = this.#deps;
+    this.#emit('captcha.awaiting_human', { deadline_at: deadlineAt.toISOString() });
     for (;;) {
-      await sleep(pace.lookMs, undefined, { signal });
-      if (await this.#isOver(sight, signal)) return this.#solved(1);
+      await sleep(pace.detectIntervalMs, undefined, { signal });
+      if (await this.#isAnswered(detection, signal)) return this.#succeed(1);
     }
   }
 
-  /** Whether the page has its answer, from whomever, or has gone on without. */
-  async #isOver(sight: CaptchaSight, signal: AbortSignal): Promise<boolean> {
-    const { page, pace } = this.#parts;
-    const now = await lookUnlessBusy(page, { signal });
-    if (now === null) return false;
-    if (isStill(sight, now)) return now.answered;
-    // A document that has just begun shows nothing yet: only what stays away is gone.
-    await sleep(page.patience.ms(pace.settleMs), undefined, { signal });
-    const later = await lookUnlessBusy(page, { signal });
-    return later !== null && (!isStill(sight, later) || later.answered);
+  /** Whether the page has a token, from anyone, or no longer shows the captcha. */
+  async #isAnswered(detection: CaptchaDetection, signal: AbortSignal): Promise<boolean> {
+    const { page, pace } = this.#deps;
+    const current = await detectOrNull(page, { signal });
+    if (current === null) return false;
+    if (isSameCaptcha(detection, current)) return current.answered;
+    // A new document shows nothing at first: one absence proves nothing, two do.
+    await sleep(page.timeoutScale.ms(pace.verifyIntervalMs), undefined, { signal });
+    const confirmed = await detectOrNull(page, { signal });
+    return confirmed !== null && (!isSameCaptcha(detection, confirmed) || confirmed.answered);
   }
 
-  async #askProvider(provider: CaptchaProvider, sight: CaptchaSight, signal: AbortSignal): Promise<SolvingOutcome> {
-    const { page, watch, pace } = this.#parts;
-    const { type, siteKey, frameUrl, action, data } = sight;
+  async #solveWithProvider(provider: CaptchaProvider, detection: CaptchaDetection, signal: AbortSignal): Promise<SolvingResult> {
+    const { page, watch, pace } = this.#deps;
+    const { type, siteKey, frameUrl, action, data } = detection;
     const { id } = await provider.submit({ type: type ?? 'other', siteKey, pageUrl: withoutFragment(frameUrl), action, data }, signal);
-    const token = await this.#awaitToken(provider, { id, sight, signal });
-    // The page was answered by somebody else: nobody is charged for that.
-    if (token === null) return this.#solved(0);
+    const token = await this.#awaitToken(provider, { id, detection, signal });
+    // Someone else answered the captcha: no charge.
+    if (token === null) return this.#succeed(0);
     watch.move(page, 'validating');
-    const reception = await giveAnswer(page, sight, token, { ...pace, signal });
-    void this.#report(provider, id, reception === 'taken');
-    return reception === 'taken' ? this.#solved(1) : this.#refuse(reception);
+    const injection = await injectToken(page, detection, token, { ...pace, signal });
+    void this.#report(provider, id, injection === 'accepted');
+    return injection === 'accepted' ? this.#succeed(1) : this.#fail(injection);
   }
 
-  /** Null where the page has no more need of it. */
+  /** Null when the page no longer needs a token. */
   async #awaitToken(
     provider: CaptchaProvider,
-    { id, sight, signal }: { id: string; sight: CaptchaSight; signal: AbortSignal },
+    { id, detection, signal }: { id: string; detection: CaptchaDetection; signal: AbortSignal },
   ): Promise<string | null> {
     for (;;) {
-      await sleep(this.#parts.pace.pollMs, undefined, { signal });
+      await sleep(this.#deps.pace.pollMs, undefined, { signal });
       const progress = await provider.poll(id, signal);
       if (progress.state === 'failed') throw new ProviderFailure('failed');
-      if (await this.#isOver(sight, signal)) return null;
+      if (await this.#isAnswered(detection, signal)) return null;
       if (progress.state === 'solved' && progress.token !== undefined) return progress.token;
     }
   }
 
-  /** The caller does not wait for it, and a report that does not arrive changes nothing. */
+  /** Best effort: nothing waits for it or depends on it. */
   async #report(provider: CaptchaProvider, id: string, good: boolean): Promise<void> {
     try {
-      await provider.report?.(id, good, AbortSignal.timeout(reportLimitMs));
+      await provider.report?.(id, good, AbortSignal.timeout(reportTimeoutMs));
     } catch {
-      // The endpoint has been told as well as it lets itself be told.
+      // Best effort.
     }
   }
 
-  #solved(units: 0 | 1): SolvingOutcome {
-    const { page, watch } = this.#parts;
+  #succeed(units: 0 | 1): SolvingResult {
+    const { page, watch } = this.#deps;
     watch.move(page, 'solved');
-    this.#tell('captcha.solved', { provider: units === 1 ? this.#provider : null });
-    return this.outcome('solved', units);
+    this.#emit('captcha.solved', { provider: units === 1 ? this.#provider : null });
+    return this.toResult('solved', units);
   }
 
-  #refuse(failure: CaptchaFailure): SolvingOutcome {
-    const { page, watch } = this.#parts;
+  #fail(failure: CaptchaFailure): SolvingResult {
+    const { page, watch } = this.#deps;
     this.#failure = failure;
-    if (failure === 'unsupported' && watch.of(page.tabId).state !== 'failed_to_solve') watch.move(page, 'failed_to_solve');
-    if (failure === 'no_place' || failure === 'not_taken') watch.move(page, 'validation_failed');
-    if (this.#sight) this.#tell('captcha.failed', { reason: failure });
-    return this.outcome('failed');
+    if (failure === 'unsupported' && watch.status(page.tabId).state !== 'failed_to_solve') watch.move(page, 'failed_to_solve');
+    if (failure === 'no_response_field' || failure === 'token_rejected') watch.move(page, 'validation_failed');
+    if (this.#detection) this.#emit('captcha.failed', { reason: failure });
+    return this.toResult('failed');
   }
 
-  #tell(type: CaptchaEvent['type'], data: Record<string, unknown>): void {
-    const { vendor = null, type: captchaType = null } = this.#sight ?? {};
-    this.#parts.tell({ type, data: { tab_id: this.#parts.page.tabId, vendor, type: captchaType, url: this.#url, ...data } });
+  #emit(type: CaptchaEvent['type'], data: Record<string, unknown>): void {
+    const { vendor = null, type: captchaType = null } = this.#detection ?? {};
+    this.#deps.emit({ type, data: { tab_id: this.#deps.page.tabId, vendor, type: captchaType, url: this.#url, ...data } });
   }
 }
 

@@ -4,14 +4,14 @@ import fc from 'fast-check';
 import { captchaStates, type CaptchaState } from '@berth/contract';
 import type { Page } from '../browser/browser.ts';
 import { ManualClock } from '../lib/clock.ts';
-import type { CaptchaSight } from './look.ts';
+import type { CaptchaDetection } from './detect.ts';
 import { CaptchaWatch, captchaMoves } from './watch.ts';
 
 const tab = (tabId = 'tab_1') => {
   const closing = new AbortController();
-  return { page: { tabId, gone: closing.signal } as Pick<Page, 'tabId' | 'gone'> as Page, close: () => closing.abort() };
+  return { page: { tabId, closed: closing.signal } as Pick<Page, 'tabId' | 'closed'> as Page, close: () => closing.abort() };
 };
-const sight = (more: Partial<CaptchaSight> = {}): CaptchaSight => ({
+const detection = (more: Partial<CaptchaDetection> = {}): CaptchaDetection => ({
   present: true,
   vendor: 'hcaptcha',
   type: 'hcaptcha',
@@ -25,9 +25,9 @@ const sight = (more: Partial<CaptchaSight> = {}): CaptchaSight => ({
   frameUrl: 'http://127.0.0.1/',
   ...more,
 });
-const nothing = sight({ present: false, vendor: null, type: null, siteKey: null, asks: false });
-/** By the shortest way. */
-const ways: Record<CaptchaState, CaptchaState[]> = {
+const nothing = detection({ present: false, vendor: null, type: null, siteKey: null, asks: false });
+/** The shortest path to each state. */
+const paths: Record<CaptchaState, CaptchaState[]> = {
   undetected: [],
   failed_to_detect: ['failed_to_detect'],
   detected: ['detected'],
@@ -43,8 +43,8 @@ describe('the states of a captcha', () => {
     for (const state of captchaStates) {
       const { page } = tab();
       const watch = new CaptchaWatch(new ManualClock());
-      for (const next of ways[state]) watch.move(page, next);
-      assert.equal(watch.of('tab_1').state, state);
+      for (const next of paths[state]) watch.move(page, next);
+      assert.equal(watch.status('tab_1').state, state);
     }
   });
 
@@ -53,7 +53,7 @@ describe('the states of a captcha', () => {
       for (const to of captchaStates) {
         const { page } = tab();
         const watch = new CaptchaWatch(new ManualClock());
-        for (const next of ways[from]) watch.move(page, next);
+        for (const next of paths[from]) watch.move(page, next);
         const move = () => watch.move(page, to);
         if (captchaMoves[from].includes(to)) assert.doesNotThrow(move);
         else assert.throws(move, `${from} to ${to}`);
@@ -73,16 +73,23 @@ describe('the states of a captcha', () => {
   });
 
   it('follow the table whatever is seen and in whatever order', () => {
-    const sights = [null, nothing, sight(), sight({ answered: true }), sight({ siteKey: 'another' }), sight({ type: 'turnstile' })];
+    const detections = [
+      null,
+      nothing,
+      detection(),
+      detection({ answered: true }),
+      detection({ siteKey: 'another' }),
+      detection({ type: 'turnstile' }),
+    ];
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.constantFrom(...sights), fc.constantFrom(...captchaStates)), { maxLength: 30 }), (steps) => {
+      fc.property(fc.array(fc.oneof(fc.constantFrom(...detections), fc.constantFrom(...captchaStates)), { maxLength: 30 }), (steps) => {
         const { page } = tab();
         const watch = new CaptchaWatch(new ManualClock());
         for (const step of steps) {
-          const before = watch.of('tab_1').state;
-          if (typeof step !== 'string') watch.saw(page, step);
+          const before = watch.status('tab_1').state;
+          if (typeof step !== 'string') watch.record(page, step);
           else if (captchaMoves[before].includes(step)) watch.move(page, step);
-          const after = watch.of('tab_1').state;
+          const after = watch.status('tab_1').state;
           assert.ok(before === after || captchaMoves[before].includes(after), `${before} to ${after}`);
         }
       }),
@@ -91,57 +98,57 @@ describe('the states of a captcha', () => {
 });
 
 describe('a watch', () => {
-  it('tells since when a captcha is what it is', () => {
+  it('reports the start of the state', () => {
     const clock = new ManualClock();
     const watch = new CaptchaWatch(clock);
     const { page } = tab();
-    assert.deepEqual(watch.of('tab_1'), { present: false, vendor: null, type: null, state: 'undetected', since: null });
-    watch.saw(page, sight());
+    assert.deepEqual(watch.status('tab_1'), { present: false, vendor: null, type: null, state: 'undetected', since: null });
+    watch.record(page, detection());
     const since = clock.now();
     clock.advance(1000);
-    watch.saw(page, sight());
-    assert.deepEqual(watch.of('tab_1'), { present: true, vendor: 'hcaptcha', type: 'hcaptcha', state: 'detected', since });
-    watch.saw(page, sight({ siteKey: 'another' }));
-    assert.deepEqual(watch.of('tab_1').since, clock.now());
+    watch.record(page, detection());
+    assert.deepEqual(watch.status('tab_1'), { present: true, vendor: 'hcaptcha', type: 'hcaptcha', state: 'detected', since });
+    watch.record(page, detection({ siteKey: 'another' }));
+    assert.deepEqual(watch.status('tab_1').since, clock.now());
     clock.advance(1000);
-    watch.saw(page, null);
-    assert.deepEqual(watch.of('tab_1'), { present: false, vendor: null, type: null, state: 'failed_to_detect', since: clock.now() });
+    watch.record(page, null);
+    assert.deepEqual(watch.status('tab_1'), { present: false, vendor: null, type: null, state: 'failed_to_detect', since: clock.now() });
   });
 
   it('keeps that a captcha failed until another one is there', () => {
     const watch = new CaptchaWatch(new ManualClock());
     const { page } = tab();
-    watch.saw(page, sight());
+    watch.record(page, detection());
     watch.move(page, 'failed_to_solve');
-    watch.saw(page, sight());
-    assert.equal(watch.of('tab_1').state, 'failed_to_solve');
-    watch.saw(page, sight({ siteKey: 'another' }));
-    assert.equal(watch.of('tab_1').state, 'detected');
-    watch.saw(page, sight({ siteKey: 'another', answered: true }));
-    assert.equal(watch.of('tab_1').state, 'solved');
-    watch.saw(page, nothing);
-    assert.equal(watch.of('tab_1').state, 'undetected');
+    watch.record(page, detection());
+    assert.equal(watch.status('tab_1').state, 'failed_to_solve');
+    watch.record(page, detection({ siteKey: 'another' }));
+    assert.equal(watch.status('tab_1').state, 'detected');
+    watch.record(page, detection({ siteKey: 'another', answered: true }));
+    assert.equal(watch.status('tab_1').state, 'solved');
+    watch.record(page, nothing);
+    assert.equal(watch.status('tab_1').state, 'undetected');
   });
 
-  it('does not let a look disturb a solving', () => {
+  it('ignores a detection while a solve is in progress', () => {
     const watch = new CaptchaWatch(new ManualClock());
     const { page } = tab();
-    watch.saw(page, sight());
+    watch.record(page, detection());
     watch.move(page, 'solving');
-    watch.saw(page, nothing);
-    assert.equal(watch.of('tab_1').state, 'solving');
-    assert.equal(watch.of('tab_1').present, true);
+    watch.record(page, nothing);
+    assert.equal(watch.status('tab_1').state, 'solving');
+    assert.equal(watch.status('tab_1').present, true);
   });
 
   it('forgets a tab that is closed', () => {
     const watch = new CaptchaWatch(new ManualClock());
     const { page, close } = tab();
-    watch.saw(page, sight());
-    watch.saw(tab('tab_2').page, sight());
+    watch.record(page, detection());
+    watch.record(tab('tab_2').page, detection());
     assert.equal(watch.size, 2);
     close();
     assert.equal(watch.size, 1);
-    watch.saw(page, sight());
+    watch.record(page, detection());
     watch.move(page, 'solving');
     assert.equal(watch.size, 1);
   });

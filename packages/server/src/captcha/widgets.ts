@@ -1,4 +1,4 @@
-/** The widgets by which captchas stand in pages, as their vendors document them for the sites that use them. */
+/** The captcha widgets, as the vendors document them for site owners. */
 import type { Widget } from '../page-scripts/captcha-widgets.ts';
 
 export type { Widget } from '../page-scripts/captcha-widgets.ts';
@@ -8,14 +8,15 @@ const none = { fields: [], keyAttributes: [], dataAttribute: '', keyParameters: 
 export const turnstileHost = 'challenges.cloudflare.com';
 export const turnstileKeyInAddress = '/([0-3]x[\\w-]{18,40})/';
 
-/** A wall comes before the widgets that it is made of. */
+/** A challenge page comes before the widgets it contains. */
 export const widgets: readonly Widget[] = [
   {
     ...none,
     type: 'cloudflare_challenge',
     vendor: 'cloudflare',
     container:
-      'form#challenge-form[action*="__cf_chl_"], script[src*="/cdn-cgi/challenge-platform/"][src*="/orchestrate/"], #cf-challenge-running, #cf-please-wait, #trk_jschal_js',
+      'form#challenge-form[action*="__cf_chl_"], script[src*="/cdn-cgi/challenge-platform/"][src*="/orchestrate/"], ' +
+      '#cf-challenge-running, #cf-please-wait, #trk_jschal_js',
     frame: `iframe[src^="https://${turnstileHost}/"]`,
     challenge: '',
     script: '',
@@ -40,7 +41,7 @@ export const widgets: readonly Widget[] = [
     frame: 'iframe[src*="hcaptcha.com/captcha/"][src*="frame=checkbox"]',
     challenge: 'iframe[src*="hcaptcha.com/captcha/"][src*="frame=challenge"]',
     script: 'script[src*="hcaptcha.com/1/api.js"]',
-    // It stands in for reCAPTCHA as well, under that one's name.
+    // hCaptcha also fills reCAPTCHA's field, for compatibility.
     fields: ['h-captcha-response', 'g-recaptcha-response'],
     keyAttributes: ['data-sitekey'],
     dataAttribute: '',
@@ -85,6 +86,6 @@ export const widgets: readonly Widget[] = [
   { ...none, type: 'other', vendor: 'human', container: '#px-captcha', frame: '', challenge: '', script: '' },
 ];
 
-/** Hosts of the vendors' own frames: what stands in them is theirs. */
+/** Hosts of the vendors' own frames, which are not searched. */
 export const vendorHosts =
   /(?:^|\.)(?:google\.com|recaptcha\.net|hcaptcha\.com|challenges\.cloudflare\.com|arkoselabs\.com|funcaptcha\.com|captcha-delivery\.com)$/;

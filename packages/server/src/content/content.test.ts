@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, describe, it } from 'node:test';
 import { silentLog } from '../lib/log.ts';
-import { Content, ContentFailed, type ContentFailure, type ContentOptions, type ContentOrder } from './content.ts';
+import { Content, ContentFailed, type ContentFailure, type ContentDeps, type ContentOptions } from './content.ts';
 
 const { signal } = new AbortController();
 
-const order = (html: string, wanted: Partial<ContentOrder> = {}): ContentOrder => ({
+const options = (html: string, overrides: Partial<ContentOptions> = {}): ContentOptions => ({
   html,
   url: 'https://a.example/',
   formats: ['markdown', 'text', 'links', 'metadata', 'tables'],
@@ -14,7 +14,7 @@ const order = (html: string, wanted: Partial<ContentOrder> = {}): ContentOrder =
   includeSelectors: [],
   excludeSelectors: [],
   extract: null,
-  ...wanted,
+  ...overrides,
 });
 
 const failure =
@@ -22,49 +22,49 @@ const failure =
   (error: unknown): boolean =>
     error instanceof ContentFailed && error.reason === reason;
 
-/** A megabyte on one element: duplicates are looked for one by one. */
+/** A megabyte of attributes on one element: the parser searches duplicates one by one. */
 const attributeBomb = `<p ${Array.from({ length: 150_000 }, (_, index) => `a${index}`).join(' ')}>x`;
 
 describe('conversions', () => {
   const opened: Content[] = [];
-  const open = (options: Partial<ContentOptions> = {}): Content => {
+  const open = (options: Partial<ContentDeps> = {}): Content => {
     const content = new Content({ threadsMax: 1, log: silentLog, ...options });
     opened.push(content);
     return content;
   };
   after(() => Promise.all(opened.map((content) => content.close())));
 
-  it('answer from a thread', async () => {
-    const { markdown, text, title, page } = await open().convert(order('<title>t</title><h1>Hello</h1>'), { signal });
+  it('run in a thread', async () => {
+    const { markdown, text, title, page } = await open().convert(options('<title>t</title><h1>Hello</h1>'), { signal });
     assert.deepEqual([markdown, text, title, page?.title], ['# Hello', 'Hello', 't', 't']);
   });
 
   it('run jsdom and Readability there as well', async () => {
     const html = `<nav>n</nav><article>${'<p>At length, with commas, and so on, and on, until nobody doubts it.</p>'.repeat(20)}</article>`;
-    const { markdown, warnings } = await open().convert(order(html, { onlyMainContent: true, formats: ['markdown'] }), { signal });
+    const { markdown, warnings } = await open().convert(options(html, { onlyMainContent: true, formats: ['markdown'] }), { signal });
     assert.match(markdown ?? '', /^At length/);
     assert.deepEqual(warnings, []);
   });
 
   it('that take too long end, and the next one works', async () => {
     const content = open({ convertMsMax: 2000 });
-    await assert.rejects(content.convert(order(attributeBomb), { signal }), failure('timeout'));
-    assert.equal((await content.convert(order('<p>x'), { signal })).text, 'x');
+    await assert.rejects(content.convert(options(attributeBomb), { signal }), failure('timeout'));
+    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
   });
 
   it('that take too much memory end, and the next one works', async () => {
     const content = open({ heapMbMax: 64 });
-    await assert.rejects(content.convert(order('<b><i>'.repeat(1_500) + '<p>x'.repeat(600_000)), { signal }), failure('too_large'));
-    assert.equal((await content.convert(order('<p>x'), { signal })).text, 'x');
+    await assert.rejects(content.convert(options('<b><i>'.repeat(1_500) + '<p>x'.repeat(600_000)), { signal }), failure('too_large'));
+    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
   });
 
-  it('of more than is allowed are refused before they cost anything', async () => {
+  it('of too large pages are refused before they start', async () => {
     const content = open({ htmlCharsMax: 1000 });
-    await assert.rejects(content.convert(order('x'.repeat(1001)), { signal }), failure('too_large'));
-    await assert.rejects(content.convert(order('x'.repeat(600), { mainHtml: 'x'.repeat(600) }), { signal }), failure('too_large'));
+    await assert.rejects(content.convert(options('x'.repeat(1001)), { signal }), failure('too_large'));
+    await assert.rejects(content.convert(options('x'.repeat(600), { mainHtml: 'x'.repeat(600) }), { signal }), failure('too_large'));
   });
 
-  it('survive what is built to hurt a parser', async () => {
+  it('survive input built to exhaust a parser', async () => {
     const content = open({ convertMsMax: 60_000 });
     const inputs = {
       deep: '<div>'.repeat(5000),
@@ -78,16 +78,16 @@ describe('conversions', () => {
       script: `<script>${'</scrip'.repeat(300_000)}`,
     };
     for (const [name, html] of Object.entries(inputs)) {
-      const { text } = await content.convert(order(html), { signal });
+      const { text } = await content.convert(options(html), { signal });
       assert.equal(typeof text, 'string', name);
     }
   });
 
-  it('wait for a thread, and are refused when too many wait', async () => {
+  it('queue for a thread, and are refused when the queue is full', async () => {
     const content = open({ waitingMax: 1 });
-    const first = content.convert(order('<p>1'), { signal });
-    const second = content.convert(order('<p>2'), { signal });
-    await assert.rejects(content.convert(order('<p>3'), { signal }), failure('busy'));
+    const first = content.convert(options('<p>1'), { signal });
+    const second = content.convert(options('<p>2'), { signal });
+    await assert.rejects(content.convert(options('<p>3'), { signal }), failure('busy'));
     assert.deepEqual([(await first).text, (await second).text], ['1', '2']);
   });
 
@@ -95,35 +95,35 @@ describe('conversions', () => {
     const content = open();
     const [running, waiting] = [new AbortController(), new AbortController()];
     const both = [
-      content.convert(order(attributeBomb), { signal: running.signal }),
-      content.convert(order('<p>x'), { signal: waiting.signal }),
+      content.convert(options(attributeBomb), { signal: running.signal }),
+      content.convert(options('<p>x'), { signal: waiting.signal }),
     ];
-    const reason = new Error('the caller left');
+    const reason = new Error('the caller disconnected');
     waiting.abort(reason);
     running.abort(reason);
     for (const { status, ...rest } of await Promise.allSettled(both)) assert.deepEqual([status, rest], ['rejected', { reason }]);
-    await assert.rejects(content.convert(order('<p>x'), { signal: running.signal }), reason);
-    assert.equal((await content.convert(order('<p>x'), { signal })).text, 'x');
+    await assert.rejects(content.convert(options('<p>x'), { signal: running.signal }), reason);
+    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
   });
 
-  it('fail for a selector that is none, and the next one works', async () => {
+  it('fail for an invalid selector, and the next one works', async () => {
     const content = open();
-    await assert.rejects(content.convert(order('<p>x', { excludeSelectors: ['a['] }), { signal }), failure('failed'));
-    assert.equal((await content.convert(order('<p>x'), { signal })).text, 'x');
+    await assert.rejects(content.convert(options('<p>x', { excludeSelectors: ['a['] }), { signal }), failure('failed'));
+    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
   });
 
-  it('end when their threads are closed, and no more begin', async () => {
+  it('end when the threads are closed, and no more start', async () => {
     const content = open();
-    const running = content.convert(order(attributeBomb), { signal });
+    const running = content.convert(options(attributeBomb), { signal });
     await Promise.all([assert.rejects(running, failure('failed')), content.close(), content.close()]);
-    await assert.rejects(content.convert(order('<p>x'), { signal }), failure('failed'));
+    await assert.rejects(content.convert(options('<p>x'), { signal }), failure('failed'));
   });
 
-  it('keep no process alive when they are done', () => {
+  it('keep no process alive when done', () => {
     const source = `
       import { Content } from ${JSON.stringify(new URL('./content.ts', import.meta.url).href)};
       const content = new Content({ threadsMax: 2, log: { warn() {} } });
-      const { text } = await content.convert(${JSON.stringify(order('<p>done'))}, { signal: new AbortController().signal });
+      const { text } = await content.convert(${JSON.stringify(options('<p>done'))}, { signal: new AbortController().signal });
       console.log(text);`;
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8', timeout: 20_000 });
     assert.deepEqual([child.stdout, child.stderr, child.status], ['done\n', '', 0]);

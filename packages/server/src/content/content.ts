@@ -1,14 +1,14 @@
 /**
- * What is made of a page's HTML without a browser: markdown, text, links, facts,
- * tables and extracted fields, each conversion in a thread with limits, so that
- * a hostile page costs neither this process's time nor its memory.
+ * Converts a page's HTML without a browser to markdown, text, links, metadata,
+ * tables and extracted fields. Each conversion runs in a thread with limits, so
+ * that a hostile page costs this process neither time nor memory.
  */
 import { Piscina } from 'piscina';
 import { Lanes, LaneFull, LaneTimeout } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
-import type { ContentOrder, ContentResult } from './model.ts';
+import type { ContentOptions, ContentResult } from './model.ts';
 
-export type { ContentFormat, ContentOrder, ContentResult, ExtractField, Link, PageFacts, Table } from './model.ts';
+export type { ContentFormat, ContentOptions, ContentResult, ExtractField, Link, PageMetadata, Table } from './model.ts';
 export { decodeBody } from './decode-body.ts';
 export { kindOf, type ContentKind } from './kind-of.ts';
 export { invalidSelectors } from './selectors.ts';
@@ -16,7 +16,7 @@ export { snapshotScript, snapshotSource } from './snapshot.ts';
 export { toDate, toNumber } from './values.ts';
 export type { Snapshot, SnapshotOptions } from '../page-scripts/snapshot.ts';
 
-/** `busy`: as many pages are waiting as may, or this one waited too long. The next conversion may well work. */
+/** `busy`: too many pages wait, or this one waited too long. A retry may succeed. */
 export type ContentFailure = 'too_large' | 'timeout' | 'busy' | 'failed';
 
 export class ContentFailed extends Error {
@@ -28,12 +28,12 @@ export class ContentFailed extends Error {
   }
 }
 
-export interface ContentOptions {
+export interface ContentDeps {
   threadsMax: number;
   log: Log;
-  /** In UTF-16 units, of the page. A parsed page takes up to 50 times its source. */
+  /** Of the page, in UTF-16 units. A parsed page takes up to 50 times its source. */
   htmlCharsMax?: number;
-  /** From a thread's taking a page up, so with its start. A page of a megabyte takes a second at most. */
+  /** Measured from the thread's start. A page of a megabyte takes at most a second. */
   convertMsMax?: number;
   /** Of one thread's heap. */
   heapMbMax?: number;
@@ -43,47 +43,47 @@ export interface ContentOptions {
 
 const defaults = { htmlCharsMax: 10_000_000, convertMsMax: 15_000, heapMbMax: 512, waitingMax: 64 };
 
-/** A thread and its modules hold some 60 MB, and a new one takes a third of a second. */
+/** A thread and its modules hold some 60 MB, and a new one starts in a third of a second. */
 const idleMsMax = 30_000;
 
-/** Much of the heap is parsed pages, which die young; V8's own share would be counted on top of `heapMbMax`. */
-const youngMbMax = 48;
+/** Most of the heap is parsed pages, which are short-lived. V8's default would come on top of `heapMbMax`. */
+const youngHeapMbMax = 48;
 
 export class Content {
-  readonly #options: Required<ContentOptions>;
-  readonly #threads: Piscina<ContentOrder, ContentResult>;
+  readonly #deps: Required<ContentDeps>;
+  readonly #threads: Piscina<ContentOptions, ContentResult>;
   readonly #lanes: Lanes;
   readonly #closed = new AbortController();
-  #closing: Promise<void> | undefined;
+  #closePromise: Promise<void> | undefined;
 
-  constructor(options: ContentOptions) {
-    this.#options = { ...defaults, ...options };
-    const { threadsMax, waitingMax, convertMsMax, heapMbMax, log } = this.#options;
+  constructor(deps: ContentDeps) {
+    this.#deps = { ...defaults, ...deps };
+    const { threadsMax, waitingMax, convertMsMax, heapMbMax, log } = this.#deps;
     this.#lanes = new Lanes({ width: threadsMax, waitingMax, waitMsMax: convertMsMax });
     this.#threads = new Piscina({
       filename: new URL('./convert.ts', import.meta.url).href,
       minThreads: 0,
       maxThreads: threadsMax,
-      // Here those wait whose thread is starting; all others wait in the lane, whose clock does not count as theirs.
+      // Only pages whose thread is starting wait here. The others wait in the lane, which does not count towards `convertMsMax`.
       maxQueue: threadsMax,
       idleTimeout: idleMsMax,
-      resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: youngMbMax },
-      // Nothing of this process's environment belongs beside hostile input.
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: youngHeapMbMax },
+      // Hostile input must not reach this process's environment.
       env: {},
       execArgv: [],
       recordTiming: false,
     });
-    // A thread that dies between two pages. Without a listener it would take the process with it.
-    this.#threads.on('error', (error: unknown) => log.warn({ err: error }, 'a content thread died'));
+    // A thread may die between two pages. Without a listener the error would end the process.
+    this.#threads.on('error', (error: unknown) => log.warn({ err: error }, 'content thread failed'));
   }
 
-  /** Throws ContentFailed, or the signal's reason. */
-  async convert(order: ContentOrder, { signal }: { signal: AbortSignal }): Promise<ContentResult> {
+  /** @throws ContentFailed, or the signal's reason */
+  async convert(options: ContentOptions, { signal }: { signal: AbortSignal }): Promise<ContentResult> {
     signal.throwIfAborted();
-    if (order.html.length + (order.mainHtml?.length ?? 0) > this.#options.htmlCharsMax) throw new ContentFailed('too_large');
-    const ended = AbortSignal.any([signal, this.#closed.signal]);
+    if (options.html.length + (options.mainHtml?.length ?? 0) > this.#deps.htmlCharsMax) throw new ContentFailed('too_large');
+    const aborted = AbortSignal.any([signal, this.#closed.signal]);
     try {
-      return await this.#lanes.run('threads', ended, () => this.#run(order, ended));
+      return await this.#lanes.run('threads', aborted, () => this.#run(options, aborted));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ContentFailed) throw error;
@@ -91,24 +91,24 @@ export class Content {
     }
   }
 
-  /** Ends every thread; conversions under way fail. */
+  /** Ends every thread; running conversions fail. */
   close(): Promise<void> {
-    this.#closing ??= this.#end();
-    return this.#closing;
+    this.#closePromise ??= this.#destroy();
+    return this.#closePromise;
   }
 
-  async #end(): Promise<void> {
+  async #destroy(): Promise<void> {
     this.#closed.abort();
     await this.#threads.destroy();
   }
 
-  async #run(order: ContentOrder, ended: AbortSignal): Promise<ContentResult> {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), this.#options.convertMsMax);
+  async #run(options: ContentOptions, aborted: AbortSignal): Promise<ContentResult> {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), this.#deps.convertMsMax);
     try {
-      return await this.#threads.run(plain(order), { signal: AbortSignal.any([ended, late.signal]) });
+      return await this.#threads.run(pickOptions(options), { signal: AbortSignal.any([aborted, timeout.signal]) });
     } catch (error) {
-      if (late.signal.aborted) throw new ContentFailed('timeout', { cause: error });
+      if (timeout.signal.aborted) throw new ContentFailed('timeout', { cause: error });
       throw new ContentFailed(isOutOfMemory(error) ? 'too_large' : 'failed', { cause: error });
     } finally {
       clearTimeout(timer);
@@ -116,8 +116,8 @@ export class Content {
   }
 }
 
-/** Only what the thread reads: what else a caller's object carries may not be copied into one. */
-const plain = ({
+/** Only what the thread reads: other properties of the caller's object may not be cloneable. */
+const pickOptions = ({
   html,
   url,
   formats,
@@ -126,7 +126,7 @@ const plain = ({
   includeSelectors,
   excludeSelectors,
   extract,
-}: ContentOrder): ContentOrder => ({
+}: ContentOptions): ContentOptions => ({
   html,
   url,
   formats,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import convert from './convert.ts';
-import type { ContentOrder, ContentResult } from './content.ts';
+import type { ContentOptions, ContentResult } from './content.ts';
 
-const page = (html: string, wanted: Partial<ContentOrder> = {}): Promise<ContentResult> =>
+const page = (html: string, overrides: Partial<ContentOptions> = {}): Promise<ContentResult> =>
   convert({
     html,
     url: 'https://www.shop.example/dir/page?q=1',
@@ -13,10 +13,11 @@ const page = (html: string, wanted: Partial<ContentOrder> = {}): Promise<Content
     includeSelectors: [],
     excludeSelectors: [],
     extract: null,
-    ...wanted,
+    ...overrides,
   });
 
-const article = `<div class="top"><a href="/">Home</a></div><article><h1>The article</h1>${'<p class="say">It says this at length, with commas, and so on, and on. <a href="more">More</a></p>'.repeat(20)}</article>`;
+const paragraph = '<p class="say">It says this at length, with commas, and so on, and on. <a href="more">More</a></p>';
+const article = `<div class="top"><a href="/">Home</a></div><article><h1>The article</h1>${paragraph.repeat(20)}</article>`;
 
 describe('markdown', () => {
   const markdown = async (html: string): Promise<string | undefined> => (await page(html, { formats: ['markdown'] })).markdown;
@@ -24,20 +25,23 @@ describe('markdown', () => {
   it('has headings, lists, tables, code and absolute links', async () => {
     assert.equal(
       await markdown(
-        '<title>t</title><h1>A</h1><p>b <a href="../c">c</a> <img src=i.png alt=i></p><ul><li>x<ul><li>y</ul></ul><table><tr><th>h|1<th>h2<tr><td>1<td>2</table><pre><code>a\n  b</code></pre><dl><dt>d<dd>e</dl>',
+        '<title>t</title><h1>A</h1><p>b <a href="../c">c</a> <img src=i.png alt=i></p><ul><li>x<ul><li>y</ul></ul><table><tr>' +
+          '<th>h|1<th>h2<tr><td>1<td>2</table><pre><code>a\n  b</code></pre><dl><dt>d<dd>e</dl>',
       ),
-      '# A\n\nb [c](https://www.shop.example/c) ![i](https://www.shop.example/dir/i.png)\n\n- x\n  - y\n\n| h\\|1 | h2 |\n| --- | --- |\n| 1 | 2 |\n\n```\na\n  b\n```\n\nd: e',
+      '# A\n\nb [c](https://www.shop.example/c) ![i](https://www.shop.example/dir/i.png)\n\n- x\n  - y\n\n| h\\|1 | h2 |\n| ---' +
+        ' | --- |\n| 1 | 2 |\n\n```\na\n  b\n```\n\nd: e',
     );
   });
 
-  it('takes the base of the page for its links', async () => {
+  it('resolves links against the base of the page', async () => {
     assert.equal(await markdown('<head><base href="//cdn.example/b/"></head><a href=x>x</a>'), '[x](https://cdn.example/b/x)');
     assert.equal(await markdown('<head></head><body><p><base href="https://late.example/"><a href=x>x</a>'), '[x](https://late.example/x)');
   });
 
-  it('leaves out what is not shown', async () => {
+  it('omits what is not displayed', async () => {
     const hidden =
-      '<script>s</script><style>c</style><template>t</template><noscript>n</noscript><p hidden>h</p><div style="color:red;display: none">d</div>';
+      '<script>s</script><style>c</style><template>t</template><noscript>n</noscript><p hidden>h</p>' +
+      '<div style="color:red;display: none">d</div>';
     assert.equal(await markdown(`<p>a</p>${hidden}<p>b</p>`), 'a\n\nb');
     assert.equal(
       await markdown(`<p>a</p>${hidden}<div style="DISPLAY :none">e</div><dialog>f</dialog><dialog open>g</dialog><p>b</p>`),
@@ -48,9 +52,10 @@ describe('markdown', () => {
 });
 
 describe('a long address of the page', () => {
-  it('is not put before a million links', async () => {
+  it('is not prepended to a million links', async () => {
     const { markdown, links, warnings } = await page(
-      `<head><base href="https://a.example/${'x'.repeat(8000)}/"></head>${'<a href=y>z</a>'.repeat(10_000)}${Array.from({ length: 1000 }, (_, index) => `<a href=${index}>n</a>`).join('')}`,
+      `<head><base href="https://a.example/${'x'.repeat(8000)}/"></head>${'<a href=y>z</a>'.repeat(10_000)}` +
+        Array.from({ length: 1000 }, (_, index) => `<a href=${index}>n</a>`).join(''),
       {
         formats: ['markdown', 'links'],
       },
@@ -64,9 +69,10 @@ describe('a long address of the page', () => {
 describe('text', () => {
   const text = async (html: string): Promise<string | undefined> => (await page(html, { formats: ['text'] })).text;
 
-  it('has a line a block, a blank line between paragraphs, tabs between cells', async () => {
+  it('has one line per block, a blank line between paragraphs, tabs between cells', async () => {
     const html =
-      '<title>no</title><h1>A\n  b</h1><p>c <b>d</b>e<br>f<br><br><br>g</p><div>h</div><div>i&nbsp;j</div><ul><li>k<ul><li>l</ul><li>m</ul><table><tr><td>1<td>2<tr><td><td>4</table><pre> x\n  y</pre>z';
+      '<title>no</title><h1>A\n  b</h1><p>c <b>d</b>e<br>f<br><br><br>g</p><div>h</div><div>i&nbsp;j</div><ul><li>k<ul><li>l' +
+      '</ul><li>m</ul><table><tr><td>1<td>2<tr><td><td>4</table><pre> x\n  y</pre>z';
     assert.equal(await text(html), 'A b\n\nc de\nf\n\ng\n\nh\ni j\n\nk\nl\nm\n\n1\t2\n\t4\n\n x\n  y\n\nz');
   });
 
@@ -77,7 +83,7 @@ describe('text', () => {
     );
   });
 
-  it('leaves out what is not shown', async () => {
+  it('omits what is not displayed', async () => {
     assert.equal(
       await text('a<script>b</script><p hidden>c</p><p style="display:none">d</p><svg><title>e</title></svg><!-- f --><iframe>g</iframe>'),
       'a',
@@ -86,9 +92,11 @@ describe('text', () => {
 });
 
 describe('links', () => {
-  it('are absolute, each once with its first text, and know their site', async () => {
+  it('are absolute, each once with its first text, and marked internal or not', async () => {
     const { links } = await page(
-      '<a href="a#x"></a><a href="a#x" rel="nofollow me"> Two\n words </a><a href="https://other.shop.example/">o</a><a href="https://shop.example.org">e</a><a href="mailto:a@b">m</a><a href="javascript:1">j</a><a href="http://[">bad</a><map><area href=/m alt=area></map><a href=/i><img alt=pic></a><a hidden href=/h>h</a><a name=n>n</a>',
+      '<a href="a#x"></a><a href="a#x" rel="nofollow me"> Two\n words </a><a href="https://other.shop.example/">o</a>' +
+        '<a href="https://shop.example.org">e</a><a href="mailto:a@b">m</a><a href="javascript:1">j</a><a href="http://[">bad</a><map>' +
+        '<area href=/m alt=area></map><a href=/i><img alt=pic></a><a hidden href=/h>h</a><a name=n>n</a>',
       { formats: ['links'] },
     );
     assert.deepEqual(links, [
@@ -101,7 +109,7 @@ describe('links', () => {
     ]);
   });
 
-  it('take hosts without a registrable domain, and those under a host for others, by themselves', async () => {
+  it('compare hosts without a registrable domain and hosts under a private suffix as a whole', async () => {
     const internal = async (url: string, href: string): Promise<boolean | undefined> =>
       (await page(`<a href="${href}">x</a>`, { url, formats: ['links'] })).links?.[0]?.internal;
     assert.equal(await internal('http://127.0.0.1:1/', 'http://127.0.0.1:2/'), true);
@@ -111,7 +119,7 @@ describe('links', () => {
     assert.equal(await internal('http://a.b.co.uk/', 'https://c.b.co.uk/'), true);
   });
 
-  it('are cut, and it is said', async () => {
+  it('are cut, with a warning', async () => {
     const { links, warnings } = await page(
       Array.from({ length: 10_050 }, (_, index) => `<a href="/${index}">${'x'.repeat(600)}</a>`).join(''),
       {
@@ -125,19 +133,22 @@ describe('links', () => {
 });
 
 describe('metadata', () => {
-  const facts = async (html: string) => page(html, { formats: ['metadata'] });
+  const metadataOf = async (html: string) => page(html, { formats: ['metadata'] });
 
-  it('says what a page says of itself', async () => {
+  it('reads what a page declares', async () => {
     const {
-      page: found,
+      page: result,
       title,
       warnings,
-    } = await facts(`<html lang=de-AT><head><title> A\n b </title><meta name=Description content=" d "><link rel="canonical" href="/c">
-      <link rel="shortcut icon" href="f.ico"><meta property="og:title" content="one"><meta property="og:title" content="two"><meta name="twitter:card" content="s"></head>
+    } = await metadataOf(
+      `<html lang=de-AT><head><title> A\n b </title><meta name=Description content=" d "><link rel="canonical" href="/c">
+      <link rel="shortcut icon" href="f.ico"><meta property="og:title" content="one"><meta property="og:title" content="two">` +
+        `<meta name="twitter:card" content="s"></head>
       <body><script type="application/ld+json">{"@type":"Thing"}</script><script type="application/ld+json"><!-- [1,"a
-      b"] --></script><script type="application/ld+json">{nope}</script>`);
+      b"] --></script><script type="application/ld+json">{nope}</script>`,
+    );
     assert.equal(title, 'A b');
-    assert.deepEqual(found, {
+    assert.deepEqual(result, {
       title: 'A b',
       description: 'd',
       language: 'de-AT',
@@ -149,8 +160,8 @@ describe('metadata', () => {
     assert.deepEqual(warnings, ['json_ld_invalid']);
   });
 
-  it('is null where a page says nothing', async () => {
-    assert.deepEqual(await facts('<svg><title>drawing</title></svg><p>x'), {
+  it('is null for what a page does not declare', async () => {
+    assert.deepEqual(await metadataOf('<svg><title>drawing</title></svg><p>x'), {
       title: '',
       warnings: [],
       page: {
@@ -165,14 +176,16 @@ describe('metadata', () => {
     });
   });
 
-  it('takes the title wherever it stands', async () => {
+  it('finds the title anywhere', async () => {
     assert.equal((await page('<p>x</p><title>late</title>')).title, 'late');
     assert.equal((await page('<head><script>"<body>"</script><title>after</title></head><body>')).title, 'after');
   });
 
-  it('skips what is nested too deep to be printed', async () => {
-    const { page: found, warnings } = await facts(`<script type="application/ld+json">${'['.repeat(5000)}${']'.repeat(5000)}</script>`);
-    assert.deepEqual([found?.json_ld, warnings], [[], ['json_ld_invalid']]);
+  it('skips JSON that is nested too deep', async () => {
+    const { page: result, warnings } = await metadataOf(
+      `<script type="application/ld+json">${'['.repeat(5000)}${']'.repeat(5000)}</script>`,
+    );
+    assert.deepEqual([result?.json_ld, warnings], [[], ['json_ld_invalid']]);
   });
 });
 
@@ -180,28 +193,29 @@ describe('tables', () => {
   const tables = async (html: string) => page(html, { formats: ['tables'] });
 
   it('repeat a cell over all that it spans', async () => {
-    const { tables: found } = await tables(
-      '<table><caption>C</caption><thead><tr><th rowspan=2>N<th colspan=2>Y<tr><th>a<th>b<tbody><tr><td rowspan=0>x<td colspan=2>1<tr><td>2<td>3<tfoot><tr><td>s</table>',
+    const { tables: result } = await tables(
+      '<table><caption>C</caption><thead><tr><th rowspan=2>N<th colspan=2>Y<tr><th>a<th>b<tbody><tr><td rowspan=0>x' +
+        '<td colspan=2>1<tr><td>2<td>3<tfoot><tr><td>s</table>',
     );
-    assert.deepEqual(found, [{ caption: 'C', headers: ['N', 'Y a', 'Y b'], rows: [['x', '1', '1'], ['x', '2', '3'], ['s']] }]);
+    assert.deepEqual(result, [{ caption: 'C', headers: ['N', 'Y a', 'Y b'], rows: [['x', '1', '1'], ['x', '2', '3'], ['s']] }]);
   });
 
-  it('take a first row of headings for the headers', async () => {
+  it('use a first row of header cells as the headers', async () => {
     assert.deepEqual((await tables('<table><tr><th>a<th>b<tr><th>1<td>2</table>')).tables, [
       { caption: null, headers: ['a', 'b'], rows: [['1', '2']] },
     ]);
     assert.deepEqual((await tables('<table><tr><th>a<td>b</table>')).tables, [{ caption: null, headers: [], rows: [['a', 'b']] }]);
   });
 
-  it('stand apart when one is in the other', async () => {
-    const { tables: found } = await tables('<table><tr><td>o<table><tr><td>i</table><td>p</table><table><tr><td>l</table>');
+  it('are separate when nested', async () => {
+    const { tables: result } = await tables('<table><tr><td>o<table><tr><td>i</table><td>p</table><table><tr><td>l</table>');
     assert.deepEqual(
-      found?.map(({ rows }) => rows),
+      result?.map(({ rows }) => rows),
       [[['o', 'p']], [['i']], [['l']]],
     );
   });
 
-  it('are cut, and it is said', async () => {
+  it('are cut, with a warning', async () => {
     const many = await tables('<table><tr><td>x</table>'.repeat(201));
     assert.deepEqual([many.tables?.length, many.warnings], [200, ['tables_cut']]);
     const long = await tables(`<table>${'<tr><td>x'.repeat(10_001)}</table>`);
@@ -212,19 +226,19 @@ describe('tables', () => {
   });
 });
 
-describe('the part that is wanted', () => {
+describe('the selection', () => {
   const formats = ['html', 'markdown', 'text', 'links'] as const;
 
-  it('is the page as it came when nothing is said', async () => {
+  it('is the unchanged page by default', async () => {
     const html = '<!doctype html><p CLASS=a>x<script>1</script>';
     assert.equal((await page(html, { formats: ['html', 'text'] })).html, html);
   });
 
   it('is the outermost matches, in the order of the page', async () => {
     const html = '<div id=a>1<p>2</p></div><i>3</i><p>4 <b>5</b></p>';
-    const found = await page(html, { formats, includeSelectors: ['p', '#a', 'b'] });
-    assert.equal(found.html, '<div id="a">1<p>2</p></div><p>4 <b>5</b></p>');
-    assert.equal(found.text, '1\n\n2\n\n4 5');
+    const result = await page(html, { formats, includeSelectors: ['p', '#a', 'b'] });
+    assert.equal(result.html, '<div id="a">1<p>2</p></div><p>4 <b>5</b></p>');
+    assert.equal(result.text, '1\n\n2\n\n4 5');
     const none = await page(html, { formats, includeSelectors: ['h1'] });
     assert.deepEqual(
       [none.html, none.markdown, none.text, none.links, none.warnings],
@@ -232,13 +246,13 @@ describe('the part that is wanted', () => {
     );
   });
 
-  it('lacks what is excluded', async () => {
+  it('omits what is excluded', async () => {
     const { html, text } = await page('<p>a <b class=x>b</b></p><nav>n</nav>', { formats, excludeSelectors: ['.x', 'nav'] });
     assert.equal(html, '<html><head></head><body><p>a </p></body></html>');
     assert.equal(text, 'a');
   });
 
-  it('is the main content, found here or handed in', async () => {
+  it('is the main content, extracted here or passed in', async () => {
     const own = await page(`<!doctype html><title>x</title><style>p{}</style>${article}`, {
       formats,
       onlyMainContent: true,
@@ -247,8 +261,13 @@ describe('the part that is wanted', () => {
     assert.match(own.html ?? '', /It says this at length/);
     assert.doesNotMatch(own.html ?? '', /Home|The article/);
     assert.deepEqual(own.links, [{ url: 'https://www.shop.example/dir/more', text: 'More', rel: null, internal: true }]);
-    const given = await page('<p>all</p>', { formats, onlyMainContent: true, mainHtml: '<p>main <b>x</b></p>', excludeSelectors: ['b'] });
-    assert.deepEqual([given.html, given.markdown, given.warnings], ['<p>main </p>', 'main', []]);
+    const passedIn = await page('<p>all</p>', {
+      formats,
+      onlyMainContent: true,
+      mainHtml: '<p>main <b>x</b></p>',
+      excludeSelectors: ['b'],
+    });
+    assert.deepEqual([passedIn.html, passedIn.markdown, passedIn.warnings], ['<p>main </p>', 'main', []]);
   });
 
   it('is the whole page, with a warning, where there is no main content', async () => {
@@ -258,19 +277,19 @@ describe('the part that is wanted', () => {
     }
   });
 
-  it('leaves metadata and extraction to the whole page', async () => {
-    const { page: facts, json } = await page('<title>t</title><h1>h</h1><p>x</p>', {
+  it('does not affect metadata and extraction', async () => {
+    const { page: metadata, json } = await page('<title>t</title><h1>h</h1><p>x</p>', {
       formats: ['metadata', 'html'],
       includeSelectors: ['p'],
       extract: { fields: { h: { selector: 'h1' } } },
     });
-    assert.deepEqual([facts?.title, json], ['t', { h: 'h' }]);
+    assert.deepEqual([metadata?.title, json], ['t', { h: 'h' }]);
   });
 });
 
 describe('any input', () => {
   const formats = ['html', 'markdown', 'text', 'links', 'metadata', 'tables'] as const;
-  const pieces = [
+  const fragmentPool = [
     '<table>',
     '<tr>',
     '<td rowspan=0 colspan=3>',
@@ -301,13 +320,13 @@ describe('any input', () => {
     'é',
   ];
 
-  it('makes a result', async () => {
+  it('returns a result', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.constantFrom(...pieces), { maxLength: 40 }),
+        fc.array(fc.constantFrom(...fragmentPool), { maxLength: 40 }),
         fc.constantFrom('https://a.example/', 'about:blank', 'data:text/html,x', ''),
-        async (parts, url) => {
-          const { text, markdown } = await page(parts.join(''), { formats, url, excludeSelectors: ['i'] });
+        async (fragments, url) => {
+          const { text, markdown } = await page(fragments.join(''), { formats, url, excludeSelectors: ['i'] });
           assert.equal(typeof text, 'string');
           assert.equal(typeof markdown, 'string');
         },

@@ -6,14 +6,14 @@ const html = 'text/html';
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 describe('the text of a body', () => {
-  it('is in the encoding that its mark says, whatever else is declared', () => {
+  it('uses the encoding of the byte order mark before any declaration', () => {
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<p>é€', 'utf16le')]);
     assert.deepEqual(decodeBody(utf16, 'text/html; charset=utf-8'), { text: '<p>é€', encoding: 'utf-16le' });
     assert.deepEqual(decodeBody(Buffer.from(utf16).swap16(), html), { text: '<p>é€', encoding: 'utf-16be' });
     assert.deepEqual(decodeBody(Buffer.from('\ufeffé'), 'text/html; charset=iso-8859-1'), { text: 'é', encoding: 'utf-8' });
   });
 
-  it('is in the encoding of the Content-Type before that of the page', () => {
+  it('uses the encoding of the Content-Type before that of the page', () => {
     const body = Buffer.concat([Buffer.from('<meta charset=utf-8><p>'), Buffer.from([0xc1, 0xe0])]);
     assert.deepEqual(decodeBody(body, 'text/html; Charset="windows-1251"'), {
       text: '<meta charset=utf-8><p>Ба',
@@ -21,30 +21,30 @@ describe('the text of a body', () => {
     });
   });
 
-  it('is in the encoding that the page declares', () => {
+  it('uses the encoding that the page declares', () => {
     const body = Buffer.concat([Buffer.from('<meta charset="shift_jis"><p>'), Buffer.from([0x93, 0xfa, 0x96, 0x7b])]);
     assert.equal(decodeBody(body, html).text, '<meta charset="shift_jis"><p>日本');
     const xml = Buffer.concat([Buffer.from('<?xml version="1.0" encoding="koi8-r"?><a>'), Buffer.from([0xc2])]);
     assert.equal(decodeBody(xml, 'application/xml').text.at(-1), 'б');
   });
 
-  it('is UTF-8 where it is that and nothing is declared, and windows-1252 where it is not', () => {
+  it('is UTF-8 without a declaration if valid, else windows-1252', () => {
     assert.deepEqual(decodeBody(Buffer.from('naïve'), html), { text: 'naïve', encoding: 'utf-8' });
     assert.deepEqual(decodeBody(latin1('na\xefve \x80'), null), { text: 'naïve €', encoding: 'windows-1252' });
     assert.deepEqual(decodeBody(Buffer.alloc(0), null), { text: '', encoding: 'utf-8' });
   });
 
-  it('sees through a declaration that is a lie', () => {
+  it('corrects a wrong declaration', () => {
     assert.deepEqual(decodeBody(latin1('caf\xe9 \xfcber'), 'text/html; charset=utf-8'), { text: 'café über', encoding: 'windows-1252' });
     assert.deepEqual(decodeBody(Buffer.from('café €'), 'text/html; charset=iso-8859-1'), { text: 'café €', encoding: 'utf-8' });
   });
 
-  it('keeps UTF-8 with a broken letter in it', () => {
+  it('decodes UTF-8 with an invalid byte as UTF-8', () => {
     const body = Buffer.concat([Buffer.from('größte '), Buffer.from([0xff]), Buffer.from(' Öfen')]);
     assert.deepEqual(decodeBody(body, 'text/html; charset=utf-8'), { text: 'größte \ufffd Öfen', encoding: 'utf-8' });
   });
 
-  it('never throws for a label that nobody knows or nobody may use', () => {
+  it('never throws for an unknown or unsafe label', () => {
     for (const label of [
       'klingon',
       '',
@@ -61,7 +61,7 @@ describe('the text of a body', () => {
     assert.equal(decodeBody(Buffer.from('é'), 'text/html; charset=klingon').text, 'é');
   });
 
-  it('decodes every encoding that the standard names and the runtime has', () => {
+  it('decodes every encoding of the standard that the runtime supports', () => {
     for (const label of [
       'big5',
       'euc-jp',

@@ -3,18 +3,18 @@ import sniffEncoding from 'html-encoding-sniffer';
 
 export interface DecodedBody {
   text: string;
-  /** Of the WHATWG's names, in lower case. */
+  /** The WHATWG name, in lower case. */
   encoding: string;
 }
 
 /**
- * A body's text, as a browser would read it, but for two common lies.
+ * Decodes a body as a browser does, and corrects two common wrong declarations.
  *
- * The mark at its beginning decides, then the Content-Type, then `<meta>`. A
- * body declared to be of one byte a letter that is valid UTF-8 beyond ASCII is
- * UTF-8: other text is not that by accident. One declared to be UTF-8 that is
- * mostly not is windows-1252, which nobody who forgets to declare anything
- * else uses. Unknown labels count as none.
+ * The byte order mark decides, then the Content-Type, then `<meta>`. A body that
+ * declares a single-byte encoding and is valid UTF-8 beyond ASCII is UTF-8: other
+ * text is hardly ever valid by accident. A body that declares UTF-8 and is mostly
+ * invalid is windows-1252, the usual undeclared encoding. Unknown labels are
+ * ignored.
  */
 export function decodeBody(bytes: Buffer, contentType: string | null): DecodedBody {
   const declared = sniff(bytes, contentType);
@@ -37,10 +37,10 @@ function sniff(bytes: Buffer, contentType: string | null): string | null {
   return encoding === undeclared ? null : encoding.toLowerCase();
 }
 
-/** No encoding's name. */
+/** Not the name of any encoding. */
 const undeclared = 'undeclared';
 
-/** Text that is UTF-8 but for a few broken letters stays UTF-8. Looks at the beginning: a page does not change its mind. */
+/** UTF-8 with a few invalid bytes stays UTF-8. Reads only the beginning. */
 function isMostlyNotUtf8(bytes: Buffer): boolean {
   const text = new TextDecoder('utf-8').decode(bytes.subarray(0, 100_000));
   let broken = 0;
@@ -56,7 +56,7 @@ function decode(bytes: Buffer, encoding: string): DecodedBody {
   try {
     return { text: new TextDecoder(encoding).decode(bytes), encoding };
   } catch {
-    // Of the standard's encodings the runtime lacks x-user-defined and `replacement`, which stands for those that are unsafe to decode.
+    // The runtime lacks two encodings of the standard: x-user-defined and `replacement`, which stands for unsafe ones.
     return { text: new TextDecoder('utf-8').decode(bytes), encoding: 'utf-8' };
   }
 }

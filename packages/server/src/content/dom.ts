@@ -1,4 +1,4 @@
-/** The parsed page: reading it in, and taking out what no reader sees. */
+/** Parses a page and removes what no reader sees. */
 import { load, type CheerioAPI } from 'cheerio';
 
 type Document = ReturnType<CheerioAPI['root']>[number];
@@ -7,7 +7,7 @@ export type Element = Extract<Node, { attribs: object }>;
 export type Parent = Document | Element;
 export type { CheerioAPI };
 
-/** Browsers stop nesting here as well. It makes every walk below safe to write as a recursion. */
+/** The nesting limit of browsers. It makes recursion safe everywhere below. */
 const depthMax = 512;
 
 export function parse(html: string): CheerioAPI {
@@ -20,33 +20,33 @@ export const isElement = (node: Node): node is Element => 'attribs' in node;
 export const isText = (node: Node): node is Extract<Node, { nodeType: 3 }> => node.nodeType === 3;
 const isComment = (node: Node): boolean => node.nodeType === 8;
 
-/** The address that relative links belong to. Null for a page without one, such as a data: address. */
+/** The base of relative links. Null for a page without one, such as a data: URL. */
 export function baseOf($: CheerioAPI, url: string): string | null {
   const own = elementsNamed($, 'base').find(({ attribs }) => attribs['href'] !== undefined)?.attribs['href'];
   const base = (own === undefined ? null : URL.parse(own.trim(), url)) ?? URL.parse(url);
   return base === null || !webSchemes.has(base.protocol) ? null : base.href;
 }
 
-/** In the order of the document. The matcher of selectors takes ten times as long for this. */
+/** In document order. The selector matcher takes ten times as long. */
 export function elementsNamed($: CheerioAPI, ...names: string[]): Element[] {
-  const found: Element[] = [];
+  const elements: Element[] = [];
   const collect = ({ children }: Parent): void => {
     for (const child of children) {
       if (!isElement(child)) continue;
-      if (names.includes(child.name)) found.push(child);
+      if (names.includes(child.name)) elements.push(child);
       collect(child);
     }
   };
   for (const root of $.root().toArray()) collect(root);
-  return found;
+  return elements;
 }
 
 export const webSchemes: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** Longer ones are payloads, and thousands of them would outgrow the page many times over. */
+/** Longer URLs are payloads, and thousands of them would be many times the page. */
 const addressCharsMax = 8192;
 
-/** The absolute address, or null for what is none. */
+/** The absolute URL, or null when it is invalid. */
 export function resolveUrl(value: string, base: string | null): string | null {
   const trimmed = value.trim();
   if (trimmed.length > addressCharsMax) return null;
@@ -55,36 +55,36 @@ export function resolveUrl(value: string, base: string | null): string | null {
 
 export const collapse = (text: string): string => text.replace(/[\s\u00a0]+/g, ' ').trim();
 
-/** Tags whose content is never shown as text. */
-export const unseenTags: ReadonlySet<string> = new Set(['script', 'style', 'template', 'noscript', 'noframes', 'iframe']);
+/** Tags whose content is never displayed as text. */
+export const nonTextTags: ReadonlySet<string> = new Set(['script', 'style', 'template', 'noscript', 'noframes', 'iframe']);
 
-const isUnread = (node: Node): boolean => (isElement(node) ? unseenTags.has(node.name) : isComment(node));
+const isNonText = (node: Node): boolean => (isElement(node) ? nonTextTags.has(node.name) : isComment(node));
 
-function isUnseen(node: Node): boolean {
+function isHidden(node: Node): boolean {
   if (!isElement(node)) return isComment(node);
   const { name, attribs } = node;
-  // Some pages hide themselves until a script is done with them.
+  // Some pages hide themselves until a script has run.
   if (name === 'html' || name === 'body') return false;
-  if (unseenTags.has(name) || attribs['hidden'] !== undefined) return true;
+  if (nonTextTags.has(name) || attribs['hidden'] !== undefined) return true;
   if (name === 'dialog') return attribs['open'] === undefined;
   const style = attribs['style'];
   return style !== undefined && /(^|;)\s*display\s*:\s*none\b/i.test(style);
 }
 
-/** Drops what a stylesheet is not needed for to know that it is not shown. */
-export const dropUnseen = (parent: Parent): void => drop(parent, isUnseen);
+/** Drops what is hidden without a style sheet: by tag, attribute or inline style. */
+export const dropHidden = (parent: Parent): void => drop(parent, isHidden);
 
-/** Drops what is never text, shown or not. */
-export const dropUnread = (parent: Parent): void => drop(parent, isUnread);
+/** Drops what is never text, displayed or not. */
+export const dropNonText = (parent: Parent): void => drop(parent, isNonText);
 
-function drop(parent: Parent, goes: (node: Node) => boolean): void {
-  if (parent.children.some(goes)) {
+function drop(parent: Parent, shouldDrop: (node: Node) => boolean): void {
+  if (parent.children.some(shouldDrop)) {
     setChildren(
       parent,
-      parent.children.filter((child) => !goes(child)),
+      parent.children.filter((child) => !shouldDrop(child)),
     );
   }
-  for (const child of parent.children) if (isElement(child)) drop(child, goes);
+  for (const child of parent.children) if (isElement(child)) drop(child, shouldDrop);
 }
 
 export function isInside(node: Node, names: readonly string[]): boolean {
@@ -102,7 +102,7 @@ export function setChildren(parent: Parent, children: readonly Node[]): void {
   }
 }
 
-/** Puts what lies deeper than the limit beside its ancestor there, in the order of the document. */
+/** Moves what is deeper than the limit up to it, in document order. */
 function flatten(parent: Parent, depth = 1): void {
   if (depth === depthMax) return setChildren(parent, flat(parent));
   for (const child of parent.children) if (isElement(child)) flatten(child, depth + 1);
@@ -110,13 +110,13 @@ function flatten(parent: Parent, depth = 1): void {
 
 function flat(parent: Parent): Node[] {
   const nodes: Node[] = [];
-  const waiting: Node[] = parent.children.toReversed();
-  for (let node = waiting.pop(); node; node = waiting.pop()) {
+  const stack: Node[] = parent.children.toReversed();
+  for (let node = stack.pop(); node; node = stack.pop()) {
     nodes.push(node);
     if (!isElement(node)) continue;
     if (!node.children.some(isElement)) continue;
     // One by one: as arguments, a million children overflow the stack.
-    for (const child of node.children.toReversed()) waiting.push(child);
+    for (const child of node.children.toReversed()) stack.push(child);
     node.children = [];
   }
   return nodes;

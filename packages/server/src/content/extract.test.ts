@@ -3,8 +3,10 @@ import { describe, it } from 'node:test';
 import convert from './convert.ts';
 import { invalidSelectors, type ExtractField } from './content.ts';
 
-const html = `<!doctype html><base href="/base/"><meta name=price content="9,90"><h1> The <b>thing</b> </h1>
-  <p class=price>Now only 1.234,56&nbsp;€!</p><a class=more href="more?a=1">More</a><img src=i.png data-id=7><time datetime="2024-03-05T10:00:00+02:00">5 March</time>
+const html =
+  `<!doctype html><base href="/base/"><meta name=price content="9,90"><h1> The <b>thing</b> </h1>
+  <p class=price>Now only 1.234,56&nbsp;€!</p><a class=more href="more?a=1">More</a><img src=i.png data-id=7>` +
+  `<time datetime="2024-03-05T10:00:00+02:00">5 March</time>
   <ul><li>1<li>two<li>3</ul><input type=checkbox checked><span class=flag>Yes</span><div class=in><p>a</p><p>b</p></div>`;
 
 async function extract(fields: Record<string, ExtractField>): Promise<{ json: Record<string, unknown> | undefined; warnings: string[] }> {
@@ -20,7 +22,7 @@ async function extract(fields: Record<string, ExtractField>): Promise<{ json: Re
   return { json, warnings };
 }
 
-/** The first match of what holds just this text. */
+/** The value of a paragraph with this text. */
 async function read(type: NonNullable<ExtractField['type']>, text: string): Promise<unknown> {
   const { json } = await convert({
     html: `<p>${text}</p>`,
@@ -35,7 +37,7 @@ async function read(type: NonNullable<ExtractField['type']>, text: string): Prom
 }
 
 describe('extraction', () => {
-  it('reads text, markup, attributes and addresses of the first match', async () => {
+  it('reads text, markup, attributes and URLs of the first match', async () => {
     const { json, warnings } = await extract({
       title: { selector: 'h1' },
       markup: { selector: 'h1', type: 'html' },
@@ -57,7 +59,7 @@ describe('extraction', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('answers null for what is not there, false for a missing attribute that is asked for as a flag', async () => {
+  it('returns null for a missing element, false for a missing boolean attribute', async () => {
     const { json, warnings } = await extract({
       none: { selector: 'h6' },
       nothing: { selector: 'h6', list: true },
@@ -69,7 +71,7 @@ describe('extraction', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('answers null and a warning for a match that is not of the type, alone or in a list', async () => {
+  it('returns null and a warning for a match that is not of the type, alone or in a list', async () => {
     const { json, warnings } = await extract({
       numbers: { selector: 'li', type: 'number', list: true },
       flag: { selector: 'h1', type: 'boolean' },
@@ -79,7 +81,7 @@ describe('extraction', () => {
     assert.deepEqual(warnings, ['extract_failed:numbers', 'extract_failed:flag']);
   });
 
-  it('reads numbers as people of any country write them', async () => {
+  it('reads numbers in the formats of any country', async () => {
     const numbers: [string, number | null][] = [
       ['1.234,56 €', 1234.56],
       ['$1,234.56', 1234.56],
@@ -102,7 +104,7 @@ describe('extraction', () => {
     for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
   });
 
-  it('reads dates the same way wherever it runs, and none that could be two', async () => {
+  it('reads dates independently of the time zone, and no ambiguous ones', async () => {
     const dates: [string, string | null][] = [
       ['2024-03-05', '2024-03-05'],
       ['2024-03-05T10:00:00+0200', '2024-03-05T08:00:00.000Z'],
@@ -125,9 +127,9 @@ describe('extraction', () => {
 });
 
 describe('selectors', () => {
-  it('are told when they are none', () => {
+  it('are reported when invalid', () => {
     assert.deepEqual(invalidSelectors(['h1', 'a[href^="x"] > b:not(.c, :nth-child(2n+1))', ':has(> img)', '*']), []);
-    const bad = ['', ' ', 'a[', 'p:nope', '<b>x</b>', 'a:not(', 'x'.repeat(3000), '##', ':not('.repeat(300), 'a,,b'];
-    assert.deepEqual(invalidSelectors(['ok', ...bad]), bad);
+    const invalid = ['', ' ', 'a[', 'p:nope', '<b>x</b>', 'a:not(', 'x'.repeat(3000), '##', ':not('.repeat(300), 'a,,b'];
+    assert.deepEqual(invalidSelectors(['ok', ...invalid]), invalid);
   });
 });

@@ -9,13 +9,13 @@ const listMax = 10_000;
 /** Of all fields together: overlapping matches repeat the page. */
 const charsMax = 8_000_000;
 
-/** One value a field: null where nothing matches, and, with a warning, where the match is not of the type. */
+/** One value per field. Null when nothing matches, and, with a warning, when the match is not of the type. */
 export function extractFields(
   $: CheerioAPI,
   fields: Record<string, ExtractField>,
-  place: { base: string | null; warnings: Warnings },
+  context: { base: string | null; warnings: Warnings },
 ): Record<string, unknown> {
-  const reader = new FieldReader($, place.base, place.warnings);
+  const reader = new FieldReader($, context.base, context.warnings);
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, reader.read(name, field)]));
 }
 
@@ -32,7 +32,7 @@ class FieldReader {
   }
 
   read(name: string, field: ExtractField): unknown {
-    // By find: `$(text)` makes elements of a text that looks like markup.
+    // With find: `$(text)` creates elements from text that looks like markup.
     const matches = this.#$.root().find(field.selector).toArray();
     if (field.list !== true) return matches[0] ? this.#value(name, field, matches[0]) : null;
     if (matches.length > listMax) this.#warnings.add(`extract_cut:${name}`);
@@ -52,14 +52,14 @@ class FieldReader {
     return value;
   }
 
-  /** Null where the attribute is missing. */
+  /** Null when the attribute is missing. */
   #source({ attr, type }: ExtractField, element: Element): string | null {
     const { attribs, name } = element;
     if (attr !== undefined) return attribs[attr.toLowerCase()] ?? attribs[attr] ?? null;
     if (type === 'html') return this.#$(element).html() ?? '';
     if (type === 'url') return attribs['href'] ?? attribs['src'] ?? attribs['content'] ?? textOf(element);
     if (type === 'date' && name === 'time' && attribs['datetime'] !== undefined) return attribs['datetime'];
-    // What a <meta> says stands in no text.
+    // A <meta> has no text.
     if (name === 'meta') return attribs['content'] ?? '';
     return textOf(element);
   }
@@ -73,7 +73,7 @@ class FieldReader {
       case 'url':
         return toUrl(source, this.#base);
       case 'boolean':
-        // An attribute such as `checked` is true by being there.
+        // A boolean attribute such as `checked` is true when present.
         return attr !== undefined && (source === '' || source === attr) ? true : toBoolean(source);
       case 'html':
         return source;

@@ -1,5 +1,5 @@
 declare module 'html-encoding-sniffer' {
-  /** The name of an encoding, as the WHATWG has it, or `defaultEncoding` as it is. */
+  /** The WHATWG name of the encoding, or `defaultEncoding` unchanged. */
   export default function sniffEncoding(
     bytes: Uint8Array,
     options?: { xml?: boolean; transportLayerEncodingLabel?: string; defaultEncoding?: string; maxPrescanBytes?: number },

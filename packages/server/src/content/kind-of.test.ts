@@ -23,7 +23,7 @@ describe('the kind of a body', () => {
     for (const [type, kind] of Object.entries(kinds)) assert.equal(kindOf(type, Buffer.from('<html>')), kind, type);
   });
 
-  it('is told by the beginning where the type is missing, generic or nonsense', () => {
+  it('is sniffed when the type is missing, generic or invalid', () => {
     const kinds: [string | Buffer, string][] = [
       ['  \n<!DOCTYPE html><p>', 'html'],
       ['\ufeff<html>', 'html'],

@@ -1,16 +1,16 @@
 export type ContentKind = 'html' | 'json' | 'text' | 'pdf' | 'image' | 'binary';
 
 /**
- * What a body is, from its Content-Type; where that is missing or says nothing,
- * from its first bytes (some hundred are enough). A declared type is believed:
+ * The kind of a body by its Content-Type, or by its first bytes (some hundred
+ * are enough) when the type is missing or generic. A declared type is trusted:
  * a server that sends source code as text/plain means it.
  */
 export function kindOf(contentType: string | null, head: Buffer): ContentKind {
   const essence = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return saysNothing.has(essence) || !essence.includes('/') ? sniff(head) : fromType(essence);
+  return genericTypes.has(essence) || !essence.includes('/') ? sniff(head) : fromType(essence);
 }
 
-const saysNothing = new Set([
+const genericTypes = new Set([
   'application/octet-stream',
   'binary/octet-stream',
   'application/unknown',
@@ -23,7 +23,7 @@ function fromType(essence: string): ContentKind {
   if (/^(text\/html|application\/xhtml\+xml)$/.test(essence)) return 'html';
   if (/^(application|text)\/(.+\+)?(json|x-json)$/.test(essence)) return 'json';
   if (/^application\/(x-)?pdf$/.test(essence)) return 'pdf';
-  // A drawing is text to whoever reads it without a browser.
+  // SVG is text without a browser.
   if (
     /^text\/|[/+]xml$|^application\/((x-)?(javascript|ecmascript|yaml|ndjson|jsonlines|sql|toml|sh)|x-www-form-urlencoded)$/.test(essence)
   )
@@ -31,7 +31,7 @@ function fromType(essence: string): ContentKind {
   return essence.startsWith('image/') ? 'image' : 'binary';
 }
 
-const beginnings: [Buffer, ContentKind][] = [
+const magicBytes: [Buffer, ContentKind][] = [
   [Buffer.from('%PDF-'), 'pdf'],
   [Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'image'],
   [Buffer.from('\xff\xd8\xff', 'latin1'), 'image'],
@@ -39,12 +39,12 @@ const beginnings: [Buffer, ContentKind][] = [
   [Buffer.from('\0\0\x01\0', 'latin1'), 'image'],
 ];
 
-const sniffedBytesMax = 1024;
+const headBytesMax = 1024;
 
 function sniff(head: Buffer): ContentKind {
-  const bytes = head.subarray(0, sniffedBytesMax);
-  const known = beginnings.find(([beginning]) => bytes.subarray(0, beginning.length).equals(beginning));
-  if (known) return known[1];
+  const bytes = head.subarray(0, headBytesMax);
+  const magic = magicBytes.find(([prefix]) => bytes.subarray(0, prefix.length).equals(prefix));
+  if (magic) return magic[1];
   if (bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP') return 'image';
   if (bytes.toString('latin1', 4, 8) === 'ftyp' && /^avi[fs]|^hei[cx]/.test(bytes.toString('latin1', 8, 12))) return 'image';
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
@@ -59,5 +59,5 @@ function sniff(head: Buffer): ContentKind {
   return /^(\{\s*("|\}|$)|\[\s*(["[{\d\]-]|true|false|null|$))/.test(start) ? 'json' : 'text';
 }
 
-/** As the MIME sniffing standard has it: what no text holds. */
+/** Binary data bytes of the MIME sniffing standard. */
 const isControl = (byte: number): boolean => byte < 0x09 || byte === 0x0b || (byte > 0x0d && byte < 0x1b) || (byte > 0x1b && byte < 0x20);

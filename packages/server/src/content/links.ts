@@ -3,13 +3,13 @@ import { collapse, elementsNamed, resolveUrl, webSchemes, type CheerioAPI, type 
 import type { Link } from './model.ts';
 import type { Warnings } from './warnings.ts';
 
-/** A page with more of them is a dump, and nobody follows them all. */
+/** Nobody follows more links of one page. */
 const linksMax = 10_000;
 const textCharsMax = 500;
-/** Of all addresses together, which a long base makes longer than the page. */
+/** Of all addresses together: a long base makes them longer than the page. */
 const addressCharsMax = 5_000_000;
 
-/** The links to web pages, each address once, with the first text that one of them bears. */
+/** The links to web pages, each address once, with the first non-empty text of its links. */
 export function readLinks($: CheerioAPI, { base, url }: { base: string | null; url: string }, warnings: Warnings): Link[] {
   const isInternal = sameSite(url);
   const links = new Map<string, Link>();
@@ -18,11 +18,11 @@ export function readLinks($: CheerioAPI, { base, url }: { base: string | null; u
     const { href, rel } = element.attribs;
     const address = href === undefined ? null : resolveUrl(href, base);
     if (address === null || !webSchemes.has(new URL(address).protocol)) continue;
-    const known = links.get(address);
-    if (known && known.text !== '') continue;
+    const existing = links.get(address);
+    if (existing && existing.text !== '') continue;
     const text = labelOf($, element).slice(0, textCharsMax);
-    if (known) {
-      known.text = text;
+    if (existing) {
+      existing.text = text;
       continue;
     }
     charsLeft -= address.length;
@@ -42,16 +42,16 @@ function labelOf($: CheerioAPI, element: Element): string {
   return collapse(aria || title || alt || $(element).find('img[alt]').attr('alt') || '');
 }
 
-/** Sites under a public suffix that hosts them for others, such as github.io, are strangers to each other. */
+/** Sites under a private public suffix, such as github.io, are different sites. */
 function sameSite(page: string): (address: string) => boolean {
   const siteOf = (host: string): string => getDomain(host, { allowPrivateDomains: true }) ?? host;
   const host = URL.parse(page)?.hostname ?? '';
   const site = siteOf(host);
-  const known = new Map<string, boolean>([[host, true]]);
+  const cached = new Map<string, boolean>([[host, true]]);
   return (address) => {
     const { hostname } = new URL(address);
-    const internal = known.get(hostname) ?? siteOf(hostname) === site;
-    known.set(hostname, internal);
+    const internal = cached.get(hostname) ?? siteOf(hostname) === site;
+    cached.set(hostname, internal);
     return internal;
   };
 }

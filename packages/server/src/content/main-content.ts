@@ -1,18 +1,18 @@
 import { Readability } from '@mozilla/readability';
 import { JSDOM } from 'jsdom';
-import { dropUnseen, parse, type CheerioAPI, type Parent } from './dom.ts';
+import { dropHidden, parse, type CheerioAPI, type Parent } from './dom.ts';
 
-/** More of them take Readability longer than any caller waits. */
+/** With more elements Readability takes too long. */
 const elementsMax = 100_000;
 
 /**
- * The article of a page, as HTML with absolute links. Null where there is none.
- * It works on a copy, from which the unseen was dropped: jsdom runs no scripts
- * and loads nothing here, but it would read the styles.
+ * The article of a page, as HTML with absolute links, or null. Works on a copy
+ * without hidden elements: jsdom runs no scripts and loads nothing here, but it
+ * would parse the styles.
  */
 export function findMainContent($: CheerioAPI, base: string | null): string | null {
   const copy = parse($.html());
-  dropUnseen(copy.root()[0] as Parent);
+  dropHidden(copy.root()[0] as Parent);
   if (copy('*').length > elementsMax) return null;
   const { window } = new JSDOM(copy.html(), base === null ? {} : { url: base });
   try {
@@ -22,5 +22,5 @@ export function findMainContent($: CheerioAPI, base: string | null): string | nu
   }
 }
 
-/** Classes stay, so that selectors still match. */
+/** Keeps classes, so that selectors still match. */
 const options = { keepClasses: true, disableJSONLD: true, maxElemsToParse: elementsMax };

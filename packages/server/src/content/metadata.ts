@@ -1,5 +1,5 @@
 import { collapse, elementsNamed, isInside, resolveUrl, type CheerioAPI } from './dom.ts';
-import type { PageFacts } from './model.ts';
+import type { PageMetadata } from './model.ts';
 import type { Warnings } from './warnings.ts';
 
 const textCharsMax = 5000;
@@ -7,10 +7,10 @@ const openGraphMax = 200;
 const jsonLdBlocksMax = 100;
 /** Of all blocks together. */
 const jsonLdCharsMax = 2_000_000;
-/** What is nested deeper overflows the stack of those who print or copy it. */
+/** Deeper nesting overflows the stack when it is serialized or copied. */
 const jsonDepthMax = 100;
 
-/** The page's own title, '' without one. The title of a drawing is not the page's, unless the page is the drawing. */
+/** The page's title, or ''. The title of an SVG counts only when the page is that SVG. */
 export function titleOf($: CheerioAPI): string {
   const titles = elementsNamed($, 'title').filter((element) => isDrawing($) || !isInside(element, drawings));
   return titles[0] ? collapse($(titles[0]).text()).slice(0, textCharsMax) : '';
@@ -23,14 +23,15 @@ const isDrawing = ($: CheerioAPI): boolean => {
   return body.length === 1 && body.is('svg');
 };
 
-export function readMetadata($: CheerioAPI, base: string | null, warnings: Warnings): PageFacts {
+export function readMetadata($: CheerioAPI, base: string | null, warnings: Warnings): PageMetadata {
   const metas = readMetas($);
   return {
     title: titleOf($) || null,
     description: metas.get('description') ?? metas.get('og:description') ?? null,
     language: languageOf($, metas),
-    canonical: linked($, base, 'canonical'),
-    favicon: linked($, base, 'icon') ?? linked($, base, 'apple-touch-icon') ?? (base === null ? null : resolveUrl('/favicon.ico', base)),
+    canonical: linkHref($, base, 'canonical'),
+    favicon:
+      linkHref($, base, 'icon') ?? linkHref($, base, 'apple-touch-icon') ?? (base === null ? null : resolveUrl('/favicon.ico', base)),
     open_graph: Object.fromEntries([...metas].filter(([name]) => /^(og|twitter):/.test(name)).slice(0, openGraphMax)),
     json_ld: readJsonLd($, warnings),
   };
@@ -52,7 +53,7 @@ function languageOf($: CheerioAPI, metas: Map<string, string>): string | null {
   return language?.trim().slice(0, 100) || null;
 }
 
-function linked($: CheerioAPI, base: string | null, rel: string): string | null {
+function linkHref($: CheerioAPI, base: string | null, rel: string): string | null {
   for (const { attribs } of elementsNamed($, 'link')) {
     const rels = (attribs['rel'] ?? '').toLowerCase().split(/\s+/);
     const address = rels.includes(rel) && attribs['href'] !== undefined ? resolveUrl(attribs['href'], base) : null;
@@ -62,29 +63,29 @@ function linked($: CheerioAPI, base: string | null, rel: string): string | null 
 }
 
 function readJsonLd($: CheerioAPI, warnings: Warnings): unknown[] {
-  const found: unknown[] = [];
+  const blocks: unknown[] = [];
   let charsLeft = jsonLdCharsMax;
   for (const element of elementsNamed($, 'script')) {
     if (!/^application\/ld\+json\s*(;|$)/i.test((element.attribs['type'] ?? '').trim())) continue;
     const source = $(element).text();
     charsLeft -= source.length;
-    if (charsLeft < 0 || found.length >= jsonLdBlocksMax) {
+    if (charsLeft < 0 || blocks.length >= jsonLdBlocksMax) {
       warnings.add('json_ld_cut');
       break;
     }
     const block = parseBlock(source);
     if (block === undefined) warnings.add('json_ld_invalid');
-    else found.push(block);
+    else blocks.push(block);
   }
-  return found;
+  return blocks;
 }
 
-/** Undefined for what is not JSON. Pages wrap it in a comment or a CDATA section, or leave raw line ends in a string. */
+/** Undefined for invalid JSON. Accepts a comment or CDATA section around it, and raw line ends in strings. */
 function parseBlock(source: string): unknown {
   const bare = source.replace(/^\s*(<!--|(\/\/\s*)?<!\[CDATA\[)/, '').replace(/(-->|(\/\/\s*)?\]\]>)\s*;?\s*$/, '');
-  for (const attempt of [bare, bare.replace(/[\n\r\t]+/g, ' ')]) {
+  for (const candidate of [bare, bare.replace(/[\n\r\t]+/g, ' ')]) {
     try {
-      const block: unknown = JSON.parse(attempt);
+      const block: unknown = JSON.parse(candidate);
       return isShallow(block) ? block : undefined;
     } catch {
       continue;

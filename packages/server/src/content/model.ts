@@ -1,25 +1,25 @@
-/** What is asked of a page and what is made of it: plain data, for it crosses into a thread and back. */
+/** The options and the result of a conversion: plain data, because both cross a thread boundary. */
 
 export type ContentFormat = 'markdown' | 'text' | 'links' | 'metadata' | 'tables' | 'html';
 
 export interface ExtractField {
   /** CSS. Matched in the whole page, hidden elements included. */
   selector: string;
-  /** The attribute to read; without it the element's text. Addresses are made absolute. */
+  /** The attribute to read; default: the element's text. URLs become absolute. */
   attr?: string | undefined;
   type?: 'text' | 'html' | 'number' | 'url' | 'date' | 'boolean' | undefined;
-  /** Every match, as an array, instead of the first. */
+  /** All matches as an array, instead of the first. */
   list?: boolean | undefined;
 }
 
-export interface ContentOrder {
+export interface ContentOptions {
   html: string;
-  /** The final address, to which relative links belong unless the page says `<base href>`. */
+  /** The final URL: the base of relative links, unless the page has `<base href>`. */
   url: string;
   formats: readonly ContentFormat[];
-  /** For html, markdown, text, links and tables. Selectors to include say more exactly what is wanted, so with them this does nothing. */
+  /** For html, markdown, text, links and tables. Ignored with `includeSelectors`. */
   onlyMainContent: boolean;
-  /** What Readability found in the page when a browser ran it, '' when it found nothing. Without it Readability runs here. */
+  /** The result of Readability in the browser, '' without main content. Unset: Readability runs here. */
   mainHtml?: string | null | undefined;
   includeSelectors: readonly string[];
   excludeSelectors: readonly string[];
@@ -34,7 +34,7 @@ export interface Link {
   internal: boolean;
 }
 
-export interface PageFacts {
+export interface PageMetadata {
   title: string | null;
   description: string | null;
   language: string | null;
@@ -56,9 +56,9 @@ export interface ContentResult {
   markdown?: string;
   text?: string;
   links?: Link[];
-  page?: PageFacts;
+  page?: PageMetadata;
   tables?: Table[];
-  /** Present when `extract` was asked for: a value, an array or null for each field. */
+  /** Present with `extract`: a value, an array or null for each field. */
   json?: Record<string, unknown>;
   /** '' for a page without one. */
   title: string;

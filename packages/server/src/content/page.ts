@@ -1,20 +1,20 @@
 import { baseOf, parse, type CheerioAPI } from './dom.ts';
 import { titleOf } from './metadata.ts';
 
-/** A page that is parsed when somebody asks for more than its beginning tells. */
+/** A page. Only its head is parsed until `$` is read. */
 export class Page {
   readonly html: string;
   readonly url: string;
   /** '' for a page without one. */
   readonly title: string;
-  /** What relative links belong to; null where there is no such thing. */
+  /** The base of relative links; null without one. */
   readonly base: string | null;
   #parsed: CheerioAPI | undefined;
 
   constructor(html: string, url: string) {
     this.html = html;
     this.url = url;
-    const $ = this.#parseBeginning() ?? this.$;
+    const $ = this.#parseHead() ?? this.$;
     this.title = titleOf($);
     this.base = baseOf($, url);
   }
@@ -24,8 +24,8 @@ export class Page {
     return this.#parsed;
   }
 
-  /** Undefined where a title or a base may stand elsewhere than in the head. */
-  #parseBeginning(): CheerioAPI | undefined {
+  /** Undefined when a title or a base may be outside of the head. */
+  #parseHead(): CheerioAPI | undefined {
     const end = /<\/head\b|<body\b/i.exec(this.html)?.index;
     const tail = this.html.slice(end ?? 0);
     if (/<base\b/i.test(tail)) return undefined;

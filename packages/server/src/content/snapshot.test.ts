@@ -6,32 +6,45 @@ import { after, before, describe, it } from 'node:test';
 import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core';
 import { snapshotScript, snapshotSource, type Snapshot, type SnapshotOptions } from './content.ts';
 
-const article = `<article><h1>The article</h1>${'<p>It says this at length, with commas, and so on, and on, until nobody doubts it. <a href="/more">More</a></p>'.repeat(20)}</article>`;
+const paragraph = '<p>It says this at length, with commas, and so on, and on, until nobody doubts it. <a href="/more">More</a></p>';
+const article = `<article><h1>The article</h1>${paragraph.repeat(20)}</article>`;
 
 const pages: Record<string, { type?: string; headers?: Record<string, string>; body: string }> = {
   '/plain': {
-    body: '<!doctype html><html lang="en"><head><title>Plain &amp; simple</title></head><body><p class="a&quot;b">1 &lt; 2&nbsp;!</p><br><!-- note --><script>1 < 2</script></body></html>',
+    body:
+      '<!doctype html><html lang="en"><head><title>Plain &amp; simple</title></head><body>' +
+      '<p class="a&quot;b">1 &lt; 2&nbsp;!</p><br><!-- note --><script>1 < 2</script></body></html>',
   },
   '/hidden': {
-    body: `<!doctype html><style>.gone{display:none}.ghost{visibility:hidden}.back{visibility:visible}</style><title>h</title>
-      <p>shown</p><p class=gone>gone<b>gone too</b></p><p class=ghost>ghost<b class=back>back</b></p><p aria-hidden=true>unspoken</p><p hidden>attribute</p>
+    body:
+      `<!doctype html><style>.gone{display:none}.ghost{visibility:hidden}.back{visibility:visible}</style><title>h</title>
+      <p>shown</p><p class=gone>gone<b>gone too</b></p><p class=ghost>ghost<b class=back>back</b></p>` +
+      `<p aria-hidden=true>unspoken</p><p hidden>attribute</p>
       <script type="application/ld+json">{"a":1}</script>`,
   },
   '/shadow': {
-    body: `<!doctype html><title>s</title><x-card id=card><b slot=name>Name</b>rest<i slot=nowhere>lost</i></x-card><script>
+    body:
+      `<!doctype html><title>s</title><x-card id=card><b slot=name>Name</b>rest<i slot=nowhere>lost</i></x-card><script>
       const root = card.attachShadow({ mode: 'open' });
-      root.innerHTML = '<style>p{color:red}</style><p>Hello <slot name=name>nobody</slot>, <slot>nothing</slot><slot name=other>fallback</slot></p><x-in></x-in>';
+      root.innerHTML = '<style>p{color:red}</style><p>Hello <slot name=name>nobody</slot>, <slot>nothing</slot>` +
+      `<slot name=other>fallback</slot></p><x-in></x-in>';
       root.querySelector('x-in').attachShadow({ mode: 'open' }).innerHTML = '<u>deep</u>';</script>`,
   },
   '/form': {
-    body: `<!doctype html><title>f</title><form><input id=t value=old><input id=p type=password value=""><input id=c type=checkbox checked><input id=d type=checkbox>
+    body:
+      `<!doctype html><title>f</title><form><input id=t value=old><input id=p type=password value="">` +
+      `<input id=c type=checkbox checked><input id=d type=checkbox>
       <textarea id=a>old</textarea><select id=s><option selected>one<option>two</select></form>
       <script>t.value='new "1"'; p.value='secret'; c.checked=false; d.checked=true; a.value='\\nnew <b>'; s.selectedIndex=1;</script>`,
   },
   '/clobbered': {
-    body: `<!doctype html><title>c</title><img name=body><img name=documentElement><img name=doctype><img name=title><img name=createElement><form name=all id=f>
-      <input name=childNodes><input name=attributes><input name=nodeType><input name=localName><input name=tagName><input name=namespaceURI><input name=getAttributeNames><input name=getRootNode>inside</form>
-      <script>Node.prototype.appendChild = Element.prototype.getAttribute = () => { throw new Error('tampered'); }; window.getComputedStyle = null; Array.prototype.map = null;</script>`,
+    body:
+      `<!doctype html><title>c</title><img name=body><img name=documentElement><img name=doctype><img name=title>` +
+      `<img name=createElement><form name=all id=f>
+      <input name=childNodes><input name=attributes><input name=nodeType><input name=localName><input name=tagName>` +
+      `<input name=namespaceURI><input name=getAttributeNames><input name=getRootNode>inside</form>
+      <script>Node.prototype.appendChild = Element.prototype.getAttribute = () => { throw new Error('tampered'); };` +
+      ` window.getComputedStyle = null; Array.prototype.map = null;</script>`,
   },
   '/svg': {
     type: 'image/svg+xml',
@@ -51,10 +64,10 @@ describe('the snapshot of a page', () => {
   let page: Page;
   let cdp: CDPSession;
   const server = createServer((request, response) => {
-    const found = pages[request.url ?? ''];
+    const reply = pages[request.url ?? ''];
     response
-      .writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/html; charset=utf-8', ...found?.headers })
-      .end(found?.body);
+      .writeHead(reply ? 200 : 404, { 'content-type': reply?.type ?? 'text/html; charset=utf-8', ...reply?.headers })
+      .end(reply?.body);
   });
   let site = '';
 
@@ -101,9 +114,10 @@ describe('the snapshot of a page', () => {
     );
   });
 
-  it('reads back as the document it was taken of', async () => {
+  it('parses back to the same document', async () => {
     await page.setContent(
-      '<!doctype html><title>t</title><table><tr><td>x</table><pre>\n\na</pre><svg viewBox="0 0 1 1"><foreignObject><p>f</p></foreignObject></svg><math><mi>x</mi></math><template><p>t</p></template>',
+      '<!doctype html><title>t</title><table><tr><td>x</table><pre>\n\na</pre><svg viewBox="0 0 1 1"><foreignObject><p>f</p>' +
+        '</foreignObject></svg><math><mi>x</mi></math><template><p>t</p></template>',
     );
     const { html } = await inPage(snapshotScript, { visibleOnly: false });
     const same = await page.evaluate(
@@ -117,29 +131,29 @@ describe('the snapshot of a page', () => {
     assert.match(html, /<template><p>t<\/p><\/template>/);
   });
 
-  it('leaves out what the styles do not show, and keeps what is shown inside of it', async () => {
+  it('omits what the styles hide, and keeps what is visible inside of it', async () => {
     const { html } = await snapshot('/hidden');
     assert.doesNotMatch(html, /<p class="gone"|gone too|ghost<|attribute/);
     assert.match(html, /shown.*<b class="back">back<\/b>.*unspoken.*ld\+json">\{"a":1\}/s);
   });
 
-  it('keeps a page whose body is not displayed until a script is done with it', async () => {
+  it('keeps a page whose body is hidden until a script has run', async () => {
     await page.setContent('<body style="display:none"><p>shown later</p></body>');
     assert.match((await inPage(snapshotScript)).html, /<p>shown later<\/p>/);
   });
 
-  it('keeps what is hidden when all is asked for', async () => {
+  it('keeps hidden elements with visibleOnly off', async () => {
     const { html } = await snapshot('/hidden', { visibleOnly: false });
     assert.match(html, /gone too.*ghost.*attribute/s);
   });
 
-  it('puts open shadow roots in place and fills their slots', async () => {
+  it('inlines open shadow roots and fills their slots', async () => {
     const { html } = await snapshot('/shadow');
     assert.match(html, /<x-card id="card"><p>Hello <b slot="name">Name<\/b>, restfallback<\/p><x-in><u>deep<\/u><\/x-in><\/x-card>/);
     assert.match((await inPage(snapshotScript, { visibleOnly: false })).html, /<i slot="nowhere">lost<\/i><\/x-card>/);
   });
 
-  it('keeps what was typed and chosen, but no password', async () => {
+  it('keeps typed and selected values, but no password', async () => {
     const { html } = await snapshot('/form');
     assert.match(html, /<input id="t" value="new &quot;1&quot;">/);
     assert.match(html, /<input id="c" type="checkbox"><input id="d" type="checkbox" checked="">/);
@@ -148,7 +162,7 @@ describe('the snapshot of a page', () => {
     assert.match(html, /<input id="p" type="password" value="">/);
   });
 
-  it('is not misled by elements named after what it reads', async () => {
+  it('resists DOM clobbering', async () => {
     const { html, title, text } = await snapshot('/clobbered');
     assert.match(
       html,
@@ -158,14 +172,14 @@ describe('the snapshot of a page', () => {
     assert.match(text, /inside/);
   });
 
-  it('takes drawings and XML for what they are', async () => {
+  it('serializes SVG and XML documents', async () => {
     const drawing = await snapshot('/svg');
     assert.match(drawing.html, /<linearGradient id="g"><\/linearGradient><text x="1">words<\/text><\/svg>$/);
     assert.deepEqual([drawing.title, drawing.text], ['Drawing', 'Drawingwords']);
     assert.match((await snapshot('/xml', { visibleOnly: false })).html, /one.*&amp; two/s);
   });
 
-  it('survives documents without a body, a head or anything at all', async () => {
+  it('accepts documents without a body, a head or any element', async () => {
     await page.goto(`${site}/plain`);
     await page.evaluate(() => document.body.remove());
     assert.match((await inPage(snapshotScript)).html, /<html lang="en"><head>.*<\/head><\/html>$/s);
@@ -182,11 +196,11 @@ describe('the snapshot of a page', () => {
     assert.equal((await inPage(snapshotScript)).html, '<!DOCTYPE html><div></div>');
   });
 
-  it('leaves frames as they are', async () => {
+  it('leaves frames unchanged', async () => {
     assert.match((await snapshot('/frames')).html, /<iframe src="\/plain"><\/iframe>/);
   });
 
-  it('writes a page that is nested deeper than a parser would', async () => {
+  it('serializes deeper nesting than a parser allows', async () => {
     await page.goto(`${site}/plain`);
     await page.evaluate(() => {
       let at: Element = document.body;
@@ -213,7 +227,7 @@ describe('the snapshot of a page', () => {
     }
   });
 
-  it('finds the main content with Readability in the page, and changes nothing', async () => {
+  it('extracts the main content with Readability, and changes nothing in the page', async () => {
     await page.goto(`${site}/article`);
     const before = await page.content();
     const { mainHtml } = await inPage(snapshotSource(), { mainContent: true, readability: true });
@@ -223,7 +237,7 @@ describe('the snapshot of a page', () => {
     assert.equal(await page.content(), before);
   });
 
-  it('finds no main content unless asked, and says so by null', async () => {
+  it('returns null for the main content unless requested', async () => {
     await page.goto(`${site}/article`);
     assert.equal((await inPage(snapshotSource())).mainHtml, null);
     assert.equal((await inPage(snapshotScript, { mainContent: true, readability: true })).mainHtml, null);

@@ -7,16 +7,16 @@ const functions = sourceOf(page);
 
 /**
  * An expression for a page's isolated world: a function of `SnapshotOptions`
- * that returns a `Snapshot`. It never finds a main content.
+ * that returns a `Snapshot`, without main content.
  */
 export const snapshotScript: string = script('null');
 
 let withReadability: string | undefined;
 
-/** The same with Readability in it: some 100 KB, for those who want the main content. */
+/** The same with Readability, some 100 KB larger, for the main content. */
 export function snapshotSource(): string {
   const readability = (): string => readFileSync(createRequire(import.meta.url).resolve('@mozilla/readability/Readability.js'), 'utf8');
-  // Its last lines look for a `module`, which a page may have.
+  // Its last lines check for a `module`, which a page may define.
   withReadability ??= script(`(() => { const module = undefined;\n${readability()}\nreturn Readability; })()`);
   return withReadability;
 }

@@ -5,17 +5,17 @@ import type { Warnings } from './warnings.ts';
 
 const tablesMax = 200;
 const rowsMax = 10_000;
-/** Of all tables together: a cell may claim a thousand columns and all the rows there are. */
+/** Of all tables together: one cell may span a thousand columns and every row. */
 const cellsMax = 200_000;
 /** As in HTML. */
 const colspanMax = 1000;
 const cellCharsMax = 10_000;
 
-/** Tables in the order of their beginning. One in another's cell stands for itself and is not part of that cell's text. */
+/** Tables in document order. A nested table is a table of its own and not part of the outer cell's text. */
 export function readTables($: CheerioAPI, warnings: Warnings): Table[] {
   const limits = { rows: rowsMax, cells: cellsMax };
   const tables: Table[] = [];
-  // From the last to the first, so that an inner table is read and taken out before the outer one's text is.
+  // From last to first, so that an inner table is read and removed before the text of the outer one.
   const elements = elementsNamed($, 'table');
   if (elements.length > tablesMax) warnings.add('tables_cut');
   for (const element of elements.slice(0, tablesMax).toReversed()) {
@@ -32,12 +32,16 @@ interface Limits {
 }
 
 function readTable($: CheerioAPI, table: Element, limits: Limits): Table {
-  const parts = table.children.filter(isElement);
-  const caption = parts.find(({ name }) => name === 'caption');
-  const groups = [partsNamed(parts, 'thead'), parts.filter(({ name }) => name === 'tbody' || name === 'tr'), partsNamed(parts, 'tfoot')];
+  const children = table.children.filter(isElement);
+  const caption = children.find(({ name }) => name === 'caption');
+  const groups = [
+    childrenNamed(children, 'thead'),
+    children.filter(({ name }) => name === 'tbody' || name === 'tr'),
+    childrenNamed(children, 'tfoot'),
+  ];
   const [head = [], body = [], foot = []] = groups.map((group) => rowsOf(group));
-  const grid = spread([head, body, foot], limits);
-  const headRows = head.length > 0 ? head.length : isHeading(body[0]) ? 1 : 0;
+  const grid = expandSpans([head, body, foot], limits);
+  const headRows = head.length > 0 ? head.length : isHeaderRow(body[0]) ? 1 : 0;
   return {
     caption: (caption && collapse($(caption).text()).slice(0, cellCharsMax)) || null,
     headers: joinHeaders(grid.slice(0, headRows)),
@@ -45,19 +49,19 @@ function readTable($: CheerioAPI, table: Element, limits: Limits): Table {
   };
 }
 
-const partsNamed = (parts: Element[], wanted: string): Element[] => parts.filter(({ name }) => name === wanted);
+const childrenNamed = (children: Element[], tag: string): Element[] => children.filter(({ name }) => name === tag);
 
 const rowsOf = (group: Element[]): Element[] =>
-  group.flatMap((part) => (part.name === 'tr' ? [part] : part.children.filter(isElement).filter(({ name }) => name === 'tr')));
+  group.flatMap((element) => (element.name === 'tr' ? [element] : element.children.filter(isElement).filter(({ name }) => name === 'tr')));
 
 const cellsOf = (row: Element): Element[] => row.children.filter(isElement).filter(({ name }) => name === 'td' || name === 'th');
 
-function isHeading(row: Element | undefined): boolean {
+function isHeaderRow(row: Element | undefined): boolean {
   const cells = row ? cellsOf(row) : [];
   return cells.length > 0 && cells.every(({ name }) => name === 'th');
 }
 
-/** A header of several rows reads from the top down: "2024 / Q1" becomes "2024 Q1". */
+/** Joins the rows of a header from the top down: "2024 / Q1" becomes "2024 Q1". */
 function joinHeaders(rows: string[][]): string[] {
   const width = Math.max(0, ...rows.map((row) => row.length));
   return Array.from({ length: width }, (_, column) =>
@@ -65,8 +69,8 @@ function joinHeaders(rows: string[][]): string[] {
   );
 }
 
-/** The rows of each group with every cell repeated over the columns and rows that it spans. A span ends with its group. */
-function spread(groups: Element[][], limits: Limits): string[][] {
+/** The rows of each group, with each cell repeated over the columns and rows it spans. A span ends with its group. */
+function expandSpans(groups: Element[][], limits: Limits): string[][] {
   const grid: string[][] = [];
   for (const rows of groups) {
     let spans: Span[] = [];
@@ -81,7 +85,7 @@ function spread(groups: Element[][], limits: Limits): string[][] {
   return grid;
 }
 
-/** A cell that reaches into the rows below. */
+/** A cell that spans rows below. */
 interface Span {
   column: number;
   width: number;
@@ -109,7 +113,7 @@ function fillRow(row: Element, rowsLeft: number, above: Span[], limits: Limits):
   return { texts: Array.from(texts, (text) => text ?? ''), spans: spans.filter((span) => span.rowsLeft > 0) };
 }
 
-/** Nought, which means "to the end" for rows, is kept; nonsense is one. */
+/** Zero, which means "to the end" for rows, is preserved; an invalid value is 1. */
 function spanOf(value: string | undefined, max: number): number {
   const span = Number.parseInt(value ?? '1', 10);
   return Number.isNaN(span) || span < 0 ? 1 : Math.min(span, max);

@@ -1,5 +1,5 @@
-/** Plain text as a reader sees it: one line a block, a blank line between paragraphs, a tab between cells. */
-import { isElement, isText, unseenTags, type Element, type Node, type Parent } from './dom.ts';
+/** Plain text as a reader sees it: one line per block, a blank line between paragraphs, a tab between cells. */
+import { isElement, isText, nonTextTags, type Element, type Node, type Parent } from './dom.ts';
 
 export function textOf(parent: Parent): string {
   const page = new TextPage();
@@ -14,7 +14,7 @@ const blocks = new Set(
 );
 const preformatted = new Set(['pre', 'textarea', 'listing', 'xmp', 'plaintext']);
 
-/** A list in a list is one list to a reader. */
+/** Nested lists read as one list. */
 const nested = new Set(['ul', 'ol', 'dl']);
 
 function addChildren(page: TextPage, parent: Parent, isPreformatted: boolean): void {
@@ -26,7 +26,7 @@ function addChildren(page: TextPage, parent: Parent, isPreformatted: boolean): v
 
 function addElement(page: TextPage, element: Element, isPreformatted: boolean): void {
   const { name } = element;
-  if (unseenTags.has(name) || labels.has(name)) return;
+  if (nonTextTags.has(name) || labels.has(name)) return;
   if (name === 'br') return page.endLine(1, { adds: true });
   if (name === 'td' || name === 'th') return addCell(page, element, isPreformatted);
   const lines = linesAround(element);
@@ -37,7 +37,7 @@ function addElement(page: TextPage, element: Element, isPreformatted: boolean): 
   else page.endLine(lines);
 }
 
-/** What names a page or a part of a drawing. */
+/** Names of a page or of a part of an SVG. */
 const labels = new Set(['head', 'title', 'desc']);
 
 function linesAround(element: Element): number {
@@ -58,12 +58,12 @@ function hasCellBefore(element: Node): boolean {
 }
 
 class TextPage {
-  readonly #parts: string[] = [];
-  /** What comes before the next word: line ends and then tabs, or else a space. */
+  readonly #output: string[] = [];
+  /** Output before the next word: line ends and then tabs, or else a space. */
   #lines = 0;
   #tabs = 0;
   #space = false;
-  /** Whether the row that is being written has a word yet. */
+  /** Whether the current row has any text. */
   #rowHasText = false;
 
   addText(text: string, isPreformatted: boolean): void {
@@ -71,20 +71,20 @@ class TextPage {
       if (text !== '') this.#write(text);
       return;
     }
-    const words = text.replace(/[\s\u00a0]+/g, ' ');
-    if (words.startsWith(' ')) this.#space = true;
-    const trimmed = words.trim();
+    const collapsed = text.replace(/[\s\u00a0]+/g, ' ');
+    if (collapsed.startsWith(' ')) this.#space = true;
+    const trimmed = collapsed.trim();
     if (trimmed === '') return;
     this.#write(trimmed);
-    this.#space = words.endsWith(' ');
+    this.#space = collapsed.endsWith(' ');
   }
 
-  /** One blank line is all that a row of line ends is worth. At the start of a cell they are worth nothing. */
+  /** Several line ends collapse to one blank line. At the start of a cell they are dropped. */
   endLine(lines: number, { adds = false } = {}): void {
     if (this.#tabs === 0) this.#lines = adds ? Math.min(this.#lines + lines, 2) : Math.max(this.#lines, lines);
   }
 
-  /** Whatever blocks the cell before ended with, this one is on the same line. */
+  /** A cell stays on the line of the cell before it. */
   startCell(): void {
     if (this.#rowHasText) this.#lines = 0;
     this.#tabs += 1;
@@ -97,14 +97,14 @@ class TextPage {
   }
 
   toString(): string {
-    return this.#parts.join('').trim();
+    return this.#output.join('').trim();
   }
 
   #write(text: string): void {
-    if (this.#lines > 0) this.#parts.push('\n'.repeat(this.#lines));
-    if (this.#tabs > 0) this.#parts.push('\t'.repeat(this.#tabs));
-    else if (this.#lines === 0 && this.#space) this.#parts.push(' ');
-    this.#parts.push(text);
+    if (this.#lines > 0) this.#output.push('\n'.repeat(this.#lines));
+    if (this.#tabs > 0) this.#output.push('\t'.repeat(this.#tabs));
+    else if (this.#lines === 0 && this.#space) this.#output.push(' ');
+    this.#output.push(text);
     this.#lines = 0;
     this.#tabs = 0;
     this.#space = false;

@@ -1,24 +1,24 @@
-/** Text of a page as a typed value. Null for what cannot be read as one: a guess would be worse. */
+/** Converts text to typed values. Null when it is ambiguous or invalid: a guess would be worse. */
 import { resolveUrl } from './dom.ts';
 
 /**
  * The first number in the text, with the separators of any country:
  * "1.234,56 €" and "$1,234.56" are both 1234.56.
  *
- * With two kinds of separator the last one is the decimal one; one that stands
- * twice groups thousands. One that stands alone: a comma before exactly three
- * digits groups thousands, and everything else is the decimal one.
+ * With two kinds of separator the last one is the decimal one; one that occurs
+ * twice groups thousands. A single one is the decimal one, except a comma before
+ * exactly three digits, which groups thousands.
  */
 export function toNumber(text: string): number | null {
-  const found =
+  const match =
     /(?<![\p{L}\p{N}])(?<sign>[-−+])?\s?\p{Sc}?\s?(?<digits>\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+)(?<power>e[-+]?\d{1,3})?/iu.exec(
       text.slice(0, 10_000),
     );
-  if (!found?.groups) return null;
-  const digits = (found.groups['digits'] ?? '').replace(/['’\s]/g, '');
-  const value = Number(`${withPoint(digits)}${found.groups['power'] ?? ''}`);
+  if (!match?.groups) return null;
+  const digits = (match.groups['digits'] ?? '').replace(/['’\s]/g, '');
+  const value = Number(`${withPoint(digits)}${match.groups['power'] ?? ''}`);
   if (!Number.isFinite(value)) return null;
-  return found.groups['sign'] === '-' || found.groups['sign'] === '−' ? -value : value;
+  return match.groups['sign'] === '-' || match.groups['sign'] === '−' ? -value : value;
 }
 
 function withPoint(digits: string): string {
@@ -26,16 +26,16 @@ function withPoint(digits: string): string {
   if (last < 0) return digits;
   const mark = digits[last] ?? '';
   const marks = new Set(digits.replace(/\d/g, ''));
-  const standsOnce = digits.indexOf(mark) === last;
-  const groupsThousands = !standsOnce || (marks.size === 1 && mark === ',' && /^[1-9]\d{0,2},\d{3}$/.test(digits));
+  const occursOnce = digits.indexOf(mark) === last;
+  const groupsThousands = !occursOnce || (marks.size === 1 && mark === ',' && /^[1-9]\d{0,2},\d{3}$/.test(digits));
   const whole = digits.slice(0, last).replace(/[.,]/g, '');
   return groupsThousands ? digits.replace(/[.,]/g, '') : `${whole}.${digits.slice(last + 1)}`;
 }
 
 /**
- * A day as YYYY-MM-DD, a moment as ISO 8601 in UTC. A moment without a zone is
- * taken to be in UTC, so that the answer does not depend on where this runs.
- * "03/04/2024" is two different days, so it is none.
+ * A day as YYYY-MM-DD, a moment as ISO 8601 in UTC. A moment without a zone is in
+ * UTC, so that the result does not depend on the server. "03/04/2024" is
+ * ambiguous, so it is null.
  */
 export function toDate(text: string): string | null {
   const trimmed = text.trim().slice(0, 200);
@@ -48,21 +48,21 @@ export function toDate(text: string): string | null {
     return time === undefined || day === null ? day : toIso(Date.parse(`${day}T${time.slice(1)}${minutes.toUpperCase()}`));
   }
   const numeric = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})$/.exec(trimmed);
-  return numeric ? fromParts(Number(numeric[1]), Number(numeric[3]), Number(numeric[4]), numeric[2] === '.') : fromWords(trimmed);
+  return numeric ? parseNumeric(Number(numeric[1]), Number(numeric[3]), Number(numeric[4]), numeric[2] === '.') : parseWords(trimmed);
 }
 
-function fromParts(first: number, second: number, year: number, isDayFirst: boolean): string | null {
+function parseNumeric(first: number, second: number, year: number, isDayFirst: boolean): string | null {
   if (isDayFirst || first > 12) return toDay(year, second, first);
   return second > 12 || first === second ? toDay(year, first, second) : null;
 }
 
-/** "5th March 2024, 10:00 CET". V8's reader takes almost anything for a date, so it is asked only where a month and a year are named. */
-function fromWords(text: string): string | null {
+/** "5th March 2024, 10:00 CET". V8 parses almost anything as a date, so a month name and a year are required. */
+function parseWords(text: string): string | null {
   if (!/\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i.test(text) || !/\b\d{4}\b/.test(text)) return null;
-  const plain = text.replace(/\b(\d{1,2})(st|nd|rd|th)\b/gi, '$1').replace(/\b(at|of)\b/gi, ' ');
-  const hasZone = /\b(Z|GMT|UTC|[ECMP][SD]T)\b|[+-]\d{2}:?\d{2}\b/.test(plain);
-  const moment = toIso(Date.parse(hasZone ? plain : `${plain} UTC`));
-  return moment !== null && !/\d:\d{2}/.test(plain) ? moment.slice(0, 10) : moment;
+  const pickOptions = text.replace(/\b(\d{1,2})(st|nd|rd|th)\b/gi, '$1').replace(/\b(at|of)\b/gi, ' ');
+  const hasZone = /\b(Z|GMT|UTC|[ECMP][SD]T)\b|[+-]\d{2}:?\d{2}\b/.test(pickOptions);
+  const moment = toIso(Date.parse(hasZone ? pickOptions : `${pickOptions} UTC`));
+  return moment !== null && !/\d:\d{2}/.test(pickOptions) ? moment.slice(0, 10) : moment;
 }
 
 function toDay(year: number, month: number, day: number): string | null {

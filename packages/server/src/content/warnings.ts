@@ -1,4 +1,4 @@
-/** What a caller is told beside the result: each thing once, and no more of them than anybody reads. */
+/** Warning codes of a conversion, without duplicates and limited in number. */
 export class Warnings {
   readonly #codes = new Set<string>();
 

@@ -12,6 +12,6 @@ export function mountCreditsAdmin(routes: Routes, credits: Credits): void {
   });
   routes.on(makeCreditCodes, async ({ principal, body }) => {
     const { amount, count, expires_in_days: expiresInDays } = body;
-    return { codes: await credits.makeCodes({ amount: toMicro(amount), count, expiresInDays, actor: actorOf(principal) }) };
+    return { codes: await credits.createCodes({ amount: toMicro(amount), count, expiresInDays, actor: actorOf(principal) }) };
   });
 }

@@ -1,7 +1,7 @@
 import { microPerCredit } from '@berth/contract';
 
-/** Inside, amounts are whole millionths of a credit; callers are told credits. */
+/** Internal amounts are integers in millionths of a credit; the API uses credits. */
 export const toCredits = (amount: number): number => amount / microPerCredit;
 
-/** Exact for six decimals, which is all that the contract lets in. */
+/** Exact for up to six decimals, which the contract enforces. */
 export const toMicro = (credits: number): number => Math.round(credits * microPerCredit);

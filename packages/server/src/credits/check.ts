@@ -6,24 +6,23 @@ import { toCredits } from './amounts.ts';
 import { ownersAfter, readSums, type Reading, type Sums } from './store.ts';
 
 export interface CheckResult {
-  /** When all wallets had been looked at; null before the first time. */
+  /** End of the last complete check; null before the first one. */
   at: Date | null;
-  /** Wallets that are not what the journal and the holds say. */
+  /** Wallets that differ from their journal or holds. */
   wrong: number;
 }
 
-/** One statement reads the entries of so many owners, and so many of each: a second of work at most. */
+/** Limits one statement to about a second of work. */
 const ownersAtOnce = 100;
 const entriesAtOnce = 10_000;
-/** Of owners beyond that the journal is read from its start each time. */
+/** For more owners than this, some journals are read from the start each time. */
 const readingsMax = 100_000;
 
 /**
- * Adds the journal up and compares it with what is kept: that of each owner with
- * its balance, and its holds with what is held back.
+ * Compares each wallet with the sum of its journal and of its holds.
  *
- * The journal is only ever added to, and one owner's entries one after the
- * other, under the lock of its wallet. So what was added up once is not read again.
+ * The journal is append-only, and entries of one owner are appended under the
+ * lock of its wallet. So entries that were summed once need not be read again.
  */
 export class Check {
   readonly #store: Store;
@@ -48,14 +47,14 @@ export class Check {
       const owners = await ownersAfter(this.#store, after, ownersAtOnce);
       const last = owners.at(-1);
       if (last === undefined) break;
-      for (const sums of await this.#readAll(owners, signal)) wrong += this.#judge(sums);
+      for (const sums of await this.#readAll(owners, signal)) wrong += this.#compare(sums);
       if (signal.aborted) return;
       after = last;
     }
     this.#result = { at: this.#clock.now(), wrong };
   }
 
-  /** Each owner's sums as of the statement that has read the last of its entries. */
+  /** Each owner's sums, as of the statement that read its last entry. */
   async #readAll(owners: string[], signal: AbortSignal): Promise<Sums[]> {
     const read: Sums[] = [];
     let open = owners.map((owner) => this.#readings.get(owner) ?? { owner, entryId: 0, sum: 0 });
@@ -68,10 +67,10 @@ export class Check {
     return read;
   }
 
-  #judge({ owner, balance, sum, held, holds }: Sums): 0 | 1 {
+  #compare({ owner, balance, sum, held, holds }: Sums): 0 | 1 {
     if (balance === sum && held === holds) return 0;
-    const facts = { owner, balance: toCredits(balance), journal: toCredits(sum), held: toCredits(held), holds: toCredits(holds) };
-    this.#log.error(facts, 'a wallet is not what its journal and its holds say');
+    const fields = { owner, balance: toCredits(balance), journal: toCredits(sum), held: toCredits(held), holds: toCredits(holds) };
+    this.#log.error(fields, 'wallet mismatch found');
     return 1;
   }
 }

@@ -1,15 +1,15 @@
 import { toCredits } from './amounts.ts';
 import type { Applied, ChargeAxis } from './ledger.ts';
 
-/** In credits, but for `refused`: orders that found too little. */
-export interface CreditFacts {
+/** In credits, except `refused`: operations refused for insufficient credits. */
+export interface CreditStats {
   granted: number;
   redeemed: number;
   charged: Record<ChargeAxis, number>;
   refused: number;
 }
 
-/** What one process has moved since it began. What was repeated has moved nothing. */
+/** Credits moved by this process. Repeated operations do not count. */
 export class Counts {
   #granted = 0;
   #redeemed = 0;
@@ -18,14 +18,14 @@ export class Counts {
 
   add(applied: readonly Applied[], refused: number): void {
     this.#refused += refused;
-    for (const { order, entry } of applied) {
-      if (order.kind === 'grant') this.#granted += entry.amount;
-      else if (order.kind === 'redeem') this.#redeemed += entry.amount;
-      else this.#charged[order.axis] += entry.amount;
+    for (const { operation, entry } of applied) {
+      if (operation.kind === 'grant') this.#granted += entry.amount;
+      else if (operation.kind === 'redeem') this.#redeemed += entry.amount;
+      else this.#charged[operation.axis] += entry.amount;
     }
   }
 
-  facts(): CreditFacts {
+  stats(): CreditStats {
     const { action, session, captcha, egress } = this.#charged;
     return {
       granted: toCredits(this.#granted),

@@ -1,4 +1,4 @@
-/** Credits as a worker has them, on a real store. */
+/** Credits of one worker, on a real store. */
 import assert from 'node:assert/strict';
 import { ServiceError, type ErrorCode } from '@berth/contract';
 import { Audit } from '../audit/audit.ts';
@@ -31,14 +31,14 @@ export const refusedWith =
   (error: unknown): boolean =>
     error instanceof ServiceError && error.code === code;
 
-/** How many were refused with this code; all others must have succeeded. */
+/** Number of results refused with this code; all others must have succeeded. */
 export function refusedOf(outcomes: PromiseSettledResult<unknown>[], code: ErrorCode): number {
   const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
   for (const { reason } of refused) assert.ok(refusedWith(code)(reason), String(reason));
   return refused.length;
 }
 
-/** Takes a turn of a loop, and fails with what it failed with. */
+/** Runs one iteration of a loop and asserts that it succeeds. */
 export async function turn(credits: Credits, name: string): Promise<void> {
   const loop = credits.loops.find((loop) => loop.name === name);
   assert.ok(loop);
@@ -47,8 +47,8 @@ export async function turn(credits: Credits, name: string): Promise<void> {
   assert.equal(loop.status.lastError, null);
 }
 
-/** Keeps what is logged as an error. */
-export function hearing(): { log: Log; heard: object[] } {
-  const heard: object[] = [];
-  return { heard, log: { ...silentLog, error: (facts) => heard.push(facts) } };
+/** Collects the fields of error log lines. */
+export function captureErrors(): { log: Log; errors: object[] } {
+  const errors: object[] = [];
+  return { errors, log: { ...silentLog, error: (fields) => errors.push(fields) } };
 }

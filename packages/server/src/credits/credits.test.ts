@@ -6,7 +6,7 @@ import { ServiceError } from '@berth/contract';
 import { silentLog } from '../lib/log.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { clock, hearing, minuteMs, openCredits, refusedOf, refusedWith, turn } from './credits.fixture.ts';
+import { clock, captureErrors, minuteMs, openCredits, refusedOf, refusedWith, turn } from './credits.fixture.ts';
 import type { Credits } from './credits.ts';
 
 let database: TestStore;
@@ -38,8 +38,8 @@ const give = (amount: number, to = owner): Promise<{ balance: number }> =>
   credits.grant({ opId: `grant:${to}`, owner: to, amount, note: null, actor: 'operator' });
 const reserve = (name: string, amount: number, by = credits): Promise<void> =>
   by.reserve({ opId: `${owner}:${name}`, owner, amount, ttlMs: minuteMs });
-const commit = (name: string, amount: number, facts: { mayOwe?: boolean; axis?: 'action' | 'session' } = {}, by = credits) =>
-  by.commit({ opId: `${owner}:${name}`, owner, amount, axis: 'action', mayOwe: false, ...facts });
+const commit = (name: string, amount: number, stats: { allowOverdraft?: boolean; axis?: 'action' | 'session' } = {}, by = credits) =>
+  by.commit({ opId: `${owner}:${name}`, owner, amount, axis: 'action', allowOverdraft: false, ...stats });
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 describe('a wallet', () => {
@@ -74,8 +74,8 @@ describe('a wallet', () => {
   it('takes nothing for another order under the same id', async () => {
     await give(100);
     await commit('a', 30);
-    for (const order of [commit('a', 31), commit('a', 30, { axis: 'session' }), reserve('a', 29)])
-      await assert.rejects(order, refusedWith('idempotency_conflict'));
+    for (const operation of [commit('a', 31), commit('a', 30, { axis: 'session' }), reserve('a', 29)])
+      await assert.rejects(operation, refusedWith('idempotency_conflict'));
     assert.equal((await credits.wallet(owner)).balance, 70);
   });
 
@@ -89,7 +89,7 @@ describe('a wallet', () => {
   it('owes what it may owe', async () => {
     await give(10);
     books.owing.push(owner);
-    assert.deepEqual(await commit('a', 30, { mayOwe: true }), { charged: 30, available: -20 });
+    assert.deepEqual(await commit('a', 30, { allowOverdraft: true }), { charged: 30, available: -20 });
     await assert.rejects(reserve('b', 1), refusedWith('insufficient_credits'));
     await books.assertSound();
   });
@@ -109,7 +109,7 @@ describe('a wallet', () => {
       owner: 'other',
       amount: 0,
       axis: 'action',
-      mayOwe: false,
+      allowOverdraft: false,
       details: { text: '\0' },
     });
     const [failed, charged] = await Promise.allSettled([broken, commit('a', 30)]);
@@ -231,8 +231,11 @@ describe('two workers', () => {
     const [one, another] = [`${owner}-one`, `${owner}-another`];
     books.owing.push(one, another);
     for (const n of upTo(10)) {
-      const order = { opId: `${owner}:both:${n}`, amount: 1, axis: 'action', mayOwe: true } as const;
-      const outcomes = await Promise.allSettled([credits.commit({ ...order, owner: one }), other.commit({ ...order, owner: another })]);
+      const operation = { opId: `${owner}:both:${n}`, amount: 1, axis: 'action', allowOverdraft: true } as const;
+      const outcomes = await Promise.allSettled([
+        credits.commit({ ...operation, owner: one }),
+        other.commit({ ...operation, owner: another }),
+      ]);
       assert.equal(refusedOf(outcomes, 'idempotency_conflict'), 1);
     }
     await books.assertSound();
@@ -242,11 +245,11 @@ describe('two workers', () => {
     const many = upTo(20).map((n) => `${owner}-${n}`);
     await Promise.all(many.map((each) => give(100, each)));
     const other = openCredits(second, { workerId: 'wrk_two' });
-    const order = { amount: 1, axis: 'action', mayOwe: false } as const;
+    const operation = { amount: 1, axis: 'action', allowOverdraft: false } as const;
     await Promise.all(
       [credits, other].flatMap((by, worker) =>
         upTo(200).map((n) =>
-          by.commit({ ...order, opId: `${owner}:many:${worker}:${n}`, owner: many[(n * (worker === 0 ? 7 : 13)) % 20] ?? owner }),
+          by.commit({ ...operation, opId: `${owner}:many:${worker}:${n}`, owner: many[(n * (worker === 0 ? 7 : 13)) % 20] ?? owner }),
         ),
       ),
     );
@@ -311,13 +314,13 @@ describe('a hold', () => {
 
 describe('a grant', () => {
   it('makes the owner, is given once, and is in the audit log', async () => {
-    const order = { opId: `grant:${owner}`, owner, amount: 2_500_000, note: 'welcome', actor: 'operator' };
-    assert.deepEqual(await credits.grant(order), { balance: 2_500_000 });
-    assert.deepEqual(await credits.grant(order), { balance: 2_500_000 });
-    await assert.rejects(credits.grant({ ...order, amount: 1 }), refusedWith('idempotency_conflict'));
+    const operation = { opId: `grant:${owner}`, owner, amount: 2_500_000, note: 'welcome', actor: 'operator' };
+    assert.deepEqual(await credits.grant(operation), { balance: 2_500_000 });
+    assert.deepEqual(await credits.grant(operation), { balance: 2_500_000 });
+    await assert.rejects(credits.grant({ ...operation, amount: 1 }), refusedWith('idempotency_conflict'));
     assert.equal((await books.ask(`select from owners where owner_id = $1`, [owner])).length, 1);
     assert.deepEqual(await books.ask(`select actor, action, subject, details from audit_log where owner_id = $1`, [owner]), [
-      { actor: 'operator', action: 'credits.granted', subject: order.opId, details: { amount: 2.5, note: 'welcome' } },
+      { actor: 'operator', action: 'credits.granted', subject: operation.opId, details: { amount: 2.5, note: 'welcome' } },
     ]);
   });
 });
@@ -356,14 +359,14 @@ describe('the check', () => {
   it('tells of a wallet that is not what the journal says, and of holds that are not what is held', async () => {
     await give(100);
     await give(100, `${owner}-held`);
-    const { log, heard } = hearing();
+    const { log, errors } = captureErrors();
     const checked = openCredits(database.store, { log });
     await books.ask(`update wallets set balance = 101 where owner_id = $1`, [owner]);
     await books.ask(`update wallets set held = 7 where owner_id = $1`, [`${owner}-held`]);
     await turn(checked, 'credit-check');
     assert.equal(checked.check.wrong, 2);
     assert.deepEqual(
-      new Set(heard),
+      new Set(errors),
       new Set([
         { owner, balance: 0.000101, journal: 0.0001, held: 0, holds: 0 },
         { owner: `${owner}-held`, balance: 0.0001, journal: 0.0001, held: 0.000007, holds: 0 },
@@ -400,7 +403,7 @@ describe('what is told to metrics', () => {
     await commit('a', 500_000);
     await commit('b', 1_000_000, { axis: 'session' });
     await assert.rejects(reserve('c', 2_000_000), refusedWith('insufficient_credits'));
-    assert.deepEqual(credits.facts(), { granted: 3, redeemed: 0, charged: { action: 0.5, session: 1, captcha: 0, egress: 0 }, refused: 1 });
+    assert.deepEqual(credits.stats(), { granted: 3, redeemed: 0, charged: { action: 0.5, session: 1, captcha: 0, egress: 0 }, refused: 1 });
   });
 });
 

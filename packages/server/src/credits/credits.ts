@@ -1,4 +1,4 @@
-/** Prepaid wallets: what fills them, what is held back for calls under way, and what is charged. See README.md. */
+/** Prepaid wallets: grants, codes, holds and charges. See README.md. */
 import { ServiceError } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -10,7 +10,7 @@ import type { Owners } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
 import { toCredits } from './amounts.ts';
 import { Check, type CheckResult } from './check.ts';
-import { Counts, type CreditFacts } from './counts.ts';
+import { Counts, type CreditStats } from './counts.ts';
 import { GroupCommit } from './group-commit.ts';
 import { voidStaleHolds } from './holds.ts';
 import {
@@ -18,22 +18,22 @@ import {
   codeNotFound,
   type Commit,
   type Grant,
-  type Order,
+  type LedgerOperation,
   type Outcome,
   type Redeem,
   type Release,
   type Reserve,
   type Wallet,
 } from './ledger.ts';
-import { Misses } from './misses.ts';
+import { RedeemRateLimiter } from './redeem-rate-limiter.ts';
 import { findCode, insertCodes, readWallet } from './store.ts';
-import { writeOrders } from './write.ts';
+import { writeOperations } from './write.ts';
 
 export { toCredits, toMicro } from './amounts.ts';
 export type { CheckResult } from './check.ts';
-export type { CreditFacts } from './counts.ts';
+export type { CreditStats } from './counts.ts';
 export type { ChargeAxis } from './ledger.ts';
-export { Misses } from './misses.ts';
+export { RedeemRateLimiter } from './redeem-rate-limiter.ts';
 
 const voidMs = 10_000;
 const checkMs = 10 * 60_000;
@@ -46,22 +46,22 @@ export interface CreditsDeps {
   clock: Clock;
   log: Log;
   workerId: string;
-  /** Workers that no longer tell that they live. */
+  /** Ids of workers whose heartbeat has stopped. */
   silentWorkers: () => Promise<string[]>;
 }
 
-/** All amounts are millionths of a credit. Whatever is told to be done is on disk, but for holds. */
+/** All amounts are millionths of a credit. A resolved operation is durable, except for holds. */
 export class Credits {
   readonly loops: readonly Loop[];
   readonly #deps: CreditsDeps;
-  readonly #orders: GroupCommit<Order, Outcome>;
+  readonly #operations: GroupCommit<LedgerOperation, Outcome>;
   readonly #counts = new Counts();
-  readonly #misses = new Misses();
+  readonly #redeemRateLimiter = new RedeemRateLimiter();
   readonly #check: Check;
 
   constructor(deps: CreditsDeps) {
     this.#deps = deps;
-    this.#orders = new GroupCommit((orders) => this.#write(orders));
+    this.#operations = new GroupCommit((operations) => this.#write(operations));
     this.#check = new Check(deps);
     const { store, clock, log, workerId, silentWorkers } = deps;
     const voiding = {
@@ -71,7 +71,7 @@ export class Credits {
       workerId,
       silentWorkers,
       startedAt: clock.now(),
-      release: (order: Release) => this.#orders.submit(order),
+      release: (operation: Release) => this.#operations.submit(operation),
     };
     this.loops = [
       new Loop('credit-holds', voidMs, (signal) => voidStaleHolds(voiding, signal)),
@@ -79,67 +79,72 @@ export class Credits {
     ];
   }
 
-  /** How the last comparison of all wallets with the journal came out. */
+  /** Result of the last check of all wallets against the journal. */
   get check(): CheckResult {
     return this.#check.result;
   }
 
-  /** What this process has done, in credits. */
-  facts(): CreditFacts {
-    return this.#counts.facts();
+  /** Totals of this process, in credits. */
+  stats(): CreditStats {
+    return this.#counts.stats();
   }
 
   /**
-   * Holds an amount back until it is committed or released, or its time is up.
-   * The same order again holds nothing more, and nothing at all once it was
-   * committed. Throws insufficient_credits, store_unavailable, and
-   * idempotency_conflict for another order under the same id.
+   * Holds an amount until it is committed, released or expired. Idempotent by
+   * operation id; has no effect after the commit.
+   *
+   * @throws ServiceError insufficient_credits, store_unavailable, and
+   * idempotency_conflict for a different operation with the same id
    */
-  async reserve(order: Omit<Reserve, 'kind'>): Promise<void> {
-    await this.#orders.submit({ kind: 'reserve', ...order });
+  async reserve(operation: Omit<Reserve, 'kind'>): Promise<void> {
+    await this.#operations.submit({ kind: 'reserve', ...operation });
   }
 
   /**
-   * Charges, and frees the hold of that id where there still is one. Takes what
-   * is available, or all of it with `mayOwe`. The same order again takes nothing
-   * and tells what the first one took. Throws store_unavailable, and
-   * idempotency_conflict for another order under the same id.
+   * Charges an amount and frees the hold with that id. Charges at most what is
+   * available, or all of it with `allowOverdraft`. A repeated operation charges
+   * nothing and returns what the first one charged.
+   *
+   * @throws ServiceError store_unavailable, and idempotency_conflict for a
+   * different operation with the same id
    */
-  async commit(order: Omit<Commit, 'kind'>): Promise<{ charged: number; available: number }> {
-    const { amount, wallet } = await this.#orders.submit({ kind: 'commit', ...order });
+  async commit(operation: Omit<Commit, 'kind'>): Promise<{ charged: number; available: number }> {
+    const { amount, wallet } = await this.#operations.submit({ kind: 'commit', ...operation });
     return { charged: amount, available: availableIn(wallet) };
   }
 
-  /** Voids a hold; nothing happens where there is none. Throws store_unavailable. */
+  /** Voids a hold; has no effect where there is none. @throws ServiceError store_unavailable */
   async release(opId: string, owner: string): Promise<void> {
-    await this.#orders.submit({ kind: 'release', opId, owner });
+    await this.#operations.submit({ kind: 'release', opId, owner });
   }
 
-  /** Makes the owner when it is new. Throws like `commit`, and ValidationError where the wallet would be too full. */
-  async grant(order: Omit<Grant, 'kind'>): Promise<{ balance: number }> {
-    const { wallet } = await this.#orders.submit({ kind: 'grant', ...order });
+  /** Creates the owner if it is new. @throws like `commit`, and ValidationError when the balance would exceed its maximum */
+  async grant(operation: Omit<Grant, 'kind'>): Promise<{ balance: number }> {
+    const { wallet } = await this.#operations.submit({ kind: 'grant', ...operation });
     return { balance: wallet.balance };
   }
 
   /**
-   * Each code once, whoever comes first. Throws code_not_found, code_expired,
-   * code_already_redeemed, store_unavailable, rate_limited for who was wrong too
-   * often, and ValidationError where the wallet would be too full.
+   * Redeems a code, which works once.
+   *
+   * @throws ServiceError code_not_found, code_expired, code_already_redeemed,
+   * store_unavailable, rate_limited after too many unknown codes
+   * @throws ValidationError when the balance would exceed its maximum
    */
   async redeem({ owner, code, actor }: { owner: string; code: string; actor: string }): Promise<{ granted: number; balance: number }> {
-    await this.#misses.check(owner);
+    await this.#redeemRateLimiter.check(owner);
     const codeId = await findCode(this.#deps.store, codeDigest(code));
     if (codeId === undefined) {
-      await this.#misses.count(owner);
+      await this.#redeemRateLimiter.recordFailure(owner);
       throw codeNotFound();
     }
-    const order: Redeem = { kind: 'redeem', opId: `code:${codeId}`, owner, codeId, actor };
-    const { amount, wallet } = await this.#orders.submit(order);
+    const operation: Redeem = { kind: 'redeem', opId: `code:${codeId}`, owner, codeId, actor };
+    const { amount, wallet } = await this.#operations.submit(operation);
     return { granted: amount, balance: wallet.balance };
   }
 
-  /** Only their digests are kept. Throws store_unavailable. */
-  async makeCodes({
+  /** Returns the codes; only their digests are stored. @throws ServiceError store_unavailable */
+  async createCodes({
     amount,
     count,
     expiresInDays,
@@ -162,19 +167,19 @@ export class Credits {
     return codes;
   }
 
-  /** Empty for an owner that was never given anything. Throws store_unavailable. */
+  /** Empty for an unknown owner. @throws ServiceError store_unavailable */
   async wallet(owner: string): Promise<Wallet> {
     return (await readWallet(this.#deps.store, owner)) ?? { balance: 0, held: 0 };
   }
 
-  /** Writes what is queued. */
+  /** Stops the loops and writes all queued operations. */
   async stop(): Promise<void> {
     for (const loop of this.loops) await loop.stop();
-    await this.#orders.idle();
+    await this.#operations.idle();
   }
 
-  async #write(orders: Order[]): Promise<(Outcome | Error)[]> {
-    const { outcomes, applied } = await writeOrders(this.#deps, orders);
+  async #write(operations: LedgerOperation[]): Promise<(Outcome | Error)[]> {
+    const { outcomes, applied } = await writeOperations(this.#deps, operations);
     this.#counts.add(
       applied,
       outcomes.filter((outcome) => outcome instanceof ServiceError && outcome.code === 'insufficient_credits').length,

@@ -12,23 +12,23 @@ function open({
   failing = () => false,
 }: { gate?: () => Promise<void>; failing?: (batch: number[]) => Error | false } = {}) {
   const batches: number[][] = [];
-  const tried: number[][] = [];
-  const orders = new GroupCommit<number, string>(async (batch) => {
-    tried.push(batch);
+  const attempted: number[][] = [];
+  const queue = new GroupCommit<number, string>(async (batch) => {
+    attempted.push(batch);
     await gate();
     const error = failing(batch);
     if (error) throw error;
     batches.push(batch);
-    return batch.map((order) => (order < 0 ? new RangeError(`no ${order}`) : `done ${order}`));
+    return batch.map((item) => (item < 0 ? new RangeError(`no ${item}`) : `done ${item}`));
   });
-  return { batches, tried, orders };
+  return { batches, attempted, queue };
 }
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, order) => order);
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, item) => item);
 
 describe('orders that come together', () => {
   it('share a transaction, five hundred at most, in the order in which they came', async () => {
-    const { batches, orders } = open();
-    const outcomes = await Promise.all(upTo(1200).map((order) => orders.submit(order)));
+    const { batches, queue } = open();
+    const outcomes = await Promise.all(upTo(1200).map((item) => queue.submit(item)));
     assert.deepEqual(
       batches.map(({ length }) => length),
       [500, 500, 200],
@@ -39,18 +39,18 @@ describe('orders that come together', () => {
 
   it('share the next one with all that come while one is under way', async () => {
     const first = Promise.withResolvers<void>();
-    const { batches, tried, orders } = open({ gate: () => (tried.length === 1 ? first.promise : Promise.resolve()) });
-    const answers = [orders.submit(1)];
-    while (tried.length === 0) await nextTurn();
-    answers.push(orders.submit(2), orders.submit(3));
+    const { batches, attempted, queue } = open({ gate: () => (attempted.length === 1 ? first.promise : Promise.resolve()) });
+    const answers = [queue.submit(1)];
+    while (attempted.length === 0) await nextTurn();
+    answers.push(queue.submit(2), queue.submit(3));
     first.resolve();
     await Promise.all(answers);
     assert.deepEqual(batches, [[1], [2, 3]]);
   });
 
   it('are each told their own refusal', async () => {
-    const { orders } = open();
-    const [one, other] = await Promise.allSettled([orders.submit(1), orders.submit(-1)]);
+    const { queue } = open();
+    const [one, other] = await Promise.allSettled([queue.submit(1), queue.submit(-1)]);
     assert.equal(one?.status, 'fulfilled');
     assert.ok(other?.status === 'rejected' && other.reason instanceof RangeError);
   });
@@ -58,39 +58,39 @@ describe('orders that come together', () => {
 
 describe('a transaction that fails', () => {
   it('because of one order fails that one alone', async () => {
-    const { batches, orders } = open({ failing: (batch) => batch.includes(13) && new Error('thirteen') });
-    const outcomes = await Promise.allSettled(upTo(40).map((order) => orders.submit(order)));
+    const { batches, queue } = open({ failing: (batch) => batch.includes(13) && new Error('thirteen') });
+    const outcomes = await Promise.allSettled(upTo(40).map((item) => queue.submit(item)));
     assert.deepEqual(
-      outcomes.flatMap(({ status }, order) => (status === 'rejected' ? [order] : [])),
+      outcomes.flatMap(({ status }, item) => (status === 'rejected' ? [item] : [])),
       [13],
     );
     assert.deepEqual(
       batches.flat().sort((one, other) => one - other),
-      upTo(40).filter((order) => order !== 13),
+      upTo(40).filter((item) => item !== 13),
     );
   });
 
   it('because of what another worker did at that moment is tried again', async () => {
     let failures = 0;
-    const { orders } = open({ failing: () => (failures += 1) === 1 && new Error('deadlock') });
-    assert.equal(await orders.submit(1), 'done 1');
+    const { queue } = open({ failing: () => (failures += 1) === 1 && new Error('deadlock') });
+    assert.equal(await queue.submit(1), 'done 1');
   });
 
   it('for want of a database fails all that wait, once, and later ones are tried anew', async () => {
     let isAway = true;
-    const { tried, orders } = open({ failing: () => isAway && away });
-    const outcomes = await Promise.allSettled(upTo(600).map((order) => orders.submit(order)));
+    const { attempted, queue } = open({ failing: () => isAway && away });
+    const outcomes = await Promise.allSettled(upTo(600).map((item) => queue.submit(item)));
     assert.ok(outcomes.every((outcome) => outcome.status === 'rejected' && outcome.reason === away));
-    assert.equal(tried.length, 1);
+    assert.equal(attempted.length, 1);
     isAway = false;
-    assert.equal(await orders.submit(7), 'done 7');
+    assert.equal(await queue.submit(7), 'done 7');
   });
 });
 
 describe('too many orders', () => {
   it('are told to come back, and the others are carried out', async () => {
-    const { orders } = open();
-    const outcomes = await Promise.allSettled(upTo(5010).map((order) => orders.submit(order)));
+    const { queue } = open();
+    const outcomes = await Promise.allSettled(upTo(5010).map((item) => queue.submit(item)));
     const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as ServiceError] : []));
     assert.deepEqual([refused.length, refused[0]?.code, refused[0]?.retryAfterSeconds], [10, 'store_unavailable', 2]);
   });
@@ -98,11 +98,11 @@ describe('too many orders', () => {
 
 describe('an idle queue', () => {
   it('has carried out all that was ordered', async () => {
-    const { batches, orders } = open();
-    const answers = upTo(3).map((order) => orders.submit(order));
-    await orders.idle();
+    const { batches, queue } = open();
+    const answers = upTo(3).map((item) => queue.submit(item));
+    await queue.idle();
     assert.deepEqual(batches, [[0, 1, 2]]);
     await Promise.all(answers);
-    await orders.idle();
+    await queue.idle();
   });
 });

@@ -1,88 +1,88 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 
-/** In one transaction: some milliseconds of work. */
+/** Items of one transaction, which takes some milliseconds. */
 const batchMax = 500;
-/** Some seconds of work. Who comes then would wait longer than a call may take. */
+/** Some seconds of work: further items would wait longer than a call may take. */
 const waitingMax = 5000;
 const retryAfterSeconds = 2;
 
-interface Waiting<Order, Outcome> {
-  order: Order;
+interface Waiting<Item, Outcome> {
+  item: Item;
   resolve: (outcome: Outcome) => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Many orders in one transaction, and one transaction at a time: what comes
- * while one is under way shares the next. So the price of making it durable is
- * paid once for all of them, and grows with nobody's number.
+ * Group commit: many items in one transaction, and one transaction at a time.
+ * Items that arrive during a transaction share the next one, so the cost of a
+ * durable write is shared by all of them.
  *
- * Orders are taken in the order in which they came. Each is answered only when
- * its transaction is committed.
+ * Items are processed first in, first out. Each resolves after the commit of its
+ * transaction.
  */
-export class GroupCommit<Order, Outcome> {
-  readonly #write: (orders: Order[]) => Promise<(Outcome | Error)[]>;
-  #waiting: Waiting<Order, Outcome>[] = [];
+export class GroupCommit<Item, Outcome> {
+  readonly #write: (items: Item[]) => Promise<(Outcome | Error)[]>;
+  #waiting: Waiting<Item, Outcome>[] = [];
   #working: Promise<void> | null = null;
 
-  /** `write` gives what each order came to, an Error where it is refused; it throws where nothing was written. */
-  constructor(write: (orders: Order[]) => Promise<(Outcome | Error)[]>) {
+  /** `write` returns the result of each item, an Error where it is refused; it throws where nothing was written. */
+  constructor(write: (items: Item[]) => Promise<(Outcome | Error)[]>) {
     this.#write = write;
   }
 
-  /** Throws what the order is refused with, and store_unavailable where it could not be written or too many wait. */
-  submit(order: Order): Promise<Outcome> {
+  /** @throws the Error of a refused item; ServiceError store_unavailable when the write fails or the queue is full */
+  submit(item: Item): Promise<Outcome> {
     if (this.#waiting.length >= waitingMax) return Promise.reject(tooMany());
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    this.#waiting.push({ order, resolve, reject });
+    this.#waiting.push({ item, resolve, reject });
     this.#working ??= this.#work();
     return promise;
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     await this.#working;
   }
 
   async #work(): Promise<void> {
     do {
-      // Whoever asks in the same breath, or does so as soon as it is answered, shares the next transaction.
+      // Items submitted in the same tick, or right after their predecessors resolve, share the next transaction.
       await nextTurn();
-      await this.#settle(this.#waiting.splice(0, batchMax));
+      await this.#commitBatch(this.#waiting.splice(0, batchMax));
     } while (this.#waiting.length > 0);
     this.#working = null;
   }
 
-  async #settle(batch: Waiting<Order, Outcome>[], tries = 2): Promise<void> {
+  async #commitBatch(batch: Waiting<Item, Outcome>[], attempts = 2): Promise<void> {
     try {
-      const outcomes = await this.#write(batch.map(({ order }) => order));
+      const outcomes = await this.#write(batch.map(({ item }) => item));
       batch.forEach((waiting, at) => answer(waiting, outcomes[at]));
     } catch (error) {
-      await this.#failed(batch, error, tries - 1);
+      await this.#failed(batch, error, attempts - 1);
     }
   }
 
-  async #failed(batch: Waiting<Order, Outcome>[], error: unknown, triesLeft: number): Promise<void> {
+  async #failed(batch: Waiting<Item, Outcome>[], error: unknown, attemptsLeft: number): Promise<void> {
     if (isUnavailable(error)) {
-      // Those that wait would only wait as long for the same answer.
+      // Queued items would only wait for the same failure.
       for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
     } else if (batch.length > 1) {
-      // Something about one of them: the halves without it succeed.
+      // One item is at fault: the halves without it succeed.
       const middle = Math.ceil(batch.length / 2);
-      await this.#settle(batch.slice(0, middle));
-      await this.#settle(batch.slice(middle));
-    } else if (triesLeft > 0) {
-      // What another worker did at the same moment is seen by now.
-      await this.#settle(batch, triesLeft);
+      await this.#commitBatch(batch.slice(0, middle));
+      await this.#commitBatch(batch.slice(middle));
+    } else if (attemptsLeft > 0) {
+      // A conflict with another worker does not repeat.
+      await this.#commitBatch(batch, attemptsLeft);
     } else {
       for (const { reject } of batch) reject(error);
     }
   }
 }
 
-function answer<Order, Outcome>({ resolve, reject }: Waiting<Order, Outcome>, outcome: Outcome | Error | undefined): void {
-  if (outcome === undefined) reject(new Error('an order was written and came to nothing'));
+function answer<Item, Outcome>({ resolve, reject }: Waiting<Item, Outcome>, outcome: Outcome | Error | undefined): void {
+  if (outcome === undefined) reject(new Error('the write returned no result for an item'));
   else if (outcome instanceof Error) reject(outcome);
   else resolve(outcome);
 }
@@ -90,7 +90,7 @@ function answer<Order, Outcome>({ resolve, reject }: Waiting<Order, Outcome>, ou
 const isUnavailable = (error: unknown): boolean => error instanceof ServiceError && error.code === 'store_unavailable';
 
 const tooMany = (): ServiceError =>
-  new ServiceError('store_unavailable', 'Too many charges wait to be written. Try again shortly.', {
+  new ServiceError('store_unavailable', 'Too many charges are queued. Try again shortly.', {
     retryAfterSeconds,
-    internal: `${waitingMax} orders on wallets wait`,
+    internal: `${waitingMax} wallet operations are queued`,
   });

@@ -9,27 +9,27 @@ export interface VoidDeps {
   clock: Clock;
   log: Log;
   workerId: string;
-  /** When this process began: what its worker held before then belongs to calls that are gone. */
+  /** Start of this process: older holds of its worker belong to calls that no longer run. */
   startedAt: Date;
-  /** Workers that no longer tell that they live. */
+  /** Ids of workers whose heartbeat has stopped. */
   silentWorkers(): Promise<string[]>;
-  release(order: Release): Promise<Outcome>;
+  release(operation: Release): Promise<Outcome>;
 }
 
-/** At once: few enough to share the ledger with calls. */
+/** Few enough to share the ledger with calls. */
 const voidedAtOnce = 500;
 
-/** Voids holds whose time is up, and those that a worker left behind that is silent or was started again. */
+/** Voids expired holds, and those of lost or restarted workers. */
 export async function voidStaleHolds(deps: VoidDeps, signal: AbortSignal): Promise<void> {
   const { store, clock, log, workerId, startedAt, silentWorkers, release } = deps;
-  const gone = await silentWorkers();
+  const lostWorkerIds = await silentWorkers();
   const restarted = { workerId, startedAt };
-  for (let mayBeMore = true; mayBeMore && !signal.aborted;) {
-    const stale = await staleHolds(store, { now: clock.now(), gone, restarted, limit: voidedAtOnce });
-    // One that was asked for again since it was looked at is left alone.
+  for (let hasMore = true; hasMore && !signal.aborted;) {
+    const stale = await staleHolds(store, { now: clock.now(), lostWorkerIds, restarted, limit: voidedAtOnce });
+    // `createdAt` protects a hold that was renewed since it was read.
     const outcomes = await Promise.all(stale.map(({ opId, owner, createdAt }) => release({ kind: 'release', opId, owner, createdAt })));
     const voided = outcomes.filter(({ amount }) => amount > 0).length;
-    if (voided > 0) log.info({ holds: voided }, 'holds that nobody came back for were voided');
-    mayBeMore = stale.length === voidedAtOnce && voided > 0;
+    if (voided > 0) log.info({ holds: voided }, 'expired holds voided');
+    hasMore = stale.length === voidedAtOnce && voided > 0;
   }
 }

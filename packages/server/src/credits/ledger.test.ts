@@ -10,7 +10,7 @@ import {
   type Grant,
   type Hold,
   type LedgerState,
-  type Order,
+  type LedgerOperation,
   type Outcome,
   type Wallet,
 } from './ledger.ts';
@@ -29,11 +29,11 @@ class Books implements LedgerState {
   }
 
   /** One batch: what each order comes to, an error where it is refused. */
-  take(orders: Order[], workerId = 'wrk_one'): (Outcome | Error)[] {
+  take(operations: LedgerOperation[], workerId = 'wrk_one'): (Outcome | Error)[] {
     const ledger = new Ledger(this, { at, workerId });
-    const outcomes = orders.map((order) => {
+    const outcomes = operations.map((operation) => {
       try {
-        return ledger.apply(order);
+        return ledger.apply(operation);
       } catch (error) {
         return error as Error;
       }
@@ -42,15 +42,15 @@ class Books implements LedgerState {
     return outcomes;
   }
 
-  one(order: Order): Outcome {
-    const [outcome] = this.take([order]);
+  one(operation: LedgerOperation): Outcome {
+    const [outcome] = this.take([operation]);
     if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('no outcome');
     return outcome;
   }
 
-  refuse(code: ErrorCode, order: Order): Record<string, unknown> {
+  refuse(code: ErrorCode, operation: LedgerOperation): Record<string, unknown> {
     const before = JSON.stringify([...this.wallets, ...this.holds, ...this.journal, ...this.codes]);
-    const [outcome] = this.take([order]);
+    const [outcome] = this.take([operation]);
     assert.ok(outcome instanceof ServiceError);
     assert.equal(outcome.code, code);
     assert.equal(JSON.stringify([...this.wallets, ...this.holds, ...this.journal, ...this.codes]), before);
@@ -58,15 +58,15 @@ class Books implements LedgerState {
   }
 
   #keep(ledger: Ledger): void {
-    const { wallets, applied, madeHolds, renewedHolds, freedHolds, redeemed } = ledger.writes();
+    const { wallets, applied, createdHolds, renewedHolds, freedHolds, redeemed } = ledger.writes();
     for (const [owner, wallet] of wallets) this.wallets.set(owner, wallet);
     for (const { entry } of applied) {
       assert.ok(!this.journal.has(entry.opId), 'the journal is only ever added to');
       this.journal.set(entry.opId, entry);
     }
-    for (const hold of madeHolds) assert.ok(!this.holds.has(hold.opId));
+    for (const hold of createdHolds) assert.ok(!this.holds.has(hold.opId));
     for (const hold of renewedHolds) assert.ok(this.holds.has(hold.opId));
-    for (const hold of [...madeHolds, ...renewedHolds]) this.holds.set(hold.opId, hold);
+    for (const hold of [...createdHolds, ...renewedHolds]) this.holds.set(hold.opId, hold);
     for (const opId of freedHolds) assert.ok(this.holds.delete(opId));
     for (const code of redeemed) this.codes.set(code.codeId, code);
   }
@@ -85,27 +85,39 @@ class Books implements LedgerState {
   }
 }
 
-const give = (opId: string, amount: number, facts: Partial<Grant> = {}): Grant => ({
+const give = (opId: string, amount: number, stats: Partial<Grant> = {}): Grant => ({
   kind: 'grant',
   opId,
   owner: 'anna',
   amount,
   note: null,
   actor: 'operator',
-  ...facts,
+  ...stats,
 });
-const reserve = (opId: string, amount: number, owner = 'anna'): Order => ({ kind: 'reserve', opId, owner, amount, ttlMs: 60_000 });
-const commit = (opId: string, amount: number, facts: Partial<Commit> = {}): Commit => ({
+const reserve = (opId: string, amount: number, owner = 'anna'): LedgerOperation => ({
+  kind: 'reserve',
+  opId,
+  owner,
+  amount,
+  ttlMs: 60_000,
+});
+const commit = (opId: string, amount: number, stats: Partial<Commit> = {}): Commit => ({
   kind: 'commit',
   opId,
   owner: 'anna',
   amount,
   axis: 'action',
-  mayOwe: false,
-  ...facts,
+  allowOverdraft: false,
+  ...stats,
 });
-const release = (opId: string, owner = 'anna'): Order => ({ kind: 'release', opId, owner });
-const redeem = (codeId: string, owner = 'anna'): Order => ({ kind: 'redeem', opId: `code:${codeId}`, owner, codeId, actor: 'key:key_1' });
+const release = (opId: string, owner = 'anna'): LedgerOperation => ({ kind: 'release', opId, owner });
+const redeem = (codeId: string, owner = 'anna'): LedgerOperation => ({
+  kind: 'redeem',
+  opId: `code:${codeId}`,
+  owner,
+  codeId,
+  actor: 'key:key_1',
+});
 
 function booksWith(balance: number): Books {
   const books = new Books('anna', 'ben');
@@ -184,7 +196,7 @@ describe('a charge', () => {
 
   it('takes all of it, below zero, only where it may be owed', () => {
     const books = booksWith(100);
-    assert.deepEqual(books.one(commit('a', 150, { mayOwe: true })), { amount: 150, wallet: { balance: -50, held: 0 } });
+    assert.deepEqual(books.one(commit('a', 150, { allowOverdraft: true })), { amount: 150, wallet: { balance: -50, held: 0 } });
     assert.deepEqual(books.one(commit('b', 10)), { amount: 0, wallet: { balance: -50, held: 0 } });
   });
 
@@ -273,12 +285,12 @@ describe('a grant', () => {
 });
 
 describe('a code', () => {
-  const code = (facts: Partial<CreditCode> = {}): CreditCode => ({
+  const code = (stats: Partial<CreditCode> = {}): CreditCode => ({
     codeId: 'cod_1',
     amount: 25,
     expiresAt: null,
     redeemedBy: null,
-    ...facts,
+    ...stats,
   });
 
   it('is worth its credits to the first, and nothing to anybody after', () => {
@@ -311,8 +323,8 @@ describe('what is no amount', () => {
   for (const amount of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
     it(`such as ${amount} is taken by no order`, () => {
       const books = booksWith(100);
-      for (const order of [give('g', amount), reserve('a', amount), commit('a', amount), commit('a', amount, { mayOwe: true })])
-        assert.ok(books.take([order])[0] instanceof RangeError);
+      for (const operation of [give('g', amount), reserve('a', amount), commit('a', amount), commit('a', amount, { allowOverdraft: true })])
+        assert.ok(books.take([operation])[0] instanceof RangeError);
       assert.deepEqual(books.wallets.get('anna'), { balance: 100, held: 0 });
     });
 });
@@ -323,16 +335,16 @@ describe('any sequence of orders', () => {
   const amount = fc.integer({ min: 0, max: 50 });
   const axis = fc.constantFrom('action', 'session', 'captcha', 'egress');
   const codeId = fc.constantFrom('cod_1', 'cod_2', 'cod_3');
-  const anyOrder = (mayOwe: fc.Arbitrary<boolean>): fc.Arbitrary<Order> =>
+  const anyOperation = (allowOverdraft: fc.Arbitrary<boolean>): fc.Arbitrary<LedgerOperation> =>
     fc.oneof(
       fc.record({ kind: fc.constant('reserve'), opId, owner, amount, ttlMs: fc.constant(1000) }),
-      fc.record({ kind: fc.constant('commit'), opId, owner, amount, axis, mayOwe }),
+      fc.record({ kind: fc.constant('commit'), opId, owner, amount, axis, allowOverdraft }),
       fc.record({ kind: fc.constant('release'), opId, owner }),
       fc.record({ kind: fc.constant('grant'), opId, owner, amount, note: fc.constant(null), actor: fc.constant('operator') }),
       fc.record({ owner, codeId }).map(({ owner, codeId }) => redeem(codeId, owner)),
-    ) as fc.Arbitrary<Order>;
-  const batches = (mayOwe: fc.Arbitrary<boolean>) =>
-    fc.array(fc.array(anyOrder(mayOwe), { minLength: 1, maxLength: 8 }), { maxLength: 20 });
+    ) as fc.Arbitrary<LedgerOperation>;
+  const batches = (allowOverdraft: fc.Arbitrary<boolean>) =>
+    fc.array(fc.array(anyOperation(allowOverdraft), { minLength: 1, maxLength: 8 }), { maxLength: 20 });
   const open = (): Books => {
     const books = new Books('anna', 'ben');
     for (const id of ['cod_1', 'cod_2']) books.codes.set(id, { codeId: id, amount: 20, expiresAt: null, redeemedBy: null });
@@ -382,11 +394,11 @@ describe('any sequence of orders', () => {
 
   it('moves nothing when what was taken comes again', () => {
     fc.assert(
-      fc.property(fc.array(anyOrder(fc.boolean()), { maxLength: 40 }), (orders) => {
+      fc.property(fc.array(anyOperation(fc.boolean()), { maxLength: 40 }), (operations) => {
         const books = open();
-        const outcomes = books.take(orders);
-        const taken = orders.filter(
-          (order, index) => order.kind !== 'release' && order.kind !== 'reserve' && !(outcomes[index] instanceof Error),
+        const outcomes = books.take(operations);
+        const taken = operations.filter(
+          (operation, index) => operation.kind !== 'release' && operation.kind !== 'reserve' && !(outcomes[index] instanceof Error),
         );
         const before = [new Map(books.wallets), books.journal.size];
         books.take(taken);

@@ -1,17 +1,17 @@
 /**
- * The rules of the wallets, without a database: what orders come to, one after
- * the other, and what is to be written for them.
+ * The rules of the wallets, without a database: applies operations one after
+ * the other and collects what must be written.
  *
- * A wallet's balance is the sum of the journal for its owner. Of the balance a
- * part is held back for calls under way: the sum of the owner's holds. What is
- * not held back is available. All amounts are whole millionths of a credit.
+ * A wallet's balance is the sum of its owner's journal entries. Part of it is
+ * held for running calls: the sum of the owner's holds. The rest is available.
+ * All amounts are integers in millionths of a credit.
  */
 import { ServiceError, ValidationError } from '@berth/contract';
 import { toCredits } from './amounts.ts';
 
 export type ChargeAxis = 'action' | 'session' | 'captcha' | 'egress';
 
-/** Holds an amount back. */
+/** Holds an amount. */
 export interface Reserve {
   kind: 'reserve';
   opId: string;
@@ -20,15 +20,15 @@ export interface Reserve {
   ttlMs: number;
 }
 
-/** Charges. The hold of that id is freed; what is taken may be less or more than it held. */
+/** Charges an amount and frees the hold with that id; the amounts may differ. */
 export interface Commit {
   kind: 'commit';
   opId: string;
   owner: string;
   amount: number;
   axis: ChargeAxis;
-  /** Whether all of it is taken, and the balance may go below zero. */
-  mayOwe: boolean;
+  /** Whether the balance may become negative. */
+  allowOverdraft: boolean;
   details?: Record<string, unknown> | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface Release {
   kind: 'release';
   opId: string;
   owner: string;
-  /** Only the hold that was made then: it may have been voided and made anew since it was looked at. */
+  /** Only the hold created then: it may have been voided and created again meanwhile. */
   createdAt?: Date;
 }
 
@@ -58,11 +58,11 @@ export interface Redeem {
   actor: string;
 }
 
-export type Order = Reserve | Commit | Release | Grant | Redeem;
+export type LedgerOperation = Reserve | Commit | Release | Grant | Redeem;
 
 export interface Wallet {
   balance: number;
-  /** Of the balance. */
+  /** Part of the balance. */
   held: number;
 }
 
@@ -75,14 +75,14 @@ export interface Hold {
   expiresAt: Date;
 }
 
-/** A row of the journal: an amount that goes from one account to another. */
+/** A journal entry: an amount moved from one account to another. */
 export interface Entry {
   opId: string;
   owner: string;
   from: string;
   to: string;
   amount: number;
-  /** Of a charge: `asked` where less was taken, `held` where another amount was held back for it. */
+  /** Of a charge: `asked` where less was charged, `held` where a different amount was held. */
   details: Record<string, unknown>;
 }
 
@@ -93,7 +93,7 @@ export interface CreditCode {
   redeemedBy: string | null;
 }
 
-/** What there is: the wallets of all owners of the orders, and of holds, entries and codes those that the orders name. */
+/** The wallets of all owners of the operations, and the holds, entries and codes that the operations name. */
 export interface LedgerState {
   wallets: ReadonlyMap<string, Wallet>;
   /** By op id. */
@@ -105,31 +105,31 @@ export interface LedgerState {
 }
 
 export interface Outcome {
-  /** What this order has moved, now or when it came first: charged, granted or held. */
+  /** Charged, granted or held, now or by the first operation with this id. */
   amount: number;
-  /** After it. */
+  /** After the operation. */
   wallet: Wallet;
 }
 
-/** An order that has moved something, and its row. */
+/** An applied operation and its journal entry. */
 export interface Applied {
-  order: Commit | Grant | Redeem;
+  operation: Commit | Grant | Redeem;
   entry: Entry;
 }
 
-/** What the orders have changed. Nothing is named twice. */
+/** All changes, each once. */
 export interface Writes {
   wallets: Map<string, Wallet>;
   applied: Applied[];
-  madeHolds: Hold[];
-  /** Standing ones that another process has taken over. */
+  createdHolds: Hold[];
+  /** Existing holds whose worker or expiry changed. */
   renewedHolds: Hold[];
   /** Op ids. */
   freedHolds: string[];
   redeemed: CreditCode[];
 }
 
-/** Nine thousand million credits. Past this a sum would no longer be exact. */
+/** Nine billion credits. Above it, sums would no longer be exact. */
 const balanceMax = 9_000_000_000_000_000;
 
 const walletOf = (owner: string): string => `wallet:${owner}`;
@@ -160,109 +160,115 @@ export class Ledger {
   }
 
   /**
-   * Throws insufficient_credits, idempotency_conflict, code_not_found,
-   * code_expired, code_already_redeemed, a ValidationError where a wallet would
-   * be too full, or a RangeError for what is no amount. What throws has changed
-   * nothing.
+   * Applies one operation. Has no effect when it throws.
+   *
+   * @throws ServiceError insufficient_credits, idempotency_conflict, code_not_found, code_expired, code_already_redeemed
+   * @throws ValidationError when the balance would exceed its maximum
+   * @throws RangeError for an invalid amount
    */
-  apply(order: Order): Outcome {
-    if ('amount' in order) checkAmount(order.amount);
-    switch (order.kind) {
+  apply(operation: LedgerOperation): Outcome {
+    if ('amount' in operation) checkAmount(operation.amount);
+    switch (operation.kind) {
       case 'reserve':
-        return this.#reserve(order);
+        return this.#reserve(operation);
       case 'commit':
-        return this.#commit(order);
+        return this.#commit(operation);
       case 'release':
-        return this.#release(order);
+        return this.#release(operation);
       case 'grant':
-        return this.#grant(order);
+        return this.#grant(operation);
       case 'redeem':
-        return this.#redeem(order);
+        return this.#redeem(operation);
     }
   }
 
   writes(): Writes {
     const { wallets, holds, codes } = this.#before;
-    const standing = [...this.#holds.values()];
+    const current = [...this.#holds.values()];
     return {
       wallets: new Map([...this.#wallets].filter(([owner, wallet]) => wallet !== wallets.get(owner))),
       applied: this.#applied,
-      madeHolds: standing.filter(({ opId }) => !holds.has(opId)),
-      renewedHolds: standing.filter((hold) => holds.has(hold.opId) && holds.get(hold.opId) !== hold),
+      createdHolds: current.filter(({ opId }) => !holds.has(opId)),
+      renewedHolds: current.filter((hold) => holds.has(hold.opId) && holds.get(hold.opId) !== hold),
       freedHolds: [...holds.keys()].filter((opId) => !this.#holds.has(opId)),
       redeemed: [...this.#codes.values()].filter((code) => code !== codes.get(code.codeId)),
     };
   }
 
   #reserve({ opId, owner, amount, ttlMs }: Reserve): Outcome {
-    const done = this.#journal.get(opId);
-    // It was charged already, so there is nothing to hold back for it.
-    if (done) return done.owner === owner && heldFor(done) === amount ? this.#outcome(owner, 0) : refuseConflict();
-    const standing = this.#holds.get(opId);
-    if (standing && (standing.owner !== owner || standing.amount !== amount)) refuseConflict();
+    const posted = this.#journal.get(opId);
+    // Already charged, so nothing needs to be held.
+    if (posted) return posted.owner === owner && heldAmount(posted) === amount ? this.#outcome(owner, 0) : refuseConflict();
+    const current = this.#holds.get(opId);
+    if (current && (current.owner !== owner || current.amount !== amount)) refuseConflict();
     const wallet = this.#wallet(owner);
-    if (!standing) {
+    if (!current) {
       if (availableIn(wallet) < amount) throw insufficient(wallet, amount);
       if (amount === 0) return this.#outcome(owner, 0);
       this.#wallets.set(owner, { ...wallet, held: wallet.held + amount });
     }
-    // Whoever asked last has it, and the whole time that it asked for.
+    // The last reservation owns the hold, with its full time to live.
     const expiresAt = new Date(this.#at.getTime() + ttlMs);
     this.#holds.set(opId, { opId, owner, amount, workerId: this.#workerId, createdAt: this.#at, expiresAt });
     return this.#outcome(owner, amount);
   }
 
-  #commit(order: Commit): Outcome {
-    const { opId, owner, amount, axis, mayOwe, details } = order;
+  #commit(operation: Commit): Outcome {
+    const { opId, owner, amount, axis, allowOverdraft, details } = operation;
     const to = revenueOf(axis);
-    const done = this.#journal.get(opId);
-    if (done)
-      return done.owner === owner && done.to === to && askedFor(done) === amount ? this.#outcome(owner, done.amount) : refuseConflict();
+    const posted = this.#journal.get(opId);
+    if (posted)
+      return posted.owner === owner && posted.to === to && requestedAmount(posted) === amount
+        ? this.#outcome(owner, posted.amount)
+        : refuseConflict();
     const hold = this.#holds.get(opId);
     if (hold && hold.owner !== owner) refuseConflict();
     const { balance, held } = this.#wallet(owner);
     const stillHeld = held - (hold?.amount ?? 0);
-    const charged = mayOwe ? amount : Math.max(0, Math.min(amount, balance - stillHeld));
+    const charged = allowOverdraft ? amount : Math.max(0, Math.min(amount, balance - stillHeld));
     checkAmount(Math.abs(balance - charged));
-    const kept = {
+    const recordedDetails = {
       ...details,
       ...(charged < amount ? { asked: amount } : {}),
       ...(hold && hold.amount !== amount ? { held: hold.amount } : {}),
     };
     this.#holds.delete(opId);
     this.#wallets.set(owner, { balance: balance - charged, held: stillHeld });
-    return this.#enter(order, { opId, owner, from: walletOf(owner), to, amount: charged, details: kept });
+    return this.#enter(operation, { opId, owner, from: walletOf(owner), to, amount: charged, details: recordedDetails });
   }
 
   #release({ opId, owner, createdAt }: Release): Outcome {
     const hold = this.#holds.get(opId);
-    const isMeant = hold?.owner === owner && (createdAt === undefined || hold.createdAt.getTime() === createdAt.getTime());
-    if (!hold || !isMeant) return this.#outcome(owner, 0);
+    const isMatch = hold?.owner === owner && (createdAt === undefined || hold.createdAt.getTime() === createdAt.getTime());
+    if (!hold || !isMatch) return this.#outcome(owner, 0);
     const wallet = this.#wallet(owner);
     this.#holds.delete(opId);
     this.#wallets.set(owner, { ...wallet, held: wallet.held - hold.amount });
     return this.#outcome(owner, hold.amount);
   }
 
-  #grant(order: Grant): Outcome {
-    const { opId, owner, amount, note, actor } = order;
+  #grant(operation: Grant): Outcome {
+    const { opId, owner, amount, note, actor } = operation;
     const to = walletOf(owner);
-    const done = this.#journal.get(opId);
-    if (done)
-      return done.from === grantsAccount && done.to === to && done.amount === amount ? this.#outcome(owner, amount) : refuseConflict();
+    const posted = this.#journal.get(opId);
+    if (posted)
+      return posted.from === grantsAccount && posted.to === to && posted.amount === amount
+        ? this.#outcome(owner, amount)
+        : refuseConflict();
     this.#fill(owner, amount, 'amount');
-    return this.#enter(order, { opId, owner, from: grantsAccount, to, amount, details: { actor, ...(note === null ? {} : { note }) } });
+    return this.#enter(operation, { opId, owner, from: grantsAccount, to, amount, details: { actor, ...(note === null ? {} : { note }) } });
   }
 
-  #redeem(order: Redeem): Outcome {
-    const { opId, owner, codeId, actor } = order;
+  #redeem(operation: Redeem): Outcome {
+    const { opId, owner, codeId, actor } = operation;
     const code = this.#codes.get(codeId);
     if (!code) throw codeNotFound();
-    if (code.redeemedBy !== null) throw new ServiceError('code_already_redeemed', 'This code was redeemed before. Each code works once.');
+    if (code.redeemedBy !== null)
+      throw new ServiceError('code_already_redeemed', 'This code has already been redeemed. Each code works once.');
     if (code.expiresAt && code.expiresAt <= this.#at) throw new ServiceError('code_expired', 'This code has expired.');
     this.#fill(owner, code.amount, 'code');
     this.#codes.set(codeId, { ...code, redeemedBy: owner });
-    return this.#enter(order, { opId, owner, from: codesAccount, to: walletOf(owner), amount: code.amount, details: { actor } });
+    return this.#enter(operation, { opId, owner, from: codesAccount, to: walletOf(owner), amount: code.amount, details: { actor } });
   }
 
   #fill(owner: string, amount: number, field: 'amount' | 'code'): void {
@@ -272,9 +278,9 @@ export class Ledger {
     this.#wallets.set(owner, { ...wallet, balance });
   }
 
-  #enter(order: Applied['order'], entry: Entry): Outcome {
+  #enter(operation: Applied['operation'], entry: Entry): Outcome {
     this.#journal.set(entry.opId, entry);
-    this.#applied.push({ order, entry });
+    this.#applied.push({ operation, entry });
     return this.#outcome(entry.owner, entry.amount);
   }
 
@@ -284,37 +290,41 @@ export class Ledger {
 
   #wallet(owner: string): Wallet {
     const wallet = this.#wallets.get(owner);
-    if (!wallet) throw new Error(`the wallet of ${owner} was not read`);
+    if (!wallet) throw new Error(`the wallet of ${owner} was not loaded`);
     return wallet;
   }
 }
 
 function checkAmount(amount: number): void {
   if (!Number.isInteger(amount) || amount < 0 || amount > balanceMax)
-    throw new RangeError(`${amount} is no amount of millionths of a credit`);
+    throw new RangeError(`${amount} is not a valid amount in millionths of a credit`);
 }
 
-/** What a charge was asked for: all of it, though less may have been there. */
-const askedFor = ({ amount, details }: Entry): unknown => details['asked'] ?? amount;
-/** What was held back for a charge. Of a hold that was voided before, nothing is known: then what was asked for counts. */
-const heldFor = (entry: Entry): unknown => entry.details['held'] ?? askedFor(entry);
+/** The requested amount of a charge, of which less may have been available. */
+const requestedAmount = ({ amount, details }: Entry): unknown => details['asked'] ?? amount;
+/** The amount held for a charge. Unknown for a hold that was voided before; then the requested amount counts. */
+const heldAmount = (entry: Entry): unknown => entry.details['held'] ?? requestedAmount(entry);
 
-export const codeNotFound = (): ServiceError => new ServiceError('code_not_found', 'There is no such code. Check it for typing mistakes.');
+export const codeNotFound = (): ServiceError => new ServiceError('code_not_found', 'Unknown code. Check it for typing mistakes.');
 
 function insufficient(wallet: Wallet, amount: number): ServiceError {
   const [available, required] = [toCredits(availableIn(wallet)), toCredits(amount)];
-  return new ServiceError('insufficient_credits', `Credits needed: ${required}; available: ${available}. Redeem a code or ask for more.`, {
-    details: { balance: available, required },
-  });
+  return new ServiceError(
+    'insufficient_credits',
+    `Insufficient credits: ${required} required, ${available} available. Redeem a code, or ask the operator for more.`,
+    {
+      details: { balance: available, required },
+    },
+  );
 }
 
 function refuseConflict(): never {
-  throw new ServiceError('idempotency_conflict', 'Something else was done under this id before. Use a new one for a new operation.');
+  throw new ServiceError('idempotency_conflict', 'This id was already used for a different operation. Use a new id for each operation.');
 }
 
-/** A code stands for itself and is not repeated: what answers are made of may be kept. */
+/** The input is not repeated: a code is a secret, and responses may be stored. */
 function tooFull(field: 'amount' | 'code'): ValidationError {
   const limit = toCredits(balanceMax);
-  const msg = `The wallet would hold more than ${limit} credits`;
+  const msg = `The balance would exceed ${limit} credits`;
   return new ValidationError([{ loc: ['body', field], msg, type: 'less_than_equal', input: null, ctx: { le: limit } }]);
 }

@@ -31,8 +31,8 @@ beforeEach(() => {
 });
 
 const dayMs = 86_400_000;
-const make = async (facts: { count?: number; expiresInDays?: number | null } = {}): Promise<string[]> =>
-  credits.makeCodes({ amount: 5_000_000, count: 1, expiresInDays: null, actor: 'operator', ...facts });
+const make = async (stats: { count?: number; expiresInDays?: number | null } = {}): Promise<string[]> =>
+  credits.createCodes({ amount: 5_000_000, count: 1, expiresInDays: null, actor: 'operator', ...stats });
 const redeem = (code: string | undefined, by = owner, at = credits) =>
   at.redeem({ owner: by, code: code ?? '', actor: `key:key_of_${by}` });
 
@@ -114,6 +114,6 @@ describe('a credit code', () => {
     const counted = openCredits(database.store);
     const [code] = await make();
     await redeem(code, owner, counted);
-    assert.deepEqual([counted.facts().granted, counted.facts().redeemed], [0, 5]);
+    assert.deepEqual([counted.stats().granted, counted.stats().redeemed], [0, 5]);
   });
 });

@@ -36,28 +36,26 @@ const toHold = (row: Selectable<HoldTable>): Hold => ({
 });
 
 /**
- * First in a transaction. Whether it is on disk when its commit returns: where
- * it need not be, a crash within the next half second may undo it, all of it.
- * Where a server is set to wait for more than its disk, such as for replicas, it
- * does.
+ * The first statement of a transaction. Unless `isDurable`, the commit does not
+ * wait for the disk, and a crash within the next half second may undo the whole
+ * transaction. A stricter `synchronous_commit`, such as for replicas, is kept.
  *
- * All rows are asked for by their keys, by statements whose plans live as long as
- * their connection: no plan may be one that was good while a table was small.
+ * Prepared plans live as long as their connection, so sequential scans, which
+ * are good only while a table is small, are disabled.
  */
-export async function beginOrders(tx: Tables, isDurable: boolean): Promise<void> {
+export async function beginOperations(tx: Tables, isDurable: boolean): Promise<void> {
   const setting = isDurable ? 'on' : 'off';
   await sql`select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-    case when (current_setting('synchronous_commit') = 'off') = ${isDurable}::boolean then set_config('synchronous_commit', ${setting}, true) end`.execute(
-    own(tx),
-  );
+    case when (current_setting('synchronous_commit') = 'off') = ${isDurable}::boolean
+      then set_config('synchronous_commit', ${setting}, true) end`.execute(own(tx));
 }
 
-/** Empty ones, where there are none yet. */
-export async function makeWallets(tables: Tables, owners: string[]): Promise<void> {
+/** Creates missing wallets, empty. */
+export async function createWallets(tables: Tables, owners: string[]): Promise<void> {
   await sql`insert into wallets (owner_id) select unnest(${owners}::text[]) order by 1 on conflict do nothing`.execute(own(tables));
 }
 
-/** Held until the transaction ends. In one order, so that two workers never hold what the other waits for. */
+/** Locks until the transaction ends, sorted by owner, so that two workers never deadlock. */
 export async function lockWallets(tx: Tables, owners: string[]): Promise<Map<string, Wallet>> {
   const query = own(tx)
     .selectFrom('wallets')
@@ -95,7 +93,7 @@ export async function findEntries(tables: Tables, opIds: string[]): Promise<Map<
   );
 }
 
-/** Held until the transaction ends, so that a code has one winner. */
+/** Locks until the transaction ends, so that a code is redeemed once. */
 export async function lockCodes(tx: Tables, codeIds: string[]): Promise<Map<string, CreditCode>> {
   const rows = await own(tx)
     .selectFrom('credit_codes')
@@ -124,20 +122,19 @@ export interface NewCodes {
 
 export async function insertCodes(tx: Tables, { codeIds, digests, amount, createdAt, expiresAt }: NewCodes): Promise<void> {
   await sql`insert into credit_codes (code_id, digest, amount, created_at, expires_at)
-    select code_id, digest, ${amount}, ${createdAt}, ${expiresAt} from unnest(${codeIds}::text[], ${digests}::bytea[]) as new (code_id, digest)`.execute(
-    own(tx),
-  );
+    select code_id, digest, ${amount}, ${createdAt}, ${expiresAt}
+    from unnest(${codeIds}::text[], ${digests}::bytea[]) as new (code_id, digest)`.execute(own(tx));
 }
 
-/** All that a batch of orders has changed. Only under the lock of its wallets and codes. */
+/** Writes all changes of a batch. Requires the locks of its wallets and codes. */
 export async function writeLedger(tx: Tables, writes: Writes, at: Date): Promise<void> {
   await writeUsual(tx, writes, at);
   if (writes.renewedHolds.length > 0) await renewHolds(tx, writes.renewedHolds);
   if (writes.redeemed.length > 0) await markRedeemed(tx, writes.redeemed, at);
 }
 
-/** What nearly every batch has, in one statement. */
-async function writeUsual(tx: Tables, { applied, madeHolds, freedHolds, wallets }: Writes, at: Date): Promise<void> {
+/** The changes of nearly every batch, in one statement. */
+async function writeUsual(tx: Tables, { applied, createdHolds, freedHolds, wallets }: Writes, at: Date): Promise<void> {
   const entries = applied.map(({ entry }) => entry);
   const changed = [...wallets];
   await sql`
@@ -145,23 +142,25 @@ async function writeUsual(tx: Tables, { applied, madeHolds, freedHolds, wallets 
       insert into credit_journal (op_id, at, owner_id, from_account, to_account, amount, details)
       select op_id, ${at}::timestamptz, owner_id, from_account, to_account, amount, details::jsonb
       from unnest(
-        ${entries.map(({ opId }) => opId)}::text[], ${entries.map(({ owner }) => owner)}::text[], ${entries.map(({ from }) => from)}::text[],
+        ${entries.map(({ opId }) => opId)}::text[], ${entries.map(({ owner }) => owner)}::text[],
+        ${entries.map(({ from }) => from)}::text[],
         ${entries.map(({ to }) => to)}::text[], ${entries.map(({ amount }) => amount)}::bigint[],
         ${entries.map(({ details }) => JSON.stringify(details))}::text[]
       ) as new (op_id, owner_id, from_account, to_account, amount, details)
     ), made as (
       insert into credit_holds (op_id, owner_id, amount, worker_id, created_at, expires_at)
       select * from unnest(
-        ${madeHolds.map(({ opId }) => opId)}::text[], ${madeHolds.map(({ owner }) => owner)}::text[],
-        ${madeHolds.map(({ amount }) => amount)}::bigint[], ${madeHolds.map(({ workerId }) => workerId)}::text[],
-        ${madeHolds.map(({ createdAt }) => createdAt)}::timestamptz[], ${madeHolds.map(({ expiresAt }) => expiresAt)}::timestamptz[]
+        ${createdHolds.map(({ opId }) => opId)}::text[], ${createdHolds.map(({ owner }) => owner)}::text[],
+        ${createdHolds.map(({ amount }) => amount)}::bigint[], ${createdHolds.map(({ workerId }) => workerId)}::text[],
+        ${createdHolds.map(({ createdAt }) => createdAt)}::timestamptz[], ${createdHolds.map(({ expiresAt }) => expiresAt)}::timestamptz[]
       )
     ), freed as (
       delete from credit_holds where op_id = any(${freedHolds}::text[])
     )
     update wallets set balance = new.balance, held = new.held
     from unnest(
-      ${changed.map(([owner]) => owner)}::text[], ${changed.map(([, { balance }]) => balance)}::bigint[], ${changed.map(([, { held }]) => held)}::bigint[]
+      ${changed.map(([owner]) => owner)}::text[], ${changed.map(([, { balance }]) => balance)}::bigint[],
+      ${changed.map(([, { held }]) => held)}::bigint[]
     ) as new (owner_id, balance, held)
     where wallets.owner_id = new.owner_id`.execute(own(tx));
 }
@@ -177,28 +176,30 @@ async function renewHolds(tx: Tables, holds: Hold[]): Promise<void> {
 
 async function markRedeemed(tx: Tables, codes: CreditCode[], at: Date): Promise<void> {
   await sql`update credit_codes set redeemed_by = new.redeemed_by, redeemed_at = ${at}
-    from unnest(${codes.map(({ codeId }) => codeId)}::text[], ${codes.map(({ redeemedBy }) => redeemedBy)}::text[]) as new (code_id, redeemed_by)
+    from unnest(
+      ${codes.map(({ codeId }) => codeId)}::text[], ${codes.map(({ redeemedBy }) => redeemedBy)}::text[]
+    ) as new (code_id, redeemed_by)
     where credit_codes.code_id = new.code_id`.execute(own(tx));
 }
 
-export interface Stale {
+export interface StaleHoldsQuery {
   now: Date;
-  /** Workers whose holds are left behind, whenever they were made. */
-  gone: string[];
-  /** A worker of whose holds those are left behind that were made before. */
+  /** Workers all of whose holds are stale. */
+  lostWorkerIds: string[];
+  /** A worker whose holds from before its restart are stale. */
   restarted: { workerId: string; startedAt: Date };
   limit: number;
 }
 
-/** Holds that nobody will commit. */
-export async function staleHolds(tables: Tables, { now, gone, restarted, limit }: Stale): Promise<Hold[]> {
+/** Holds that will not be committed. */
+export async function staleHolds(tables: Tables, { now, lostWorkerIds, restarted, limit }: StaleHoldsQuery): Promise<Hold[]> {
   const rows = await own(tables)
     .selectFrom('credit_holds')
     .selectAll()
     .where((where) =>
       where.or([
         where('expires_at', '<=', now),
-        where('worker_id', '=', sql<string>`any(${gone})`),
+        where('worker_id', '=', sql<string>`any(${lostWorkerIds})`),
         where.and([where('worker_id', '=', restarted.workerId), where('created_at', '<', restarted.startedAt)]),
       ]),
     )
@@ -207,7 +208,7 @@ export async function staleHolds(tables: Tables, { now, gone, restarted, limit }
   return rows.map(toHold);
 }
 
-/** The next owners that have a wallet, in their order. */
+/** The next owners with a wallet, sorted by id. */
 export async function ownersAfter(tables: Tables, after: string, limit: number): Promise<string[]> {
   const rows = await own(tables)
     .selectFrom('wallets')
@@ -219,7 +220,7 @@ export async function ownersAfter(tables: Tables, after: string, limit: number):
   return rows.map((row) => row.owner_id);
 }
 
-/** How far an owner's journal has been added up. Entries of one owner are only ever added at its end. */
+/** How far an owner's journal has been summed up. Entries of one owner are only appended. */
 export interface Reading {
   owner: string;
   entryId: number;
@@ -230,17 +231,18 @@ export interface Sums extends Reading {
   balance: number;
   held: number;
   holds: number;
-  /** Entries that were read: where it is as many as were asked for, there may be more. */
+  /** Number of entries read; if it equals the limit, there may be more. */
   entries: number;
 }
 
-/** Goes on with each reading by `limit` entries at most. One statement, so that all of it is of one moment. */
+/** Continues each reading by at most `limit` entries. One statement, so that all sums are of one snapshot. */
 export async function readSums(tables: Tables, readings: Reading[], limit: number): Promise<Sums[]> {
   const { rows } = await sql<Sums>`
     select wallets.owner_id as owner, coalesce(added.entry_id, reading.entry_id) as "entryId", (reading.sum + added.sum)::bigint as sum,
       wallets.balance, wallets.held, holds.sum as holds, added.entries
     from unnest(
-      ${readings.map(({ owner }) => owner)}::text[], ${readings.map(({ entryId }) => entryId)}::bigint[], ${readings.map(({ sum }) => sum)}::bigint[]
+      ${readings.map(({ owner }) => owner)}::text[], ${readings.map(({ entryId }) => entryId)}::bigint[],
+      ${readings.map(({ sum }) => sum)}::bigint[]
     ) as reading (owner_id, entry_id, sum)
     join wallets using (owner_id)
     cross join lateral (

@@ -3,8 +3,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store, Tables } from '../store/store.ts';
 import { toCredits } from './amounts.ts';
-import { Ledger, type Applied, type Order, type Outcome } from './ledger.ts';
-import { findEntries, findHolds, lockCodes, lockWallets, makeWallets, beginOrders, writeLedger } from './store.ts';
+import { Ledger, type Applied, type LedgerOperation, type Outcome } from './ledger.ts';
+import { findEntries, findHolds, lockCodes, lockWallets, createWallets, beginOperations, writeLedger } from './store.ts';
 
 export interface WriteDeps {
   store: Store;
@@ -14,52 +14,52 @@ export interface WriteDeps {
   workerId: string;
 }
 
-export interface Written {
-  /** What each order came to; an Error where it was refused, and then nothing was written for it. */
+export interface WriteResult {
+  /** The outcome of each operation; an Error where it was refused and nothing was written. */
   outcomes: (Outcome | Error)[];
   applied: Applied[];
 }
 
 /**
- * Carries out orders in one transaction, in their order. Several workers may do
- * so at once: the wallets are locked while it is decided.
+ * Applies operations in one transaction, in sequence. Safe with several workers:
+ * the wallets are locked.
  */
-export async function writeOrders(deps: WriteDeps, orders: readonly Order[]): Promise<Written> {
-  const written = await tryOrders(deps, orders);
-  if (written) return written;
-  // Apart from the transaction: nothing is lost where it fails, and nobody waits for it.
-  await makeWallets(deps.store, ownersOf(orders));
-  const retried = await tryOrders(deps, orders);
-  if (!retried) throw new Error('wallets that were made are gone');
+export async function writeOperations(deps: WriteDeps, operations: readonly LedgerOperation[]): Promise<WriteResult> {
+  const result = await tryWriteOperations(deps, operations);
+  if (result) return result;
+  // Outside the transaction, so that it holds no locks.
+  await createWallets(deps.store, ownersOf(operations));
+  const retried = await tryWriteOperations(deps, operations);
+  if (!retried) throw new Error('created wallets are missing');
   return retried;
 }
 
 /** null where an owner has no wallet yet. */
-function tryOrders(deps: WriteDeps, orders: readonly Order[]): Promise<Written | null> {
-  const owners = ownersOf(orders);
+function tryWriteOperations(deps: WriteDeps, operations: readonly LedgerOperation[]): Promise<WriteResult | null> {
+  const owners = ownersOf(operations);
   return deps.store.transaction(async (tx) => {
-    await beginOrders(tx, !orders.every(mayBeLost));
+    await beginOperations(tx, !operations.every(isVolatile));
     const wallets = await lockWallets(tx, owners);
     if (wallets.size < owners.length) return null;
     const at = deps.clock.now();
-    const ledger = new Ledger({ wallets, ...(await readRest(tx, orders)) }, { at, workerId: deps.workerId });
-    const outcomes = orders.map((order) => attempt(() => ledger.apply(order)));
+    const ledger = new Ledger({ wallets, ...(await readLedgerState(tx, operations)) }, { at, workerId: deps.workerId });
+    const outcomes = operations.map((operation) => attempt(() => ledger.apply(operation)));
     const writes = ledger.writes();
     await writeLedger(tx, writes, at);
-    await tell(tx, writes.applied, deps);
+    await recordGrants(tx, writes.applied, deps);
     return { outcomes, applied: writes.applied };
   });
 }
 
-/** A hold that a crash undoes was for a call that died with it, and one that a crash brings back is voided by its time. */
-const mayBeLost = ({ kind }: Order): boolean => kind === 'reserve' || kind === 'release';
+/** Whether a crash may undo it: a lost hold was for a call that died as well, and a restored hold expires. */
+const isVolatile = ({ kind }: LedgerOperation): boolean => kind === 'reserve' || kind === 'release';
 
-const ownersOf = (orders: readonly Order[]): string[] => [...new Set(orders.map(({ owner }) => owner))];
+const ownersOf = (operations: readonly LedgerOperation[]): string[] => [...new Set(operations.map(({ owner }) => owner))];
 
-/** Read when the wallets are locked, so that it is what the last holder of the locks has left. */
-async function readRest(tx: Tables, orders: readonly Order[]) {
-  const opIds = [...new Set(orders.map(({ opId }) => opId))];
-  const codeIds = orders.flatMap((order) => (order.kind === 'redeem' ? [order.codeId] : []));
+/** Read under the wallets' locks, so that it includes the writes of the last lock holder. */
+async function readLedgerState(tx: Tables, operations: readonly LedgerOperation[]) {
+  const opIds = [...new Set(operations.map(({ opId }) => opId))];
+  const codeIds = operations.flatMap((operation) => (operation.kind === 'redeem' ? [operation.codeId] : []));
   const codes = codeIds.length > 0 ? await lockCodes(tx, codeIds) : new Map();
   return { holds: await findHolds(tx, opIds), journal: await findEntries(tx, opIds), codes };
 }
@@ -68,23 +68,25 @@ function attempt(apply: () => Outcome): Outcome | Error {
   try {
     return apply();
   } catch (error) {
-    return error instanceof Error ? error : new Error('an order failed', { cause: error });
+    return error instanceof Error ? error : new Error('a ledger operation failed', { cause: error });
   }
 }
 
-/** Who was given credits is an owner from then on, and the audit log says who gave them. */
-async function tell(tx: Tables, applied: readonly Applied[], { owners, audit }: WriteDeps): Promise<void> {
-  const granted = new Map(applied.flatMap(({ order }) => (order.kind === 'grant' ? [[order.owner, order.actor]] : [])));
+/** Creates owners of granted credits and writes the audit log. */
+async function recordGrants(tx: Tables, applied: readonly Applied[], { owners, audit }: WriteDeps): Promise<void> {
+  const granted = new Map(applied.flatMap(({ operation }) => (operation.kind === 'grant' ? [[operation.owner, operation.actor]] : [])));
   for (const [owner, actor] of granted) await owners.ensure(tx, owner, undefined, actor);
   await audit.record(tx, ...applied.flatMap(auditOf));
 }
 
-function auditOf({ order, entry }: Applied): AuditEvent[] {
-  const { owner } = order;
+function auditOf({ operation, entry }: Applied): AuditEvent[] {
+  const { owner } = operation;
   const amount = toCredits(entry.amount);
-  if (order.kind === 'grant')
-    return [{ actor: order.actor, action: 'credits.granted', owner, subject: order.opId, details: { amount, note: order.note } }];
-  if (order.kind === 'redeem')
-    return [{ actor: order.actor, action: 'credits.redeemed', owner, subject: order.codeId, details: { amount } }];
+  if (operation.kind === 'grant')
+    return [
+      { actor: operation.actor, action: 'credits.granted', owner, subject: operation.opId, details: { amount, note: operation.note } },
+    ];
+  if (operation.kind === 'redeem')
+    return [{ actor: operation.actor, action: 'credits.redeemed', owner, subject: operation.codeId, details: { amount } }];
   return [];
 }

@@ -1,50 +1,50 @@
 import type { RunActionsRequest, Step, StepResult } from '@berth/contract';
 import type { LiveSession } from '../sessions/sessions.ts';
 import { importRecorder, runSteps } from '../steps/steps.ts';
-import { tabIdOf, worldOf, type WorldParts } from './world.ts';
+import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
 
-export interface ActionsDone {
+export interface ActionsResult {
   results: StepResult[];
   vars: Record<string, unknown>;
   finalUrl: string;
   tabId: string;
   durationMs: number;
-  /** Steps that were begun. */
+  /** Steps that started. */
   ran: number;
 }
 
-export type ActionsOrder = Omit<RunActionsRequest, 'actions' | 'recording'> & { steps: readonly Step[] };
+export type ActionsOptions = Omit<RunActionsRequest, 'actions' | 'recording'> & { steps: readonly Step[] };
 
-/** @throws ValidationError for a recording that is none */
-export const toOrder = ({ actions, recording, ...request }: RunActionsRequest): ActionsOrder => ({
+/** @throws ValidationError for an invalid recording */
+export const toActionsOptions = ({ actions, recording, ...request }: RunActionsRequest): ActionsOptions => ({
   ...request,
   steps: actions ?? importRecorder(recording, ['body', 'recording']),
 });
 
-/** @throws TabNotFound, BrowserGone */
+/** @throws TabNotFound, BrowserClosed */
 export async function runActions(
-  parts: WorldParts & { allowEvaluate: boolean },
-  request: ActionsOrder,
+  deps: StepContextDeps & { allowEvaluate: boolean },
+  request: ActionsOptions,
   signal: AbortSignal,
-): Promise<ActionsDone> {
-  const { machine, session, clock, allowEvaluate } = parts;
+): Promise<ActionsResult> {
+  const { machine, session, clock, allowEvaluate } = deps;
   const tabId = tabIdOf(machine.browser, request.tab_id);
-  // Throws where there is no such tab, before anything is done.
+  // Throws TabNotFound before any step runs.
   machine.browser.page(tabId);
   const startMs = clock.monotonicMs();
-  const order = {
+  const options = {
     steps: request.steps,
     stopOnError: request.stop_on_error,
     timeoutMs: request.timeout_ms,
     allowEvaluate,
     inputs: request.inputs,
-    onResult: (result: StepResult): void => tellStep(session, tabId, result),
+    onResult: (result: StepResult): void => emitStep(session, tabId, result),
   };
-  const { results, vars, finalUrl, ran } = await runSteps(worldOf(parts, tabId), order, { signal });
-  return { results, vars, finalUrl, ran, tabId, durationMs: Math.round(clock.monotonicMs() - startMs) };
+  const { results, vars, finalUrl, stepsRun } = await runSteps(createStepContext(deps, tabId), options, { signal });
+  return { results, vars, finalUrl, ran: stepsRun, tabId, durationMs: Math.round(clock.monotonicMs() - startMs) };
 }
 
-/** Without its output, which may be a picture or a secret. */
-function tellStep(session: LiveSession, tabId: string, { index, id, type, status, duration_ms, error }: StepResult): void {
-  session.events.tell('actions.step', { tab_id: tabId, index, id, step: type, status, duration_ms, error: error?.code ?? null });
+/** The event omits the output, which may be large or secret. */
+function emitStep(session: LiveSession, tabId: string, { index, id, type, status, duration_ms, error }: StepResult): void {
+  session.events.emit('actions.step', { tab_id: tabId, index, id, step: type, status, duration_ms, error: error?.code ?? null });
 }

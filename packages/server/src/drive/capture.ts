@@ -1,28 +1,28 @@
-/** Pictures and documents of a page. */
+/** Screenshots and PDFs. */
 import type { PdfRequest, PictureResponse, ScreenshotRequest, Selector, Step } from '@berth/contract';
 import type { Page, Screenshot } from '../browser/browser.ts';
-import { runSteps, type StepWorld } from '../steps/steps.ts';
+import { runSteps, type StepContext } from '../steps/steps.ts';
 import { pageFailed } from './errors.ts';
-import { tabIdOf, worldOf, type WorldParts } from './world.ts';
+import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
 
-export type Picture = PictureResponse;
+export type ScreenshotResult = PictureResponse;
 
-/** All of a reply, before it is written as text: it is held in memory once for each caller. */
+/** Limit of the binary data in one response, which is held in memory. */
 const binaryBytesMax = 24 * 1024 * 1024;
 
 /** @throws PageError, ServiceError page_failed */
-export function takePicture(parts: WorldParts, request: ScreenshotRequest, signal: AbortSignal): Promise<Picture> {
-  const { browser } = parts.machine;
+export function takeScreenshot(deps: StepContextDeps, request: ScreenshotRequest, signal: AbortSignal): Promise<ScreenshotResult> {
+  const { browser } = deps.machine;
   const tabId = tabIdOf(browser, request.tab_id);
   const { selector, format, quality, full_page: fullPage, scroll_first: scrollFirst, timeout_ms: timeoutMs } = request;
-  const order = { selector, format, quality, fullPage, scrollFirst, timeoutMs, bytesMax: binaryBytesMax };
-  // Throws where there is no such tab.
+  const options = { selector, format, quality, fullPage, scrollFirst, timeoutMs, bytesMax: binaryBytesMax };
+  // Throws TabNotFound.
   browser.page(tabId);
-  return pictureIn(worldOf(parts, tabId), order, signal);
+  return captureScreenshot(createStepContext(deps, tabId), options, signal);
 }
 
-export interface PictureOrder {
-  /** Of one element only, by any locator of the step language. */
+export interface ScreenshotOptions {
+  /** Capture only this element. */
   selector: Selector | undefined;
   format: ScreenshotRequest['format'];
   quality: number | undefined;
@@ -32,37 +32,52 @@ export interface PictureOrder {
   bytesMax: number;
 }
 
-/** Of the page that steps would begin in. @throws PageError, ServiceError page_failed */
-export async function pictureIn(world: StepWorld, order: PictureOrder, signal: AbortSignal): Promise<Picture> {
-  if (order.selector !== undefined) return elementIn(world, { ...order, selector: order.selector }, signal);
-  const { format, fullPage, scrollFirst, timeoutMs, bytesMax: maxBytes } = order;
-  const asked = { format, quality: qualityOf(order), fullPage, scrollFirst: fullPage && scrollFirst };
-  return toPicture(await world.page(world.mainTabId).screenshot(asked, { signal, timeoutMs, maxBytes }));
+/** Captures the context's main tab. @throws PageError, ServiceError page_failed */
+export async function captureScreenshot(context: StepContext, options: ScreenshotOptions, signal: AbortSignal): Promise<ScreenshotResult> {
+  if (options.selector !== undefined) return captureElement(context, { ...options, selector: options.selector }, signal);
+  const { format, fullPage, scrollFirst, timeoutMs, bytesMax: maxBytes } = options;
+  const request = { format, quality: toQuality(options), fullPage, scrollFirst: fullPage && scrollFirst };
+  return toScreenshotResult(await context.page(context.mainTabId).screenshot(request, { signal, timeoutMs, maxBytes }));
 }
 
-const usualQuality = 80;
+const qualityDefault = 80;
 const runMarginMs = 500;
-/** PNG has none. */
-const qualityOf = ({ format, quality = usualQuality }: Pick<PictureOrder, 'format' | 'quality'>): number | undefined =>
+/** PNG takes no quality. */
+const toQuality = ({ format, quality = qualityDefault }: Pick<ScreenshotOptions, 'format' | 'quality'>): number | undefined =>
   format === 'png' ? undefined : quality;
 
-/** As the step of that name does it: with its locators, and with its patience. */
-async function elementIn(world: StepWorld, order: PictureOrder & { selector: Selector }, signal: AbortSignal): Promise<Picture> {
-  const { selector, format, timeoutMs } = order;
-  const step = { ...plainStep, selectors: [selector], format, quality: qualityOf(order), timeout_ms: timeoutMs } satisfies Step;
-  // The step's own time ends first, and its failure says what was missing.
+/** Runs a `screenshot` step, to use its locators and waiting. */
+async function captureElement(
+  context: StepContext,
+  options: ScreenshotOptions & { selector: Selector },
+  signal: AbortSignal,
+): Promise<ScreenshotResult> {
+  const { selector, format, timeoutMs } = options;
+  const step = {
+    ...screenshotStepDefaults,
+    selectors: [selector],
+    format,
+    quality: toQuality(options),
+    timeout_ms: timeoutMs,
+  } satisfies Step;
+  // The step times out before the run, because its error is the more specific one.
   const { results } = await runSteps(
-    world,
+    context,
     { steps: [step], stopOnError: true, timeoutMs: timeoutMs + runMarginMs, allowEvaluate: false },
     { signal },
   );
   const [result] = results;
   if (!result || result.error || typeof result.output !== 'object')
-    throw pageFailed(result?.error?.code ?? 'timeout', result?.error?.message ?? 'It took too long.');
-  return { data_base64: null, tiles: null, ...(result.output as Partial<Picture>), warnings: result.warnings ?? [] } as Picture;
+    throw pageFailed(result?.error?.code ?? 'timeout', result?.error?.message ?? 'The screenshot timed out.');
+  return {
+    data_base64: null,
+    tiles: null,
+    ...(result.output as Partial<ScreenshotResult>),
+    warnings: result.warnings ?? [],
+  } as ScreenshotResult;
 }
 
-const plainStep = {
+const screenshotStepDefaults = {
   type: 'screenshot',
   optional: false,
   retries: 0,
@@ -72,21 +87,21 @@ const plainStep = {
   omit_background: false,
 } as const;
 
-function toPicture({ tiles, contentType, width, height, warnings }: Screenshot): Picture {
-  const all = tiles.map(({ data, ...place }) => ({ data_base64: data.toString('base64'), ...place }));
-  const [only, ...more] = all;
+function toScreenshotResult({ tiles, contentType, width, height, warnings }: Screenshot): ScreenshotResult {
+  const encoded = tiles.map(({ data, ...position }) => ({ data_base64: data.toString('base64'), ...position }));
+  const [only, ...more] = encoded;
   return {
     content_type: contentType,
     width,
     height,
-    ...(more.length > 0 ? { data_base64: null, tiles: all } : { data_base64: only?.data_base64 ?? null, tiles: null }),
+    ...(more.length > 0 ? { data_base64: null, tiles: encoded } : { data_base64: only?.data_base64 ?? null, tiles: null }),
     warnings,
   };
 }
 
 /** @throws PageError */
 export function printPage(page: Page, request: PdfRequest, signal: AbortSignal): Promise<Buffer> {
-  const order = {
+  const options = {
     landscape: request.landscape,
     printBackground: request.print_background,
     scale: request.scale,
@@ -95,5 +110,5 @@ export function printPage(page: Page, request: PdfRequest, signal: AbortSignal):
     marginInches: request.margin_inches,
     pageRanges: request.page_ranges,
   };
-  return page.pdf(order, { signal, timeoutMs: request.timeout_ms, maxBytes: binaryBytesMax });
+  return page.pdf(options, { signal, timeoutMs: request.timeout_ms, maxBytes: binaryBytesMax });
 }

@@ -1,33 +1,32 @@
-/** What a page holds now: read in the page, and made into what was asked for beside it. */
+/** Page content: a snapshot taken in the page, converted to the requested format outside it. */
 import type { PageContentResponse } from '@berth/contract';
 import { snapshotScript, snapshotSource, type Content, type Snapshot } from '../content/content.ts';
 import type { Page } from '../browser/browser.ts';
 
 export type PageContent = PageContentResponse;
 
-export interface ContentOrder {
+export interface ContentOptions {
   format: PageContent['format'];
   onlyMainContent: boolean;
   tabId: string | undefined;
 }
 
-/** A page that is busy for longer is told to be. */
 const snapshotMsMax = 15_000;
 const htmlBytesMax = 8 * 1024 * 1024;
-/** The HTML, the main part of it and the text, as JSON. */
+/** The HTML, its main part and the text, as JSON. */
 const answerBytesMax = 4 * htmlBytesMax;
 
-export interface TakenSnapshot {
+export interface PageSnapshot {
   tabId: string;
   url: string;
   snapshot: Snapshot;
 }
 
 /** @throws PageError */
-export async function takeSnapshot(page: Page, { onlyMainContent }: ContentOrder, signal: AbortSignal): Promise<TakenSnapshot> {
+export async function takeSnapshot(page: Page, { onlyMainContent }: ContentOptions, signal: AbortSignal): Promise<PageSnapshot> {
   const script = onlyMainContent ? snapshotSource() : snapshotScript;
   const options = { visibleOnly: false, mainContent: onlyMainContent, readability: onlyMainContent, maxBytes: htmlBytesMax };
-  const timeoutMs = page.patience.ms(snapshotMsMax);
+  const timeoutMs = page.timeoutScale.ms(snapshotMsMax);
   const snapshot = await page.call<Snapshot>(page.mainFrame(), script, [options], { signal, timeoutMs, maxBytes: answerBytesMax });
   return { tabId: page.tabId, url: page.url(), snapshot };
 }
@@ -35,16 +34,16 @@ export async function takeSnapshot(page: Page, { onlyMainContent }: ContentOrder
 /** @throws ContentFailed */
 export async function convertSnapshot(
   content: Pick<Content, 'convert'>,
-  { tabId, url, snapshot }: TakenSnapshot,
-  { order, signal }: { order: ContentOrder; signal: AbortSignal },
+  { tabId, url, snapshot }: PageSnapshot,
+  { options, signal }: { options: ContentOptions; signal: AbortSignal },
 ): Promise<PageContent> {
-  const { format, onlyMainContent } = order;
-  const told = { tab_id: tabId, url, title: snapshot.title, format };
-  const cut = snapshot.truncated ? ['content_cut'] : [];
-  // As it stands: nothing of it is to be made anew.
-  if (format === 'html' && !onlyMainContent) return { ...told, content: snapshot.html, links: null, warnings: cut };
-  const asked = { url, formats: [format], onlyMainContent, includeSelectors: [], excludeSelectors: [], extract: null };
-  const result = await content.convert({ ...asked, html: snapshot.html, mainHtml: snapshot.mainHtml }, { signal });
+  const { format, onlyMainContent } = options;
+  const base = { tab_id: tabId, url, title: snapshot.title, format };
+  const warnings = snapshot.truncated ? ['content_cut'] : [];
+  // The snapshot needs no conversion.
+  if (format === 'html' && !onlyMainContent) return { ...base, content: snapshot.html, links: null, warnings: warnings };
+  const conversion = { url, formats: [format], onlyMainContent, includeSelectors: [], excludeSelectors: [], extract: null };
+  const result = await content.convert({ ...conversion, html: snapshot.html, mainHtml: snapshot.mainHtml }, { signal });
   const links = format === 'links' ? (result.links ?? []) : null;
-  return { ...told, content: format === 'links' ? null : (result[format] ?? ''), links, warnings: [...cut, ...result.warnings] };
+  return { ...base, content: format === 'links' ? null : (result[format] ?? ''), links, warnings: [...warnings, ...result.warnings] };
 }

@@ -21,7 +21,7 @@ interface OpenOptions {
 export async function openDownload(machine: Machine, id: string, { digests, signal }: OpenOptions): Promise<DownloadedFile> {
   const download = machine.browser.downloads().find((candidate) => candidate.id === id);
   if (download?.status === 'in_progress')
-    throw new ServiceError('download_not_ready', 'The download has not ended yet. Wait for its `download.finished` event.', {
+    throw new ServiceError('download_not_ready', 'The download is still in progress. Wait for its `download.finished` event.', {
       details: { received_bytes: download.receivedBytes, total_bytes: download.totalBytes },
       retryAfterSeconds: 1,
     });
@@ -36,26 +36,26 @@ export async function openDownload(machine: Machine, id: string, { digests, sign
 }
 
 const notFound = (download: DownloadInfo | undefined, cause?: unknown): ServiceError =>
-  new ServiceError('download_not_found', 'There is no such download, or no file of it.', {
+  new ServiceError('download_not_found', 'No such download, or its file does not exist.', {
     cause,
     details: download ? { status: download.status } : {},
   });
 
-/** Of files that are whole, which no longer change: each is read for it once. */
+/** Caches the SHA-256 digests of completed downloads, which no longer change. */
 export class Digests {
-  readonly #known = new WeakMap<Machine, Map<string, string>>();
+  readonly #cache = new WeakMap<Machine, Map<string, string>>();
 
   async of(machine: Machine, id: string, signal: AbortSignal): Promise<string> {
-    const known = this.#known.get(machine) ?? new Map<string, string>();
-    this.#known.set(machine, known);
-    const before = known.get(id);
-    if (before !== undefined) return before;
+    const digests = this.#cache.get(machine) ?? new Map<string, string>();
+    this.#cache.set(machine, digests);
+    const cached = digests.get(id);
+    if (cached !== undefined) return cached;
     const file = await machine.vm.files.openDownload(id);
     try {
       const hash = createHash('sha256');
       await pipeline(file.stream(), hash, { signal });
       const sha256 = hash.digest('hex');
-      known.set(id, sha256);
+      digests.set(id, sha256);
       return sha256;
     } finally {
       await file.close();

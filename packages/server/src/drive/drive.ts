@@ -1,4 +1,4 @@
-/** Driving a session's browser over HTTP: navigate, tabs, steps, pictures, content, files, events, another way out. */
+/** Drives a session's browser over HTTP: navigation, tabs, steps, screenshots, content, files, events, IP rotation. */
 import {
   ServiceError,
   type NavigateRequest,
@@ -10,37 +10,45 @@ import {
 } from '@berth/contract';
 import type { Har } from 'har-format';
 import type { DownloadInfo, TabInfo } from '../browser/browser.ts';
-import type { CaptchaKnown, Captchas } from '../captcha/captcha.ts';
+import type { CaptchaTabState, Captchas } from '../captcha/captcha.ts';
 import type { Content } from '../content/content.ts';
-import type { Rotation } from '../egress/egress.ts';
+import type { RotationResult } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering } from '../metering/metering.ts';
 import type { LiveSession, Machine, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
 import { countSteps } from '../steps/steps.ts';
-import { runActions, toOrder, type ActionsDone } from './actions.ts';
-import { charged, oneAction, type Cost } from './charged.ts';
-import { convertSnapshot, takeSnapshot, type ContentOrder, type PageContent } from './content.ts';
-import { printPage, takePicture, type Picture } from './capture.ts';
+import { runActions, toActionsOptions, type ActionsResult } from './actions.ts';
+import { chargeCall, oneAction, type Cost } from './charge-call.ts';
+import { convertSnapshot, takeSnapshot, type ContentOptions, type PageContent } from './content.ts';
+import { printPage, takeScreenshot, type ScreenshotResult } from './capture.ts';
 import { Digests, openDownload, type DownloadedFile } from './downloads.ts';
 import { toServiceError } from './errors.ts';
 import { EventFeed } from './events.ts';
 import { toHar } from './har.ts';
-import { navigate, type Navigated, type Navigation } from './navigate.ts';
-import { told, type Action } from './told.ts';
-import { tabIdOf } from './world.ts';
+import { navigate, type NavigationReport, type NavigateResult } from './navigate.ts';
+import { reportAction, type Action } from './report-action.ts';
+import { tabIdOf } from './step-context.ts';
 
-export { pictureIn, type PictureOrder } from './capture.ts';
+export { captureScreenshot, type ScreenshotOptions } from './capture.ts';
 export { toHar, type HarPage } from './har.ts';
-export { worldOf, type WorldParts } from './world.ts';
-export { solveCaptcha, type Solved } from './solve.ts';
-export { judgePage, judgeReply, lookObject, retryAfterSeconds, type Look, type JudgeOptions, type Judgement } from './verdict.ts';
-export type { Navigated } from './navigate.ts';
+export { createStepContext, type StepContextDeps } from './step-context.ts';
+export { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
+export {
+  classifyPage,
+  classifyResponse,
+  pageProbeObject,
+  retryAfterSeconds,
+  type PageProbe,
+  type ClassifyOptions,
+  type PageClassification,
+} from './classify.ts';
+export type { NavigationReport } from './navigate.ts';
 
 export interface Target {
   owner: string;
   sessionId: string;
   signal: AbortSignal;
-  /** What a person does at a live view costs nothing. */
+  /** Set for actions of a person in the live view, which are not charged. */
   isFree?: boolean;
 }
 
@@ -50,7 +58,7 @@ export interface DriveDeps {
   clock: Clock;
   content: Pick<Content, 'convert'>;
   captchas: Captchas;
-  /** Whether steps may run a caller's code in a page. */
+  /** Whether steps may run a caller's JavaScript in a page. */
   allowEvaluate: boolean;
 }
 
@@ -59,32 +67,32 @@ type Work<T> = (machine: Machine, signal: AbortSignal, session: LiveSession) => 
 export class Drive {
   readonly #deps: DriveDeps;
   readonly #digests = new Digests();
-  readonly #listeners: ((navigated: Navigated) => void)[] = [];
+  readonly #listeners: ((navigated: NavigationReport) => void)[] = [];
 
   constructor(deps: DriveDeps) {
     this.#deps = deps;
   }
 
-  /** Told of each navigation that a caller asked for, well or not, before the caller is. */
-  onNavigated(listener: (navigated: Navigated) => void): void {
+  /** Called after each navigation, whether it succeeded or failed, before its caller gets the result. */
+  onNavigated(listener: (navigated: NavigationReport) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Throws ServiceError navigation_failed, tab_not_found and what any drive call throws. */
-  navigate(target: Target, request: NavigateRequest): Promise<Navigation> {
-    const tell = (navigated: Navigated): void => this.#listeners.forEach((listener) => listener(navigated));
+  /** @throws ServiceError navigation_failed, tab_not_found, and what any drive call throws */
+  navigate(target: Target, request: NavigateRequest): Promise<NavigateResult> {
+    const report = (navigated: NavigationReport): void => this.#listeners.forEach((listener) => listener(navigated));
     return this.#withBrowser(target, { name: 'navigate', url: request.url }, (machine, signal, session) =>
-      navigate({ ...this.#deps, machine, session, tell }, { ...request, owner: target.owner }, signal),
+      navigate({ ...this.#deps, machine, session, report }, { ...request, owner: target.owner }, signal),
     );
   }
 
-  /** Oldest first. A look, not a drive call: it waits for nobody. */
+  /** Oldest first. Not queued behind drive calls. */
   async tabs(target: Target): Promise<TabInfo[]> {
     const { machine } = await this.#ready(target);
-    return machine.browser.tabsNow();
+    return machine.browser.refreshTabs();
   }
 
-  /** Opens a tab, at a page when one is named. A page that cannot be reached leaves no tab behind. */
+  /** Opens a tab and navigates it to `request.url` if set. Closes the tab when that fails. */
   openTab(target: Target, request: OpenTabRequest): Promise<TabInfo> {
     const { clock } = this.#deps;
     return this.#withBrowser(target, { name: 'open_tab', url: request.url }, async ({ browser }, signal) => {
@@ -94,8 +102,8 @@ export class Drive {
       try {
         await browser.navigate(tab.tabId, { url: request.url, waitUntil: request.wait_until, timeoutMs: request.timeout_ms }, { signal });
       } catch (error) {
-        // The tab may be gone already, with the browser or by a script of the page.
-        const closeMs = browser.patience.ms(closeMsMax, byMs - clock.monotonicMs());
+        // The tab may have closed already.
+        const closeMs = browser.timeoutScale.ms(closeMsMax, byMs - clock.monotonicMs());
         await browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(closeMs) }).catch(() => undefined);
         throw error;
       }
@@ -107,22 +115,22 @@ export class Drive {
     return this.#withBrowser(target, { name: 'close_tab' }, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
   }
 
-  rotateIp(target: Target): Promise<Rotation> {
-    return this.#withBrowser(target, { name: 'rotate_ip' }, ({ way }, signal) => way.rotate(signal));
+  rotateIp(target: Target): Promise<RotationResult> {
+    return this.#withBrowser(target, { name: 'rotate_ip' }, ({ egress }, signal) => egress.rotate(signal));
   }
 
-  /** A step that fails is told in its result. Throws ValidationError for a recording that is none. */
-  async runActions(target: Target, request: RunActionsRequest): Promise<ActionsDone> {
-    const order = toOrder(request);
-    const cost = { count: atLeastOne(countSteps(order.steps)), countOf: ({ ran }: ActionsDone) => atLeastOne(ran) };
-    const run: Work<ActionsDone> = (machine, signal, session) => runActions({ ...this.#deps, machine, session }, order, signal);
+  /** Failed steps are reported in the results. @throws ValidationError for an invalid recording */
+  async runActions(target: Target, request: RunActionsRequest): Promise<ActionsResult> {
+    const options = toActionsOptions(request);
+    const cost = { count: atLeastOne(countSteps(options.steps)), countOf: ({ ran }: ActionsResult) => atLeastOne(ran) };
+    const run: Work<ActionsResult> = (machine, signal, session) => runActions({ ...this.#deps, machine, session }, options, signal);
     return this.#withBrowser(target, { name: 'actions' }, run, cost);
   }
 
-  /** Throws page_failed, as all that follow which ask a page. */
-  screenshot(target: Target, request: ScreenshotRequest): Promise<Picture> {
+  /** @throws ServiceError page_failed, tab_not_found */
+  screenshot(target: Target, request: ScreenshotRequest): Promise<ScreenshotResult> {
     return this.#withBrowser(target, { name: 'screenshot' }, (machine, signal, session) =>
-      takePicture({ ...this.#deps, machine, session }, request, signal),
+      takeScreenshot({ ...this.#deps, machine, session }, request, signal),
     );
   }
 
@@ -132,15 +140,17 @@ export class Drive {
     );
   }
 
-  /** The session's next caller does not wait for the conversion, only for what the page says. */
-  async content(target: Target, order: ContentOrder): Promise<PageContent> {
+  /** Only the snapshot holds the session's queue; the conversion runs outside it. */
+  async content(target: Target, options: ContentOptions): Promise<PageContent> {
     const { session } = await this.#ready(target);
     return this.#charged(target, session, oneAction, async (admit) => {
-      const taken = await this.#inTurn(target, async ({ browser }, signal) => {
+      const page = await this.#runExclusive(target, async ({ browser }, signal) => {
         await admit();
-        return this.#acted(session, { name: 'content' }, () => takeSnapshot(browser.page(tabIdOf(browser, order.tabId)), order, signal));
+        return this.#runAction(session, { name: 'content' }, () =>
+          takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), options, signal),
+        );
       });
-      return translated(() => convertSnapshot(this.#deps.content, taken, { order, signal: target.signal }));
+      return withServiceErrors(() => convertSnapshot(this.#deps.content, page, { options, signal: target.signal }));
     });
   }
 
@@ -154,45 +164,46 @@ export class Drive {
     return machine.browser.downloads();
   }
 
-  /** Throws download_not_found, download_not_ready. The caller closes the file. */
+  /** The caller closes the file. @throws ServiceError download_not_found, download_not_ready */
   async openDownload(target: Target, downloadId: string): Promise<DownloadedFile> {
     const { machine, session } = await this.#ready(target);
     session.touch();
-    return this.#acted(session, { name: 'open_download' }, () =>
+    return this.#runAction(session, { name: 'open_download' }, () =>
       openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal }),
     );
   }
 
-  /** Throws upload_limit_reached. */
+  /** @throws ServiceError upload_limit_reached */
   async upload(target: Target, name: string, data: Buffer): Promise<UploadedFile> {
     const { machine, session } = await this.#ready(target);
     session.touch();
     try {
       return await this.#charged(target, session, oneAction, async (admit) => {
         await admit();
-        return this.#acted(session, { name: 'upload' }, () => session.uploads.put(machine, name, data));
+        return this.#runAction(session, { name: 'upload' }, () => session.uploads.put(machine, name, data));
       });
     } catch (error) {
-      // The machine may have gone with its session while the file was written: then that is what is told.
+      // If the session ended during the write, report that instead.
       if (!(error instanceof ServiceError)) await this.#ready(target);
       throw error;
     }
   }
 
   /**
-   * From now on, or all that is kept after an event that the caller has seen;
-   * until the session ends. Throws too_many_streams.
+   * New events until the session ends, preceded by the retained ones after
+   * `afterId` if it is set.
+   * @throws ServiceError too_many_streams
    */
   async events(target: Target, afterId: number | null): Promise<AsyncIterable<SessionEvent>> {
     const { session } = await this.#ready(target);
     return new EventFeed(session.events, { afterId, signal: target.signal });
   }
 
-  /** A look at the active tab, and what has become of solving what is there. Waits for nobody. */
-  async captcha(target: Target): Promise<CaptchaKnown> {
+  /** Detects captchas in the active tab and reports the solving state. Not queued behind drive calls. */
+  async captcha(target: Target): Promise<CaptchaTabState> {
     const { machine, session } = await this.#ready(target);
     const { browser } = machine;
-    return translated(() =>
+    return withServiceErrors(() =>
       this.#deps.captchas.status(browser.page(browser.activeTab().tabId), { signal: target.signal, watch: session.captcha }),
     );
   }
@@ -208,17 +219,17 @@ export class Drive {
     return this.#deps.sessions.ready(owner, sessionId);
   }
 
-  /** A call is admitted when its turn has come: what is wrong with the session is told before what is wrong with the wallet. */
+  /** Admits a call when its turn comes, so that session errors take precedence over billing errors. */
   #withBrowser<T>(target: Target, action: Action, work: Work<T>, cost: Cost<T> | null = oneAction): Promise<T> {
-    return this.#inTurn(target, (machine, signal, session) =>
+    return this.#runExclusive(target, (machine, signal, session) =>
       this.#charged(target, session, cost, async (admit) => {
         await admit();
-        return this.#acted(session, action, () => work(machine, signal, session));
+        return this.#runAction(session, action, () => work(machine, signal, session));
       }),
     );
   }
 
-  #inTurn<T>({ owner, sessionId, signal }: Target, work: Work<T>): Promise<T> {
+  #runExclusive<T>({ owner, sessionId, signal }: Target, work: Work<T>): Promise<T> {
     return this.#deps.sessions.withBrowser(owner, sessionId, { signal }, work);
   }
 
@@ -229,11 +240,11 @@ export class Drive {
     work: (admit: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
     if (isFree || !cost) return work(() => Promise.resolve());
-    return charged({ ...this.#deps, session }, cost, work);
+    return chargeCall({ ...this.#deps, session }, cost, work);
   }
 
-  #acted<T>(session: LiveSession, action: Action, work: () => Promise<T>): Promise<T> {
-    return told({ session, clock: this.#deps.clock }, action, () => translated(work));
+  #runAction<T>(session: LiveSession, action: Action, work: () => Promise<T>): Promise<T> {
+    return reportAction({ session, clock: this.#deps.clock }, action, () => withServiceErrors(work));
   }
 }
 
@@ -241,8 +252,8 @@ const closeMsMax = 2000;
 
 const atLeastOne = (count: number): number => Math.max(1, count);
 
-/** What goes wrong in it is told as what the caller can make of it. */
-async function translated<T>(work: () => Promise<T>): Promise<T> {
+/** Converts errors of the browser to ServiceErrors. */
+async function withServiceErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -4,31 +4,31 @@ import { listenersMax, type LiveSession, type SessionEvent } from '../sessions/s
 type SessionEvents = LiveSession['events'];
 
 export interface FeedOptions {
-  /** The last that the caller has seen; null: it wants only what comes. */
+  /** Resume after this event; null for new events only. */
   afterId: number | null;
   signal: AbortSignal;
 }
 
-const over = { done: true, value: undefined } as const;
+const doneResult = { done: true, value: undefined } as const;
 
 /**
- * A session's events for one listener, until the session ends. It listens from
- * its making on, so that nothing is lost between the answer and the first look.
+ * A session's events for one listener, until the session ends. Subscribes in
+ * the constructor, so that no event is lost before the first `next`.
  */
 export class EventFeed implements AsyncIterableIterator<SessionEvent> {
   readonly #waiting: SessionEvent[];
   readonly #stopListening: () => void;
-  #isOver = false;
+  #isDone = false;
   #wake: () => void = () => {};
 
   /** @throws ServiceError too_many_streams */
   constructor(events: SessionEvents, { afterId, signal }: FeedOptions) {
-    if (events.listening >= listenersMax)
-      throw new ServiceError('too_many_streams', `A session has at most ${listenersMax} streams of events. Close one first.`, {
+    if (events.listenerCount >= listenersMax)
+      throw new ServiceError('too_many_streams', `A session allows at most ${listenersMax} event streams. Close one first.`, {
         retryAfterSeconds: 5,
       });
     this.#waiting = afterId === null ? [] : events.after(afterId);
-    this.#stopListening = events.listen((event) => {
+    this.#stopListening = events.subscribe((event) => {
       this.#waiting.push(event);
       this.#wake();
     });
@@ -40,22 +40,22 @@ export class EventFeed implements AsyncIterableIterator<SessionEvent> {
     return this;
   }
 
-  /** One at a time: who asks again before the answer is there, loses the first. */
+  /** Allows one pending call: a second one orphans the first. */
   async next(): Promise<IteratorResult<SessionEvent, undefined>> {
-    while (!this.#isOver && this.#waiting.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
-    const event = this.#isOver ? undefined : this.#waiting.shift();
-    if (!event) return over;
+    while (!this.#isDone && this.#waiting.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+    const event = this.#isDone ? undefined : this.#waiting.shift();
+    if (!event) return doneResult;
     if (event.type === 'session.ended') this.#stop();
     return { done: false, value: event };
   }
 
   async return(): Promise<IteratorResult<SessionEvent, undefined>> {
     this.#stop();
-    return over;
+    return doneResult;
   }
 
   #stop(): void {
-    this.#isOver = true;
+    this.#isDone = true;
     this.#stopListening();
     this.#wake();
   }

@@ -6,7 +6,7 @@ import { toHar } from './har.ts';
 const startedAt = new Date('2026-01-02T03:04:05.678Z');
 const page = { title: 'https://ada:hunter2@shop.test/', startedAt };
 
-const entryOf = (over: Partial<NetworkEntry> = {}): NetworkEntry => ({
+const entryOf = (overrides: Partial<NetworkEntry> = {}): NetworkEntry => ({
   requestId: '1',
   startedAt,
   method: 'GET',
@@ -28,16 +28,16 @@ const entryOf = (over: Partial<NetworkEntry> = {}): NetworkEntry => ({
   error: null,
   timings: { blockedMs: 1.00049, dnsMs: 2, connectMs: 10, sslMs: 6, sendMs: 0.5, waitMs: 20, receiveMs: 3 },
   totalMs: 36.5,
-  ...over,
+  ...overrides,
 });
 
 const harOf = (entries: NetworkEntry[], dropped = 0) => toHar({ since: startedAt, entries, dropped }, page).log;
-const onlyEntry = (over: Partial<NetworkEntry>) => harOf([entryOf(over)]).entries[0] ?? assert.fail();
+const onlyEntry = (overrides: Partial<NetworkEntry>) => harOf([entryOf(overrides)]).entries[0] ?? assert.fail();
 
-test('a HAR tells its maker, its page and its entries in the order of their start', () => {
+test('a HAR has its creator, its page and its entries in the order of their start', () => {
   const late = entryOf({ startedAt: new Date(startedAt.getTime() + 5), url: 'https://shop.test/late' });
   const log = harOf([late, entryOf()], 3);
-  assert.deepEqual([log.version, log.creator.name, log.comment], ['1.2', 'Berth', '3 requests were not kept.']);
+  assert.deepEqual([log.version, log.creator.name, log.comment], ['1.2', 'Berth', '3 requests were dropped.']);
   assert.deepEqual(log.pages, [
     { id: 'page_1', title: 'https://shop.test/', startedDateTime: '2026-01-02T03:04:05.678Z', pageTimings: {} },
   ]);
@@ -77,7 +77,7 @@ test('a request that failed says how, and one from the cache took nothing from t
   assert.equal(onlyEntry({ fromCache: true }).response.bodySize, 0);
 });
 
-test('values of cookies and of headers that open doors are taken out, their names stay', () => {
+test('values of cookies and credential headers are redacted, their names stay', () => {
   const secret = 'hunter2';
   const entry = onlyEntry({
     url: `https://ada:${secret}@shop.test/a`,

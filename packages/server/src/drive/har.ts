@@ -1,4 +1,4 @@
-/** Network traffic as HAR 1.2, without bodies and without what opens doors. */
+/** Network traffic as HAR 1.2, without bodies and credentials. */
 import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
 import type { NetworkEntries, NetworkEntry } from '../browser/browser.ts';
@@ -10,19 +10,19 @@ export interface HarPage {
 
 const pageId = 'page_1';
 const redacted = '[redacted]';
-/** Headers that a site takes as a proof of who asks, by what their names say. */
+/** Headers whose names suggest credentials. */
 const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|credential|signature|session/i;
-/** Of those, the names that are no secret at all. */
+/** Exceptions that hold no secrets. */
 const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
 
-/** All entries belong to one page: which of its documents asked is not known of each. */
+/** All entries belong to one page, because the requesting document of each is not known. */
 export const toHar = ({ entries, dropped }: NetworkEntries, page: HarPage): Har => ({
   log: {
     version: '1.2',
     creator: { name: 'Berth', version: apiVersion },
     pages: [{ id: pageId, title: withoutCredentials(page.title), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
     entries: entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime()).map(toEntry),
-    ...(dropped > 0 ? { comment: `${dropped} requests were not kept.` } : {}),
+    ...(dropped > 0 ? { comment: `${dropped} requests were dropped.` } : {}),
   },
 });
 
@@ -43,10 +43,10 @@ function toEntry(entry: NetworkEntry): Entry {
   };
 }
 
-/** The browser's own word, in the spelling of HAR files that browsers save. */
+/** The browser's resource type in the lower case that browsers' HAR exports use. */
 const resourceType = (type: string): NonNullable<Entry['_resourceType']> => type.toLowerCase() as NonNullable<Entry['_resourceType']>;
 
-/** -1 says that a part does not apply; the time to connect holds that of TLS. */
+/** -1 means not applicable; the connect time includes TLS. */
 function timingsOf({ timings }: NetworkEntry): Entry['timings'] {
   const rounded = (ms: number): number => (ms < 0 ? -1 : Math.round(ms * 1000) / 1000);
   return {
@@ -90,10 +90,10 @@ const responseOf = (entry: NetworkEntry): Entry['response'] => ({
   ...(entry.error === null ? {} : { _error: entry.error }),
 });
 
-/** As the browser names protocols: `http/1.1`, `h2`, `h3`; nothing where no answer came. */
+/** From the browser's names `http/1.1`, `h2`, `h3`; empty without a response. */
 const httpVersion = (protocol: string): string => (protocol === '' ? 'unknown' : protocol.toUpperCase().replace(/^H([23])$/, 'HTTP/$1.0'));
 
-/** A header that came several times stands in several lines of one value. */
+/** The browser joins repeated headers with line feeds. */
 const headersOf = (headers: Readonly<Record<string, string>>): Header[] =>
   Object.entries(headers).flatMap(([name, value]) => value.split('\n').map((line) => ({ name, value: shown(name, line) })));
 
@@ -102,8 +102,8 @@ function shown(name: string, value: string): string {
   return /^(referer|location|content-location|refresh|origin)$/i.test(name) ? withoutCredentials(value) : value;
 }
 
-const valueOf = (headers: Readonly<Record<string, string>>, wanted: string): string =>
-  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? '';
+const valueOf = (headers: Readonly<Record<string, string>>, headerName: string): string =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === headerName)?.[1] ?? '';
 
 const nameOf = (pair: string): string => pair.split('=', 1)[0]?.trim() ?? '';
 
@@ -138,5 +138,5 @@ function setCookiesOf(headers: Readonly<Record<string, string>>): Cookie[] {
 const queryOf = (url: string): Entry['request']['queryString'] =>
   [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value }));
 
-/** `https://user:password@host/` without the first half. */
+/** Removes `user:password@` from the URLs in a text. */
 const withoutCredentials = (text: string): string => text.replace(/\b(\w+:\/\/)[^/?#\s]*@/g, '$1');

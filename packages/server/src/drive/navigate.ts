@@ -1,14 +1,14 @@
 import type { Block, Captcha, NavigateRequest } from '@berth/contract';
-import { NavigationError, type NavigationOutcome } from '../browser/browser.ts';
+import { NavigationError, type NavigationResult } from '../browser/browser.ts';
 import type { Captchas } from '../captcha/captcha.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering } from '../metering/metering.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
-import { solveCaptcha, type Solved } from './solve.ts';
-import { judgePage, type Judgement } from './verdict.ts';
-import { tabIdOf } from './world.ts';
+import { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
+import { classifyPage, type PageClassification } from './classify.ts';
+import { tabIdOf } from './step-context.ts';
 
-export interface Navigation {
+export interface NavigateResult {
   tabId: string;
   finalUrl: string;
   title: string;
@@ -19,8 +19,8 @@ export interface Navigation {
   warnings: string[];
 }
 
-/** A navigation as whoever learns from it needs it. */
-export interface Navigated {
+/** A finished navigation, for the listeners of `onNavigated`. */
+export interface NavigationReport {
   owner: string;
   sessionId: string;
   region: string;
@@ -29,68 +29,69 @@ export interface Navigated {
   url: string;
   startedAt: Date;
   durationMs: number;
-  /** Null where it did not arrive; then `error` says why. */
-  outcome: NavigationOutcome | null;
+  /** null when the navigation failed with `error`. */
+  outcome: NavigationResult | null;
   error: NavigationError | null;
   block: Block | null;
 }
 
-export interface NavigateParts {
+export interface NavigateDeps {
   machine: Machine;
   session: LiveSession;
   clock: Clock;
   captchas: Captchas;
   metering: Pick<Metering, 'admit'>;
   sessions: Pick<Sessions, 'charge'>;
-  tell(navigated: Navigated): void;
+  report(navigated: NavigationReport): void;
 }
 
-type Order = NavigateRequest & { owner: string };
+type NavigateOptions = NavigateRequest & { owner: string };
 
-/** Goes there, and looks at what came. @throws NavigationError, TabNotFound, BrowserGone */
-export async function navigate(parts: NavigateParts, order: Order, signal: AbortSignal): Promise<Navigation> {
-  const { browser } = parts.machine;
-  const tabId = tabIdOf(browser, order.tab_id);
-  const startedAt = parts.clock.now();
-  const startMs = parts.clock.monotonicMs();
-  const durationMs = (): number => Math.round(parts.clock.monotonicMs() - startMs);
-  const tell = (came: Pick<Navigated, 'outcome' | 'error' | 'block'>): void =>
-    parts.tell({ ...placeOf(parts, order), startedAt, durationMs: durationMs(), ...came });
-  const { url, referer, wait_until: waitUntil, timeout_ms: timeoutMs, block_detection: strictness } = order;
-  let outcome: NavigationOutcome;
+/** Navigates, classifies the page and solves a captcha if configured. @throws NavigationError, TabNotFound, BrowserClosed */
+export async function navigate(deps: NavigateDeps, options: NavigateOptions, signal: AbortSignal): Promise<NavigateResult> {
+  const { browser } = deps.machine;
+  const tabId = tabIdOf(browser, options.tab_id);
+  const startedAt = deps.clock.now();
+  const startMs = deps.clock.monotonicMs();
+  const durationMs = (): number => Math.round(deps.clock.monotonicMs() - startMs);
+  const report = (result: Pick<NavigationReport, 'outcome' | 'error' | 'block'>): void =>
+    deps.report({ ...toReportContext(deps, options), startedAt, durationMs: durationMs(), ...result });
+  const { url, referer, wait_until: waitUntil, timeout_ms: timeoutMs, block_detection: strictness } = options;
+  let outcome: NavigationResult;
   try {
     outcome = await browser.navigate(tabId, { url, waitUntil, timeoutMs, referer }, { signal });
   } catch (error) {
-    if (error instanceof NavigationError) tell({ outcome: null, error, block: null });
+    if (error instanceof NavigationError) report({ outcome: null, error, block: null });
     throw error;
   }
-  const judge = (): Promise<Judgement> => judgePage(browser.page(tabId), outcome, { strictness, leftMs: timeoutMs - durationMs(), signal });
-  const first = await judge();
-  const solved = first.captcha.present ? await solve(parts, tabId, { leftMs: timeoutMs - durationMs(), signal }) : null;
-  const { block, captcha, warnings, arrived } = solved?.isSolved ? await judge() : first;
-  if (solved?.warning) warnings.push(solved.warning);
-  tell({ outcome, error: null, block });
-  const { finalUrl, title, statusCode } = arrived ?? outcome;
+  const classify = (): Promise<PageClassification> =>
+    classifyPage(browser.page(tabId), outcome, { strictness, leftMs: timeoutMs - durationMs(), signal });
+  const first = await classify();
+  const solveResult = first.captcha.present ? await solve(deps, tabId, { leftMs: timeoutMs - durationMs(), signal }) : null;
+  const { block, captcha, warnings, committed } = solveResult?.isSolved ? await classify() : first;
+  if (solveResult?.warning) warnings.push(solveResult.warning);
+  report({ outcome, error: null, block });
+  const { finalUrl, title, statusCode } = committed ?? outcome;
   return { tabId, finalUrl, title, statusCode, durationMs: durationMs(), block, captcha, warnings };
 }
 
-/** Only where the session was started to have captchas solved. */
+/** null when the session does not solve captchas or no time is left. */
 async function solve(
-  parts: NavigateParts,
+  deps: NavigateDeps,
   tabId: string,
   { leftMs, signal }: { leftMs: number; signal: AbortSignal },
-): Promise<Solved | null> {
-  const { machine, session } = parts;
+): Promise<SolveCaptchaResult | null> {
+  const { machine, session } = deps;
   const { mode, provider } = session.record.settings.captcha ?? { mode: 'detect' };
   if (mode !== 'solve' || leftMs <= 0) return null;
-  return solveCaptcha(parts, { page: machine.browser.page(tabId), provider, leftMs, signal });
+  return solveCaptcha(deps, { page: machine.browser.page(tabId), provider, leftMs, signal });
 }
 
-function placeOf(
-  { machine, session: { record } }: NavigateParts,
-  { owner, url }: Order,
-): Omit<Navigated, 'startedAt' | 'durationMs' | 'outcome' | 'error' | 'block'> {
-  const { ip, country } = machine.way.facts();
+function toReportContext(
+  { machine, session: { record } }: NavigateDeps,
+  { owner, url }: NavigateOptions,
+): Omit<NavigationReport, 'startedAt' | 'durationMs' | 'outcome' | 'error' | 'block'> {
+  const { ip, country } = machine.egress.stats();
   const { kind, proxy } = record.settings;
   return { owner, sessionId: record.sessionId, region: record.region, kind, egress: { type: proxy?.type ?? 'none', country, ip }, url };
 }

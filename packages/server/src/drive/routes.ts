@@ -30,8 +30,8 @@ export function mountDrive(routes: Routes, drive: Drive): void {
   mountFiles(routes, drive);
   routes.onEvents(streamEvents, (call) => drive.events(targetOf(call), lastEventId(call)));
   routes.on(getCaptcha, async (call) => {
-    const { since, ...known } = await drive.captcha(targetOf(call));
-    return { ...known, since: since?.toISOString() ?? null };
+    const { since, ...status } = await drive.captcha(targetOf(call));
+    return { ...status, since: since?.toISOString() ?? null };
   });
   routes.on(getHar, async (call) => ({ log: { ...(await drive.har(targetOf(call))).log } }));
 }
@@ -40,18 +40,18 @@ function mountNavigation(routes: Routes, drive: Drive): void {
   routes.on(navigate, async (call) => {
     const { params, body } = call;
     if (body.session_id !== undefined && body.session_id !== params.session_id) throw otherSession(body.session_id);
-    const done = await drive.navigate(targetOf(call), body);
+    const result = await drive.navigate(targetOf(call), body);
     return {
       session_id: params.session_id,
-      final_url: done.finalUrl,
-      title: done.title,
+      final_url: result.finalUrl,
+      title: result.title,
       status: 'ok' as const,
-      status_code: done.statusCode,
-      tab_id: done.tabId,
-      duration_ms: done.durationMs,
-      block: done.block,
-      captcha: done.captcha,
-      warnings: done.warnings,
+      status_code: result.statusCode,
+      tab_id: result.tabId,
+      duration_ms: result.durationMs,
+      block: result.block,
+      captcha: result.captcha,
+      warnings: result.warnings,
     };
   });
   routes.on(listTabs, async (call) => (await drive.tabs(targetOf(call))).map(toTab));
@@ -121,7 +121,7 @@ const toDownload = (download: DownloadInfo): DownloadResponse => ({
   finished_at: download.finishedAt?.toISOString() ?? null,
 });
 
-/** What kind of file it is, a site may say what it likes about: nobody is to show it on its word. */
+/** The site's content type is not trusted, so that no browser renders the file. */
 const toFile = ({ download, file }: DownloadedFile): FileReply => ({
   bytes: file.bytes,
   contentType: 'application/octet-stream',
@@ -130,13 +130,13 @@ const toFile = ({ download, file }: DownloadedFile): FileReply => ({
   close: () => file.close(),
 });
 
-/** One that is no number of ours says nothing about where the caller was. */
+/** null for an absent or malformed `Last-Event-ID`. */
 function lastEventId(call: Pick<Call, 'header'>): number | null {
   const id = call.header('last-event-id') ?? '';
   return /^\d{1,15}$/.test(id) ? Number(id) : null;
 }
 
-/** The path names the session; a body that names another is a mistake, and never acted on. */
+/** The body's `session_id` must match the path. */
 const otherSession = (input: string): ValidationError =>
   new ValidationError([
     { loc: ['body', 'session_id'], msg: 'Input should be the session of the path, or absent', type: 'value_error', input, ctx: {} },

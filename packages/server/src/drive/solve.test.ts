@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from '../browser/browser.ts';
-import type { Captchas, SolveOutcome } from '../captcha/captcha.ts';
-import { Booked, bookedSession } from './metered.fixture.ts';
-import { solveCaptcha, type Solved } from './solve.ts';
+import type { Captchas, SolveResult } from '../captcha/captcha.ts';
+import { FakeMetering, fakeSession } from './metering.fixture.ts';
+import { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
 
 const signal = new AbortController().signal;
-const outcome: SolveOutcome = {
+const outcome: SolveResult = {
   result: 'solved',
   waited: true,
   vendor: 'recaptcha',
@@ -17,60 +17,60 @@ const outcome: SolveOutcome = {
 };
 
 function makeSolver(solve: Captchas['solve']) {
-  const booked = new Booked();
-  const { session, told } = bookedSession();
-  let asked = 0;
-  const counted: Captchas['solve'] = (...order) => ((asked += 1), solve(...order));
-  const run = (): Promise<Solved> =>
-    solveCaptcha({ ...booked, captchas: { solve: counted }, session }, { page: {} as Page, provider: undefined, leftMs: 30_000, signal });
-  return { booked, told, run, asked: () => asked };
+  const metering = new FakeMetering();
+  const { session, emitted } = fakeSession();
+  let calls = 0;
+  const counted: Captchas['solve'] = (...args) => ((calls += 1), solve(...args));
+  const run = (): Promise<SolveCaptchaResult> =>
+    solveCaptcha({ ...metering, captchas: { solve: counted }, session }, { page: {} as Page, provider: undefined, leftMs: 30_000, signal });
+  return { metering, emitted, run, calls: () => calls };
 }
 
 describe('a captcha', () => {
-  it('is charged when somebody was asked and it was solved, with time enough for that', async () => {
-    const { booked, run } = makeSolver(() => Promise.resolve(outcome));
+  it('is charged when a provider solved it, and held for long enough', async () => {
+    const { metering, run } = makeSolver(() => Promise.resolve(outcome));
     assert.deepEqual(await run(), { isSolved: true, units: 1, warning: null });
-    assert.deepEqual([booked.admitted, booked.ends], [[{ axis: 'captcha', ttlMs: 90_000 }], [1]]);
+    assert.deepEqual([metering.admitted, metering.ends], [[{ axis: 'captcha', ttlMs: 90_000 }], [1]]);
   });
 
-  it('costs nothing when it was not solved, or solved by nobody who is paid', async () => {
+  it('is free when it was not solved, or not by a paid provider', async () => {
     for (const result of ['failed', 'timeout', 'none', 'solved'] as const) {
-      const { booked, run } = makeSolver(() => Promise.resolve({ ...outcome, result, units: 0 }));
+      const { metering, run } = makeSolver(() => Promise.resolve({ ...outcome, result, units: 0 }));
       assert.deepEqual(await run(), { isSolved: result === 'solved', units: 0, warning: null });
-      assert.deepEqual(booked.ends, ['dropped']);
+      assert.deepEqual(metering.ends, ['dropped']);
     }
   });
 
-  it('costs nothing when the call is given up meanwhile', async () => {
-    const { booked, run } = makeSolver(() => Promise.reject(new Error('the caller went away')));
-    await assert.rejects(run(), /went away/);
-    assert.deepEqual(booked.ends, ['dropped']);
+  it('is free when the call is aborted', async () => {
+    const { metering, run } = makeSolver(() => Promise.reject(new Error('client disconnected')));
+    await assert.rejects(run(), /disconnected/);
+    assert.deepEqual(metering.ends, ['dropped']);
   });
 
-  it('stays where it is when plan or wallet have nothing left for it, and says which', async () => {
+  it('is not solved when the plan or the wallet is exhausted, and the warning says which', async () => {
     for (const [refusal, warning] of [
       ['plan_limit_exceeded', 'captcha_plan_limit'],
       ['insufficient_credits', 'captcha_no_credits'],
     ] as const) {
-      const { booked, run, asked } = makeSolver(() => Promise.resolve(outcome));
-      booked.refusal = refusal;
+      const { metering, run, calls } = makeSolver(() => Promise.resolve(outcome));
+      metering.refusal = refusal;
       assert.deepEqual(await run(), { isSolved: false, units: 0, warning });
-      assert.equal(asked(), 0);
+      assert.equal(calls(), 0);
     }
   });
 
-  it('is not mistaken for one of those where the wallet cannot be asked', async () => {
-    const { booked, run } = makeSolver(() => Promise.resolve(outcome));
-    booked.refusal = 'store_unavailable';
+  it('rethrows other errors of the admission', async () => {
+    const { metering, run } = makeSolver(() => Promise.resolve(outcome));
+    metering.refusal = 'store_unavailable';
     await assert.rejects(run(), { code: 'store_unavailable' });
   });
 
-  it('tells what happens to it as its session’s events', async () => {
-    const { told, run } = makeSolver((_page, { tell }) => {
-      tell({ type: 'captcha.solved', data: { tab_id: 'one' } });
+  it('emits its progress as the session’s events', async () => {
+    const { emitted, run } = makeSolver((_page, { emit }) => {
+      emit({ type: 'captcha.solved', data: { tab_id: 'one' } });
       return Promise.resolve(outcome);
     });
     await run();
-    assert.deepEqual(told, [['captcha.solved', { tab_id: 'one' }]]);
+    assert.deepEqual(emitted, [['captcha.solved', { tab_id: 'one' }]]);
   });
 });

@@ -1,43 +1,43 @@
-/** Captchas that an owner pays for, within its plan and its wallet. */
+/** Solves captchas within the owner's plan and wallet. */
 import { ServiceError, type CaptchaProviderName } from '@berth/contract';
 import type { Page } from '../browser/browser.ts';
 import type { CaptchaEvent, Captchas } from '../captcha/captcha.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { LiveSession, Sessions } from '../sessions/sessions.ts';
 
-export interface SolveParts {
+export interface SolveDeps {
   captchas: Pick<Captchas, 'solve'>;
   metering: Pick<Metering, 'admit'>;
   sessions: Pick<Sessions, 'charge'>;
   session: LiveSession;
 }
 
-export interface SolveOrder {
+export interface SolveOptions {
   page: Page;
-  /** Unset: whoever takes this type of captcha. */
+  /** Unset: any provider that supports the type of captcha. */
   provider: CaptchaProviderName | undefined;
   leftMs: number;
   signal: AbortSignal;
 }
 
-export interface Solved {
+export interface SolveCaptchaResult {
   isSolved: boolean;
-  /** Captchas that were charged. */
+  /** Captchas charged. */
   units: number;
-  /** Why nobody was asked, where it is the owner's plan or wallet. */
+  /** Set when the plan or the wallet did not allow a solve. */
   warning: 'captcha_plan_limit' | 'captcha_no_credits' | null;
 }
 
-/** What is charged is charged a little after it was solved. */
+/** Time between a solve and its charge. */
 const chargeMsMax = 60_000;
 
-/** Nobody is asked who would not be paid. Throws the signal's reason. */
-export async function solveCaptcha(parts: SolveParts, order: SolveOrder): Promise<Solved> {
-  const ticket = await admit(parts, order.leftMs);
+/** Admits the cost before a provider is called. @throws the signal's reason */
+export async function solveCaptcha(deps: SolveDeps, options: SolveOptions): Promise<SolveCaptchaResult> {
+  const ticket = await admit(deps, options.leftMs);
   if (typeof ticket === 'string') return { isSolved: false, units: 0, warning: ticket };
   try {
-    const { units, result } = await ask(parts, order);
-    await parts.sessions.charge(parts.session, ticket, units);
+    const { units, result } = await runSolve(deps, options);
+    await deps.sessions.charge(deps.session, ticket, units);
     return { isSolved: result === 'solved', units, warning: null };
   } catch (error) {
     await ticket.drop();
@@ -45,22 +45,22 @@ export async function solveCaptcha(parts: SolveParts, order: SolveOrder): Promis
   }
 }
 
-async function admit({ metering, session }: SolveParts, leftMs: number): Promise<Ticket | NonNullable<Solved['warning']>> {
+async function admit({ metering, session }: SolveDeps, leftMs: number): Promise<Ticket | NonNullable<SolveCaptchaResult['warning']>> {
   try {
     return await metering.admit(session.record.owner, { axis: 'captcha', ttlMs: leftMs + chargeMsMax });
   } catch (error) {
-    const refusal = error instanceof ServiceError ? refusals[error.code] : undefined;
-    if (!refusal) throw error;
-    return refusal;
+    const warning = error instanceof ServiceError ? warningsByCode[error.code] : undefined;
+    if (!warning) throw error;
+    return warning;
   }
 }
 
-const refusals: Partial<Record<string, NonNullable<Solved['warning']>>> = {
+const warningsByCode: Partial<Record<string, NonNullable<SolveCaptchaResult['warning']>>> = {
   plan_limit_exceeded: 'captcha_plan_limit',
   insufficient_credits: 'captcha_no_credits',
 };
 
-function ask({ captchas, session }: SolveParts, { page, provider, leftMs, signal }: SolveOrder) {
-  const tell = ({ type, data }: CaptchaEvent): void => session.events.tell(type, data);
-  return captchas.solve(page, { provider, signal, deadlineMs: leftMs, tell, watch: session.captcha });
+function runSolve({ captchas, session }: SolveDeps, { page, provider, leftMs, signal }: SolveOptions) {
+  const emit = ({ type, data }: CaptchaEvent): void => session.events.emit(type, data);
+  return captchas.solve(page, { provider, signal, deadlineMs: leftMs, emit, watch: session.captcha });
 }

@@ -1,12 +1,12 @@
-/** Hosts that serve advertising and tracking and nothing a page needs. */
+/** Hosts that serve only advertising and tracking. */
 import { readFileSync } from 'node:fs';
 import { parseHost } from './addresses.ts';
 
 /**
  * A short list of the best-known, each with all that is under it. It thins out
  * requests; it is no substitute for a maintained list, which an operator adds
- * with {@link loadAdHosts}. Hosts that also carry logins, payments, players or
- * consent dialogs are left out: a page must not break for it.
+ * with {@link loadAdHosts}. Hosts that also serve logins, payments, players or
+ * consent dialogs are left out, because pages would break.
  */
 export const builtinAdHosts: ReadonlySet<string> = new Set([
   '2mdn.net',
@@ -117,6 +117,6 @@ export function loadAdHosts(path: string): ReadonlySet<string> {
       if (host?.includes('.') && !/^[\d.]+$/.test(host)) hosts.add(host);
     }
   }
-  if (hosts.size === 0) throw new Error(`${path} names no hosts: expected lines such as "0.0.0.0 ads.example.com"`);
+  if (hosts.size === 0) throw new Error(`${path} contains no hosts. Expected lines such as "0.0.0.0 ads.example.com".`);
   return hosts;
 }

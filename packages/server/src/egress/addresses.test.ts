@@ -47,7 +47,7 @@ function neighbour(address: string, step: 1 | -1): string {
   return ipaddr.fromByteArray(bytes.map((_byte, index) => Number((value >> (bits - 8n * BigInt(index + 1))) & 255n))).toString();
 }
 
-test('tells public from inside at every edge of every range', () => {
+test('distinguishes public from internal addresses at both edges of every range', () => {
   for (const [first, last, before, after] of deniedRanges) {
     assert.equal(isPublicAddress(first), false, first);
     assert.equal(isPublicAddress(last), false, last);
@@ -112,7 +112,7 @@ test('allows what an entry of the allow list names and nothing else', () => {
   for (const each of allowed) assert.equal(list.allows(...each), true, each.join(' '));
   for (const each of refused) assert.equal(list.allows(...each), false, each.join(' '));
   assert.deepEqual(
-    [list.names('x', '127.0.0.1', 3000), list.names('x', '10.1.2.3', 80), list.names('192.168.1.1', '192.168.1.1', 80)],
+    [list.hasPort('x', '127.0.0.1', 3000), list.hasPort('x', '10.1.2.3', 80), list.hasPort('192.168.1.1', '192.168.1.1', 80)],
     [true, false, false],
   );
 });

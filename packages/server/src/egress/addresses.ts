@@ -1,14 +1,14 @@
 /**
- * Which addresses and ports a browser may reach, told from the text alone.
+ * Which addresses and ports a browser may reach.
  *
- * The table errs on the side of refusing: what no registry has given out as
- * globally routable is not public, and an IPv6 address that carries an IPv4
- * one in it is never public, because a translator on the way would unpack it.
+ * The table refuses when in doubt: only what the IANA registries list as
+ * globally routable is public, and an IPv6 address that embeds an IPv4 one is
+ * never public, because a translator (NAT64, 6to4) would unpack it.
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Beyond what ipaddr.js calls anything but `unicast`. */
+/** In addition to what ipaddr.js does not call `unicast`. */
 const deniedRanges = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -38,11 +38,11 @@ for (const range of deniedRanges) {
   denied.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** The only part of IPv6 that is given out; everything else is special or not yet anything. */
+/** The only allocated global unicast space of IPv6; everything else is special or reserved. */
 const globalV6 = new BlockList();
 globalV6.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an IP literal (without brackets) is globally routable and nobody's inside. */
+/** Whether an IP literal (without brackets) is globally routable. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 0 || address.includes('%')) return false;
@@ -51,9 +51,9 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * One spelling for each host: what a browser makes of decimal, octal, hex,
- * short and full-width forms, lower case, no trailing dot, no brackets.
- * Null when it is no host.
+ * The canonical form of a host, as the URL standard parses it: decimal, octal,
+ * hex, short and full-width forms resolved, lower case, no trailing dot, no
+ * brackets. Null when it is not a host.
  */
 export function parseHost(text: string): string | null {
   if (text === '' || /[/?#@\\\s]/.test(text)) return null;
@@ -66,7 +66,7 @@ export function parseHost(text: string): string | null {
   return plainHost(url.hostname);
 }
 
-/** A hostname as `URL` gives it, without brackets and trailing dots. Null when nothing is left. */
+/** The hostname of a `URL`, without brackets and trailing dots. Null when nothing is left. */
 export function plainHost(hostname: string): string | null {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.+$/, '');
   return bare === '' ? null : bare;
@@ -88,7 +88,7 @@ export function parseAuthority(text: string): Authority | null {
 /** `host:port`, with brackets where IPv6 needs them. */
 export const authorityText = (host: string, port: number): string => (isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`);
 
-/** An IPv4 address that was mapped into IPv6 is the same place, so it is told by one name. */
+/** Writes an IPv4-mapped IPv6 address as IPv4. */
 export function sameFamily(address: string): string {
   return isIP(address) === 0 || address.includes('%') ? address : ipaddr.process(address).toString();
 }
@@ -103,7 +103,7 @@ const deniedPorts = new Set([
   6666, 6667, 6668, 6669, 6679, 6697, 9042, 9092, 9200, 9300, 10_080, 10_250, 10_255, 11_211, 27_017, 27_018, 27_019,
 ]);
 
-/** 80, 443 and unprivileged ports, less those that other protocols own: mail, shells and databases are no web sites. */
+/** 80, 443 and unprivileged ports, except those of other protocols, such as mail, shells and databases. */
 export const isWebPort = (port: number): boolean =>
   port === 80 || port === 443 || (port >= 1024 && port <= 65_535 && !deniedPorts.has(port));
 
@@ -115,7 +115,7 @@ inside.addAddress('0.0.0.0', 'ipv4');
 inside.addAddress('::1', 'ipv6');
 inside.addAddress('::', 'ipv6');
 
-/** This machine as seen from itself: the unspecified address is dialled as loopback. */
+/** Loopback, and the unspecified address, which is dialled as loopback. */
 export function isLoopbackAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && inside.check(address, family === 6 ? 'ipv6' : 'ipv4');

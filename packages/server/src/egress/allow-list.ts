@@ -1,22 +1,22 @@
-/** What the operator lets through although the address table or the port policy would refuse it. */
+/** The operator's exceptions from the address table and the port policy. */
 import { BlockList, isIP } from 'node:net';
 import { parseAuthority, parseHost, sameFamily } from './addresses.ts';
 
 export interface AllowList {
-  /** Whether this host, at this address and port, is let through. */
+  /** Whether this host, at this address and port, is allowed. */
   allows(host: string, address: string, port: number): boolean;
-  /** Whether an entry names exactly this port at this host or address: only that opens the service's own ports. */
-  names(host: string, address: string, port: number): boolean;
+  /** Whether an entry has exactly this port: only such an entry opens the service's own ports. */
+  hasPort(host: string, address: string, port: number): boolean;
 }
 
-/** An entry that is none of the known forms. The message says which and what is valid. */
+/** An invalid entry. The message names it and the valid forms. */
 export class AllowListError extends Error {}
 
 /**
  * Comma-separated networks (`10.0.0.0/8`), addresses, host names, and either
  * of the last two with a port (`127.0.0.1:3000`, `[::1]:3000`, `intranet:8080`).
- * An entry without a port lets all ports through.
- * Throws {@link AllowListError}.
+ * An entry without a port allows all ports.
+ * @throws AllowListError
  */
 export function parseAllowList(text: string): AllowList {
   const networks = new BlockList();
@@ -28,12 +28,12 @@ export function parseAllowList(text: string): AllowList {
     else addHost(entry, { hosts, authorities });
   }
   const inNetwork = (address: string): boolean => isIP(address) !== 0 && networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-  const names = (host: string, address: string, port: number): boolean =>
+  const hasPort = (host: string, address: string, port: number): boolean =>
     authorities.has(`${host} ${port}`) || authorities.has(`${sameFamily(address)} ${port}`);
   return {
-    names,
+    hasPort,
     allows: (host, address, port) =>
-      hosts.has(host) || hosts.has(sameFamily(address)) || inNetwork(sameFamily(address)) || names(host, address, port),
+      hosts.has(host) || hosts.has(sameFamily(address)) || inNetwork(sameFamily(address)) || hasPort(host, address, port),
   };
 }
 
@@ -43,7 +43,7 @@ function addNetwork(networks: BlockList, entry: string): void {
   const family = isIP(address);
   const bits = Number(parts?.[2]);
   if (!parts || family === 0 || address.includes('%') || bits > (family === 6 ? 128 : 32))
-    throw new AllowListError(`"${entry}" is no network: write an address and the length of its prefix, such as 10.0.0.0/8 or fd00::/8`);
+    throw new AllowListError(`"${entry}" is not a network. Use an address and a prefix length, such as 10.0.0.0/8 or fd00::/8.`);
   networks.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4');
 }
 
@@ -54,10 +54,11 @@ function addHost(entry: string, sets: { hosts: Set<string>; authorities: Set<str
   else if (authority && isPlausible(authority.host)) sets.authorities.add(`${sameFamily(authority.host)} ${authority.port}`);
   else
     throw new AllowListError(
-      `"${entry}" is no entry: write a network (10.0.0.0/8), an address or a host name, or one of those with a port (127.0.0.1:3000, [::1]:3000)`,
+      `"${entry}" is not valid. Use a network (10.0.0.0/8), an address or a host name, ` +
+        'or one of the last two with a port (127.0.0.1:3000, [::1]:3000).',
     );
 }
 
-/** A pattern or a stray character would never match and leave the operator wondering. */
+/** Rejects patterns and stray characters, which would never match. */
 const isPlausible = (host: string): boolean =>
   isIP(host) !== 0 || /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(host);

@@ -15,7 +15,10 @@ async function answered(t: TestContext, listener: RequestListener): Promise<Clie
   return { ...client(t), url: `http://127.0.0.1:${port}/`, open };
 }
 
-const encoded = (encoding: string, body: Buffer | string): RequestListener => (_request, response) => void response.writeHead(200, { 'content-encoding': encoding }).end(body); // prettier-ignore
+const encoded =
+  (encoding: string, body: Buffer | string): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(200, { 'content-encoding': encoding }).end(body);
 
 const encodings: [name: string, body: Buffer][] = [
   ['gzip', gzipSync(words)],
@@ -46,7 +49,7 @@ test('gives the bytes as they are when they are not what the header says', async
       [`<html>${words}`, false, ['content_encoding_mismatch']],
       encoding,
     );
-    assert.equal((await fetch(url, { maxBytes: 10 })).body.toString(), '<html>The ', encoding);
+    assert.equal((await fetch(url, { bodyBytesMax: 10 })).body.toString(), '<html>The ', encoding);
   }
   for (const encoding of ['compress', 'utf-8', 'gzip, gzip, gzip, gzip']) {
     const { fetch, url } = await answered(t, encoded(encoding, words));
@@ -59,7 +62,7 @@ test('keeps what was decoded before the rest turns out broken', async (t) => {
   const whole = gzipSync(Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * 7919) % 251)));
   const { fetch, url } = await answered(t, encoded('gzip', whole.fill(0xff, whole.length - 200, whole.length - 100)));
   const reply = await fetch(url);
-  assert.ok(reply.body.length > 10_000, `${reply.body.length} bytes were kept`);
+  assert.ok(reply.body.length > 10_000, `${reply.body.length} bytes were decoded`);
   assert.deepEqual([reply.truncated, reply.warnings], [true, ['content_decoding_failed']]);
 });
 
@@ -78,10 +81,10 @@ const bombs: [name: string, body: Buffer][] = [
   ['gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))],
 ];
 
-test('cuts a bomb at the bytes that are wanted and lets go of the site', async (t) => {
+test('cuts a bomb at the bytes that are wanted and closes the connection', async (t) => {
   for (const [encoding, body] of bombs) {
     const { fetch, url, open } = await answered(t, encoded(encoding, body));
-    const reply = await fetch(url, { maxBytes: 100_000 });
+    const reply = await fetch(url, { bodyBytesMax: 100_000 });
     assert.deepEqual([reply.body.length, reply.truncated, reply.warnings], [100_000, true, ['truncated_at_max_bytes']], encoding);
     await eventually(() => open() <= 1, 'nothing hangs');
   }
@@ -95,9 +98,9 @@ test('refuses a zstd window that no browser would give', async (t) => {
 
 test('keeps a body of exactly the bytes that are wanted whole', async (t) => {
   const { fetch, url } = await answered(t, (_request, response) => response.end('12345'));
-  const exact = await fetch(url, { maxBytes: 5, maxWireBytes: 5 });
+  const exact = await fetch(url, { bodyBytesMax: 5, wireBytesMax: 5 });
   assert.deepEqual([exact.body.toString(), exact.truncated], ['12345', false]);
-  const less = await fetch(url, { maxBytes: 4 });
+  const less = await fetch(url, { bodyBytesMax: 4 });
   assert.deepEqual([less.body.toString(), less.truncated], ['1234', true]);
 });
 
@@ -109,11 +112,11 @@ test('cuts an endless body by what was sent, and by what was decoded', async (t)
     response.on('drain', pour);
     pour();
   });
-  const wire = await fetch(url, { maxWireBytes: 1_000_000 });
+  const wire = await fetch(url, { wireBytesMax: 1_000_000 });
   assert.deepEqual([wire.body.length, wire.truncated, wire.warnings], [1_000_000, true, ['truncated_at_max_wire_bytes']]);
-  const kept = await fetch(url, { maxBytes: 1_000_000 });
-  assert.deepEqual([kept.body.length, kept.warnings], [1_000_000, ['truncated_at_max_bytes']]);
-  await eventually(() => open() === 0, 'the site is let go');
+  const decoded = await fetch(url, { bodyBytesMax: 1_000_000 });
+  assert.deepEqual([decoded.body.length, decoded.warnings], [1_000_000, ['truncated_at_max_bytes']]);
+  await eventually(() => open() === 0, 'the site is closed');
 });
 
 test('gives what came of a body when time runs out, packed or not', async (t) => {
@@ -125,7 +128,7 @@ test('gives what came of a body when time runs out, packed or not', async (t) =>
     const reply = await fetch(url, { timeoutMs: 150 });
     assert.deepEqual([reply.status, reply.truncated, reply.warnings], [200, true, ['timeout_while_reading']], encoding);
     assert.ok(reply.body.length > 0 && (words.startsWith(reply.body.toString()) || reply.body.toString() === part), encoding);
-    await eventually(() => open() === 0, 'the site is let go');
+    await eventually(() => open() === 0, 'the site is closed');
   }
 });
 
@@ -154,9 +157,9 @@ test('gives what came before the connection broke', async (t) => {
       socket.write(half);
       held.push(socket);
     });
-    const { fetch, way } = client(t);
+    const { fetch, route } = client(t);
     const reading = fetch(`http://127.0.0.1:${port}/`);
-    await eventually(() => way.facts().bytesIn === half.length, 'the half has come');
+    await eventually(() => route.stats().bytesIn === half.length, 'the half has come');
     for (const socket of held) end(socket);
     const reply = await reading;
     assert.deepEqual([reply.body.toString(), reply.truncated, reply.warnings], ['half', true, ['connection_reset_while_reading']], what);
@@ -186,7 +189,6 @@ test('waits for no body where there is none', async (t) => {
     ['404', 'GET'],
     ['', 'HEAD'],
   ] as const) {
-    // prettier-ignore
     const reply = await fetch(`${url}${path}`, { method, timeoutMs: 2000 });
     assert.deepEqual([reply.body.length, reply.truncated, reply.warnings], [0, false, []], `${method} ${path}`);
   }
@@ -195,20 +197,20 @@ test('waits for no body where there is none', async (t) => {
 test('throws the caller’s reason when it leaves while a body is read', async (t) => {
   const { http, url, open } = await answered(t, (_request, response) => response.writeHead(200).write('x'));
   const caller = new AbortController();
-  const order = {
+  const request = {
     url,
     method: 'GET',
     headers: {},
     body: null,
     cookies: [],
-    maxBytes: 9,
-    maxWireBytes: 9,
+    bodyBytesMax: 9,
+    wireBytesMax: 9,
     redirectsMax: 0,
     timeoutMs: 5000,
   } as const;
-  const reading = http.request(order, { signal: caller.signal });
+  const reading = http.request(request, { signal: caller.signal });
   await eventually(() => open() === 1, 'the site answers');
-  caller.abort(new Error('gone home'));
-  await assert.rejects(reading, /gone home/);
-  await eventually(() => open() === 0, 'the site is let go');
+  caller.abort(new Error('caller left'));
+  await assert.rejects(reading, /caller left/);
+  await eventually(() => open() === 0, 'the site is closed');
 });

@@ -6,9 +6,9 @@ import { HttpFailure } from './client-failure.ts';
 
 export interface BodyLimits {
   /** Decoded bytes that are kept. */
-  maxBytes: number;
+  bodyBytesMax: number;
   /** Bytes of the body as it was sent, before it is decoded. */
-  maxWireBytes: number;
+  wireBytesMax: number;
 }
 
 export type BodyWarning =
@@ -51,7 +51,7 @@ class Reading {
   readonly #warnings = new Set<BodyWarning>();
   readonly #whole = Promise.withResolvers<Body>();
   #decoders: Transform[] = [];
-  #kept: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #room: number;
   #wireRoom: number;
   #truncated = false;
@@ -64,9 +64,9 @@ class Reading {
   constructor(response: IncomingMessage, limits: BodyLimits, drop: () => void) {
     this.#response = response;
     this.#drop = drop;
-    this.#room = limits.maxBytes;
-    this.#wireRoom = limits.maxWireBytes;
-    this.#undecodedRoom = limits.maxBytes;
+    this.#room = limits.bodyBytesMax;
+    this.#wireRoom = limits.wireBytesMax;
+    this.#undecodedRoom = limits.bodyBytesMax;
     this.#encodings = encodingsOf(response);
     if (!this.#encodings.every(isKnown) || this.#encodings.length > layersMax) {
       this.#encodings = [];
@@ -141,7 +141,7 @@ class Reading {
     if (this.#over) return;
     const piece = chunk.subarray(0, this.#room);
     this.#room -= piece.length;
-    this.#kept.push(piece);
+    this.#chunks.push(piece);
     if (piece.length === chunk.length) return;
     this.#truncated = true;
     this.#warnings.add('truncated_at_max_bytes');
@@ -184,7 +184,7 @@ class Reading {
 
   #finish(): void {
     this.#over = true;
-    this.#whole.resolve({ bytes: Buffer.concat(this.#kept), truncated: this.#truncated, warnings: [...this.#warnings] });
+    this.#whole.resolve({ bytes: Buffer.concat(this.#chunks), truncated: this.#truncated, warnings: [...this.#warnings] });
   }
 }
 

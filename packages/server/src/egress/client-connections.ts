@@ -1,4 +1,4 @@
-/** The connections of one client, all opened by its way and kept for the next request of the same kind. */
+/** The connections of one client, all opened by its route and kept for the next request of the same kind. */
 import { Agent } from 'node:http';
 import type { ClientRequestArgs } from 'node:http';
 import { isIP } from 'node:net';
@@ -7,12 +7,12 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { handshakeFailure } from './client-failure.ts';
-import { routeName } from './way.ts';
-import type { Route, Way } from './way.ts';
+import { toConnectionKey } from './egress-route.ts';
+import type { RoutePlan, MachineEgress } from './egress-route.ts';
 
 /** What a connection is opened for, beside what Node's agent wants to know. */
 export interface HopOptions extends ClientRequestArgs {
-  hop: { route: Route; secure: boolean; ignoreHttpsErrors: boolean; signal: AbortSignal; wires: Wires };
+  hop: { plan: RoutePlan; secure: boolean; ignoreHttpsErrors: boolean; signal: AbortSignal; wires: Wires };
 }
 
 /** Idle connections of a client in all: some twenty sites' worth, so that a batch over many sites is not left with hundreds. */
@@ -21,19 +21,19 @@ const idleMax = 64;
 const idlePerSiteMax = 16;
 
 export class Connections extends Agent {
-  readonly #way: Way;
+  readonly #route: MachineEgress;
   readonly #ca: string | undefined;
   readonly #wireOf = new WeakMap<Duplex, Socket>();
 
-  constructor(way: Way, ca: string | undefined) {
-    super({ keepAlive: true, maxFreeSockets: idlePerSiteMax, timeout: way.limits.reuseMs });
-    this.#way = way;
+  constructor(route: MachineEgress, ca: string | undefined) {
+    super({ keepAlive: true, maxFreeSockets: idlePerSiteMax, timeout: route.limits.keepAliveMs });
+    this.#route = route;
     this.#ca = ca;
   }
 
   override getName(options?: Partial<HopOptions>): string {
     const hop = options?.hop;
-    return hop ? `${hop.secure ? 'tls' : 'plain'} ${hop.ignoreHttpsErrors} ${routeName(hop.route)}` : '';
+    return hop ? `${hop.secure ? 'tls' : 'plain'} ${hop.ignoreHttpsErrors} ${toConnectionKey(hop.plan)}` : '';
   }
 
   override createConnection(options: ClientRequestArgs, answer: (error: Error | null, stream: Duplex) => void): undefined {
@@ -55,10 +55,10 @@ export class Connections extends Agent {
     return this.#wireOf.get(stream);
   }
 
-  async #open({ route, secure, ignoreHttpsErrors, signal, wires }: HopOptions['hop']): Promise<Socket> {
+  async #open({ plan, secure, ignoreHttpsErrors, signal, wires }: HopOptions['hop']): Promise<Socket> {
     let wire: Socket | undefined;
-    const raw = await this.#way.open(route, signal, (socket) => wires.add((wire = socket)));
-    const stream = secure ? await this.#secure(raw, { host: route.target.host, ignoreHttpsErrors, signal }) : raw;
+    const raw = await this.#route.open(plan, signal, (socket) => wires.add((wire = socket)));
+    const stream = secure ? await this.#secure(raw, { host: plan.target.host, ignoreHttpsErrors, signal }) : raw;
     if (wire) this.#wireOf.set(stream, wire);
     return stream;
   }
@@ -72,33 +72,33 @@ export class Connections extends Agent {
     const secure = connectTls({ socket: raw, host, ...name, ...ca, ALPNProtocols: ['http/1.1'], rejectUnauthorized: !ignoreHttpsErrors });
     secure.on('error', () => {}).once('close', () => raw.destroy());
     raw.once('close', () => secure.destroy());
-    await shaken(secure, signal);
+    await waitForHandshake(secure, signal);
     return secure;
   }
 }
 
 /** Resolves when the handshake is done. Throws an HttpFailure, or the signal's reason. */
-function shaken(secure: TLSSocket, signal: AbortSignal): Promise<void> {
+function waitForHandshake(secure: TLSSocket, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const giveUp = (): void => {
+  const onAbort = (): void => {
     reject(signal.reason);
     secure.destroy();
   };
   const failed = (error: unknown): void => reject(handshakeFailure(error));
   const closed = (): void => failed(Object.assign(new Error('closed in the handshake'), { code: 'ECONNRESET' }));
   secure.once('secureConnect', resolve).once('error', failed).once('close', closed);
-  signal.addEventListener('abort', giveUp, { once: true });
-  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
   return promise.finally(() => {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', onAbort);
     secure.off('secureConnect', resolve).off('error', failed).off('close', closed);
   });
 }
 
-/** What of a connection's bytes has been told already; several orders use it one after the other. */
-const told = new WeakMap<Socket, { bytesIn: number; bytesOut: number }>();
+/** The bytes of a connection that were counted already; several requests use it one after the other. */
+const countedBefore = new WeakMap<Socket, { bytesIn: number; bytesOut: number }>();
 
-/** The connections that an order has in use, and the bytes that went over them for it. */
+/** The connections of a request, and the bytes that went over them for it. */
 export class Wires {
   readonly #used = new Set<Socket>();
   #bytesIn = 0;
@@ -108,13 +108,13 @@ export class Wires {
     this.#used.add(wire);
   }
 
-  /** Counts what was used and lets go of it, so that others' bytes on it are not taken for this order's. */
+  /** Counts what was used and lets go of it, so that others' bytes on it are not counted for this request. */
   count(): { bytesIn: number; bytesOut: number } {
     for (const wire of this.#used) {
-      const before = told.get(wire) ?? { bytesIn: 0, bytesOut: 0 };
+      const before = countedBefore.get(wire) ?? { bytesIn: 0, bytesOut: 0 };
       this.#bytesIn += wire.bytesRead - before.bytesIn;
       this.#bytesOut += wire.bytesWritten - before.bytesOut;
-      told.set(wire, { bytesIn: wire.bytesRead, bytesOut: wire.bytesWritten });
+      countedBefore.set(wire, { bytesIn: wire.bytesRead, bytesOut: wire.bytesWritten });
     }
     this.#used.clear();
     return { bytesIn: this.#bytesIn, bytesOut: this.#bytesOut };

@@ -1,10 +1,10 @@
-/** The cookies of one order: what the caller gave and what the sites on its way set. */
+/** The cookies of one request: the caller's, and those that its sites set. */
 import { Cookie, CookieJar } from 'tough-cookie';
 
-export interface OrderCookie {
+export interface RequestCookie {
   name: string;
   value: string;
-  /** Only the host of the order's address when absent. */
+  /** Only the host of the request's URL when absent. */
   domain?: string | undefined;
   path?: string | undefined;
 }
@@ -16,7 +16,7 @@ const cookieBytesMax = 8192;
 
 const unsayable = /[\x00-\x08\x0a-\x1f\x7f]/; // oxlint-disable-line no-control-regex
 
-export class OrderCookies {
+export class RequestCookies {
   readonly #jar = new CookieJar(undefined, { looseMode: true });
   readonly #names = new Set<string>();
   #taken = 0;
@@ -27,14 +27,14 @@ export class OrderCookies {
   }
 
   /** Puts in the caller's cookies. False when one was refused: it is no cookie, or it is for a public suffix. */
-  give(cookies: readonly OrderCookie[], url: URL): boolean {
+  give(cookies: readonly RequestCookie[], url: URL): boolean {
     return cookies.map((each) => this.#give(each, url)).every(Boolean);
   }
 
-  #give({ name, value, domain, path = '/' }: OrderCookie, url: URL): boolean {
+  #give({ name, value, domain, path = '/' }: RequestCookie, url: URL): boolean {
     if (unsayable.test(name + value + path) || /[;=]/.test(name) || value.includes(';')) return false;
     const bare = domain?.replace(/^\./, '') ?? '';
-    // A header is bytes, and what is beyond ASCII is told in UTF-8.
+    // A header is bytes, and what is beyond ASCII is sent in UTF-8.
     const cookie = new Cookie({
       key: asBytes(name),
       value: asBytes(value),

@@ -9,17 +9,17 @@ export interface HttpRedirect {
   statusCode: number;
 }
 
-/** What had happened when an order ended. */
+/** What had happened when a request ended. */
 export interface HttpProgress {
   redirects: readonly HttpRedirect[];
-  /** On the wire, as the way counts them. */
+  /** On the wire, as the route counts them. */
   bytesIn: number;
   bytesOut: number;
 }
 
 const nothingYet: HttpProgress = { redirects: [], bytesIn: 0, bytesOut: 0 };
 
-/** A request that got no reply. The message may be told to a caller: it has no address, header or credential in it. */
+/** A request that got no reply. The message may be shown to a caller: it has no address, header or credential in it. */
 export class HttpFailure extends Error {
   readonly reason: NavigationFailure;
   /** `net::ERR_…` as the browser would say it. */

@@ -6,18 +6,30 @@ import { isValidHeader, refusalHeader } from './forward.ts';
 export type CallerHeaders = ReadonlyMap<string, readonly [name: string, value: string]>;
 
 /** What this client alone decides: the host that was checked, the length of the body, the use of the connection, the proxy's password. */
-const ownNames = new Set(['host', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'content-length', 'expect', 'http2-settings', refusalHeader]); // prettier-ignore
+const ownNames = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'expect',
+  'http2-settings',
+  refusalHeader,
+]);
 
 /** Headers that a caller may send, and the names of those that were left out. */
-export function callerHeaders(headers: Readonly<Record<string, string>>): { kept: CallerHeaders; dropped: string[] } {
-  const kept = new Map<string, readonly [string, string]>();
+export function callerHeaders(headers: Readonly<Record<string, string>>): { forwarded: CallerHeaders; dropped: string[] } {
+  const forwarded = new Map<string, readonly [string, string]>();
   const dropped: string[] = [];
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (ownNames.has(lower) || lower.startsWith('proxy-') || !isValidHeader(name, value)) dropped.push(lower);
-    else kept.set(lower, [name, value]);
+    else forwarded.set(lower, [name, value]);
   }
-  return { kept, dropped };
+  return { forwarded, dropped };
 }
 
 /** Names that carry a credential, by the words that APIs use for them. */
@@ -31,7 +43,7 @@ export const withoutBodyHeaders = (headers: CallerHeaders): CallerHeaders => wit
 const without = (headers: CallerHeaders, drops: (name: string) => boolean): CallerHeaders =>
   new Map([...headers].filter(([name]) => !drops(name)));
 
-export interface OutgoingParts {
+export interface OutgoingHeaderOptions {
   url: URL;
   method: string;
   headers: CallerHeaders;
@@ -39,16 +51,16 @@ export interface OutgoingParts {
   /** From the jar. */
   cookie: string;
   /** What is sent where the caller's headers have no word of their own. */
-  usual: Readonly<Record<string, string>>;
+  defaultHeaders: Readonly<Record<string, string>>;
 }
 
 /** Names and values in turn, as they go out. */
-export function outgoingHeaders({ url, method, headers, body, cookie, usual }: OutgoingParts): string[] {
+export function outgoingHeaders({ url, method, headers, body, cookie, defaultHeaders }: OutgoingHeaderOptions): string[] {
   const lines: [string, string][] = [
     ['Host', url.host],
     ['Connection', 'keep-alive'],
   ];
-  for (const [name, value] of Object.entries(usual)) if (!headers.has(name.toLowerCase())) lines.push([name, value]);
+  for (const [name, value] of Object.entries(defaultHeaders)) if (!headers.has(name.toLowerCase())) lines.push([name, value]);
   for (const [lower, line] of headers) if (lower !== 'cookie') lines.push([...line]);
   const cookies = [headers.get('cookie')?.[1] ?? '', cookie].filter((part) => part !== '');
   if (cookies.length > 0) lines.push(['Cookie', cookies.join('; ')]);

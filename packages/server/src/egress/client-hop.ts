@@ -1,4 +1,4 @@
-/** One request and the head of its reply: routed, dialled and guarded by the way on its own. */
+/** One request and the head of its reply: planned, dialled and guarded by the route on its own. */
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { authorityText } from './addresses.ts';
@@ -6,10 +6,10 @@ import { failureFrom, HttpFailure } from './client-failure.ts';
 import type { Connections, HopOptions, Wires } from './client-connections.ts';
 import { webTarget } from './client-target.ts';
 import type { WebTarget } from './client-target.ts';
-import { basicCredentials } from './dial.ts';
+import { toBasicCredentials } from './dial.ts';
 import { EgressFailure } from './policy.ts';
 import { headBytesMax } from './forward.ts';
-import type { Route, Way } from './way.ts';
+import type { RoutePlan, MachineEgress } from './egress-route.ts';
 
 export interface Hop {
   url: URL;
@@ -20,8 +20,8 @@ export interface Hop {
   ignoreHttpsErrors: boolean;
 }
 
-export interface HopParts {
-  way: Way;
+export interface HopDeps {
+  route: MachineEgress;
   connections: Connections;
   wires: Wires;
   signal: AbortSignal;
@@ -40,65 +40,70 @@ const attemptsMax = 5;
 const informationMax = 32;
 
 /** Throws {@link HttpFailure}, or the signal's reason. */
-export async function ask(parts: HopParts, hop: Hop): Promise<Answer> {
+export async function ask(deps: HopDeps, hop: Hop): Promise<Answer> {
   const target = webTarget(hop.url);
   try {
-    const route = await parts.way.route(target.host, target.port, { signal: parts.signal, plain: !target.secure });
-    return await answerOf(parts, hop, { target, route });
+    const plan = await deps.route.plan(target.host, target.port, { signal: deps.signal, isPlain: !target.secure });
+    return await answerOf(deps, hop, { target, plan });
   } catch (error) {
-    if (parts.signal.aborted) throw parts.signal.reason;
+    if (deps.signal.aborted) throw deps.signal.reason;
     const failure = failureFrom(error);
-    note(parts.way, target, { error, failure });
+    recordFailure(deps.route, target, { error, failure });
     throw failure;
   }
 }
 
-/** The way keeps and logs why a host was not reached; what is wrong with a certificate is no refusal of its. */
-function note(way: Way, { host, port }: WebTarget, { error, failure }: { error: unknown; failure: HttpFailure }): void {
-  if (error instanceof EgressFailure) way.note(host, port, error);
+/** The route records and logs why a host was not reached; a certificate error is not its refusal. */
+function recordFailure(
+  route: MachineEgress,
+  { host, port }: WebTarget,
+  { error, failure }: { error: unknown; failure: HttpFailure },
+): void {
+  if (error instanceof EgressFailure) route.recordFailure(host, port, error);
   else if (failure.reason === 'connection_reset' || failure.reason === 'proxy_error')
-    way.note(host, port, new EgressFailure(failure.reason, `${authorityText(host, port)}: ${failure.netError}`));
+    route.recordFailure(host, port, new EgressFailure(failure.reason, `${authorityText(host, port)}: ${failure.netError}`));
 }
 
-interface Asked {
+interface ResolvedHop {
   target: WebTarget;
-  route: Route;
+  plan: RoutePlan;
 }
 
-async function answerOf(parts: HopParts, hop: Hop, asked: Asked): Promise<Answer> {
+async function answerOf(deps: HopDeps, hop: Hop, resolved: ResolvedHop): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
-    const outgoing = send(parts, hop, asked);
+    const outgoing = send(deps, hop, resolved);
     try {
-      const response = await headOf(outgoing, parts.signal);
+      const response = await headOf(outgoing, deps.signal);
       // A proxy that was asked for the whole address speaks for itself here.
-      if (asked.route.absoluteForm && response.statusCode === 407) throw new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED');
+      if (resolved.plan.usesAbsoluteForm && response.statusCode === 407)
+        throw new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED');
       return { response, drop: () => void outgoing.destroy() };
     } catch (error) {
       outgoing.destroy();
-      const repeats = outgoing.reusedSocket && attempt < attemptsMax && ['GET', 'HEAD', 'OPTIONS'].includes(hop.method);
-      if (!repeats || parts.signal.aborted || error instanceof HttpFailure) throw error;
+      const canRetry = outgoing.reusedSocket && attempt < attemptsMax && ['GET', 'HEAD', 'OPTIONS'].includes(hop.method);
+      if (!canRetry || deps.signal.aborted || error instanceof HttpFailure) throw error;
     }
   }
 }
 
-function send({ way, connections, wires, signal }: HopParts, hop: Hop, { target, route }: Asked): ClientRequest {
+function send({ route, connections, wires, signal }: HopDeps, hop: Hop, { target, plan }: ResolvedHop): ClientRequest {
   const path = `${hop.url.pathname}${hop.url.search}`;
-  const credentials = route.absoluteForm && route.via ? basicCredentials(route.via.upstream) : null;
+  const credentials = plan.usesAbsoluteForm && plan.proxy ? toBasicCredentials(plan.proxy.upstream) : null;
   const options: HopOptions & { insecureHTTPParser: boolean; maxHeaderSize: number } = {
     agent: connections,
     method: hop.method,
-    path: route.absoluteForm ? `http://${hop.url.host}${path}` : path,
+    path: plan.usesAbsoluteForm ? `http://${hop.url.host}${path}` : path,
     headers: credentials === null ? hop.headers : [...hop.headers, 'Proxy-Authorization', credentials],
     setHost: false,
     maxHeaderSize: headBytesMax,
     // Browsers take sloppy replies, and this must find what they find.
     insecureHTTPParser: true,
-    hop: { route, secure: target.secure, ignoreHttpsErrors: hop.ignoreHttpsErrors, signal, wires },
+    hop: { plan, secure: target.secure, ignoreHttpsErrors: hop.ignoreHttpsErrors, signal, wires },
   };
   const outgoing = httpRequest(options);
   outgoing.once('socket', (socket) => {
     // The agent's sockets have the timeout of idle ones, which is far too short for a reply.
-    socket.setTimeout(way.limits.idleMs);
+    socket.setTimeout(route.limits.idleTimeoutMs);
     const wire = connections.wireOf(socket);
     if (wire) wires.add(wire);
   });
@@ -108,7 +113,7 @@ function send({ way, connections, wires, signal }: HopParts, hop: Hop, { target,
 
 function headOf(outgoing: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const giveUp = (): void => {
+  const onAbort = (): void => {
     reject(signal.reason);
     outgoing.destroy();
   };
@@ -120,7 +125,7 @@ function headOf(outgoing: ClientRequest, signal: AbortSignal): Promise<IncomingM
   });
   outgoing.once('response', (response) => resolve(response.on('error', () => {})));
   outgoing.once('close', () => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply')));
-  signal.addEventListener('abort', giveUp, { once: true });
-  if (signal.aborted) giveUp();
-  return promise.finally(() => signal.removeEventListener('abort', giveUp));
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return promise.finally(() => signal.removeEventListener('abort', onAbort));
 }

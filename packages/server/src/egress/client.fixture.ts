@@ -1,4 +1,4 @@
-/** What the tests of the client share: a client behind a gate, and sites that say what they like. */
+/** Shared by the tests of the client: a client behind a gate, and sites that answer freely. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
@@ -6,25 +6,25 @@ import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { silentLog } from '../lib/log.ts';
 import { createEgressGate, createHttpClient, HttpFailure, parseAllowList } from './egress.ts';
-import type { EgressGateOptions, EgressPolicy, EgressWay, HttpClient, HttpOrder, HttpOutcome } from './egress.ts';
+import type { EgressGateOptions, EgressPolicy, EgressRoute, HttpClient, HttpRequestOptions, HttpResult } from './egress.ts';
 import { direct, listen } from './testing.ts';
-import type { Listening } from './testing.ts';
+import type { TestServer } from './testing.ts';
 
 export interface Client {
-  way: EgressWay;
+  route: EgressRoute;
   http: HttpClient;
-  fetch: (url: string, order?: Partial<HttpOrder>) => Promise<HttpOutcome>;
+  fetch: (url: string, overrides?: Partial<HttpRequestOptions>) => Promise<HttpResult>;
   /** The failure of a request that must not be answered. */
-  failure: (url: string, order?: Partial<HttpOrder>) => Promise<HttpFailure>;
+  failure: (url: string, overrides?: Partial<HttpRequestOptions>) => Promise<HttpFailure>;
 }
 
-const patient: Omit<HttpOrder, 'url'> = {
+const patient: Omit<HttpRequestOptions, 'url'> = {
   method: 'GET',
   headers: {},
   body: null,
   cookies: [],
-  maxBytes: 4_000_000,
-  maxWireBytes: 4_000_000,
+  bodyBytesMax: 4_000_000,
+  wireBytesMax: 4_000_000,
   redirectsMax: 20,
   timeoutMs: 5000,
 };
@@ -34,28 +34,28 @@ export function client(
   options: Partial<EgressGateOptions> & { allowText?: string; policy?: EgressPolicy | null; ca?: string } = {},
 ): Client {
   const { allowText = '127.0.0.0/8', policy = direct, ca, ...rest } = options;
-  const gate = createEgressGate({ allow: parseAllowList(allowText), log: silentLog, ...rest });
-  const way = gate.open('test');
-  if (policy) way.apply(policy);
-  const http = createHttpClient(way, { userAgent: 'test/1', ...(ca === undefined ? {} : { ca }) });
+  const gate = createEgressGate({ allowList: parseAllowList(allowText), log: silentLog, ...rest });
+  const route = gate.open('test');
+  if (policy) route.apply(policy);
+  const http = createHttpClient(route, { userAgent: 'test/1', ...(ca === undefined ? {} : { ca }) });
   t.after(() => {
     http.close();
     return gate.close();
   });
-  const fetch: Client['fetch'] = (url, order = {}) => http.request({ ...patient, url, ...order }, { signal: t.signal });
-  const failure: Client['failure'] = async (url, order) => {
-    const error = await fetch(url, order).then(
+  const fetch: Client['fetch'] = (url, overrides = {}) => http.request({ ...patient, url, ...overrides }, { signal: t.signal });
+  const failure: Client['failure'] = async (url, overrides) => {
+    const error = await fetch(url, overrides).then(
       ({ status }) => assert.fail(`${url} was answered with ${status}`),
       (thrown: unknown) => thrown,
     );
     assert.ok(error instanceof HttpFailure, String(error));
     return error;
   };
-  return { way, http, fetch, failure };
+  return { route, http, fetch, failure };
 }
 
-/** A site that is told of each head and says what it likes on the bare connection. */
-export const bareSite = (t: TestContext, answer: (socket: Socket, head: string) => void): Promise<Listening> =>
+/** A site that gets each request head and writes its response to the bare connection. */
+export const bareSite = (t: TestContext, answer: (socket: Socket, head: string) => void): Promise<TestServer> =>
   listen(
     t,
     createServer({ noDelay: true }, (socket) => {

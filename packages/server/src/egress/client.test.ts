@@ -6,10 +6,10 @@ import { silentLog } from '../lib/log.ts';
 import type { Log } from '../lib/log.ts';
 import { bareSite, client, withBody } from './client.fixture.ts';
 import { createHttpClient } from './egress.ts';
-import type { HttpOutcome } from './egress.ts';
+import type { HttpResult } from './egress.ts';
 import { direct, eventually, listen, site } from './testing.ts';
 
-test('tells a reply as it came: status, headers, cookies apart, body and times', async (t) => {
+test('returns status, headers, cookie names, body and times of a response', async (t) => {
   const { port } = await site(t, (_request, response) =>
     response
       .writeHead(418, 'Teapot', [
@@ -33,7 +33,7 @@ test('tells a reply as it came: status, headers, cookies apart, body and times',
   assert.ok(reply.ttfbMs > 0 && reply.bytesIn > 0 && reply.bytesOut > 0);
 });
 
-test('sends the caller’s headers, usual ones where there are none, and nothing that belongs to a connection', async (t) => {
+test('sends the caller’s headers, default ones where there are none, and no hop-by-hop headers', async (t) => {
   const seen: IncomingMessage[] = [];
   const { port } = await site(t, (request, response) => {
     seen.push(request);
@@ -81,19 +81,19 @@ test('sends a body with its length, and credentials of an address to its site al
   assert.equal(reply.url, `http://127.0.0.1:${port}/`);
 });
 
-test('keeps a connection for the next request, and lets go of all when it closes', async (t) => {
+test('reuses connections, and closes all of them when it closes', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const { fetch, http } = client(t);
   for (let turn = 0; turn < 5; turn += 1) await fetch(`http://127.0.0.1:${target.port}/`);
-  assert.equal(target.arrived(), 1);
+  assert.equal(target.accepted(), 1);
   await Promise.all(Array.from({ length: 100 }, () => fetch(`http://127.0.0.1:${target.port}/`)));
-  assert.ok(target.arrived() <= 65, `${target.arrived()} connections for a hundred requests at once`);
+  assert.ok(target.accepted() <= 65, `${target.accepted()} connections for a hundred requests at once`);
   await eventually(() => target.open() <= 16, 'no more idle connections of one site than are bounded');
   http.close();
   await eventually(() => target.open() === 0, 'all are closed');
 });
 
-test('asks anew when the site closes a kept connection just as it is taken, but never sends a body twice', async (t) => {
+test('retries when the site closes a reused connection, but never sends a body twice', async (t) => {
   const served = new WeakSet<object>();
   const target = await bareSite(t, (socket) => {
     if (served.has(socket)) socket.resetAndDestroy();
@@ -102,27 +102,27 @@ test('asks anew when the site closes a kept connection just as it is taken, but 
   });
   const { fetch, failure } = client(t);
   for (let turn = 0; turn < 3; turn += 1) assert.equal((await fetch(`http://127.0.0.1:${target.port}/`)).status, 200);
-  assert.equal(target.arrived(), 3);
+  assert.equal(target.accepted(), 3);
   assert.equal((await failure(`http://127.0.0.1:${target.port}/`, { method: 'POST', body: 'once' })).reason, 'connection_reset');
-  assert.equal(target.arrived(), 3);
+  assert.equal(target.accepted(), 3);
 });
 
-test('counts the same bytes as the way', async (t) => {
+test('counts the same bytes as the route', async (t) => {
   const { port } = await site(t, (request, response) => {
     if (request.url === '/hop') response.writeHead(302, { location: '/' }).end('gone');
     else response.end('x'.repeat(50_000));
   });
-  const { fetch, way } = client(t);
-  const replies: HttpOutcome[] = [];
+  const { fetch, route } = client(t);
+  const replies: HttpResult[] = [];
   for (const path of ['/', '/hop', '/'])
     replies.push(await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: 'y'.repeat(1000) }));
-  const sum = (pick: (reply: HttpOutcome) => number): number => replies.reduce((total, reply) => total + pick(reply), 0);
-  const { bytesIn, bytesOut } = way.facts();
+  const sum = (pick: (reply: HttpResult) => number): number => replies.reduce((total, reply) => total + pick(reply), 0);
+  const { bytesIn, bytesOut } = route.stats();
   assert.deepEqual([sum((reply) => reply.bytesIn), sum((reply) => reply.bytesOut)], [bytesIn, bytesOut]);
   assert.ok(bytesIn > 150_000 && bytesOut > 3000);
 });
 
-test('tells a dead name, a closed port, a reset, silence and nonsense apart', async (t) => {
+test('distinguishes an unknown name, a closed port, a reset, silence and nonsense', async (t) => {
   const closing = createServer();
   const closed = await listen(t, closing);
   closing.close();
@@ -133,17 +133,17 @@ test('tells a dead name, a closed port, a reset, silence and nonsense apart', as
   const bomb = await bareSite(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\n${`X-Bomb: ${'b'.repeat(8000)}\r\n`.repeat(20)}\r\n`));
   const informs = await bareSite(t, (socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
   const { failure } = client(t, { resolver: () => Promise.reject(new Error('ENOTFOUND')) });
-  const told = async (url: string, timeoutMs = 5000): Promise<unknown> => {
+  const failureOf = async (url: string, timeoutMs = 5000): Promise<unknown> => {
     const { reason, netError } = await failure(url, { timeoutMs });
     return [reason, netError];
   };
-  assert.deepEqual(await told('http://dead.example/'), ['dns_failed', 'net::ERR_NAME_NOT_RESOLVED']);
-  assert.deepEqual(await told(`http://127.0.0.1:${closed.port}/`), ['connection_refused', 'net::ERR_CONNECTION_REFUSED']);
-  assert.deepEqual(await told(`http://127.0.0.1:${resets.port}/`), ['connection_reset', 'net::ERR_CONNECTION_RESET']);
-  assert.deepEqual(await told(`http://127.0.0.1:${leaves.port}/`), ['connection_reset', 'net::ERR_EMPTY_RESPONSE']);
-  assert.deepEqual(await told(`http://127.0.0.1:${silent.port}/`, 50), ['timeout', 'net::ERR_TIMED_OUT']);
-  assert.deepEqual(await told(`http://127.0.0.1:${nonsense.port}/`), ['connection_reset', 'net::ERR_INVALID_HTTP_RESPONSE']);
-  assert.deepEqual(await told(`http://127.0.0.1:${bomb.port}/`), ['connection_reset', 'net::ERR_RESPONSE_HEADERS_TOO_BIG']);
+  assert.deepEqual(await failureOf('http://dead.example/'), ['dns_failed', 'net::ERR_NAME_NOT_RESOLVED']);
+  assert.deepEqual(await failureOf(`http://127.0.0.1:${closed.port}/`), ['connection_refused', 'net::ERR_CONNECTION_REFUSED']);
+  assert.deepEqual(await failureOf(`http://127.0.0.1:${resets.port}/`), ['connection_reset', 'net::ERR_CONNECTION_RESET']);
+  assert.deepEqual(await failureOf(`http://127.0.0.1:${leaves.port}/`), ['connection_reset', 'net::ERR_EMPTY_RESPONSE']);
+  assert.deepEqual(await failureOf(`http://127.0.0.1:${silent.port}/`, 50), ['timeout', 'net::ERR_TIMED_OUT']);
+  assert.deepEqual(await failureOf(`http://127.0.0.1:${nonsense.port}/`), ['connection_reset', 'net::ERR_INVALID_HTTP_RESPONSE']);
+  assert.deepEqual(await failureOf(`http://127.0.0.1:${bomb.port}/`), ['connection_reset', 'net::ERR_RESPONSE_HEADERS_TOO_BIG']);
   assert.equal((await failure(`http://127.0.0.1:${informs.port}/`)).reason, 'connection_reset');
   await eventually(() => [resets, leaves, silent, nonsense, bomb, informs].every(({ open }) => open() === 0), 'nothing is left open');
 });
@@ -161,40 +161,62 @@ test('ends at once when its caller leaves or it is closed', async (t) => {
   const target = await bareSite(t, () => {});
   const { http, failure } = client(t);
   const caller = new AbortController();
-  const order = { url: `http://127.0.0.1:${target.port}/`, method: 'GET', headers: {}, body: null, cookies: [], maxBytes: 1, maxWireBytes: 1, redirectsMax: 1, timeoutMs: 5000 } as const; // prettier-ignore
-  const left = http.request(order, { signal: caller.signal });
+  const request = {
+    url: `http://127.0.0.1:${target.port}/`,
+    method: 'GET',
+    headers: {},
+    body: null,
+    cookies: [],
+    bodyBytesMax: 1,
+    wireBytesMax: 1,
+    redirectsMax: 1,
+    timeoutMs: 5000,
+  } as const;
+  const aborted = http.request(request, { signal: caller.signal });
   await eventually(() => target.open() === 1, 'the site is asked');
-  caller.abort(new Error('gone home'));
-  await assert.rejects(left, /gone home/);
-  await eventually(() => target.open() === 0, 'the site is let go');
-  const shut = failure(order.url);
+  caller.abort(new Error('caller left'));
+  await assert.rejects(aborted, /caller left/);
+  await eventually(() => target.open() === 0, 'the site is closed');
+  const closed = failure(request.url);
   await eventually(() => target.open() === 1, 'the site is asked again');
   http.close();
-  assert.deepEqual([(await shut).reason, (await failure(order.url)).reason], ['aborted', 'aborted']);
+  assert.deepEqual([(await closed).reason, (await failure(request.url)).reason], ['aborted', 'aborted']);
 });
 
-test('goes down with its way', async (t) => {
+test('ends with its route', async (t) => {
   const target = await bareSite(t, () => {});
-  const { way, failure } = client(t);
+  const { route, failure } = client(t);
   const running = failure(`http://127.0.0.1:${target.port}/`);
   await eventually(() => target.open() === 1, 'the site is asked');
-  way.close();
+  route.close();
   assert.equal((await running).reason, 'connection_reset');
   assert.equal((await failure(`http://127.0.0.1:${target.port}/`)).reason, 'connection_reset');
-  assert.equal(way.facts().bytesIn, 0);
+  assert.equal(route.stats().bytesIn, 0);
 });
 
 const refused = ['blocked_by_policy', 'net::ERR_BLOCKED_BY_ADMINISTRATOR'];
 
 test('refuses every spelling of an address inside, and anything before there is a policy', async (t) => {
-  const { failure, way } = client(t, { allowText: '', resolver: async () => ['93.184.216.34', '10.1.2.3'] });
-  const hosts = ['2852039166', '0xA9FEA9FE', '127.1', '0', 'localhost.', '①②⑦.⓪.⓪.①', '[::1]', '[::ffff:127.0.0.1]', '[64:ff9b::a9fe:a9fe]', 'ok@127.0.0.1', 'mixed.example']; // prettier-ignore
+  const { failure, route } = client(t, { allowText: '', resolver: async () => ['93.184.216.34', '10.1.2.3'] });
+  const hosts = [
+    '2852039166',
+    '0xA9FEA9FE',
+    '127.1',
+    '0',
+    'localhost.',
+    '①②⑦.⓪.⓪.①',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[64:ff9b::a9fe:a9fe]',
+    'ok@127.0.0.1',
+    'mixed.example',
+  ];
   for (const host of hosts) {
     const { reason, netError } = await failure(`http://${host}/`);
     assert.deepEqual([reason, netError], refused, host);
   }
-  assert.equal(way.lastRefusal('mixed.example'), 'blocked_by_policy');
-  assert.equal(way.facts().bytesOut, 0);
+  assert.equal(route.lastRefusal('mixed.example'), 'blocked_by_policy');
+  assert.equal(route.stats().bytesOut, 0);
   assert.equal((await client(t, { policy: null }).failure('http://127.0.0.1/')).reason, 'blocked_by_policy');
 });
 
@@ -208,17 +230,17 @@ test('keeps to allowed domains and refuses advertising hosts when asked to', asy
 });
 
 test('refuses the ports that browsers refuse even where the operator allows all, and schemes that are not the web’s', async (t) => {
-  const { failure, way } = client(t);
+  const { failure, route } = client(t);
   for (const port of [0, 1, 7, 9, 22, 25, 6000, 6566, 6679, 6697, 10_080]) {
     const { reason, netError } = await failure(`http://127.0.0.1:${port}/`);
     assert.deepEqual([reason, netError], ['blocked_by_policy', 'net::ERR_UNSAFE_PORT'], String(port));
   }
   for (const url of ['file:///etc/passwd', 'ftp://127.0.0.1/', 'data:text/html,x', 'ws://127.0.0.1/'])
     assert.equal((await failure(url)).netError, 'net::ERR_DISALLOWED_URL_SCHEME', url);
-  assert.equal(way.facts().bytesOut, 0);
+  assert.equal(route.stats().bytesOut, 0);
 });
 
-test('dials the address that was checked though the name answers otherwise the next time', async (t) => {
+test('dials the checked address when the name resolves to another one the next time', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('good'));
   const answers = [['127.0.0.1'], ['127.9.9.9']];
   const { fetch } = client(t, { allowText: `127.0.0.1:${port}`, resolver: async () => answers.shift() ?? ['127.9.9.9'] });
@@ -227,7 +249,7 @@ test('dials the address that was checked though the name answers otherwise the n
 
 test('lets no header, body, cookie, path or credential into the log or a failure', async (t) => {
   const lines: string[] = [];
-  const write = (facts: object, message: string): void => void lines.push(JSON.stringify(facts) + message);
+  const write = (fields: object, message: string): void => void lines.push(JSON.stringify(fields) + message);
   const log: Log = { ...silentLog, debug: write, info: write, warn: write, error: write, child: () => log };
   const { port } = await bareSite(t, (socket) => socket.resetAndDestroy());
   const { failure } = client(t, { log });
@@ -245,11 +267,11 @@ test('lets no header, body, cookie, path or credential into the log or a failure
   assert.doesNotMatch(lines.join() + failures.map((each) => JSON.stringify(each) + each.stack).join(), /hush/);
 });
 
-test('takes only ways of a gate', () => {
+test('accepts only routes of a gate', () => {
   assert.throws(() => createHttpClient({} as never, { userAgent: 'x' }), TypeError);
 });
 
-test('holds a flood of orders back instead of opening a connection for each', async (t) => {
+test('queues a flood of requests instead of opening a connection for each', async (t) => {
   const held: (() => void)[] = [];
   const target = await site(t, (_request, response) => void held.push(() => response.end('x')));
   const { fetch } = client(t);
@@ -268,19 +290,19 @@ test('speaks to a site that closes its connection after each reply', async (t) =
     const { body, truncated } = await fetch(`http://127.0.0.1:${target.port}/`);
     assert.deepEqual([body.toString(), truncated], ['to the end', false]);
   }
-  assert.equal(target.arrived(), 2);
+  assert.equal(target.accepted(), 2);
 });
 
-test('waits for no connection when the order’s time is over before one is open', async (t) => {
-  const { failure, way } = client(t, { resolver: () => new Promise(() => {}) });
+test('stops waiting for a connection when the request times out', async (t) => {
+  const { failure, route } = client(t, { resolver: () => new Promise(() => {}) });
   const started = performance.now();
   assert.equal((await failure('http://slow.example/', { timeoutMs: 40 })).reason, 'timeout');
   assert.ok(performance.now() - started < 1500);
-  assert.equal(way.lastRefusal('slow.example'), null);
+  assert.equal(route.lastRefusal('slow.example'), null);
   const proxy = await bareSite(t, () => {});
-  way.apply({ ...direct, upstreams: [{ url: `http://127.0.0.1:${proxy.port}`, ip: null, country: null, trusted: true }] });
+  route.apply({ ...direct, upstreams: [{ url: `http://127.0.0.1:${proxy.port}`, ip: null, country: null, isTrusted: true }] });
   const waiting = failure('http://127.0.0.1:8081/', { timeoutMs: 100 });
   await eventually(() => proxy.open() === 1, 'the proxy is dialled');
   assert.equal((await waiting).reason, 'timeout');
-  await eventually(() => proxy.open() === 0, 'and let go');
+  await eventually(() => proxy.open() === 0, 'and closed');
 });

@@ -1,15 +1,14 @@
 /**
- * An HTTP client that leaves by a way out, as the way's browser does: every
- * connection is checked, pinned, proxied and counted by the way, for each hop
- * of a redirect anew.
+ * An HTTP client behind an egress route: each connection, of each redirect too,
+ * is checked, pinned, proxied and counted by the route, as a browser's is.
  */
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { LaneFull, Lanes } from '../lib/lanes.ts';
 import { readBody } from './client-body.ts';
 import { Connections, Wires } from './client-connections.ts';
-import { OrderCookies } from './client-cookies.ts';
-import type { OrderCookie } from './client-cookies.ts';
+import { RequestCookies } from './client-cookies.ts';
+import type { RequestCookie } from './client-cookies.ts';
 import { HttpFailure } from './client-failure.ts';
 import type { HttpRedirect } from './client-failure.ts';
 import {
@@ -22,29 +21,29 @@ import {
 } from './client-headers.ts';
 import type { CallerHeaders } from './client-headers.ts';
 import { ask } from './client-hop.ts';
-import type { Answer, HopParts } from './client-hop.ts';
+import type { Answer, HopDeps } from './client-hop.ts';
 import { redirectTarget, withoutCredentials } from './client-target.ts';
-import type { EgressWay } from './policy.ts';
-import { Way } from './way.ts';
+import type { EgressRoute } from './policy.ts';
+import { MachineEgress } from './egress-route.ts';
 
-export type { OrderCookie } from './client-cookies.ts';
+export type { RequestCookie } from './client-cookies.ts';
 export { HttpFailure } from './client-failure.ts';
 export type { HttpProgress, HttpRedirect } from './client-failure.ts';
 
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
-export interface HttpOrder {
-  /** http:// or https://. Credentials in it are sent to its own site and told nowhere. */
+export interface HttpRequestOptions {
+  /** http:// or https://. Credentials in it are sent to its own site only. */
   url: string;
   method: HttpMethod;
   /** Those that frame a message or belong to a connection are left out, with a warning. */
   headers: Readonly<Record<string, string>>;
   body: string | Buffer | null;
-  cookies: readonly OrderCookie[];
+  cookies: readonly RequestCookie[];
   /** Decoded bytes that are kept. */
-  maxBytes: number;
+  bodyBytesMax: number;
   /** Bytes of the last body as it is sent. */
-  maxWireBytes: number;
+  wireBytesMax: number;
   /** One more than these is `too_many_redirects`. Browsers follow 20. */
   redirectsMax: number;
   /** For all of it. When it passes while the body is read, what came is the outcome. */
@@ -53,12 +52,12 @@ export interface HttpOrder {
   ignoreHttpsErrors?: boolean | undefined;
 }
 
-export interface HttpOutcome {
+export interface HttpResult {
   status: number;
   statusText: string;
   /** By lower-case name, repeated ones joined by ", ", without cookies. */
   headers: Record<string, string>;
-  /** The names of the cookies that were set on the way, each once. */
+  /** The names of the cookies that any response set, each once. */
   setCookieNames: string[];
   /** Where the reply came from, with the fragment, without credentials. */
   url: string;
@@ -67,25 +66,25 @@ export interface HttpOutcome {
   /** There was more, or may have been: the warnings say why it was not read. */
   truncated: boolean;
   contentType: string | null;
-  /** On the wire, handshakes and redirects included, as the way counts them. */
+  /** On the wire, handshakes and redirects included, as the route counts them. */
   bytesIn: number;
   bytesOut: number;
-  /** From the order to the head of the last reply. */
+  /** From the start of the request to the head of the last response. */
   ttfbMs: number;
   /** Codes: those of `client-body.ts`, `header_dropped:<name>`, `cookie_refused`. */
   warnings: string[];
 }
 
 export interface HttpClient {
-  /** Throws {@link HttpFailure}, or the signal's reason. Any status is an outcome. */
-  request(order: HttpOrder, options: { signal: AbortSignal }): Promise<HttpOutcome>;
-  /** Ends what is under way as `aborted`, and drops the connections that are kept. */
+  /** Any status is a result. @throws HttpFailure, or the signal's reason */
+  request(requestOptions: HttpRequestOptions, options: { signal: AbortSignal }): Promise<HttpResult>;
+  /** Ends running requests as `aborted`, and drops the connections that are kept. */
   close(): void;
 }
 
 export interface HttpClientOptions {
   userAgent: string;
-  /** `Accept-Language` where the order has none. */
+  /** `Accept-Language` where the request has none. */
   acceptLanguage?: string;
   /** PEM certificates for sites, instead of the usual ones. */
   ca?: string;
@@ -96,16 +95,16 @@ export interface HttpClientOptions {
 const runningMax = 64;
 /** More than a burst of jobs of one session brings; past it the callers' own queues are to wait. */
 const waitingMax = 1024;
-/** The order's own time ends its wait long before. */
+/** The request's own timeout ends its wait long before. */
 const waitMsMax = 3_600_000;
 
-/** A client for the way of one machine, or for one opened for it alone. The way must be the gate's. */
-export function createHttpClient(way: EgressWay, options: HttpClientOptions): HttpClient {
-  if (!(way instanceof Way)) throw new TypeError('A client leaves by a way that a gate has opened');
-  const connections = new Connections(way, options.ca);
+/** A client for the route of a machine, or for a route of its own. @throws TypeError when a gate did not open the route */
+export function createHttpClient(route: EgressRoute, options: HttpClientOptions): HttpClient {
+  if (!(route instanceof MachineEgress)) throw new TypeError('The route must be opened by an egress gate');
+  const connections = new Connections(route, options.ca);
   const lanes = new Lanes({ width: runningMax, waitingMax, waitMsMax });
   const clock = options.clock ?? systemClock;
-  const usual = {
+  const defaultHeaders = {
     'User-Agent': options.userAgent,
     Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
     'Accept-Language': options.acceptLanguage ?? 'en-US,en;q=0.9',
@@ -114,42 +113,42 @@ export function createHttpClient(way: EgressWay, options: HttpClientOptions): Ht
   const closing = new Set<() => void>();
   let closed = false;
 
-  const request = async (order: HttpOrder, { signal }: { signal: AbortSignal }): Promise<HttpOutcome> => {
+  const request = async (requestOptions: HttpRequestOptions, { signal }: { signal: AbortSignal }): Promise<HttpResult> => {
     signal.throwIfAborted();
     const stop = new AbortController();
-    const left = (): void => stop.abort(signal.reason);
-    const shut = (): void => stop.abort(new HttpFailure('aborted', 'net::ERR_ABORTED'));
-    const timer = setTimeout(() => stop.abort(new HttpFailure('timeout', 'net::ERR_TIMED_OUT')), order.timeoutMs);
-    signal.addEventListener('abort', left, { once: true });
-    closing.add(shut);
-    if (closed) shut();
-    const journey = new Journey({ way, connections, usual, clock, signal: stop.signal }, order);
+    const onCallerAbort = (): void => stop.abort(signal.reason);
+    const abort = (): void => stop.abort(new HttpFailure('aborted', 'net::ERR_ABORTED'));
+    const timer = setTimeout(() => stop.abort(new HttpFailure('timeout', 'net::ERR_TIMED_OUT')), requestOptions.timeoutMs);
+    signal.addEventListener('abort', onCallerAbort, { once: true });
+    closing.add(abort);
+    if (closed) abort();
+    const exchange = new RequestExchange({ route, connections, defaultHeaders, clock, signal: stop.signal }, requestOptions);
     try {
-      return await lanes.run('requests', stop.signal, () => journey.run());
+      return await lanes.run('requests', stop.signal, () => exchange.run());
     } catch (error) {
-      throw journey.told(error);
+      throw exchange.withProgress(error);
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener('abort', left);
-      closing.delete(shut);
+      signal.removeEventListener('abort', onCallerAbort);
+      closing.delete(abort);
     }
   };
 
   const close = (): void => {
     closed = true;
-    for (const shut of closing) shut();
+    for (const abort of closing) abort();
     connections.destroy();
   };
 
   return { request, close };
 }
 
-interface JourneyParts extends Omit<HopParts, 'wires'> {
-  usual: Readonly<Record<string, string>>;
+interface ExchangeDeps extends Omit<HopDeps, 'wires'> {
+  defaultHeaders: Readonly<Record<string, string>>;
   clock: Clock;
 }
 
-/** What is asked next. */
+/** The next request of a redirect chain. */
 interface Step {
   url: URL;
   method: HttpMethod;
@@ -157,23 +156,23 @@ interface Step {
   body: Buffer | null;
 }
 
-/** One order, from its address over all redirects to the last reply. */
-class Journey {
-  readonly #parts: JourneyParts;
-  readonly #order: HttpOrder;
+/** One request, over all redirects to the last response. */
+class RequestExchange {
+  readonly #deps: ExchangeDeps;
+  readonly #requestOptions: HttpRequestOptions;
   readonly #startedMs: number;
   readonly #wires = new Wires();
-  readonly #cookies = new OrderCookies();
+  readonly #cookies = new RequestCookies();
   readonly #redirects: HttpRedirect[] = [];
   readonly #warnings: string[] = [];
 
-  constructor(parts: JourneyParts, order: HttpOrder) {
-    this.#parts = parts;
-    this.#order = order;
-    this.#startedMs = parts.clock.monotonicMs();
+  constructor(deps: ExchangeDeps, requestOptions: HttpRequestOptions) {
+    this.#deps = deps;
+    this.#requestOptions = requestOptions;
+    this.#startedMs = deps.clock.monotonicMs();
   }
 
-  async run(): Promise<HttpOutcome> {
+  async run(): Promise<HttpResult> {
     let step = this.#firstStep();
     for (;;) {
       const answer = await this.#ask(step);
@@ -184,34 +183,35 @@ class Journey {
       this.#redirects.push({ url: withoutCredentials(step.url), statusCode: status });
       await finished(answer);
       this.#wires.count();
-      if (this.#redirects.length > this.#order.redirectsMax) throw new HttpFailure('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
+      if (this.#redirects.length > this.#requestOptions.redirectsMax)
+        throw new HttpFailure('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
       step = redirected(step, to, status);
     }
   }
 
   /** A failure with what had happened before it. */
-  told(error: unknown): unknown {
+  withProgress(error: unknown): unknown {
     const failure = error instanceof LaneFull ? new HttpFailure('aborted', 'net::ERR_INSUFFICIENT_RESOURCES') : error;
     if (!(failure instanceof HttpFailure)) return failure;
     return new HttpFailure(failure.reason, failure.netError, { redirects: [...this.#redirects], ...this.#wires.count() });
   }
 
   #firstStep(): Step {
-    const { url: address, method, headers, body, cookies } = this.#order;
+    const { url: address, method, headers, body, cookies } = this.#requestOptions;
     const url = URL.parse(address);
     if (!url) throw new HttpFailure('aborted', 'net::ERR_INVALID_URL');
-    const { kept, dropped } = callerHeaders(headers);
+    const { forwarded, dropped } = callerHeaders(headers);
     this.#warnings.push(...dropped.map((name) => `header_dropped:${name}`));
     if (!this.#cookies.give(cookies, url)) this.#warnings.push('cookie_refused');
-    return { url, method, headers: kept, body: typeof body === 'string' ? Buffer.from(body) : body };
+    return { url, method, headers: forwarded, body: typeof body === 'string' ? Buffer.from(body) : body };
   }
 
   #ask(step: Step): Promise<Answer> {
-    const headers = outgoingHeaders({ ...step, cookie: this.#cookies.header(step.url), usual: this.#parts.usual });
+    const headers = outgoingHeaders({ ...step, cookie: this.#cookies.header(step.url), defaultHeaders: this.#deps.defaultHeaders });
     const { url, method, body } = step;
     return ask(
-      { ...this.#parts, wires: this.#wires },
-      { url, method, body, headers, ignoreHttpsErrors: this.#order.ignoreHttpsErrors ?? false },
+      { ...this.#deps, wires: this.#wires },
+      { url, method, body, headers, ignoreHttpsErrors: this.#requestOptions.ignoreHttpsErrors ?? false },
     );
   }
 
@@ -225,9 +225,9 @@ class Journey {
     }
   }
 
-  async #arrive(url: URL, { response, drop }: Answer): Promise<HttpOutcome> {
-    const ttfbMs = this.#parts.clock.monotonicMs() - this.#startedMs;
-    const body = await readBody(response, this.#order, { signal: this.#parts.signal, drop });
+  async #arrive(url: URL, { response, drop }: Answer): Promise<HttpResult> {
+    const ttfbMs = this.#deps.clock.monotonicMs() - this.#startedMs;
+    const body = await readBody(response, this.#requestOptions, { signal: this.#deps.signal, drop });
     return {
       status: response.statusCode ?? 0,
       statusText: response.statusMessage ?? '',
@@ -253,7 +253,9 @@ async function finished({ response, drop }: Answer): Promise<void> {
 
 /** Methods and bodies as browsers send them on; what is the caller's secret stays with the site that it was for. */
 function redirected({ url, method, headers, body }: Step, to: URL, status: number): Step {
-  const kept = to.origin === url.origin ? headers : withoutCredentialHeaders(headers);
+  const forwarded = to.origin === url.origin ? headers : withoutCredentialHeaders(headers);
   const becomesGet = status === 303 ? method !== 'GET' && method !== 'HEAD' : (status === 301 || status === 302) && method === 'POST';
-  return becomesGet ? { url: to, method: 'GET', headers: withoutBodyHeaders(kept), body: null } : { url: to, method, headers: kept, body };
+  return becomesGet
+    ? { url: to, method: 'GET', headers: withoutBodyHeaders(forwarded), body: null }
+    : { url: to, method, headers: forwarded, body };
 }

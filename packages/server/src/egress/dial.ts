@@ -1,4 +1,4 @@
-/** Opens one connection: to a site, or through an upstream proxy to a site. */
+/** Opens one connection: to a site directly, or through an upstream proxy. */
 import { request as httpRequest } from 'node:http';
 import { connect, isIP, isIPv4 } from 'node:net';
 import type { Socket } from 'node:net';
@@ -9,18 +9,18 @@ import type { PinnedTarget } from './guard.ts';
 import { EgressFailure } from './policy.ts';
 import type { EgressRefusal, Upstream } from './policy.ts';
 
-/** When one address does not answer the next is tried beside it: the 250 ms that browsers use (RFC 8305). */
-const nextAddressAfterMs = 250;
+/** Happy Eyeballs: the connection attempt delay of RFC 8305. */
+const nextAddressDelayMs = 250;
 
 export interface DialOptions {
   signal: AbortSignal;
-  /** Told of the socket before it is connected, so that it is counted and can be destroyed from the start. */
+  /** Called before the socket is connected, so that it can be counted and destroyed from the start. */
   onSocket: (socket: Socket) => void;
 }
 
 /**
- * A connection to one of the addresses that were checked. The name is not
- * resolved again. Throws {@link EgressFailure}, or the signal's reason.
+ * Connects to one of the checked addresses. The name is not resolved again.
+ * @throws EgressFailure, or the signal's reason
  */
 export function dialTcp(target: PinnedTarget, { signal, onSocket }: DialOptions): Promise<Socket> {
   signal.throwIfAborted();
@@ -30,66 +30,66 @@ export function dialTcp(target: PinnedTarget, { signal, onSocket }: DialOptions)
   const socket = connect({
     port: target.port,
     host: pinned.length === 1 ? first.address : target.host,
-    lookup: (_host, options, answer) => (options.all ? answer(null, pinned) : answer(null, first.address, first.family)),
+    lookup: (_host, options, callback) => (options.all ? callback(null, pinned) : callback(null, first.address, first.family)),
     autoSelectFamily: pinned.length > 1,
-    autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
+    autoSelectFamilyAttemptTimeout: nextAddressDelayMs,
     noDelay: true,
   });
   onSocket(socket);
-  return settled(socket, 'connect', signal).catch((cause: unknown) => {
+  return waitForEvent(socket, 'connect', signal).catch((cause: unknown) => {
     throw cause instanceof EgressFailure
       ? cause
-      : new EgressFailure(reasonOf(cause), `${authorityText(target.host, target.port)} cannot be reached`, { cause });
+      : new EgressFailure(toRefusal(cause), `${authorityText(target.host, target.port)} cannot be reached`, { cause });
   });
 }
 
 /** Resolves when the socket emits the event; destroys it when it fails or the signal is aborted. */
-async function settled<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
+async function waitForEvent<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
   const { promise, resolve, reject } = Promise.withResolvers<S>();
-  const giveUp = (): void => {
+  const onAbort = (): void => {
     socket.destroy();
     reject(signal.reason);
   };
-  const closed = (): void => reject(new EgressFailure('connection_reset', 'closed before it was open'));
-  const done = (): void => resolve(socket);
-  socket.once(event, done).once('error', reject).once('close', closed);
-  signal.addEventListener('abort', giveUp, { once: true });
+  const onClose = (): void => reject(new EgressFailure('connection_reset', 'closed before it was open'));
+  const onEvent = (): void => resolve(socket);
+  socket.once(event, onEvent).once('error', reject).once('close', onClose);
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await promise;
   } catch (error) {
     socket.destroy();
     throw error;
   } finally {
-    signal.removeEventListener('abort', giveUp);
-    socket.off(event, done).off('close', closed).off('error', reject);
+    signal.removeEventListener('abort', onAbort);
+    socket.off(event, onEvent).off('close', onClose).off('error', reject);
   }
 }
 
-/** What a failed connection means to whoever asked for the site. */
-export function reasonOf(error: unknown): EgressRefusal {
+/** The refusal reason of a failed connection. */
+export function toRefusal(error: unknown): EgressRefusal {
   if (error instanceof EgressFailure) return error.reason;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ETIMEDOUT') return 'timeout';
-  // A reply that is no HTTP (HPE_…) is as good as none.
+  // HPE_…: the reply is not HTTP.
   if (code === 'ECONNRESET' || code === 'EPIPE' || code.startsWith('HPE_')) return 'connection_reset';
   return 'connection_refused';
 }
 
-/** An upstream with its address taken apart. */
+/** An upstream with its parsed address. */
 export interface UpstreamAddress {
   protocol: 'http:' | 'https:' | 'socks5:';
   host: string;
   port: number;
   username: string;
   password: string;
-  trusted: boolean;
+  isTrusted: boolean;
   ip: string | null;
   country: string | null;
 }
 
-const usualPorts = { 'http:': 80, 'https:': 443, 'socks5:': 1080 } as const;
+const defaultPorts = { 'http:': 80, 'https:': 443, 'socks5:': 1080 } as const;
 
-/** Throws a TypeError that does not repeat the address, because it may hold a password. */
+/** @throws TypeError that does not repeat the address, because it may hold a password */
 export function parseUpstream(upstream: Upstream): UpstreamAddress {
   const url = URL.parse(upstream.url);
   const host = url ? parseHost(url.hostname) : null;
@@ -99,17 +99,17 @@ export function parseUpstream(upstream: Upstream): UpstreamAddress {
   return {
     protocol,
     host,
-    port: url.port === '' ? usualPorts[protocol] : Number(url.port),
-    username: decoded(url.username),
-    password: decoded(url.password),
-    trusted: upstream.trusted,
+    port: url.port === '' ? defaultPorts[protocol] : Number(url.port),
+    username: decodeComponent(url.username),
+    password: decodeComponent(url.password),
+    isTrusted: upstream.isTrusted,
     ip: upstream.ip,
     country: upstream.country,
   };
 }
 
-/** A stray percent sign in a password stands for itself. */
-function decoded(text: string): string {
+/** Keeps text with a stray percent sign as it is. */
+function decodeComponent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -117,82 +117,87 @@ function decoded(text: string): string {
   }
 }
 
-/** The value of `proxy-authorization`, where the proxy wants one. */
-export const basicCredentials = (upstream: UpstreamAddress): string | null =>
+/** The value of `proxy-authorization`; null without credentials. */
+export const toBasicCredentials = (upstream: UpstreamAddress): string | null =>
   upstream.username === '' && upstream.password === ''
     ? null
     : `Basic ${Buffer.from(`${upstream.username}:${upstream.password}`).toString('base64')}`;
 
 export interface UpstreamDialOptions extends DialOptions {
-  /** Certificates that an https:// proxy's may be signed with, beside the usual ones. */
+  /** PEM certificates that https:// proxies are checked with, instead of the default ones. */
   ca?: string | undefined;
 }
 
-/** A connection to the proxy itself, encrypted when its address says https. Every failure is a `proxy_error`. */
-export async function dialUpstream(upstream: UpstreamAddress, at: PinnedTarget, { ca, ...options }: UpstreamDialOptions): Promise<Socket> {
+/** Connects to the proxy itself, with TLS when its address is https://. Every failure is a `proxy_error`. */
+export async function dialUpstream(
+  upstream: UpstreamAddress,
+  pinned: PinnedTarget,
+  { ca, ...options }: UpstreamDialOptions,
+): Promise<Socket> {
   try {
-    const socket = await dialTcp(at, options);
+    const socket = await dialTcp(pinned, options);
     if (upstream.protocol !== 'https:') return socket;
     const name = isIP(upstream.host) === 0 ? { servername: upstream.host } : {};
     const secure = connectTls({ socket, host: upstream.host, ...name, ALPNProtocols: ['http/1.1'], ...(ca === undefined ? {} : { ca }) });
-    return await settled(secure, 'secureConnect', options.signal);
+    return await waitForEvent(secure, 'secureConnect', options.signal);
   } catch (cause) {
-    throw asProxyError(cause, upstream, options.signal);
+    throw toProxyError(cause, upstream, options.signal);
   }
 }
 
-/** A stream to the site through a proxy that is connected. `host` is what the proxy is told: a name or an address. */
+/** Opens a tunnel to the site over a connection to the proxy. `host` is a name or an address. */
 export async function tunnelThrough(
   upstream: UpstreamAddress,
   socket: Socket,
   target: { host: string; port: number },
   signal: AbortSignal,
 ): Promise<Socket> {
-  const giveUp = (): void => void socket.destroy();
-  signal.addEventListener('abort', giveUp, { once: true });
+  const onAbort = (): void => void socket.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    if (upstream.protocol === 'socks5:') await shakeSocks(upstream, socket, target);
-    else await shakeConnect(upstream, socket, target);
+    if (upstream.protocol === 'socks5:') await connectSocks(upstream, socket, target);
+    else await connectHttp(upstream, socket, target);
     signal.throwIfAborted();
     return socket;
   } catch (cause) {
     socket.destroy();
-    throw asProxyError(cause, upstream, signal);
+    throw toProxyError(cause, upstream, signal);
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
-async function shakeSocks(upstream: UpstreamAddress, socket: Socket, destination: { host: string; port: number }): Promise<void> {
+async function connectSocks(upstream: UpstreamAddress, socket: Socket, destination: { host: string; port: number }): Promise<void> {
   const credentials = upstream.username === '' ? {} : { userId: upstream.username, password: upstream.password };
   const proxy = { host: upstream.host, port: upstream.port, type: 5 as const, ...credentials };
   await SocksClient.createConnection({ proxy, command: 'connect', destination, existing_socket: socket });
 }
 
-function shakeConnect(upstream: UpstreamAddress, socket: Socket, target: { host: string; port: number }): Promise<void> {
+function connectHttp(upstream: UpstreamAddress, socket: Socket, target: { host: string; port: number }): Promise<void> {
   const authority = authorityText(target.host, target.port);
-  const credentials = basicCredentials(upstream);
+  const credentials = toBasicCredentials(upstream);
   const headers = { host: authority, ...(credentials === null ? {} : { 'proxy-authorization': credentials }) };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Without an agent, not with `false`: that one would open a connection of its own.
-  const asked = httpRequest({ method: 'CONNECT', path: authority, headers, setHost: false, createConnection: () => socket });
-  const refused = (status: number | undefined): void => reject(new EgressFailure('proxy_error', `the proxy answered ${status} to CONNECT`));
-  asked.once('connect', (response, _socket, head) => {
-    if (response.statusCode !== 200) return refused(response.statusCode);
+  // No `agent: false`: that would open its own connection.
+  const connectRequest = httpRequest({ method: 'CONNECT', path: authority, headers, setHost: false, createConnection: () => socket });
+  const rejectStatus = (status: number | undefined): void =>
+    reject(new EgressFailure('proxy_error', `the proxy answered ${status} to CONNECT`));
+  connectRequest.once('connect', (response, _socket, head) => {
+    if (response.statusCode !== 200) return rejectStatus(response.statusCode);
     if (head.length > 0) socket.unshift(head);
     resolve();
   });
-  asked.once('response', (response) => {
+  connectRequest.once('response', (response) => {
     response.resume();
-    refused(response.statusCode);
+    rejectStatus(response.statusCode);
   });
-  asked.on('error', reject);
-  asked.once('close', () => reject(new EgressFailure('proxy_error', 'the proxy closed the connection')));
-  asked.end();
+  connectRequest.on('error', reject);
+  connectRequest.once('close', () => reject(new EgressFailure('proxy_error', 'the proxy closed the connection')));
+  connectRequest.end();
   return promise;
 }
 
-function asProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSignal): unknown {
+function toProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const detail = cause instanceof Error ? `: ${cause.message}` : '';
   return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authorityText(upstream.host, upstream.port)} failed${detail}`, {

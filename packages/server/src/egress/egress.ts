@@ -1,25 +1,24 @@
 /**
- * The only way out: an HTTP proxy for browsers, and a client for what is
- * fetched without one, that decide for each connection, by the address it
- * really dials, whether it may be opened.
+ * All outbound traffic: an HTTP proxy for browsers and an HTTP client for the
+ * service. Both check each connection by the address that is really dialled.
  */
 export { EgressFailure } from './policy.ts';
-export type { EgressFacts, EgressPolicy, EgressRefusal, EgressWay, Rotation, Upstream } from './policy.ts';
+export type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RotationResult, Upstream } from './policy.ts';
 export { createEgressGate, refusalHeader } from './gate.ts';
-export type { EgressGate, EgressGateOptions, EgressLimits, GateFacts } from './gate.ts';
+export type { EgressGate, EgressGateOptions, EgressLimits, GateStats } from './gate.ts';
 export { createHttpClient, HttpFailure } from './client.ts';
 export type {
   HttpClient,
   HttpClientOptions,
   HttpMethod,
-  HttpOrder,
-  HttpOutcome,
+  HttpRequestOptions,
+  HttpResult,
   HttpProgress,
   HttpRedirect,
-  OrderCookie,
+  RequestCookie,
 } from './client.ts';
 export { AllowListError, parseAllowList } from './allow-list.ts';
 export type { AllowList } from './allow-list.ts';
 export { isPublicAddress, parseHost } from './addresses.ts';
 export { builtinAdHosts, loadAdHosts } from './ad-hosts.ts';
-export { policyFor } from './upstreams.ts';
+export { toEgressPolicy } from './upstreams.ts';

@@ -1,26 +1,26 @@
-/** Plain HTTP through the gate: each request on a connection is routed on its own. */
+/** Plain HTTP through the gate: each request on a connection is checked and routed on its own. */
 import { request as httpRequest, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { ClientRequest, IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { plainHost } from './addresses.ts';
-import { basicCredentials } from './dial.ts';
+import { toBasicCredentials } from './dial.ts';
 import { EgressFailure } from './policy.ts';
 import type { EgressRefusal } from './policy.ts';
-import type { Route, Way } from './way.ts';
+import type { RoutePlan, MachineEgress } from './egress-route.ts';
 
 /**
- * Carries the reason on the gate's own answers. It is taken off everything
- * that comes from plain sites, so there it is proof; inside TLS a site may send what it likes.
+ * The reason on the gate's own responses. It is removed from the responses of
+ * plain sites, so there it is authentic; inside TLS a site may send it.
  */
 export const refusalHeader = 'x-berth-egress';
 
-/** Request and reply heads: browsers take more than Node's 16 KiB, sites with many cookies send it. */
+/** Of request and response heads. Browsers accept more than Node's 16 KiB, and sites with many cookies need it. */
 export const headBytesMax = 65_536;
 
-/** 403 for what may not be, 504 for what did not come, 502 for the rest. */
-export const statusOf = (reason: EgressRefusal): number => (reason === 'blocked_by_policy' ? 403 : reason === 'timeout' ? 504 : 502);
+/** 403 for a policy refusal, 504 for a timeout, 502 for the rest. */
+export const toStatus = (reason: EgressRefusal): number => (reason === 'blocked_by_policy' ? 403 : reason === 'timeout' ? 504 : 502);
 
-export async function forward(way: Way, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function forward(route: MachineEgress, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = URL.parse(request.url ?? '');
   const host = url?.protocol === 'http:' ? plainHost(url.hostname) : null;
   if (!url || host === null) {
@@ -28,13 +28,13 @@ export async function forward(way: Way, request: IncomingMessage, response: Serv
     return;
   }
   const port = url.port === '' ? 80 : Number(url.port);
-  const gone = new AbortController();
-  response.once('close', () => gone.abort(new EgressFailure('connection_reset', 'the browser went away')));
+  const disconnect = new AbortController();
+  response.once('close', () => disconnect.abort(new EgressFailure('connection_reset', 'the browser closed the connection')));
   try {
-    const route = await way.route(host, port, { signal: gone.signal, plain: true });
-    if (!response.destroyed) await pass(way, route, { request, response, url });
+    const plan = await route.plan(host, port, { signal: disconnect.signal, isPlain: true });
+    if (!response.destroyed) await relay(route, plan, { request, response, url });
   } catch (error) {
-    if (!gone.signal.aborted) answerFailure(response, way.note(host, port, error));
+    if (!disconnect.signal.aborted) sendRefusal(response, route.recordFailure(host, port, error));
   }
 }
 
@@ -44,82 +44,85 @@ interface Exchange {
   url: URL;
 }
 
-/** Resolves when the site's reply has been passed on, rejects when there was none to pass on. */
-async function pass(way: Way, route: Route, exchange: Exchange): Promise<void> {
-  const bodiless = exchange.request.headers['content-length'] === undefined && exchange.request.headers['transfer-encoding'] === undefined;
+/** Resolves when the site's response has been passed on, rejects when there was none. */
+async function relay(route: MachineEgress, plan: RoutePlan, exchange: Exchange): Promise<void> {
+  const isBodiless =
+    exchange.request.headers['content-length'] === undefined && exchange.request.headers['transfer-encoding'] === undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const outgoing = ask(way, route, exchange);
-    if (bodiless) outgoing.end();
+    const outgoing = sendRequest(route, plan, exchange);
+    if (isBodiless) outgoing.end();
     else pipeline(exchange.request, outgoing, () => {});
     try {
-      await reply(way, outgoing, exchange.response);
+      await relayResponse(route, outgoing, exchange.response);
       return;
     } catch (error) {
       outgoing.destroy();
-      // A kept connection may have been closed by the site just as it was taken: nothing was answered, so asking anew is safe where repeating is.
-      const repeats =
-        bodiless && outgoing.reusedSocket && attempt <= 5 && ['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method ?? '');
-      if (!repeats || exchange.response.headersSent || exchange.response.destroyed) throw error;
+      // The site may close a reused connection just as it is taken. Idempotent requests are sent again (RFC 9110, 9.2.2).
+      const canRetry =
+        isBodiless && outgoing.reusedSocket && attempt <= 5 && ['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method ?? '');
+      if (!canRetry || exchange.response.headersSent || exchange.response.destroyed) throw error;
     }
   }
 }
 
-function ask(way: Way, route: Route, { request, response, url }: Exchange): ClientRequest {
-  const headers = forwardable(request.rawHeaders, (name) => name === 'host' || name === 'expect' || name === 'proxy-connection');
-  // The name that was checked, not the one a hostile client wrote beside it.
+function sendRequest(route: MachineEgress, plan: RoutePlan, { request, response, url }: Exchange): ClientRequest {
+  const headers = filterHeaders(request.rawHeaders, (name) => name === 'host' || name === 'expect' || name === 'proxy-connection');
+  // The host that was checked, not the client's own header.
   headers.unshift('Host', url.host);
   if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked');
-  const credentials = route.absoluteForm && route.via ? basicCredentials(route.via.upstream) : null;
+  const credentials = plan.usesAbsoluteForm && plan.proxy ? toBasicCredentials(plan.proxy.upstream) : null;
   if (credentials !== null) headers.push('Proxy-Authorization', credentials);
   headers.push('Connection', 'keep-alive');
   const path = `${url.pathname}${url.search}`;
-  const options: RequestOptions & { route: Route } = {
+  const options: RequestOptions & { plan: RoutePlan } = {
     method: request.method ?? 'GET',
-    path: route.absoluteForm ? `http://${url.host}${path}` : path,
+    path: plan.usesAbsoluteForm ? `http://${url.host}${path}` : path,
     headers,
-    agent: way.agent,
-    route,
+    agent: route.agent,
+    plan,
     maxHeaderSize: headBytesMax,
-    // Browsers take sloppy replies, so the gate does; a reply goes to the one request that asked.
+    // Browsers accept malformed responses, so the gate does; each goes to one request only.
     insecureHTTPParser: true,
   };
   const outgoing = httpRequest(options);
-  outgoing.setTimeout(way.limits.idleMs, () => outgoing.destroy(new EgressFailure('timeout', `nothing came for ${way.limits.idleMs} ms`)));
+  outgoing.setTimeout(route.limits.idleTimeoutMs, () =>
+    outgoing.destroy(new EgressFailure('timeout', `no data for ${route.limits.idleTimeoutMs} ms`)),
+  );
   response.once('close', () => outgoing.destroy());
   return outgoing;
 }
 
-function reply(way: Way, outgoing: ClientRequest, response: ServerResponse): Promise<void> {
+function relayResponse(route: MachineEgress, outgoing: ClientRequest, response: ServerResponse): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   outgoing.on('error', reject);
-  // The agent's sockets have the timeout of idle ones, which is far too short for a reply.
-  outgoing.once('socket', (socket) => socket.setTimeout(way.limits.idleMs));
+  // The agent sets the timeout of idle sockets, which is too short for a response.
+  outgoing.once('socket', (socket) => socket.setTimeout(route.limits.idleTimeoutMs));
   const onClose = (): void => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply'));
   outgoing.once('response', (incoming) => {
-    // Whole on our side, a reply may still be on its way to the browser.
+    // The site may close before the browser has read everything.
     outgoing.off('close', onClose);
     try {
       response.sendDate = false;
-      response.writeHead(incoming.statusCode ?? 502, sayable(incoming.statusMessage), replyHeaders(incoming));
+      response.writeHead(incoming.statusCode ?? 502, toStatusText(incoming.statusMessage), toResponseHeaders(incoming));
     } catch (cause) {
       incoming.destroy();
-      reject(new EgressFailure('connection_reset', 'the site sent a reply that cannot be passed on', { cause }));
+      reject(new EgressFailure('connection_reset', 'the site sent a response that cannot be passed on', { cause }));
       return;
     }
-    // A body cut short ends the browser's connection too, so that it does not pass for whole.
+    // A truncated body also ends the browser's connection, so that it is not taken for complete.
     pipeline(incoming, response, () => resolve());
   });
   outgoing.once('close', onClose);
   return promise;
 }
 
-/** A length beside chunks is a lie that would cut the connection at the wrong place. */
-function replyHeaders(incoming: IncomingMessage): string[] {
-  const chunked = incoming.headers['transfer-encoding'] !== undefined;
-  return forwardable(incoming.rawHeaders, (name) => name === refusalHeader || (chunked && name === 'content-length'));
+/** Content-Length beside Transfer-Encoding is dropped: request smuggling (RFC 9112, 6.3). */
+function toResponseHeaders(incoming: IncomingMessage): string[] {
+  const isChunked = incoming.headers['transfer-encoding'] !== undefined;
+  return filterHeaders(incoming.rawHeaders, (name) => name === refusalHeader || (isChunked && name === 'content-length'));
 }
 
-const sayable = (text: string | undefined): string => (text ?? '').replace(/[^\t\x20-\x7e\x80-\xff]/g, '');
+const toStatusText = (text: string | undefined): string => (text ?? '').replace(/[^\t\x20-\x7e\x80-\xff]/g, '');
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1), beside those that `Connection` names. */
 const hopByHop = new Set([
@@ -134,24 +137,24 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** Raw headers, names and values in turn, in their order and spelling. */
-function forwardable(raw: readonly string[], drops: (name: string) => boolean): string[] {
+/** Keeps order and spelling. `raw` alternates names and values. */
+function filterHeaders(raw: readonly string[], isDropped: (name: string) => boolean): string[] {
   const pairs: [string, string][] = [];
-  const named = new Set<string>();
+  const connectionNames = new Set<string>();
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [name = '', value = ''] = raw.slice(at, at + 2);
     pairs.push([name, value]);
-    if (name.toLowerCase() === 'connection') for (const each of value.split(',')) named.add(each.trim().toLowerCase());
+    if (name.toLowerCase() === 'connection') for (const each of value.split(',')) connectionNames.add(each.trim().toLowerCase());
   }
-  // What frames the body is no connection's own, whatever `Connection` says.
-  named.delete('content-length');
+  // Framing is not hop-by-hop, whatever `Connection` names.
+  connectionNames.delete('content-length');
   return pairs.flatMap(([name, value]) => {
     const lower = name.toLowerCase();
-    return hopByHop.has(lower) || named.has(lower) || drops(lower) || !isValidHeader(name, value) ? [] : [name, value];
+    return hopByHop.has(lower) || connectionNames.has(lower) || isDropped(lower) || !isValidHeader(name, value) ? [] : [name, value];
   });
 }
 
-/** Whether Node would send it. */
+/** Whether Node accepts the header. */
 export function isValidHeader(name: string, value: string): boolean {
   try {
     validateHeaderName(name);
@@ -162,14 +165,14 @@ export function isValidHeader(name: string, value: string): boolean {
   }
 }
 
-function answerFailure(response: ServerResponse, reason: EgressRefusal): void {
+function sendRefusal(response: ServerResponse, reason: EgressRefusal): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  const text = statusOf(reason) === 403 ? 'Forbidden\n' : 'Not reached\n';
+  const text = toStatus(reason) === 403 ? 'Forbidden\n' : 'Not reached\n';
   response
-    .writeHead(statusOf(reason), {
+    .writeHead(toStatus(reason), {
       [refusalHeader]: reason,
       'content-type': 'text/plain',
       'cache-control': 'no-store',

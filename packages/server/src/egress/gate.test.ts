@@ -39,7 +39,7 @@ test('gives a reply whole to a connection that takes its time', async (t) => {
       setTimeout(done, 20);
     },
   });
-  from.way.accept(slow);
+  from.route.accept(slow);
   slow.push(get(`http://127.0.0.1:${port}/`));
   await eventually(() => taken.join('').endsWith('\r\n\r\nhello'), 'the reply is whole');
   assert.equal(slow.destroyed, false);
@@ -47,7 +47,8 @@ test('gives a reply whole to a connection that takes its time', async (t) => {
 
 test('keeps headers that come more than once, and takes a length beside chunks for a lie', async (t) => {
   const raw =
-    'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Hop: 1\r\nset-cookie: b=2\r\nConnection: x-hop\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n';
+    'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Hop: 1\r\nset-cookie: b=2\r\nConnection: x-hop\r\n' +
+    'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n';
   const { port } = await listen(
     t,
     createServer((socket) => socket.once('data', () => socket.end(raw))),
@@ -86,17 +87,18 @@ test('refuses everything until a policy is applied', async (t) => {
   const from = await browser(t, { policy: null });
   const plain = await fetchPlain(from, `http://127.0.0.1:${target.port}/`);
   const { reply } = await openTunnel(from, `127.0.0.1:${target.port}`);
-  assert.deepEqual([plain.status, reply.status, target.arrived()], [403, 403, 0]);
+  assert.deepEqual([plain.status, reply.status, target.accepted()], [403, 403, 0]);
   assert.equal(plain.headers['x-berth-egress'], 'blocked_by_policy');
 });
 
 const spellings = [
-  '2852039166', '0xA9FEA9FE', '0251.0376.0251.0376', '169.254.169.254', '127.1', '0', '127.0.0.1.', 'localhost', 'localhost.', 'a.localhost', 'LOCALHOST',
-  '①②⑦.⓪.⓪.①', '[::]', '[::1]', '[::ffff:a9fe:a9fe]', '[::ffff:127.0.0.1]', '[64:ff9b::a9fe:a9fe]', '[2002:a9fe:a9fe::]', '[::a9fe:a9fe]', '[fd00:ec2::254]',
-  '[fe80::1]', '100.100.100.200', '192.0.0.192', '168.63.129.16', '10.0.2.2', '192.168.1.1', '172.16.0.1', '224.0.0.251', '0177.0.0.1', '0x7f.1',
+  '2852039166', '0xA9FEA9FE', '0251.0376.0251.0376', '169.254.169.254', '127.1', '0', '127.0.0.1.', 'localhost', 'localhost.',
+  'a.localhost', 'LOCALHOST', '①②⑦.⓪.⓪.①', '[::]', '[::1]', '[::ffff:a9fe:a9fe]', '[::ffff:127.0.0.1]', '[64:ff9b::a9fe:a9fe]',
+  '[2002:a9fe:a9fe::]', '[::a9fe:a9fe]', '[fd00:ec2::254]', '[fe80::1]', '100.100.100.200', '192.0.0.192', '168.63.129.16', '10.0.2.2',
+  '192.168.1.1', '172.16.0.1', '224.0.0.251', '0177.0.0.1', '0x7f.1',
 ]; // prettier-ignore
 
-test('refuses every spelling of an address inside, asked plainly and by CONNECT', async (t) => {
+test('refuses every spelling of an internal address, by plain requests and by CONNECT', async (t) => {
   const from = await browser(t, { allowText: '' });
   for (const host of spellings) {
     const plain = await fetchPlain(from, `http://${Buffer.from(host).toString('latin1')}/`);
@@ -104,10 +106,10 @@ test('refuses every spelling of an address inside, asked plainly and by CONNECT'
     const { reply } = await openTunnel(from, `${Buffer.from(host).toString('latin1')}:443`);
     assert.ok(reply.status === 403 || reply.status === 400, `${host}: CONNECT ${reply.status}`);
   }
-  assert.equal(from.way.facts().bytesOut, 0);
+  assert.equal(from.route.stats().bytesOut, 0);
 });
 
-test('is not led astray by credentials, fragments and targets that are no host', async (t) => {
+test('refuses credentials, fragments and targets that are not hosts', async (t) => {
   const target = await site(t, (_request, response) => response.end('no'));
   const from = await browser(t, { allowText: '', resolver: async () => ['93.184.216.34'] });
   for (const url of [`http://ok@127.0.0.1:${target.port}/`, `http://127.0.0.1:${target.port}#@ok/`, `HTTP://127.0.0.1:${target.port}/`])
@@ -116,25 +118,25 @@ test('is not led astray by credentials, fragments and targets that are no host',
     assert.equal((await fetchPlain(from, url)).status, 400, url);
   for (const authority of ['example.com', ':80', 'a@127.0.0.1:80', '127.0.0.1:0', '127.0.0.1:99999', '[::1', 'a/b:80'])
     assert.equal((await openTunnel(from, authority)).reply.status, 400, authority);
-  assert.equal(target.arrived(), 0);
+  assert.equal(target.accepted(), 0);
 });
 
 test('refuses a name of which one answer is inside', async (t) => {
   const target = await site(t, (_request, response) => response.end('no'));
   const from = await browser(t, { allowText: '', resolver: async () => ['93.184.216.34', '127.0.0.1'] });
   assert.equal((await openTunnel(from, `mixed.example:${target.port}`)).reply.status, 403);
-  assert.equal(target.arrived(), 0);
-  assert.equal(from.way.lastRefusal('MIXED.example.'), 'blocked_by_policy');
+  assert.equal(target.accepted(), 0);
+  assert.equal(from.route.lastRefusal('MIXED.example.'), 'blocked_by_policy');
 });
 
-test('dials the address that was checked though the name answers otherwise the next time', async (t) => {
+test('dials the checked address when the name resolves to another one the next time', async (t) => {
   const good = await site(t, (_request, response) => response.end('good'));
   const answers = [['127.0.0.1'], ['127.9.9.9']];
   const from = await browser(t, { allowText: `127.0.0.1:${good.port}`, resolver: async () => answers.shift() ?? ['127.9.9.9'] });
   assert.equal((await fetchPlain(from, `http://rebind.example:${good.port}/`)).body, 'good');
 });
 
-test('checks each request of a kept connection on its own', async (t) => {
+test('checks each request of a keep-alive connection on its own', async (t) => {
   const open = await site(t, (_request, response) => response.end('open'));
   const secret = await site(t, (_request, response) => response.end('secret'));
   const from = await browser(t, { allowText: `127.0.0.1:${open.port}` });
@@ -142,7 +144,7 @@ test('checks each request of a kept connection on its own', async (t) => {
   assert.equal((await exchange(socket, get(`http://127.0.0.1:${open.port}/`))).body, 'open');
   assert.equal((await exchange(socket, get(`http://127.0.0.1:${secret.port}/`))).status, 403);
   assert.equal((await exchange(socket, get(`http://127.0.0.1:${open.port}/`))).body, 'open');
-  assert.deepEqual([open.arrived(), secret.arrived()], [1, 0]);
+  assert.deepEqual([open.accepted(), secret.accepted()], [1, 0]);
 });
 
 test('sends the host that was checked, not the one in the Host header', async (t) => {
@@ -163,7 +165,7 @@ test('refuses the hop of a redirect that leads inside', async (t) => {
   const first = await fetchPlain(from, `http://127.0.0.1:${hop.port}/`);
   assert.equal(first.status, 302);
   assert.equal((await fetchPlain(from, String(first.headers['location']))).status, 403);
-  assert.equal(secret.arrived(), 0);
+  assert.equal(secret.accepted(), 0);
 });
 
 test('takes its own header off what a plain site sends', async (t) => {
@@ -172,7 +174,7 @@ test('takes its own header off what a plain site sends', async (t) => {
   assert.equal((await fetchPlain(from, `http://127.0.0.1:${port}/`)).headers['x-berth-egress'], undefined);
 });
 
-test('tells a dead name, a closed port, a reset and a silent site apart', async (t) => {
+test('distinguishes an unknown name, a closed port, a reset and a silent site', async (t) => {
   const closing = createServer();
   const closed = await listen(t, closing);
   closing.close();
@@ -182,18 +184,18 @@ test('tells a dead name, a closed port, a reset and a silent site apart', async 
   );
   const never = await browser(t, {
     resolver: (host) => (host === 'slow.example' ? new Promise(() => {}) : Promise.reject(new Error('ENOTFOUND'))),
-    limits: { resolveMs: 30 },
+    limits: { resolveTimeoutMs: 30 },
   });
-  const asked = async (url: string): Promise<[number, string | undefined]> => {
+  const ask = async (url: string): Promise<[number, string | undefined]> => {
     const reply = await fetchPlain(never, url);
     return [reply.status, reply.headers['x-berth-egress']];
   };
-  assert.deepEqual(await asked('http://dead.example/'), [502, 'dns_failed']);
-  assert.deepEqual(await asked('http://slow.example/'), [502, 'dns_failed']);
-  assert.deepEqual(await asked(`http://127.0.0.1:${closed.port}/`), [502, 'connection_refused']);
-  assert.deepEqual(await asked(`http://127.0.0.1:${resets.port}/`), [502, 'connection_reset']);
+  assert.deepEqual(await ask('http://dead.example/'), [502, 'dns_failed']);
+  assert.deepEqual(await ask('http://slow.example/'), [502, 'dns_failed']);
+  assert.deepEqual(await ask(`http://127.0.0.1:${closed.port}/`), [502, 'connection_refused']);
+  assert.deepEqual(await ask(`http://127.0.0.1:${resets.port}/`), [502, 'connection_reset']);
   assert.equal((await openTunnel(never, 'dead.example:443')).reply.headers['x-berth-egress'], 'dns_failed');
-  assert.deepEqual([never.way.lastRefusal('slow.example'), never.way.lastRefusal('other.example')], ['dns_failed', null]);
+  assert.deepEqual([never.route.lastRefusal('slow.example'), never.route.lastRefusal('other.example')], ['dns_failed', null]);
 });
 
 test('forgets a refusal once the host is reached', async (t) => {
@@ -201,14 +203,14 @@ test('forgets a refusal once the host is reached', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, { resolver: () => (up ? Promise.resolve(['127.0.0.1']) : Promise.reject(new Error('down'))) });
   await fetchPlain(from, `http://flaky.example:${port}/`);
-  assert.equal(from.way.lastRefusal('flaky.example'), 'dns_failed');
+  assert.equal(from.route.lastRefusal('flaky.example'), 'dns_failed');
   up = true;
   await fetchPlain(from, `http://flaky.example:${port}/`);
-  assert.equal(from.way.lastRefusal('flaky.example'), null);
+  assert.equal(from.route.lastRefusal('flaky.example'), null);
 });
 
 test('lets only allowed domains through, for sub-resources as for pages', async (t) => {
-  const { port, arrived } = await site(t, (_request, response) => response.end('x'));
+  const { port, accepted } = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, {
     resolver: async () => ['127.0.0.1'],
     policy: { ...direct, allowedDomains: ['shop.example', '*.cdn.example'] },
@@ -219,14 +221,14 @@ test('lets only allowed domains through, for sub-resources as for pages', async 
     await Promise.all(['www.shop.example', 'cdn.example', 'evilshop.example', '127.0.0.1'].map(status)),
     [403, 403, 403, 403],
   );
-  await eventually(() => arrived() === 3, 'three connections at the site');
+  await eventually(() => accepted() === 3, 'three connections at the site');
 });
 
-test('refuses advertising hosts only when asked to', async (t) => {
+test('refuses advertising hosts only when the policy blocks ads', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, { resolver: async () => ['127.0.0.1'] });
   assert.equal((await openTunnel(from, `x.doubleclick.net:${port}`)).reply.status, 200);
-  from.way.apply({ ...direct, blockAds: true });
+  from.route.apply({ ...direct, blockAds: true });
   assert.equal((await openTunnel(from, `x.doubleclick.net:${port}`)).reply.status, 403);
   assert.equal((await openTunnel(from, `notdoubleclick.net:${port}`)).reply.status, 200);
 });
@@ -242,29 +244,29 @@ test('keeps the service itself out of reach inside an allowed network, unless it
   for (const host of ['127.0.0.1', 'localhost', 'alias.example', '127.9.9.9', '[::ffff:127.0.0.1]'])
     assert.equal((await openTunnel(from, `${host}:${self.port}`)).reply.status, 403, host);
   assert.equal((await openTunnel(from, 'berth.example:443')).reply.status, 403);
-  assert.equal(self.arrived(), 0);
+  assert.equal(self.accepted(), 0);
   const named = await browser(t, { ownAddresses, resolver, allowText: `127.0.0.1:${self.port}` });
   assert.equal((await openTunnel(named, `127.0.0.1:${self.port}`)).reply.status, 200);
 });
 
 test('serves connections that are streams and no sockets', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('over a stream'));
-  const gate = createEgressGate({ allow: parseAllowList('127.0.0.1'), log: silentLog });
+  const gate = createEgressGate({ allowList: parseAllowList('127.0.0.1'), log: silentLog });
   t.after(() => gate.close());
-  const way = gate.open('stream');
-  way.apply(direct);
+  const route = gate.open('stream');
+  route.apply(direct);
   let text = '';
   const stream = new Duplex({ read() {}, write: (chunk: Buffer, _encoding, done) => ((text += chunk.toString()), done()) });
-  way.accept(stream);
+  route.accept(stream);
   stream.push(get(`http://127.0.0.1:${port}/`));
   await eventually(() => text.includes('over a stream'), 'the reply');
-  way.close();
+  route.close();
   assert.ok(stream.destroyed);
 });
 
-test('keeps the ways of two machines apart', async (t) => {
+test('keeps the routes of two machines separate', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
-  const gate = createEgressGate({ allow: parseAllowList('127.0.0.1'), log: silentLog });
+  const gate = createEgressGate({ allowList: parseAllowList('127.0.0.1'), log: silentLog });
   t.after(() => gate.close());
   const [open, shut] = [gate.open('open'), gate.open('shut')];
   open.apply(direct);
@@ -281,18 +283,18 @@ test('keeps the ways of two machines apart', async (t) => {
     socket.destroy();
   }
   assert.deepEqual(statuses, [200, 403]);
-  assert.ok(open.facts().bytesIn > 0);
-  assert.equal(shut.facts().bytesIn, 0);
+  assert.ok(open.stats().bytesIn > 0);
+  assert.equal(shut.stats().bytesIn, 0);
 });
 
-test('tells the log exactly what the browser is not told', async (t) => {
+test('logs the details that the browser does not get', async (t) => {
   const lines: string[] = [];
-  const log: Log = { ...silentLog, info: (facts) => lines.push(JSON.stringify(facts)), child: () => log };
+  const log: Log = { ...silentLog, info: (fields) => lines.push(JSON.stringify(fields)), child: () => log };
   const from = await browser(t, { log, allowText: '', resolver: async () => ['10.1.2.3'] });
   const reply = await fetchPlain(from, 'http://inside.example/');
   assert.doesNotMatch(reply.body, /10\.1|inside/);
   assert.match(lines.join(), /inside\.example.*blocked_by_policy.*10\.1\.2\.3/);
-  from.way.apply({ ...direct, upstreams: [{ url: 'http://me:hush@127.0.0.1:1', ip: null, country: null, trusted: true }] });
+  from.route.apply({ ...direct, upstreams: [{ url: 'http://me:hush@127.0.0.1:1', ip: null, country: null, isTrusted: true }] });
   await fetchPlain(from, 'http://8.8.8.8/');
   assert.match(lines.join(), /proxy_error.*127\.0\.0\.1:1/);
   assert.doesNotMatch(lines.join(), /hush/);
@@ -305,10 +307,10 @@ test('reuses the connection to a site', async (t) => {
   const from = await browser(t);
   const socket = await from.connect();
   for (let turn = 0; turn < 3; turn += 1) assert.equal((await exchange(socket, get(`http://127.0.0.1:${target.port}/`))).status, 200);
-  assert.equal(target.arrived(), 1);
+  assert.equal(target.accepted(), 1);
 });
 
-test('asks anew when the site closes a kept connection just as it is taken', async (t) => {
+test('retries when the site closes a reused connection', async (t) => {
   const target = await listen(
     t,
     createServer((socket) => {
@@ -321,10 +323,10 @@ test('asks anew when the site closes a kept connection just as it is taken', asy
   const from = await browser(t);
   const socket = await from.connect();
   for (let turn = 0; turn < 3; turn += 1) assert.equal((await exchange(socket, get(`http://127.0.0.1:${target.port}/`))).status, 200);
-  assert.equal(target.arrived(), 3);
+  assert.equal(target.accepted(), 3);
 });
 
-test('tells the browser that a body was cut short', async (t) => {
+test('lets the browser see that a body was truncated', async (t) => {
   const target = await listen(
     t,
     createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'))),

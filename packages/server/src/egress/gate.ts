@@ -1,6 +1,6 @@
 /**
- * One proxy for all machines of a worker. It listens nowhere: connections are
- * handed to a way, and whose they are is known by the way they came in on.
+ * One proxy for all machines of a worker. It listens on no port: connections
+ * are handed to a machine's egress route, which identifies their owner.
  */
 import { Server } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -13,135 +13,135 @@ import type { Log } from '../lib/log.ts';
 import { builtinAdHosts } from './ad-hosts.ts';
 import { isPublicAddress, parseAuthority } from './addresses.ts';
 import type { AllowList } from './allow-list.ts';
-import { forward, headBytesMax, refusalHeader, statusOf } from './forward.ts';
+import { forward, headBytesMax, refusalHeader, toStatus } from './forward.ts';
 import { createGuard } from './guard.ts';
 import type { OwnAddress } from './guard.ts';
 import { EgressFailure } from './policy.ts';
-import type { EgressFacts, EgressRefusal, EgressWay } from './policy.ts';
-import { Names, systemResolver } from './resolve.ts';
+import type { EgressStats, EgressRefusal, EgressRoute } from './policy.ts';
+import { NameResolver, systemResolver } from './resolve.ts';
 import type { Resolver } from './resolve.ts';
-import { usualLimits, Way } from './way.ts';
-import type { EgressLimits } from './way.ts';
+import { defaultLimits, MachineEgress } from './egress-route.ts';
+import type { EgressLimits } from './egress-route.ts';
 
 export { refusalHeader } from './forward.ts';
-export type { EgressLimits } from './way.ts';
+export type { EgressLimits } from './egress-route.ts';
 
 export interface EgressGateOptions {
-  allow: AllowList;
+  allowList: AllowList;
   log: Log;
   clock?: Clock;
   resolver?: Resolver;
-  /** Where this service itself listens, public names included: refused even where the allow list is wide. Asked for each connection. */
+  /** Where this service itself listens, public names included: refused unless the allow list names the port. Called for each connection. */
   ownAddresses?: () => readonly OwnAddress[];
-  /** What `blockAds` refuses, each with all under it. */
+  /** Hosts that `blockAds` refuses, with their subdomains. */
   adHosts?: ReadonlySet<string>;
   limits?: Partial<EgressLimits>;
-  /** Whether an address belongs to a network that the gate protects; by the address table when absent. */
-  inside?: (address: string) => boolean;
-  /** PEM certificates for https:// upstreams, instead of the usual ones. */
+  /** Whether an address is in a network that the gate protects. Default: whether it is not public. */
+  isInternal?: (address: string) => boolean;
+  /** PEM certificates for https:// upstreams, instead of the default ones. */
   upstreamCa?: string;
 }
 
-/** Of all ways together, those that are closed too: what the sums of all meters must come to. */
-export interface GateFacts {
+/** Of all routes, closed ones included: equals the sum of all meters. */
+export interface GateStats {
   bytesIn: number;
   bytesOut: number;
-  /** Of them: those through managed and rotating proxies. */
+  /** The part through managed and rotating proxies. */
   proxiedIn: number;
   proxiedOut: number;
-  waysOpen: number;
+  routesOpen: number;
 }
 
 export interface EgressGate {
-  /** The way out of one machine; the label is for the log. */
-  open(label: string): EgressWay;
-  facts(): GateFacts;
-  /** Closes every way. Resolves when no connection is left. */
+  /** Opens the egress of one machine. The label is for the log. */
+  open(label: string): EgressRoute;
+  stats(): GateStats;
+  /** Closes every route. Resolves when no connection is left. */
   close(): Promise<void>;
 }
 
 export function createEgressGate(options: EgressGateOptions): EgressGate {
-  const limits = { ...usualLimits, ...options.limits };
+  const limits = { ...defaultLimits, ...options.limits };
   const guard = createGuard(
-    new Names(options.resolver ?? systemResolver, limits.resolveMs),
-    options.allow,
+    new NameResolver(options.resolver ?? systemResolver, limits.resolveTimeoutMs),
+    options.allowList,
     options.ownAddresses ?? (() => []),
   );
-  const ways = new Set<Way>();
-  const closed = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0 };
-  const wayOf = new WeakMap<Duplex, Way>();
-  const server = createServer(wayOf, limits.headMs);
+  const routes = new Set<MachineEgress>();
+  const closedTotals = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0 };
+  const routeOfConnection = new WeakMap<Duplex, MachineEgress>();
+  const server = createServer(routeOfConnection, limits.headTimeoutMs);
 
-  const open = (label: string): EgressWay => {
-    const way: Way = new Way({
+  const open = (label: string): EgressRoute => {
+    const route: MachineEgress = new MachineEgress({
       guard,
       limits,
-      log: options.log.child({ way: label }),
+      log: options.log.child({ route: label }),
       clock: options.clock ?? systemClock,
       adHosts: options.adHosts ?? builtinAdHosts,
-      inside: options.inside ?? ((address) => !isPublicAddress(address)),
+      isInternal: options.isInternal ?? ((address) => !isPublicAddress(address)),
       upstreamCa: options.upstreamCa,
       serve: (connection) => {
-        wayOf.set(connection, way);
+        routeOfConnection.set(connection, route);
         server.emit('connection', connection);
       },
       onClose: () => {
-        ways.delete(way);
-        add(closed, way.facts());
+        routes.delete(route);
+        addBytes(closedTotals, route.stats());
       },
     });
-    ways.add(way);
-    return way;
+    routes.add(route);
+    return route;
   };
 
-  const facts = (): GateFacts => {
-    const all = { ...closed, waysOpen: ways.size };
-    for (const way of ways) add(all, way.facts());
-    return all;
+  const stats = (): GateStats => {
+    const total = { ...closedTotals, routesOpen: routes.size };
+    for (const route of routes) addBytes(total, route.stats());
+    return total;
   };
 
   const close = async (): Promise<void> => {
-    const left = [...ways].flatMap((way) => [...way.connections]).filter((connection) => !connection.closed);
-    const gone = left.map((connection) => once(connection, 'close'));
-    for (const way of ways) way.close();
-    await Promise.all(gone);
+    const remaining = [...routes].flatMap((route) => [...route.connections]).filter((connection) => !connection.closed);
+    const closing = remaining.map((connection) => once(connection, 'close'));
+    for (const route of routes) route.close();
+    await Promise.all(closing);
   };
 
-  return { open, facts, close };
+  return { open, stats, close };
 }
 
-function add(sum: Omit<GateFacts, 'waysOpen'>, { bytesIn, bytesOut, proxiedIn, proxiedOut }: EgressFacts): void {
+function addBytes(sum: Omit<GateStats, 'routesOpen'>, { bytesIn, bytesOut, proxiedIn, proxiedOut }: EgressStats): void {
   sum.bytesIn += bytesIn;
   sum.bytesOut += bytesOut;
   sum.proxiedIn += proxiedIn;
   sum.proxiedOut += proxiedOut;
 }
 
-function createServer(wayOf: WeakMap<Duplex, Way>, headMs: number): Server {
-  // Node checks its own timeouts only on a server that listens, so the time for a head is kept here.
+function createServer(routeOfConnection: WeakMap<Duplex, MachineEgress>, headTimeoutMs: number): Server {
+  // Node enforces its timeouts only on a server that listens, so the head timeout is set here.
   const server = new Server({ maxHeaderSize: headBytesMax, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
-  const waiting = new WeakMap<Duplex, NodeJS.Timeout>();
-  const awaitHead = (connection: Duplex): void => {
-    clearTimeout(waiting.get(connection));
-    if (!connection.destroyed) waiting.set(connection, setTimeout(() => connection.destroy(), headMs).unref());
+  const headTimers = new WeakMap<Duplex, NodeJS.Timeout>();
+  const startHeadTimer = (connection: Duplex): void => {
+    clearTimeout(headTimers.get(connection));
+    if (!connection.destroyed) headTimers.set(connection, setTimeout(() => connection.destroy(), headTimeoutMs).unref());
   };
-  const headCame = (connection: Duplex): void => clearTimeout(waiting.get(connection));
+  const stopHeadTimer = (connection: Duplex): void => clearTimeout(headTimers.get(connection));
 
   server.on('connection', (connection: Duplex) => {
-    awaitHead(connection);
-    connection.once('close', () => headCame(connection));
+    startHeadTimer(connection);
+    connection.once('close', () => stopHeadTimer(connection));
   });
   server.on('request', (request, response) => {
-    headCame(request.socket);
-    const way = wayOf.get(request.socket);
-    response.once('close', () => awaitHead(request.socket));
-    if (way) forward(way, request, response).catch(() => request.socket.destroy());
+    stopHeadTimer(request.socket);
+    const route = routeOfConnection.get(request.socket);
+    response.once('close', () => startHeadTimer(request.socket));
+    if (route) forward(route, request, response).catch(() => request.socket.destroy());
     else request.socket.destroy();
   });
   server.on('connect', (request, connection, head) => {
-    headCame(connection);
-    const way = wayOf.get(connection);
-    if (way) tunnel(way, request, { connection, head }).catch(() => connection.destroy());
+    stopHeadTimer(connection);
+    const route = routeOfConnection.get(connection);
+    if (route) tunnel(route, request, { connection, head }).catch(() => connection.destroy());
     else connection.destroy();
   });
   server.on('clientError', (_error, connection) => {
@@ -151,55 +151,59 @@ function createServer(wayOf: WeakMap<Duplex, Way>, headMs: number): Server {
   return server;
 }
 
-async function tunnel(way: Way, request: IncomingMessage, { connection, head }: { connection: Duplex; head: Buffer }): Promise<void> {
+async function tunnel(
+  route: MachineEgress,
+  request: IncomingMessage,
+  { connection, head }: { connection: Duplex; head: Buffer },
+): Promise<void> {
   const target = parseAuthority(request.url ?? '');
   if (!target) {
     connection.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
     return;
   }
-  const gone = new AbortController();
-  const leave = (): void => gone.abort(new EgressFailure('connection_reset', 'the browser went away'));
-  connection.once('close', leave);
+  const disconnect = new AbortController();
+  const onDisconnect = (): void => disconnect.abort(new EgressFailure('connection_reset', 'the browser closed the connection'));
+  connection.once('close', onDisconnect);
   try {
-    const route = await way.route(target.host, target.port, { signal: gone.signal, plain: false });
-    const site = await way.open(route, gone.signal);
+    const plan = await route.plan(target.host, target.port, { signal: disconnect.signal, isPlain: false });
+    const site = await route.open(plan, disconnect.signal);
     if (head.length > 0) connection.unshift(head);
     connection.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-    join({ connection, site, lingerMs: way.limits.headMs }, (error) => way.note(target.host, target.port, error));
+    pipeBoth({ connection, site, lingerMs: route.limits.headTimeoutMs }, (error) => route.recordFailure(target.host, target.port, error));
   } catch (error) {
-    if (!gone.signal.aborted) refuse(connection, way.note(target.host, target.port, error));
+    if (!disconnect.signal.aborted) refuseTunnel(connection, route.recordFailure(target.host, target.port, error));
   } finally {
-    connection.off('close', leave);
+    connection.off('close', onDisconnect);
   }
 }
 
-/** Passes bytes both ways until either side is done, and then lets go of both. */
-function join(
+/** Pipes both directions until either side ends, then closes both. */
+function pipeBoth(
   { connection, site, lingerMs }: { connection: Duplex; site: Socket; lingerMs: number },
-  failed: (error: Error) => void,
+  onFailure: (error: Error) => void,
 ): void {
   const before = site.bytesRead;
   connection.pipe(site);
   site.pipe(connection);
-  // Later breaks are the page's own affair; before the first byte the site was not reached at all.
-  site.once('error', (error) => site.bytesRead === before && failed(error));
+  // Before the first byte the site counts as not reached; later errors are the page's own.
+  site.once('error', (error) => site.bytesRead === before && onFailure(error));
   site.once('close', (broken) => {
     if (broken || !connection.writable) {
       connection.destroy();
       return;
     }
-    // What the site sent last is still wanted, but not by a browser that never reads it.
+    // The last bytes are flushed, but not for ever to a browser that does not read.
     const linger = setTimeout(() => connection.destroy(), lingerMs).unref();
     connection.once('close', () => clearTimeout(linger)).end(() => connection.destroy());
   });
-  // A browser never closes one half only, so the end of what it sends is the end.
+  // Browsers do not half-close, so the end of their data ends the tunnel.
   connection.once('end', () => site.destroySoon());
   connection.once('close', () => site.destroy());
   if (connection.destroyed) site.destroy();
 }
 
-function refuse(connection: Duplex, reason: EgressRefusal): void {
-  const status = statusOf(reason);
+function refuseTunnel(connection: Duplex, reason: EgressRefusal): void {
+  const status = toStatus(reason);
   const text = status === 403 ? 'Forbidden' : 'Not reached';
   connection.end(`HTTP/1.1 ${status} ${text}\r\n${refusalHeader}: ${reason}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, () =>
     connection.destroy(),

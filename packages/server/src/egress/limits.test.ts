@@ -17,14 +17,14 @@ test('counts the bytes of a transfer exactly, while it runs', async (t) => {
   socket.resume().write('0123456789');
   await eventually(() => held.length === 1, 'the site is connected');
   held[0]?.write(body);
-  await eventually(() => from.way.facts().bytesIn === body.length, 'all bytes counted with the connection still open');
-  await eventually(() => from.way.facts().bytesOut === 10, 'bytes out counted');
+  await eventually(() => from.route.stats().bytesIn === body.length, 'all bytes counted with the connection still open');
+  await eventually(() => from.route.stats().bytesOut === 10, 'bytes out counted');
   socket.destroy();
-  await eventually(() => from.way.facts().connectionsOpen === 0, 'closed');
-  assert.deepEqual([from.way.facts().bytesIn, from.way.facts().bytesOut], [body.length, 10]);
+  await eventually(() => from.route.stats().connectionsOpen === 0, 'closed');
+  assert.deepEqual([from.route.stats().bytesIn, from.route.stats().bytesOut], [body.length, 10]);
 });
 
-test('cuts an endless body when the way closes, and leaves nothing open', async (t) => {
+test('cuts an endless body when the route closes, and leaves nothing open', async (t) => {
   const chunk = Buffer.alloc(65_536);
   const target = await listen(
     t,
@@ -42,12 +42,12 @@ test('cuts an endless body when the way closes, and leaves nothing open', async 
   socket.write(get(`http://127.0.0.1:${target.port}/`));
   await once(socket, 'data');
   socket.resume();
-  from.way.close();
+  from.route.close();
   await once(socket, 'close');
-  await eventually(() => target.open() === 0, 'the site is let go');
+  await eventually(() => target.open() === 0, 'the site is closed');
   const late = await from.connect();
   await once(late.resume(), 'close');
-  assert.equal(from.way.facts().connectionsOpen, 0);
+  assert.equal(from.route.stats().connectionsOpen, 0);
 });
 
 test('does not buffer a body that the browser does not read', async (t) => {
@@ -71,16 +71,16 @@ test('does not buffer a body that the browser does not read', async (t) => {
 });
 
 test('drops a browser that dribbles its request', async (t) => {
-  const from = await browser(t, { limits: { headMs: 60 } });
+  const from = await browser(t, { limits: { headTimeoutMs: 60 } });
   const socket = await from.connect();
   const dribble = setInterval(() => socket.write('G'), 10);
   await once(socket.resume(), 'close');
   clearInterval(dribble);
-  await eventually(() => from.way.facts().connectionsOpen === 0, 'dropped');
+  await eventually(() => from.route.stats().connectionsOpen === 0, 'dropped');
 });
 
-test('gives up a site that does not answer the connection in time', async (t) => {
-  const from = await browser(t, { limits: { connectMs: 40 }, policy: { ...direct, upstreams: [await silentProxy(t)] } });
+test('stops connecting to a site after the timeout', async (t) => {
+  const from = await browser(t, { limits: { connectTimeoutMs: 40 }, policy: { ...direct, upstreams: [await silentProxy(t)] } });
   const started = performance.now();
   const { reply } = await openTunnel(from, '127.0.0.1:9');
   assert.equal(reply.status, 504);
@@ -90,31 +90,31 @@ test('gives up a site that does not answer the connection in time', async (t) =>
 
 async function silentProxy(t: Parameters<typeof listen>[0]) {
   const { port } = await listen(t, createServer());
-  return { url: `http://127.0.0.1:${port}`, ip: null, country: null, trusted: true };
+  return { url: `http://127.0.0.1:${port}`, ip: null, country: null, isTrusted: true };
 }
 
 test('bounds the connections of one browser', async (t) => {
   const from = await browser(t);
   const sockets = await Promise.all(Array.from({ length: 600 }, () => from.connect()));
   await eventually(() => sockets.filter((socket) => socket.resume().closed).length === 88, '88 are dropped');
-  assert.equal(from.way.facts().connectionsOpen, 512);
+  assert.equal(from.route.stats().connectionsOpen, 512);
 });
 
 test('drops a tunnel on which nothing moves', async (t) => {
   const target = await listen(t, createServer());
-  const from = await browser(t, { limits: { idleMs: 50 } });
+  const from = await browser(t, { limits: { idleTimeoutMs: 50 } });
   const { socket } = await openTunnel(from, `127.0.0.1:${target.port}`);
   await once(socket.resume(), 'close');
-  await eventually(() => target.open() === 0, 'the site is let go');
+  await eventually(() => target.open() === 0, 'the site is closed');
 });
 
-test('lets go of a site when the browser leaves before it has answered', async (t) => {
+test('closes the connection to a site when the browser disconnects before the response', async (t) => {
   const target = await site(t, () => {});
   const from = await browser(t);
   const socket = await from.connect();
   socket.write(get(`http://127.0.0.1:${target.port}/`));
   await eventually(() => target.open() === 1, 'the site is asked');
   socket.destroy();
-  await eventually(() => target.open() === 0, 'the site is let go');
-  assert.equal(from.way.lastRefusal('127.0.0.1'), null);
+  await eventually(() => target.open() === 0, 'the site is closed');
+  assert.equal(from.route.lastRefusal('127.0.0.1'), null);
 });

@@ -1,16 +1,16 @@
-/** What a way out of a machine is, and what may be asked of it. */
+/** The egress policy of a machine and the interface of its egress route. */
 import type { Duplex } from 'node:stream';
 import type { ProxyRequest } from '@berth/contract';
 
-/** A proxy that traffic leaves through. Credentials are in the url and never leave this folder. */
+/** A proxy that traffic leaves through. The url may hold credentials and never leaves this folder. */
 export interface Upstream {
   /** http://, https:// or socks5://, with credentials when it needs them. */
   url: string;
-  /** The address that sites see, where the operator has told it. */
+  /** The address that sites see, if the operator configured it. */
   ip: string | null;
   country: string | null;
-  /** The operator named it, so it may stand at a private address. A caller's may not. */
-  trusted: boolean;
+  /** Configured by the operator: may have a private address. A caller's may not. */
+  isTrusted: boolean;
 }
 
 export interface EgressPolicy {
@@ -20,51 +20,51 @@ export interface EgressPolicy {
   /** Empty: direct. More than one: rotated through. */
   upstreams: readonly Upstream[];
   rotate: ProxyRequest['rotate'];
-  /** Hosts reached directly although there are upstreams. */
+  /** Hosts that are reached directly in spite of upstreams. */
   bypass: readonly string[];
 }
 
 /**
- * Bytes are those on the wire between the gate and the sites, or the upstream
- * proxy, headers and handshakes included, and are up to date while a transfer
- * runs. What the gate itself refuses counts nothing.
+ * Bytes are counted on the wire between the gate and the sites or the upstream
+ * proxy, headers and handshakes included, and are current while a transfer
+ * runs. Refused connections count nothing.
  */
-export interface EgressFacts {
+export interface EgressStats {
   ip: string | null;
   country: string | null;
   rotations: number;
   rotatedAt: Date | null;
   bytesIn: number;
   bytesOut: number;
-  /** Of them: those through proxies that the operator has named, managed and rotating ones. */
+  /** The part through the operator's managed and rotating proxies. */
   proxiedIn: number;
   proxiedOut: number;
   /** Connections of the browser. */
   connectionsOpen: number;
 }
 
-export interface Rotation {
+export interface RotationResult {
   rotated: boolean;
   note: string;
 }
 
-/** The way out of one machine. Refuses everything until a policy is applied. */
-export interface EgressWay {
+/** The egress of one machine. Refuses everything until a policy is applied. */
+export interface EgressRoute {
   accept(connection: Duplex): void;
-  /** Connections opened under the policy before are dropped. Throws a TypeError for an upstream that is no proxy address. */
+  /** Drops the connections of the previous policy. @throws TypeError for an upstream that is not a proxy address */
   apply(policy: EgressPolicy): void;
-  /** Takes the next upstream that can be reached and drops the connections of the one before. */
-  rotate(signal: AbortSignal): Promise<Rotation>;
-  facts(): EgressFacts;
-  /** Why the gate last refused or failed to reach this host, for a truthful navigation error. */
+  /** Switches to the next reachable upstream and drops the connections through the previous one. */
+  rotate(signal: AbortSignal): Promise<RotationResult>;
+  stats(): EgressStats;
+  /** Why the gate last refused or failed to reach this host, for the navigation error. */
   lastRefusal(host: string): EgressRefusal | null;
-  /** Drops every connection. What `facts` tells afterwards is final. */
+  /** Drops every connection. `stats` are final afterwards. */
   close(): void;
 }
 
 export type EgressRefusal = 'dns_failed' | 'blocked_by_policy' | 'connection_refused' | 'connection_reset' | 'timeout' | 'proxy_error';
 
-/** A connection that was not opened. The message is for the log: it may tell of addresses inside. */
+/** A connection that was not opened. The message is for the log only: it may contain internal addresses. */
 export class EgressFailure extends Error {
   readonly reason: EgressRefusal;
 

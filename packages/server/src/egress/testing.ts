@@ -1,4 +1,4 @@
-/** What the tests of this folder share: sites, proxies and a gate, all real and on loopback. */
+/** Shared by the tests of this folder: sites, proxies and a gate, all real and on loopback. */
 import { createServer as createHttpServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import { connect, createServer } from 'node:net';
@@ -7,23 +7,23 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { silentLog } from '../lib/log.ts';
 import { createEgressGate, parseAllowList } from './egress.ts';
-import type { EgressGate, EgressGateOptions, EgressPolicy, EgressWay } from './egress.ts';
+import type { EgressGate, EgressGateOptions, EgressPolicy, EgressRoute } from './egress.ts';
 
 export const direct: EgressPolicy = { allowedDomains: null, blockAds: false, upstreams: [], rotate: 'on_request', bypass: [] };
 
-export interface Listening {
+export interface TestServer {
   port: number;
-  /** Connections that have arrived, ever. */
-  arrived: () => number;
+  /** Connections accepted in total. */
+  accepted: () => number;
   open: () => number;
 }
 
 /** Listens on a free port of loopback until the test ends. */
-export async function listen(t: TestContext, server: Server, host = '127.0.0.1'): Promise<Listening> {
-  let arrived = 0;
+export async function listen(t: TestContext, server: Server, host = '127.0.0.1'): Promise<TestServer> {
+  let accepted = 0;
   const open = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
-    arrived += 1;
+    accepted += 1;
     open.add(socket);
     socket.on('error', () => {}).once('close', () => open.delete(socket));
   });
@@ -33,32 +33,32 @@ export async function listen(t: TestContext, server: Server, host = '127.0.0.1')
     for (const socket of open) socket.destroy();
     server.close();
   });
-  return { port: (server.address() as AddressInfo).port, arrived: () => arrived, open: () => open.size };
+  return { port: (server.address() as AddressInfo).port, accepted: () => accepted, open: () => open.size };
 }
 
-export const site = (t: TestContext, listener: RequestListener, host?: string): Promise<Listening> =>
+export const site = (t: TestContext, listener: RequestListener, host?: string): Promise<TestServer> =>
   listen(t, createHttpServer(listener), host);
 
 export interface Browser {
   gate: EgressGate;
-  way: EgressWay;
+  route: EgressRoute;
   /** A connection as a browser opens it to its proxy. */
   connect: () => Promise<Socket>;
-  /** The door by which connections come in. */
+  /** Where connections come in. */
   port: number;
 }
 
-/** A gate with one way, behind a port that hands its connections over, as a machine does. */
+/** A gate with one route, behind a port that hands its connections over, as a machine does. */
 export async function browser(
   t: TestContext,
   options: Partial<EgressGateOptions> & { allowText?: string; policy?: EgressPolicy | null } = {},
 ): Promise<Browser> {
   const { allowText = '127.0.0.0/8', policy = direct, ...rest } = options;
-  const gate = createEgressGate({ allow: parseAllowList(allowText), log: silentLog, ...rest });
-  const way = gate.open('test');
-  if (policy) way.apply(policy);
-  const door = createServer({ allowHalfOpen: true }, (connection) => way.accept(connection));
-  const { port } = await listen(t, door);
+  const gate = createEgressGate({ allowList: parseAllowList(allowText), log: silentLog, ...rest });
+  const route = gate.open('test');
+  if (policy) route.apply(policy);
+  const proxyServer = createServer({ allowHalfOpen: true }, (connection) => route.accept(connection));
+  const { port } = await listen(t, proxyServer);
   t.after(() => gate.close());
   const open = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1');
@@ -67,7 +67,7 @@ export async function browser(
     await once(socket, 'connect');
     return socket;
   };
-  return { gate, way, connect: open, port };
+  return { gate, route, connect: open, port };
 }
 
 export interface Reply {
@@ -81,9 +81,9 @@ export function exchange(socket: Socket, text: string): Promise<Reply> {
   socket.write(text);
   let read = '';
   return new Promise<Reply>((resolve, reject) => {
-    const take = (done: boolean): void => {
+    const tryParse = (hasEnded: boolean): void => {
       const end = read.indexOf('\r\n\r\n');
-      if (end === -1) return done ? finish(() => reject(new Error(`no reply but "${read}"`))) : undefined;
+      if (end === -1) return hasEnded ? finish(() => reject(new Error(`no reply but "${read}"`))) : undefined;
       const [first = '', ...lines] = read.slice(0, end).split('\r\n');
       const headers = Object.fromEntries(
         lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
@@ -92,17 +92,17 @@ export function exchange(socket: Socket, text: string): Promise<Reply> {
       const status = Number(first.split(' ')[1]);
       const length = status === 200 && /connection established/i.test(first) ? '0' : headers['content-length'];
       const chunksEnded = headers['transfer-encoding'] === 'chunked' && body.endsWith('0\r\n\r\n');
-      if (done || chunksEnded || status === 304 || (length !== undefined && body.length >= Number(length)))
+      if (hasEnded || chunksEnded || status === 304 || (length !== undefined && body.length >= Number(length)))
         finish(() => resolve({ status, headers, body }));
     };
     const data = (chunk: Buffer): void => {
       read += chunk.toString('latin1');
-      take(false);
+      tryParse(false);
     };
-    const closed = (): void => take(true);
-    const finish = (settle: () => void): void => {
+    const closed = (): void => tryParse(true);
+    const finish = (complete: () => void): void => {
       socket.off('data', data).off('close', closed).off('end', closed);
-      settle();
+      complete();
     };
     socket.on('data', data).once('close', closed).once('end', closed);
   });
@@ -124,10 +124,10 @@ export async function openTunnel(from: Browser, authority: string): Promise<{ so
   return { socket, reply };
 }
 
-/** Waits for a state that nothing announces. Fails after two seconds. */
-export async function eventually(holds: () => boolean, what: string): Promise<void> {
+/** Polls until the condition is true. Fails after two seconds. */
+export async function eventually(condition: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + 2000;
-  while (!holds()) {
+  while (!condition()) {
     if (performance.now() > deadline) throw new Error(`never came true: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

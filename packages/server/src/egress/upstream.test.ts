@@ -11,30 +11,30 @@ import type { EgressPolicy, Upstream } from './egress.ts';
 import { browser, direct, eventually, exchange, fetchPlain, get, listen, openTunnel, site } from './testing.ts';
 import type { Browser } from './testing.ts';
 
-/** A proxy as customers have them, which records what it was asked for. */
-async function httpProxy(t: TestContext): Promise<{ port: number; asked: string[] }> {
-  const asked: string[] = [];
+/** An HTTP proxy that records its requests. */
+async function httpProxy(t: TestContext): Promise<{ port: number; requests: string[] }> {
+  const requests: string[] = [];
   const proxy = new ProxyServer({
     port: 0,
     host: '127.0.0.1',
     prepareRequestFunction: ({ request, username, password }) => {
       if (username !== 'me' || password !== 'p@ss:word') return { requestAuthentication: true };
-      asked.push(`${request.method} ${request.url}`);
+      requests.push(`${request.method} ${request.url}`);
       return { dnsLookup: toLoopback as never };
     },
   });
   await proxy.listen();
   t.after(() => proxy.close(true));
-  return { port: proxy.port, asked };
+  return { port: proxy.port, requests };
 }
 
 /** Every name is this machine, in both forms that a connection may ask for. */
-const toLoopback = (_host: string, { all }: { all?: boolean }, answer: (error: null, found: unknown, family?: number) => void): void =>
+const toLoopback = (_host: string, { all }: { all?: boolean }, answer: (error: null, addresses: unknown, family?: number) => void): void =>
   all ? answer(null, [{ address: '127.0.0.1', family: 4 }]) : answer(null, '127.0.0.1', 4);
 
 /** The least of RFC 1928 and 1929 that a client needs: user and password, CONNECT. */
-async function socksProxy(t: TestContext, password = 'secret'): Promise<{ port: number; asked: string[] }> {
-  const asked: string[] = [];
+async function socksProxy(t: TestContext, password = 'secret'): Promise<{ port: number; requests: string[] }> {
+  const requests: string[] = [];
   const serve = async (client: Socket): Promise<void> => {
     const next = async (): Promise<Buffer> => new Promise((resolve) => client.once('data', resolve));
     const methods = await next();
@@ -48,7 +48,7 @@ async function socksProxy(t: TestContext, password = 'secret'): Promise<{ port: 
     const named = wish[3] === 3;
     const host = named ? wish.subarray(5, 5 + (wish[4] ?? 0)).toString() : wish.subarray(4, 8).join('.');
     const port = wish.readUInt16BE(wish.length - 2);
-    asked.push(`${named ? 'name' : 'address'} ${host}:${port}`);
+    requests.push(`${named ? 'name' : 'address'} ${host}:${port}`);
     const out = connect(port, '127.0.0.1', () => {
       client.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
       client.pipe(out).pipe(client);
@@ -60,12 +60,12 @@ async function socksProxy(t: TestContext, password = 'secret'): Promise<{ port: 
     t,
     createServer((client) => void serve(client)),
   );
-  return { port, asked };
+  return { port, requests };
 }
 
-const via = (...urls: string[]): EgressPolicy => ({
+const proxyPolicy = (...urls: string[]): EgressPolicy => ({
   ...direct,
-  upstreams: urls.map((url, index): Upstream => ({ url, ip: `198.51.100.${index}`, country: 'DE', trusted: true })),
+  upstreams: urls.map((url, index): Upstream => ({ url, ip: `198.51.100.${index}`, country: 'DE', isTrusted: true })),
 });
 
 async function closedPort(t: TestContext): Promise<number> {
@@ -84,9 +84,9 @@ async function both(from: Browser, port: number): Promise<[number, number]> {
 test('goes through an HTTP proxy with credentials, plain and by CONNECT', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxy = await httpProxy(t);
-  const from = await browser(t, { policy: via(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`) });
+  const from = await browser(t, { policy: proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`) });
   assert.deepEqual(await both(from, target.port), [200, 200]);
-  assert.equal(proxy.asked.length, 2);
+  assert.equal(proxy.requests.length, 2);
 });
 
 test('asks a proxy outside for the whole URL by name, and one inside for the address that was checked', async (t) => {
@@ -100,14 +100,14 @@ test('asks a proxy outside for the whole URL by name, and one inside for the add
     '0.0.0.0',
   );
   const proxy = await httpProxy(t);
-  const policy = via(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`);
+  const policy = proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`);
   const resolver = async () => ['127.0.0.7'];
-  const outside = await browser(t, { policy, resolver, inside: () => false });
+  const outside = await browser(t, { policy, resolver, isInternal: () => false });
   await fetchPlain(outside, `http://shop.example:${target.port}/a?b`);
   await openTunnel(outside, `shop.example:${target.port}`);
   const inside = await browser(t, { policy, resolver });
   await fetchPlain(inside, `http://shop.example:${target.port}/a?b`);
-  assert.deepEqual(proxy.asked, [
+  assert.deepEqual(proxy.requests, [
     `GET http://shop.example:${target.port}/a?b`,
     `CONNECT shop.example:${target.port}`,
     `CONNECT 127.0.0.7:${target.port}`,
@@ -115,14 +115,14 @@ test('asks a proxy outside for the whole URL by name, and one inside for the add
   assert.deepEqual(seen, [undefined, undefined], 'the proxy’s password never reaches the site');
 });
 
-test('goes through a SOCKS5 proxy with credentials and tells it the address', async (t) => {
+test('goes through a SOCKS5 proxy with credentials and sends it the address', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxy = await socksProxy(t);
-  const from = await browser(t, { policy: via(`socks5://me:secret@127.0.0.1:${proxy.port}`), resolver: async () => ['127.0.0.1'] });
+  const from = await browser(t, { policy: proxyPolicy(`socks5://me:secret@127.0.0.1:${proxy.port}`), resolver: async () => ['127.0.0.1'] });
   assert.equal((await fetchPlain(from, `http://shop.example:${target.port}/`)).body, 'x');
   const { socket } = await openTunnel(from, `shop.example:${target.port}`);
   assert.equal((await exchange(socket, get('/'))).body, 'x');
-  assert.deepEqual(new Set(proxy.asked), new Set([`address 127.0.0.1:${target.port}`]));
+  assert.deepEqual(new Set(proxy.requests), new Set([`address 127.0.0.1:${target.port}`]));
 });
 
 test('goes through an HTTPS proxy and refuses one whose certificate is not trusted', async (t) => {
@@ -137,18 +137,40 @@ test('goes through an HTTPS proxy and refuses one whose certificate is not trust
     }),
   );
   const target = await site(t, (_request, response) => response.end('x'));
-  const policy = via(`https://me:p%40ss%3Aword@127.0.0.1:${port}`);
+  const policy = proxyPolicy(`https://me:p%40ss%3Aword@127.0.0.1:${port}`);
   const trusting = await browser(t, { policy, upstreamCa: cert });
   assert.deepEqual(await both(trusting, target.port), [200, 200]);
-  assert.ok(trusting.way.facts().bytesIn > 500, 'the handshake is counted');
-  const arrived = target.arrived();
+  assert.ok(trusting.route.stats().bytesIn > 500, 'the handshake is counted');
+  const accepted = target.accepted();
   const strict = await browser(t, { policy });
   assert.deepEqual(await both(strict, target.port), [502, 502]);
-  assert.equal(target.arrived(), arrived);
+  assert.equal(target.accepted(), accepted);
 });
 
 function selfSigned(): [key: string, cert: string] {
-  const made = execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', '-', '-out', '-', '-days', '2', '-subj', '/CN=proxy', '-addext', 'subjectAltName=IP:127.0.0.1'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }); // prettier-ignore
+  const made = execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-keyout',
+      '-',
+      '-out',
+      '-',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=proxy',
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+    ],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+  );
   const cut = made.indexOf('-----BEGIN CERTIFICATE');
   return [made.slice(0, cut), made.slice(cut)];
 }
@@ -176,31 +198,31 @@ test('never goes direct when the proxy is down, refuses the password or answers 
     `http://127.0.0.1:${forbidding.port}`,
   ];
   for (const url of urls) {
-    const from = await browser(t, { policy: via(url) });
+    const from = await browser(t, { policy: proxyPolicy(url) });
     assert.deepEqual(await both(from, canary.port), [502, 502], url);
-    assert.equal(from.way.lastRefusal('127.0.0.1'), 'proxy_error', url);
+    assert.equal(from.route.lastRefusal('127.0.0.1'), 'proxy_error', url);
   }
-  assert.equal(canary.arrived(), 0);
+  assert.equal(canary.accepted(), 0);
 });
 
 test('refuses inside addresses through a proxy as well', async (t) => {
   const proxy = await httpProxy(t);
-  const policy = via(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`);
+  const policy = proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`);
   const from = await browser(t, { policy, allowText: '', resolver: async () => ['10.1.2.3'] });
   const statuses = await Promise.all(
     ['127.0.0.1:80', '[::1]:443', 'inside.example:443'].map(async (to) => (await openTunnel(from, to)).reply.status),
   );
   assert.deepEqual(statuses, [403, 403, 403]);
-  assert.deepEqual(proxy.asked, []);
+  assert.deepEqual(proxy.requests, []);
 });
 
 test('does not dial a caller’s proxy at an inside address, and the operator’s it does', async (t) => {
   const proxy = await httpProxy(t);
-  const [upstream] = via(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`).upstreams;
+  const [upstream] = proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`).upstreams;
   assert.ok(upstream);
   const target = await site(t, (_request, response) => response.end('x'));
   const allowText = `127.0.0.1:${target.port}`;
-  const callers = await browser(t, { allowText, policy: { ...direct, upstreams: [{ ...upstream, trusted: false }] } });
+  const callers = await browser(t, { allowText, policy: { ...direct, upstreams: [{ ...upstream, isTrusted: false }] } });
   assert.deepEqual(await both(callers, target.port), [502, 502]);
   const operators = await browser(t, { allowText, policy: { ...direct, upstreams: [upstream] } });
   assert.deepEqual(await both(operators, target.port), [200, 200]);
@@ -210,7 +232,7 @@ test('reaches a bypassed host directly and no other', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, {
     resolver: async () => ['127.0.0.1'],
-    policy: { ...via(`http://127.0.0.1:${await closedPort(t)}`), bypass: ['*.near.example'] },
+    policy: { ...proxyPolicy(`http://127.0.0.1:${await closedPort(t)}`), bypass: ['*.near.example'] },
   });
   assert.equal((await openTunnel(from, `a.near.example:${target.port}`)).reply.status, 200);
   assert.equal((await openTunnel(from, `far.example:${target.port}`)).reply.status, 502);
@@ -220,54 +242,54 @@ test('rotates to the next proxy that answers, drops what went through the one be
   const target = await site(t, (_request, response) => response.end('x'));
   const [first, third] = [await httpProxy(t), await httpProxy(t)];
   const address = (port: number): string => `http://me:p%40ss%3Aword@127.0.0.1:${port}`;
-  const policy = { ...via(address(first.port), address(await closedPort(t)), address(third.port)), bypass: ['near.example'] };
+  const policy = { ...proxyPolicy(address(first.port), address(await closedPort(t)), address(third.port)), bypass: ['near.example'] };
   const from = await browser(t, { policy, resolver: async () => ['127.0.0.1'] });
   const before = await openTunnel(from, `far.example:${target.port}`);
   const near = await openTunnel(from, `near.example:${target.port}`);
-  assert.equal(from.way.facts().ip, '198.51.100.0');
-  assert.equal((await from.way.rotate(AbortSignal.timeout(2000))).rotated, true);
+  assert.equal(from.route.stats().ip, '198.51.100.0');
+  assert.equal((await from.route.rotate(AbortSignal.timeout(2000))).rotated, true);
   await eventually(() => before.socket.resume().closed, 'the old tunnel is dropped');
   assert.equal(near.socket.closed, false);
   await fetchPlain(from, `http://far.example:${target.port}/`);
-  assert.deepEqual([first.asked.length, third.asked.length], [1, 1]);
-  const { ip, rotations, rotatedAt } = from.way.facts();
+  assert.deepEqual([first.requests.length, third.requests.length], [1, 1]);
+  const { ip, rotations, rotatedAt } = from.route.stats();
   assert.deepEqual([ip, rotations, rotatedAt instanceof Date], ['198.51.100.2', 1, true]);
 });
 
 test('says in words why it did not rotate', async (t) => {
   const from = await browser(t);
   const soon = AbortSignal.timeout(2000);
-  assert.match(JSON.stringify(await from.way.rotate(soon)), /"rotated":false.*no proxy/);
-  from.way.apply(via('http://127.0.0.1:3128'));
-  assert.match(JSON.stringify(await from.way.rotate(soon)), /"rotated":false.*one proxy only/);
-  from.way.apply(via('http://127.0.0.1:3128', `http://127.0.0.1:${await closedPort(t)}`));
-  assert.match(JSON.stringify(await from.way.rotate(soon)), /"rotated":false.*could be reached/);
-  assert.equal(from.way.facts().rotations, 0);
+  assert.match(JSON.stringify(await from.route.rotate(soon)), /"rotated":false.*no proxy/);
+  from.route.apply(proxyPolicy('http://127.0.0.1:3128'));
+  assert.match(JSON.stringify(await from.route.rotate(soon)), /"rotated":false.*only one proxy/);
+  from.route.apply(proxyPolicy('http://127.0.0.1:3128', `http://127.0.0.1:${await closedPort(t)}`));
+  assert.match(JSON.stringify(await from.route.rotate(soon)), /"rotated":false.*could be reached/);
+  assert.equal(from.route.stats().rotations, 0);
 });
 
-test('stops looking for a proxy when the caller gives up', async (t) => {
-  const from = await browser(t, { policy: via('http://127.0.0.1:3128', 'http://127.0.0.1:3129') });
-  await assert.rejects(from.way.rotate(AbortSignal.abort(new Error('given up'))), /given up/);
+test('stops a rotation when the caller aborts', async (t) => {
+  const from = await browser(t, { policy: proxyPolicy('http://127.0.0.1:3128', 'http://127.0.0.1:3129') });
+  await assert.rejects(from.route.rotate(AbortSignal.abort(new Error('caller left'))), /caller left/);
 });
 
-test('takes the next proxy for each connection when asked to', async (t) => {
+test('takes the next proxy for each connection when the policy says so', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxies = [await httpProxy(t), await httpProxy(t)];
   const from = await browser(t, {
-    policy: { ...via(...proxies.map(({ port }) => `http://me:p%40ss%3Aword@127.0.0.1:${port}`)), rotate: 'every_connection' },
+    policy: { ...proxyPolicy(...proxies.map(({ port }) => `http://me:p%40ss%3Aword@127.0.0.1:${port}`)), rotate: 'every_connection' },
   });
   for (let turn = 0; turn < 4; turn += 1) await openTunnel(from, `127.0.0.1:${target.port}`);
   assert.deepEqual(
-    proxies.map(({ asked }) => asked.length),
+    proxies.map(({ requests }) => requests.length),
     [2, 2],
   );
-  assert.equal(from.way.facts().ip, null);
+  assert.equal(from.route.stats().ip, null);
 });
 
-test('refuses an upstream that is no proxy address without repeating its password', async (t) => {
+test('refuses an upstream that is not a proxy address without repeating its password', async (t) => {
   const from = await browser(t);
   assert.throws(
-    () => from.way.apply(via('ftp://me:hush@proxy.example')),
+    () => from.route.apply(proxyPolicy('ftp://me:hush@proxy.example')),
     (error) => error instanceof TypeError && !error.message.includes('hush'),
   );
 });

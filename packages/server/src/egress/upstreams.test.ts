@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ProxyRequest, ValidationError } from '@berth/contract';
 import type { RegionEntry } from '../regions/regions.ts';
-import { builtinAdHosts, loadAdHosts, policyFor } from './egress.ts';
+import { builtinAdHosts, loadAdHosts, toEgressPolicy } from './egress.ts';
 
 const proxy = (server: string, country: string) => ({ server, username: 'op', password: 'p w', ip: '198.51.100.1', country });
 const region: RegionEntry = {
@@ -18,8 +18,8 @@ const region: RegionEntry = {
   },
 };
 const urls = (request: object | null, pick = 0): string[] => {
-  const asked = request && ProxyRequest.parse(request);
-  return policyFor({ proxy: asked, allowed_domains: null, block_ads: false }, region, () => pick).upstreams.map(({ url }) => url);
+  const parsed = request && ProxyRequest.parse(request);
+  return toEgressPolicy({ proxy: parsed, allowed_domains: null, block_ads: false }, region, () => pick).upstreams.map(({ url }) => url);
 };
 
 test('makes the upstreams of each type of proxy', () => {
@@ -37,8 +37,8 @@ test('makes the upstreams of each type of proxy', () => {
 
 test('trusts the operator’s proxies and not a caller’s', () => {
   const trusted = (request: object): boolean[] =>
-    policyFor({ proxy: ProxyRequest.parse(request), allowed_domains: null, block_ads: false }, region).upstreams.map(
-      (each) => each.trusted,
+    toEgressPolicy({ proxy: ProxyRequest.parse(request), allowed_domains: null, block_ads: false }, region).upstreams.map(
+      (each) => each.isTrusted,
     );
   assert.deepEqual(
     [
@@ -57,7 +57,7 @@ test('points at the field when the region has no such proxy', () => {
   );
   const bare = { ...region, proxies: { managed: [], rotating: [] } };
   assert.throws(
-    () => policyFor({ proxy: ProxyRequest.parse({ type: 'rotating' }), allowed_domains: null, block_ads: false }, bare),
+    () => toEgressPolicy({ proxy: ProxyRequest.parse({ type: 'rotating' }), allowed_domains: null, block_ads: false }, bare),
     /no rotating proxies/,
   );
 });
@@ -69,6 +69,6 @@ test('reads advertising hosts from a hosts file beside the built-in ones', (t) =
   writeFileSync(file, '# list\n0.0.0.0 ads.example tracker.example # two\n127.0.0.1 localhost\n\nplain.example\n::1 ip6-localhost\n');
   assert.deepEqual([...loadAdHosts(file)], ['ads.example', 'tracker.example', 'plain.example']);
   writeFileSync(file, '# nothing\n');
-  assert.throws(() => loadAdHosts(file), new RegExp(`${file} names no hosts`));
+  assert.throws(() => loadAdHosts(file), new RegExp(`${file} contains no hosts`));
   assert.ok(builtinAdHosts.has('doubleclick.net'));
 });

@@ -1,4 +1,4 @@
-/** From what a caller asks and a region has to the policy of a way out. */
+/** The egress policy for a caller's request and a region's proxies. */
 import { randomInt } from 'node:crypto';
 import { ValidationError } from '@berth/contract';
 import type { ProxyRequest } from '@berth/contract';
@@ -12,13 +12,13 @@ export interface PolicyRequest {
 }
 
 /**
- * The policy for a session. `managed` takes one of the region's proxies, spread
- * evenly over sessions by `pick`, which gives a whole number below its argument.
- * Throws a ValidationError when the region has none of the kind or country asked for.
+ * The policy for a session. `managed` takes one of the region's proxies at
+ * random; `pick` returns an integer below its argument.
+ * @throws ValidationError when the region has no proxy of the type or country
  */
-export function policyFor(request: PolicyRequest, region: RegionEntry, pick: (below: number) => number = randomInt): EgressPolicy {
+export function toEgressPolicy(request: PolicyRequest, region: RegionEntry, pick: (below: number) => number = randomInt): EgressPolicy {
   const { proxy } = request;
-  const upstreams = proxy ? upstreamsOf(proxy, region, pick) : [];
+  const upstreams = proxy ? toUpstreams(proxy, region, pick) : [];
   return {
     allowedDomains: request.allowed_domains,
     blockAds: request.block_ads,
@@ -28,40 +28,46 @@ export function policyFor(request: PolicyRequest, region: RegionEntry, pick: (be
   };
 }
 
-function upstreamsOf(proxy: ProxyRequest, region: RegionEntry, pick: (below: number) => number): Upstream[] {
+function toUpstreams(proxy: ProxyRequest, region: RegionEntry, pick: (below: number) => number): Upstream[] {
   if (proxy.type === 'none') return [];
-  if (proxy.type === 'external') return [callersOwn(proxy.server ?? '', proxy)];
-  if (proxy.servers) return proxy.servers.map((server) => callersOwn(server, proxy));
-  const proxies = fitting(proxy.type, proxy, region);
-  return (proxy.type === 'rotating' ? proxies : proxies.slice(pick(proxies.length)).slice(0, 1)).map(toUpstream);
+  if (proxy.type === 'external') return [toCallerUpstream(proxy.server ?? '', proxy)];
+  if (proxy.servers) return proxy.servers.map((server) => toCallerUpstream(server, proxy));
+  const proxies = matchProxies(proxy.type, proxy, region);
+  return (proxy.type === 'rotating' ? proxies : proxies.slice(pick(proxies.length)).slice(0, 1)).map(toOperatorUpstream);
 }
 
-function fitting(kind: 'managed' | 'rotating', { country }: ProxyRequest, region: RegionEntry): readonly RegionProxy[] {
-  const all = region.proxies[kind];
-  if (all.length === 0) throw notHere('type', kind, `The region ${region.code} has no ${kind} proxies`);
-  const there = country === undefined ? all : all.filter((each) => each.country === country);
-  if (there.length === 0) throw notHere('country', country, `The region ${region.code} has no ${kind} proxies in ${country}`);
-  return there;
+function matchProxies(type: 'managed' | 'rotating', { country }: ProxyRequest, region: RegionEntry): readonly RegionProxy[] {
+  const all = region.proxies[type];
+  if (all.length === 0)
+    throw createProxyError('type', type, `Region ${region.code} has no ${type} proxies. GET /v1/regions lists the proxies of each region.`);
+  const matching = country === undefined ? all : all.filter((each) => each.country === country);
+  if (matching.length === 0)
+    throw createProxyError(
+      'country',
+      country,
+      `Region ${region.code} has no ${type} proxies in ${country}. GET /v1/regions lists the countries of each region.`,
+    );
+  return matching;
 }
 
-const notHere = (field: 'type' | 'country', input: unknown, msg: string): ValidationError =>
+const createProxyError = (field: 'type' | 'country', input: unknown, msg: string): ValidationError =>
   new ValidationError([{ loc: ['body', 'proxy', field], msg, type: 'value_error', input, ctx: {} }]);
 
-const toUpstream = (proxy: RegionProxy): Upstream => ({
+const toOperatorUpstream = (proxy: RegionProxy): Upstream => ({
   url: withCredentials(proxy.server, proxy),
   ip: proxy.ip,
   country: proxy.country,
-  trusted: true,
+  isTrusted: true,
 });
 
-const callersOwn = (server: string, proxy: ProxyRequest): Upstream => ({
+const toCallerUpstream = (server: string, proxy: ProxyRequest): Upstream => ({
   url: withCredentials(server, proxy),
   ip: null,
   country: null,
-  trusted: false,
+  isTrusted: false,
 });
 
-/** Credentials in the address itself win over those beside it, which are for all of a list. */
+/** Credentials in the address win over `username` and `password`, which apply to all of a list. */
 function withCredentials(
   server: string,
   { username, password }: { username?: string | null | undefined; password?: string | null | undefined },

@@ -1,82 +1,83 @@
-/** One attempt with a browser: load, look what it is, wait and act, and take what was asked for. */
+/** One attempt with a browser: load the page, detect blocks, run waits and actions, read the requested formats. */
 import type { FetchRequest, Step } from '@berth/contract';
-import { PageError, type CookieOrder, type LoadOutcome, type Page, type PrivatePage } from '../browser/browser.ts';
+import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
-import { judgePage, judgeReply, toHar, type Look, type Solved } from '../drive/drive.ts';
+import { classifyPage, classifyResponse, toHar, type PageProbe, type SolveCaptchaResult } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
-import { runSteps, type StepWorld } from '../steps/steps.ts';
+import { runSteps, type StepContext } from '../steps/steps.ts';
 import type { Budget } from './budget.ts';
-import { takeBody, takeData, toBytes, type Body } from './bytes.ts';
+import { addBody, addJsonBody, toBytes, type Body } from './bytes.ts';
 import { convertPage } from './convert.ts';
-import { emptyFound, type Found } from './found.ts';
+import { createPageResult, type PageResult } from './result.ts';
 import { limits } from './limits.ts';
-import { takePicture } from './picture.ts';
-import { readSeen, type Seen } from './seen.ts';
+import { addPdf, addScreenshot } from './capture.ts';
+import { readPageSnapshot, type PageSnapshot } from './page-snapshot.ts';
 
-export interface BrowseParts {
+export interface BrowseOptions {
   request: FetchRequest;
   page: PrivatePage;
-  world: StepWorld;
+  stepContext: StepContext;
   content: Content;
   clock: Clock;
   budget: Budget;
-  /** Of the time that is left, what this attempt may take. */
+  /** The part of the remaining budget for this attempt. */
   attemptMs: number;
   allowEvaluate: boolean;
-  /** null: those of the request are left out. */
-  cookies: readonly CookieOrder[];
-  /** Has a captcha solved that stands in the way; null where nobody can. */
-  solve: ((signal: AbortSignal) => Promise<Solved>) | null;
-  /** Of all attempts together. */
+  cookies: readonly CookieParam[];
+  /** Solves the captcha that blocks the page; null when no provider is to be used. */
+  solve: ((signal: AbortSignal) => Promise<SolveCaptchaResult>) | null;
+  /** Summed over all attempts. */
   steps: { ran: number };
 }
 
-/** For answers to scripts, after the event that was waited for. */
+/** How long to wait for the scripts' own requests after `wait_until`. */
 const graceMsMax = 500;
-/** What has come by then is still to be looked at and turned into what was asked for. */
-const afterwardsMs = ({ patience }: Page, attemptMs: number): number => Math.min(patience.ms(4000), attemptMs * 0.25);
+/** Kept back from loading, for reading and converting the page. */
+const conversionMs = ({ timeoutScale }: Page, attemptMs: number): number => Math.min(timeoutScale.ms(4000), attemptMs * 0.25);
 
-/** Throws NavigationError, PageError, BrowserGone, or the signal's reason. */
-export async function browse(parts: BrowseParts, signal: AbortSignal): Promise<Found> {
-  const { request, page, attemptMs, clock } = parts;
+/** @throws NavigationError, PageError, BrowserClosed, or the signal's reason */
+export async function browse(options: BrowseOptions, signal: AbortSignal): Promise<PageResult> {
+  const { request, page, attemptMs, clock } = options;
   const startMs = clock.monotonicMs();
   await page.prepare(
     {
       blockResources: request.block_resources,
       extraHeaders: request.headers,
-      cookies: parts.cookies,
+      cookies: options.cookies,
       wholeNetwork: request.formats.includes('har'),
     },
     { signal },
   );
-  const outcome = await page.load(loadOrder(request, Math.max(1, Math.round(attemptMs - afterwardsMs(page.page, attemptMs)))), { signal });
-  const found = foundOf(outcome);
-  found.loadMs = Math.round(clock.monotonicMs() - startMs);
-  if (outcome.timedOut) found.warnings.push('load_timed_out');
-  if (outcome.body) takeUnshown(request, outcome, outcome.body, found);
+  const outcome = await page.load(toLoadOptions(request, Math.max(1, Math.round(attemptMs - conversionMs(page.page, attemptMs)))), {
+    signal,
+  });
+  const result = toPageResult(outcome);
+  result.loadMs = Math.round(clock.monotonicMs() - startMs);
+  if (outcome.timedOut) result.warnings.push('load_timed_out');
+  if (outcome.body) addUnrendered(request, outcome, outcome.body, result);
   else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205)
-    await readPage(parts, outcome, found, signal);
+    await readPage(options, outcome, result, signal);
   if (request.formats.includes('har'))
-    found.har = { log: { ...toHar(page.network(), { title: found.finalUrl, startedAt: page.network().since }).log } };
-  return found;
+    result.har = { log: { ...toHar(page.network(), { title: result.finalUrl, startedAt: page.network().since }).log } };
+  return result;
 }
 
-const showsAnything = ({ formats, actions, wait_for: waitFor }: FetchRequest): boolean =>
+const needsRendering = ({ formats, actions, wait_for: waitFor }: FetchRequest): boolean =>
   formats.includes('screenshot') || formats.includes('pdf') || actions.length > 0 || waitFor !== null;
 
-const loadOrder = (request: FetchRequest, timeoutMs: number) => ({
+const toLoadOptions = (request: FetchRequest, timeoutMs: number) => ({
   url: request.url,
   waitUntil: request.wait_until,
   timeoutMs,
-  showAnything: showsAnything(request),
-  // Data that is shown is kept beside its picture.
-  keepBody: request.formats.includes('raw') || (request.formats.includes('json') && showsAnything(request)),
+  showAnything: needsRendering(request),
+  // JSON that is rendered for a screenshot is also returned as data.
+  keepBody: request.formats.includes('raw') || (request.formats.includes('json') && needsRendering(request)),
   readsPage: true,
-  bodyBytesMax: limits.rawBytes,
+  bodyBytesMax: limits.rawBytesMax,
 });
 
-const foundOf = (outcome: LoadOutcome): Found => ({
-  ...emptyFound(outcome.finalUrl),
+const toPageResult = (outcome: LoadResult): PageResult => ({
+  ...createPageResult(outcome.finalUrl),
   statusCode: outcome.statusCode,
   headers: outcome.headers,
   contentType: outcome.contentType,
@@ -85,159 +86,132 @@ const foundOf = (outcome: LoadOutcome): Found => ({
   ttfbMs: outcome.ttfbMs,
 });
 
-/** What no browser has shown is judged by what came over the network. */
-function takeUnshown(request: FetchRequest, outcome: LoadOutcome, body: Body, found: Found): void {
+/** A response that the browser did not render is classified by its status, headers and body. */
+function addUnrendered(request: FetchRequest, outcome: LoadResult, body: Body, result: PageResult): void {
   const { statusCode: status, headers, cookieNames, finalUrl: url, contentType, title } = outcome;
-  const facts = { status, headers, cookieNames, url, contentType, title, html: '', visibleTextLength: null, dom: null, netError: null };
-  const { block, captcha, warnings } = judgeReply(facts, request.block_detection);
-  found.block = block;
-  found.captcha = captcha;
-  found.warnings.push(...warnings);
-  takeBody(found, body, request);
+  const replyInfo = { status, headers, cookieNames, url, contentType, title, html: '', visibleTextLength: null, dom: null, netError: null };
+  const { block, captcha, warnings } = classifyResponse(replyInfo, request.block_detection);
+  result.block = block;
+  result.captcha = captcha;
+  result.warnings.push(...warnings);
+  addBody(result, body, request);
 }
 
-async function readPage(parts: BrowseParts, outcome: LoadOutcome, found: Found, signal: AbortSignal): Promise<void> {
-  const { request, page } = parts;
-  // A page that asks for its content when it has loaded is not yet what a visitor will see.
-  if (!outcome.timedOut && !(await page.answered(Math.min(page.page.patience.ms(graceMsMax), parts.budget.leftMs() / 4))))
-    found.warnings.push('requests_pending');
-  const read = (): Promise<Seen | null> => readSeen(page.page, request, { signal, leftMs: parts.budget.leftMs() });
-  // Most pages are what they are when they have loaded: then one reading serves for the verdict too.
-  const early = actsOn(request) ? undefined : await read();
-  const changed = await judge(parts, outcome, { found, look: early && early.look }, signal);
-  if (found.block?.blocked !== true) await act(parts, found, signal);
-  const seen = early === undefined || changed ? await read() : early;
-  await Promise.all([takeContent(parts, seen, found, signal), takeOwnBytes(parts, found, signal)]);
-  const options = { signal, timeoutMs: Math.max(1, parts.budget.leftMs()) };
-  if (request.formats.includes('screenshot')) await takePicture({ world: parts.world, request }, found, options);
-  if (request.formats.includes('pdf')) await takePdf(page.page, request, found, options);
+async function readPage(options: BrowseOptions, outcome: LoadResult, result: PageResult, signal: AbortSignal): Promise<void> {
+  const { request, page } = options;
+  // A page that requests its content after `load` is not complete yet.
+  if (
+    !outcome.timedOut &&
+    !(await page.waitForScriptRequests(Math.min(page.page.timeoutScale.ms(graceMsMax), options.budget.leftMs() / 4)))
+  )
+    result.warnings.push('requests_pending');
+  const read = (): Promise<PageSnapshot | null> => readPageSnapshot(page.page, request, { signal, leftMs: options.budget.leftMs() });
+  // Without waits and actions one snapshot serves both block detection and the formats.
+  const early = hasActions(request) ? undefined : await read();
+  const changed = await detectBlock(options, outcome, { result, probe: early && early.probe }, signal);
+  if (result.block?.blocked !== true) await runActions(options, result, signal);
+  const snapshot = early === undefined || changed ? await read() : early;
+  await Promise.all([addContent(options, snapshot, result, signal), addDocumentBytes(options, result, signal)]);
+  const captureOptions = { signal, timeoutMs: Math.max(1, options.budget.leftMs()) };
+  if (request.formats.includes('screenshot')) await addScreenshot({ stepContext: options.stepContext, request }, result, captureOptions);
+  if (request.formats.includes('pdf')) await addPdf(page.page, request, result, captureOptions);
 }
 
-/** Tells whether the page may have become another meanwhile. */
-async function judge(
-  { request, page, budget, solve }: BrowseParts,
-  outcome: LoadOutcome,
-  { found, look: early }: { found: Found; look: Look | null | undefined },
+/** Returns whether the page may have changed since the snapshot. */
+async function detectBlock(
+  { request, page, budget, solve }: BrowseOptions,
+  outcome: LoadResult,
+  { result, probe: early }: { result: PageResult; probe: PageProbe | null | undefined },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const judgeNow = async (look: Look | null | undefined): Promise<void> => {
-    const { block, captcha, warnings, arrived } = await judgePage(page.page, outcome, {
+  const classifyNow = async (probe: PageProbe | null | undefined): Promise<void> => {
+    const { block, captcha, warnings, committed } = await classifyPage(page.page, outcome, {
       strictness: request.block_detection,
       leftMs: budget.leftMs(),
       signal,
-      ...(look === undefined ? {} : { look }),
+      ...(probe === undefined ? {} : { probe }),
     });
-    found.block = block;
-    found.captcha = captcha;
-    found.warnings.push(...warnings);
-    if (arrived) Object.assign(found, { finalUrl: arrived.finalUrl, title: arrived.title, statusCode: arrived.statusCode });
+    result.block = block;
+    result.captcha = captcha;
+    result.warnings.push(...warnings);
+    if (committed) Object.assign(result, { finalUrl: committed.finalUrl, title: committed.title, statusCode: committed.statusCode });
   };
-  await judgeNow(early);
-  const waited = (found.block?.challenge_waited_ms ?? 0) > 0;
-  if (!solve || found.block?.blocked !== true) return waited;
+  await classifyNow(early);
+  const waited = (result.block?.challenge_waited_ms ?? 0) > 0;
+  if (!solve || result.block?.blocked !== true) return waited;
   const { isSolved, warning } = await solve(signal);
-  if (isSolved) await judgeNow(undefined);
-  if (warning) found.warnings.push(warning);
+  if (isSolved) await classifyNow(undefined);
+  if (warning) result.warnings.push(warning);
   return true;
 }
 
-const actsOn = ({ wait_for: waitFor, actions }: FetchRequest): boolean => waitFor !== null || actions.length > 0;
+const hasActions = ({ wait_for: waitFor, actions }: FetchRequest): boolean => waitFor !== null || actions.length > 0;
 
-/** What is waited for is a step like any other. */
-function stepsOf({ wait_for: waitFor, actions }: FetchRequest): { waits: Step[]; actions: readonly Step[] } {
+/** `wait_for` runs as steps of the type `wait`. */
+function toSteps({ wait_for: waitFor, actions }: FetchRequest): { waits: Step[]; actions: readonly Step[] } {
   const waits: Step[] = [];
-  const wait = (fields: object): void => void waits.push({ ...waitStep, ...fields } as Step);
-  if (waitFor?.selector !== undefined) wait({ selectors: [waitFor.selector] });
-  if (waitFor?.text !== undefined) wait({ text: waitFor.text });
-  if (waitFor?.ms !== undefined) wait({ ms: waitFor.ms });
+  const addWait = (fields: object): void => void waits.push({ ...waitStep, ...fields } as Step);
+  if (waitFor?.selector !== undefined) addWait({ selectors: [waitFor.selector] });
+  if (waitFor?.text !== undefined) addWait({ text: waitFor.text });
+  if (waitFor?.ms !== undefined) addWait({ ms: waitFor.ms });
   return { waits, actions };
 }
 
 const waitStep = { type: 'wait', optional: false, retries: 0, on_error: 'fail', tab: 'main', timeout_ms: 30_000 };
 
-async function act(parts: BrowseParts, found: Found, signal: AbortSignal): Promise<void> {
-  const { request, world, budget, page, allowEvaluate, steps: told } = parts;
-  const { waits, actions } = stepsOf(request);
+async function runActions(options: BrowseOptions, result: PageResult, signal: AbortSignal): Promise<void> {
+  const { request, stepContext, budget, page, allowEvaluate, steps: stepCounts } = options;
+  const { waits, actions } = toSteps(request);
   const run = (steps: readonly Step[]) =>
     runSteps(
-      world,
-      { steps, stopOnError: true, timeoutMs: Math.max(1, budget.leftMs() - afterwardsMs(page.page, budget.leftMs())), allowEvaluate },
+      stepContext,
+      { steps, stopOnError: true, timeoutMs: Math.max(1, budget.leftMs() - conversionMs(page.page, budget.leftMs())), allowEvaluate },
       { signal },
     );
   if (waits.length > 0) {
     const { results } = await run(waits);
     const failed = results.find(({ status }) => status === 'error');
-    if (failed) found.warnings.push(`wait_for_failed:${failed.error?.code ?? 'timeout'}`);
+    if (failed) result.warnings.push(`wait_for_failed:${failed.error?.code ?? 'timeout'}`);
   }
   if (actions.length > 0) {
-    const { results, ran } = await run(actions);
-    found.actions = results;
-    told.ran += ran;
+    const { results, stepsRun } = await run(actions);
+    result.actions = results;
+    stepCounts.ran += stepsRun;
   }
-  if (waits.length + actions.length > 0) found.finalUrl = page.page.url();
+  if (waits.length + actions.length > 0) result.finalUrl = page.page.url();
 }
 
-async function takeContent({ request, content, budget }: BrowseParts, seen: Seen | null, found: Found, signal: AbortSignal): Promise<void> {
-  if (!seen) {
-    found.warnings.push('page_did_not_answer');
+async function addContent(
+  { request, content, budget }: BrowseOptions,
+  snapshot: PageSnapshot | null,
+  result: PageResult,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!snapshot) {
+    result.warnings.push('page_did_not_answer');
     return;
   }
-  const { look, whole, visible } = seen;
-  if (/^https?:/.test(look.url)) found.finalUrl = look.url;
-  if (whole.truncated) found.warnings.push('html_truncated');
-  found.title = whole.title || found.title;
+  const { probe, whole, visible } = snapshot;
+  if (/^https?:/.test(probe.url)) result.finalUrl = probe.url;
+  if (whole.truncated) result.warnings.push('html_truncated');
+  result.title = whole.title || result.title;
   const source = {
-    url: found.finalUrl,
+    url: result.finalUrl,
     html: whole.html,
     mainHtml: whole.mainHtml,
     visible,
     text: request.formats.includes('text') && !whole.hasShadow ? whole.text : null,
   };
-  const { warnings = [], ...made } = await convertPage(content, request, source, { signal, timeoutMs: budget.leftMs() });
-  Object.assign(found, made);
-  found.warnings.push(...warnings);
+  const { warnings = [], ...converted } = await convertPage(content, request, source, { signal, timeoutMs: budget.leftMs() });
+  Object.assign(result, converted);
+  result.warnings.push(...warnings);
 }
 
-async function takeOwnBytes({ request, page }: BrowseParts, found: Found, signal: AbortSignal): Promise<void> {
+async function addDocumentBytes({ request, page }: BrowseOptions, result: PageResult, signal: AbortSignal): Promise<void> {
   if (!request.formats.includes('raw') && !request.formats.includes('json')) return;
-  const body = await page.documentBody({ signal, maxBytes: limits.rawBytes });
-  if (body && request.extract === null) takeData(found, body);
+  const body = await page.documentBody({ signal, maxBytes: limits.rawBytesMax });
+  if (body && request.extract === null) addJsonBody(result, body);
   if (!request.formats.includes('raw')) return;
-  if (body) found.raw = toBytes(body, found.contentType);
-  else found.warnings.push('raw_not_kept');
-}
-
-async function takePdf(
-  page: Page,
-  request: FetchRequest,
-  found: Found,
-  options: { signal: AbortSignal; timeoutMs: number },
-): Promise<void> {
-  const {
-    landscape,
-    print_background: printBackground,
-    scale,
-    paper_width_inches,
-    paper_height_inches,
-    margin_inches,
-    page_ranges,
-  } = request.pdf ?? {};
-  try {
-    const data = await page.pdf(
-      {
-        landscape,
-        printBackground: printBackground ?? true,
-        scale,
-        paperWidthInches: paper_width_inches ?? 8.27,
-        paperHeightInches: paper_height_inches ?? 11.69,
-        marginInches: margin_inches ?? 0.4,
-        pageRanges: page_ranges,
-      },
-      { ...options, maxBytes: limits.pdfBytes },
-    );
-    found.pdf = toBytes({ data, truncated: false }, 'application/pdf');
-  } catch (error) {
-    if (!(error instanceof PageError)) throw error;
-    found.warnings.push(`pdf_failed:${error.reason}`);
-  }
+  if (body) result.raw = toBytes(body, result.contentType);
+  else result.warnings.push('raw_not_kept');
 }

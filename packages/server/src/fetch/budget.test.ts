@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { ManualClock } from '../lib/clock.ts';
 import { Budget } from './budget.ts';
 
-it('counts what is spent and what is left, in whole milliseconds, from its making', () => {
+it('counts what is spent and what is left, in whole milliseconds, from its creation', () => {
   const clock = new ManualClock();
   clock.advance(5000);
   const budget = new Budget(clock, 1000);

@@ -1,9 +1,9 @@
-/** A response that is no page: its bytes, and what they plainly are. */
+/** Responses that are not HTML pages: their bytes, text and JSON. */
 import { parse as parseDisposition } from 'content-disposition';
 import type { FetchRequest } from '@berth/contract';
-import { harmlessName } from '../browser/browser.ts';
+import { sanitizeFileName } from '../browser/browser.ts';
 import { decodeBody, kindOf } from '../content/content.ts';
-import type { Found, FoundBytes } from './found.ts';
+import type { PageResult, ResponseBytes } from './result.ts';
 
 const sniffBytes = 4096;
 
@@ -12,7 +12,7 @@ export interface Body {
   truncated: boolean;
 }
 
-export const toBytes = ({ data, truncated }: Body, contentType: string | null, filename: string | null = null): FoundBytes => ({
+export const toBytes = ({ data, truncated }: Body, contentType: string | null, filename: string | null = null): ResponseBytes => ({
   data_base64: data.toString('base64'),
   content_type: contentType,
   bytes: data.length,
@@ -20,38 +20,38 @@ export const toBytes = ({ data, truncated }: Body, contentType: string | null, f
   truncated,
 });
 
-/** Fills in what a body without a document gives: always its bytes, and its text or its JSON where it is such. */
-export function takeBody(found: Found, body: Body, request: FetchRequest): void {
-  const { contentType, headers } = found;
+/** Adds a body that was not rendered: always its bytes, and its text or JSON when it is that. */
+export function addBody(result: PageResult, body: Body, request: FetchRequest): void {
+  const { contentType, headers } = result;
   const kind = kindOf(contentType, body.data.subarray(0, sniffBytes));
-  found.raw = toBytes(body, contentType, fileNameOf(headers['content-disposition']));
-  if (body.truncated) found.warnings.push('body_truncated');
+  result.raw = toBytes(body, contentType, parseFileName(headers['content-disposition']));
+  if (body.truncated) result.warnings.push('body_truncated');
   if (kind !== 'json' && kind !== 'text' && kind !== 'html') return;
   const { text } = decodeBody(body.data, contentType);
-  if (request.formats.includes('text')) found.text = text;
-  if (request.formats.includes('markdown')) found.markdown = kind === 'json' ? `\`\`\`json\n${text}\n\`\`\`` : text;
-  if (kind === 'json') takeJson(found, text);
+  if (request.formats.includes('text')) result.text = text;
+  if (request.formats.includes('markdown')) result.markdown = kind === 'json' ? `\`\`\`json\n${text}\n\`\`\`` : text;
+  if (kind === 'json') addJson(result, text);
 }
 
-/** The JSON of a document that is JSON. */
-export function takeData(found: Found, { data }: Body): void {
-  if (kindOf(found.contentType, data.subarray(0, sniffBytes)) === 'json') takeJson(found, decodeBody(data, found.contentType).text);
+/** Adds the JSON of a document that is JSON. */
+export function addJsonBody(result: PageResult, { data }: Body): void {
+  if (kindOf(result.contentType, data.subarray(0, sniffBytes)) === 'json') addJson(result, decodeBody(data, result.contentType).text);
 }
 
-function takeJson(found: Found, text: string): void {
+function addJson(result: PageResult, text: string): void {
   try {
-    found.json = JSON.parse(text);
+    result.json = JSON.parse(text);
   } catch {
-    found.warnings.push('json_invalid');
+    result.warnings.push('json_invalid');
   }
 }
 
-/** RFC 6266; a header that is none gives no name. */
-export function fileNameOf(header: string | undefined): string | null {
+/** The file name of a Content-Disposition header (RFC 6266); null when it is invalid or has none. */
+export function parseFileName(header: string | undefined): string | null {
   if (header === undefined) return null;
   try {
     const { filename } = parseDisposition(header).parameters;
-    return filename === undefined ? null : harmlessName(filename);
+    return filename === undefined ? null : sanitizeFileName(filename);
   } catch {
     return null;
   }

@@ -1,75 +1,80 @@
-/** From a page's HTML, rendered or as it came, to the formats that were asked for. */
+/** Converts a page's HTML, rendered or plain, to the requested formats. */
 import type { FetchRequest } from '@berth/contract';
 import { ContentFailed, type Content, type ContentFormat, type ContentResult } from '../content/content.ts';
-import type { Found } from './found.ts';
+import type { PageResult } from './result.ts';
 
-export interface Source {
+export interface PageSource {
   url: string;
-  /** All of it, hidden elements too. */
+  /** The whole document, hidden elements included. */
   html: string;
   mainHtml: string | null | undefined;
-  /** Without what a visitor does not see; null where nobody could tell. */
+  /** Without hidden elements; null when no browser rendered the page. */
   visible: { html: string; mainHtml: string | null } | null;
-  /** As a visitor reads it, where a browser told. */
+  /** As a visitor reads it; null when no browser rendered the page. */
   text: string | null;
 }
 
-/** What is made of what a visitor sees, and what of all that is there. */
+/** Formats of the visible part, and formats of the whole document. */
 const visibleFormats: readonly ContentFormat[] = ['markdown', 'text'];
 const wholeFormats: readonly ContentFormat[] = ['html', 'links', 'metadata', 'tables'];
 
-/** Whether the page has to be looked at without its hidden parts. */
+/** Whether a requested format leaves out hidden elements. */
 export const wantsVisible = ({ formats }: Pick<FetchRequest, 'formats'>): boolean =>
   formats.includes('markdown') || formats.includes('text');
 
-const isWhole = ({ only_main_content: main, include_selectors: include, exclude_selectors: exclude }: FetchRequest): boolean =>
+const wantsWholePage = ({ only_main_content: main, include_selectors: include, exclude_selectors: exclude }: FetchRequest): boolean =>
   !main && include.length === 0 && exclude.length === 0;
 
-type Made = Pick<Found, 'html' | 'markdown' | 'text' | 'links' | 'page' | 'tables' | 'json' | 'title' | 'warnings'>;
+type ConvertedPage = Pick<PageResult, 'html' | 'markdown' | 'text' | 'links' | 'page' | 'tables' | 'json' | 'title' | 'warnings'>;
 
-interface Within {
+interface ConvertLimits {
   signal: AbortSignal;
   timeoutMs: number;
 }
 
-/** What cannot be made is missing, and a warning says so: the rest is still worth having. */
-export async function convertPage(content: Content, request: FetchRequest, source: Source, within: Within): Promise<Partial<Made>> {
-  const made: Partial<Made> = { warnings: [] };
+/** A format that fails is missing from the result, and a warning names it. */
+export async function convertPage(
+  content: Content,
+  request: FetchRequest,
+  source: PageSource,
+  limits: ConvertLimits,
+): Promise<Partial<ConvertedPage>> {
+  const converted: Partial<ConvertedPage> = { warnings: [] };
   const wanted = new Set<ContentFormat>(request.formats.filter((format): format is ContentFormat => isContentFormat(format)));
-  if (isWhole(request)) {
-    if (wanted.delete('html')) made.html = source.html;
-    if (source.text !== null && wanted.delete('text')) made.text = source.text;
+  if (wantsWholePage(request)) {
+    if (wanted.delete('html')) converted.html = source.html;
+    if (source.text !== null && wanted.delete('text')) converted.text = source.text;
   }
-  const ask = async (
+  const convertFormats = async (
     formats: readonly ContentFormat[],
     part: { html: string; mainHtml: string | null | undefined },
     extract: FetchRequest['extract'],
   ) => {
     if (formats.length === 0 && !extract) return;
-    const result = await convertOne(content, request, { url: source.url, ...part, formats, extract }, within);
+    const result = await convertOne(content, request, { url: source.url, ...part, formats, extract }, limits);
     if ('failed' in result)
-      made.warnings?.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${result.failed}`));
-    else take(made, result, extract !== null);
+      converted.warnings?.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${result.failed}`));
+    else merge(converted, result, extract !== null);
   };
   const visible = source.visible ?? source;
   await Promise.all([
-    ask(
+    convertFormats(
       visibleFormats.filter((format) => wanted.has(format)),
       visible,
       null,
     ),
-    ask(
+    convertFormats(
       wholeFormats.filter((format) => wanted.has(format)),
       source,
       request.extract,
     ),
   ]);
-  return made;
+  return converted;
 }
 
 const isContentFormat = (format: string): format is ContentFormat => [...visibleFormats, ...wholeFormats].includes(format as ContentFormat);
 
-interface Part {
+interface ConvertPart {
   url: string;
   html: string;
   mainHtml: string | null | undefined;
@@ -80,32 +85,32 @@ interface Part {
 async function convertOne(
   content: Content,
   request: FetchRequest,
-  part: Part,
-  { signal, timeoutMs }: Within,
+  part: ConvertPart,
+  { signal, timeoutMs }: ConvertLimits,
 ): Promise<ContentResult | { failed: string }> {
   const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
-  const late = AbortSignal.timeout(Math.max(1, timeoutMs));
+  const deadline = AbortSignal.timeout(Math.max(1, timeoutMs));
   try {
     return await content.convert(
       { ...part, onlyMainContent, includeSelectors, excludeSelectors },
-      { signal: AbortSignal.any([signal, late]) },
+      { signal: AbortSignal.any([signal, deadline]) },
     );
   } catch (error) {
-    if (late.aborted && !signal.aborted) return { failed: 'timeout' };
+    if (deadline.aborted && !signal.aborted) return { failed: 'timeout' };
     if (error instanceof ContentFailed) return { failed: error.reason };
     throw error;
   }
 }
 
-function take(made: Partial<Made>, result: ContentResult, extracted: boolean): void {
+function merge(converted: Partial<ConvertedPage>, result: ContentResult, extracted: boolean): void {
   const { html, markdown, text, links, page, tables, json, title, warnings } = result;
-  if (title !== '') made.title = title;
-  if (html !== undefined) made.html = html;
-  if (markdown !== undefined) made.markdown = markdown;
-  if (text !== undefined) made.text = text;
-  if (links !== undefined) made.links = links;
-  if (page !== undefined) made.page = page;
-  if (tables !== undefined) made.tables = tables;
-  if (extracted && json !== undefined) made.json = json;
-  made.warnings = [...(made.warnings ?? []), ...warnings];
+  if (title !== '') converted.title = title;
+  if (html !== undefined) converted.html = html;
+  if (markdown !== undefined) converted.markdown = markdown;
+  if (text !== undefined) converted.text = text;
+  if (links !== undefined) converted.links = links;
+  if (page !== undefined) converted.page = page;
+  if (tables !== undefined) converted.tables = tables;
+  if (extracted && json !== undefined) converted.json = json;
+  converted.warnings = [...(converted.warnings ?? []), ...warnings];
 }

@@ -1,45 +1,44 @@
 /**
- * Machines that fetches share: each serves one owner and one way out, holds a
- * few pages at a time, each in a browser context of its own, and is retired
- * after so many uses or minutes. A page is made ahead, so that a fetch finds
- * one that is ready.
+ * Machines that fetches share. Each serves one owner and one egress policy,
+ * holds a few pages at a time, each in its own browser context, and is retired
+ * after a number of uses or minutes. One spare page is opened ahead of the next fetch.
  */
 import { ServiceError, CreateSessionRequest } from '@berth/contract';
-import { BrowserGone, type PrivatePage } from '../browser/browser.ts';
+import { BrowserClosed, type PrivatePage } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
 import { service, type LiveSession, type Machine, type Sessions } from '../sessions/sessions.ts';
-import type { FetchOrder } from './order.ts';
+import type { FetchSpec } from './spec.ts';
 
-/** Beyond these a machine is replaced: what a browser gathers over many sites grows, and so does what one site could have left in it. */
+/** A machine is replaced after these: a browser grows with every site, and one site may have left something behind. */
 const usesMax = 200;
 const lifeMsMax = 8 * 60_000;
-/** The session's own end, some time after: a fetch may be the last that was begun in time. */
-const lifeSeconds = 15 * 60;
-const idleSeconds = 60;
+/** The session outlives `lifeMsMax`, for a fetch that began just before it. */
+const sessionSecondsMax = 15 * 60;
+const idleTimeoutSeconds = 60;
 const waitingMax = 100;
 const waitMsMax = 60_000;
-/** A page that cannot be made ahead is made when it is asked for. */
+/** A spare page that takes longer is dropped; the next fetch opens its own. */
 const spareMsMax = 10_000;
 
 export interface MachinesDeps {
   sessions: Sessions;
   clock: Clock;
   log: Log;
-  /** Pages of one machine at once, and machines of one owner and way out. */
+  /** Pages of one machine at once, and machines of one owner and egress policy. */
   pagesMax: number;
   machinesMax: number;
 }
 
-/** A page to fetch with, and the machine that it is in. */
-export interface Visit {
+/** A page for one fetch, and the machine that it is in. */
+export interface PageLease {
   sessionId: string;
   page: PrivatePage;
   machine: Machine;
   session: LiveSession;
   signal: AbortSignal;
-  /** How long it took to get the page. */
+  /** How long the fetch waited for the page. */
   waitedMs: number;
 }
 
@@ -48,11 +47,11 @@ interface FetchMachine {
   owner: string;
   sessionId: string;
   ready: Promise<void>;
-  /** On the clock that never jumps: takes no fetch after. */
+  /** On the monotonic clock: no fetch begins after it. */
   retiresMs: number;
   uses: number;
   running: number;
-  retired: boolean;
+  isRetired: boolean;
   spare: Promise<PrivatePage | null> | null;
 }
 
@@ -72,20 +71,20 @@ export class FetchMachines {
     return this.#machines.size;
   }
 
-  /** The session that an order's fetch will be in, begun if need be. Throws what a create throws. */
-  async reserve(order: FetchOrder, signal: AbortSignal): Promise<string> {
-    return (await this.#pick(order, signal, { pagesMax: Infinity })).sessionId;
+  /** Returns the session that will fetch, and creates one when none is free. @throws what creating a session throws */
+  async reserve(spec: FetchSpec, signal: AbortSignal): Promise<string> {
+    return (await this.#pick(spec, signal, { pagesMax: Infinity })).sessionId;
   }
 
-  /** Gives `work` a page of its own, which is gone after it. Throws ServiceError, or what `work` throws. */
-  async visit<T>(order: FetchOrder, signal: AbortSignal, work: (visit: Visit) => Promise<T>): Promise<T> {
+  /** Runs `work` with a page that is closed afterwards. @throws ServiceError no_capacity, or what `work` throws */
+  async withPage<T>(spec: FetchSpec, signal: AbortSignal, work: (withPage: PageLease) => Promise<T>): Promise<T> {
     const startMs = this.#deps.clock.monotonicMs();
     try {
-      return await this.#lanes.run(order.key, signal, async () => {
-        const machine = await this.#claim(order, signal);
+      return await this.#lanes.run(spec.key, signal, async () => {
+        const machine = await this.#claim(spec, signal);
         try {
           await machine.ready;
-          return await this.#inMachine(machine, order, signal, { startMs, work });
+          return await this.#withPageIn(machine, spec, signal, { startMs, work });
         } finally {
           machine.running -= 1;
           this.#retireWhenDue(machine);
@@ -93,7 +92,7 @@ export class FetchMachines {
       });
     } catch (error) {
       if (error instanceof LaneFull || error instanceof LaneTimeout)
-        throw new ServiceError('no_capacity', 'Too many of your fetches are waiting for a browser. Try again in a moment.', {
+        throw new ServiceError('no_capacity', 'Too many of your fetches are waiting for a browser. Retry in a few seconds.', {
           cause: error,
           retryAfterSeconds: 2,
         });
@@ -101,14 +100,14 @@ export class FetchMachines {
     }
   }
 
-  async #inMachine<T>(
+  async #withPageIn<T>(
     machine: FetchMachine,
-    { owner }: FetchOrder,
-    asked: AbortSignal,
-    { startMs, work }: { startMs: number; work: (visit: Visit) => Promise<T> },
+    { owner }: FetchSpec,
+    callerSignal: AbortSignal,
+    { startMs, work }: { startMs: number; work: (lease: PageLease) => Promise<T> },
   ): Promise<T> {
     const { sessions, clock } = this.#deps;
-    return sessions.besideBrowser(owner, machine.sessionId, { signal: asked }, async (leased, signal, session) => {
+    return sessions.withBrowserConcurrently(owner, machine.sessionId, { signal: callerSignal }, async (leased, signal, session) => {
       const page = await this.#page(machine, leased, signal);
       const heldSinceMs = clock.monotonicMs();
       try {
@@ -116,9 +115,9 @@ export class FetchMachines {
         return await work({ sessionId: machine.sessionId, page, machine: leased, session, signal, waitedMs });
       } finally {
         session.meter.addBrowserMs(clock.monotonicMs() - heldSinceMs);
-        // Nobody waits for a page to be gone: the next one is another.
-        void page.close().catch((error: unknown) => this.#deps.log.debug({ error }, 'a fetched page did not close'));
-        // Not before: a page in the making would hold up the one that loads.
+        // Not awaited: the next fetch uses another page.
+        void page.close().catch((error: unknown) => this.#deps.log.debug({ err: error }, 'fetch page close failed'));
+        // Not earlier: opening a page would slow down the one that loads.
         this.#makeSpare(machine, leased.browser);
       }
     });
@@ -128,92 +127,92 @@ export class FetchMachines {
     const spare = machine.spare;
     machine.spare = null;
     const page = spare ? await spare : null;
-    if (page?.page.gone.aborted === false) return page;
+    if (page?.page.closed.aborted === false) return page;
     try {
       return await browser.openPrivate({ signal });
     } catch (error) {
-      // A browser that is too busy with one site to open a page for another is not worth waiting for.
-      if (error instanceof BrowserGone) machine.retired = true;
+      // A browser that cannot open a page takes no further fetch.
+      if (error instanceof BrowserClosed) machine.isRetired = true;
       throw error;
     }
   }
 
   #makeSpare(machine: FetchMachine, browser: Machine['browser']): void {
-    if (machine.spare || machine.retired || machine.uses >= usesMax) return;
-    machine.spare = browser.openPrivate({ signal: AbortSignal.timeout(browser.patience.ms(spareMsMax)) }).catch((error: unknown) => {
-      this.#deps.log.debug({ error }, 'no page could be made ahead');
+    if (machine.spare || machine.isRetired || machine.uses >= usesMax) return;
+    machine.spare = browser.openPrivate({ signal: AbortSignal.timeout(browser.timeoutScale.ms(spareMsMax)) }).catch((error: unknown) => {
+      this.#deps.log.debug({ err: error }, 'spare page creation failed');
       return null;
     });
   }
 
-  /** A place in a machine, taken before anybody else can look. */
-  async #claim(order: FetchOrder, signal: AbortSignal): Promise<FetchMachine> {
+  /** Picks a machine and counts the use in the same tick, so that no other fetch takes the last page. */
+  async #claim(spec: FetchSpec, signal: AbortSignal): Promise<FetchMachine> {
     for (;;) {
-      const machine = await this.#pick(order, signal, this.#deps);
-      // Others may have been told of the same place at the same time.
-      if (machine.running >= this.#deps.pagesMax || machine.retired) continue;
+      const machine = await this.#pick(spec, signal, this.#deps);
+      // Another fetch may have taken the page while this one awaited the machine.
+      if (machine.running >= this.#deps.pagesMax || machine.isRetired) continue;
       machine.running += 1;
       machine.uses += 1;
       return machine;
     }
   }
 
-  /** The machine of this key with the fewest pages, or a new one where all are full. */
-  async #pick(order: FetchOrder, signal: AbortSignal, { pagesMax }: { pagesMax: number }): Promise<FetchMachine> {
+  /** The machine of this key with the fewest pages, or a new one when all are full. */
+  async #pick(spec: FetchSpec, signal: AbortSignal, { pagesMax }: { pagesMax: number }): Promise<FetchMachine> {
     for (;;) {
       for (const machine of this.#machines.values()) this.#retireWhenDue(machine);
-      const mine = [...this.#machines.values()].filter(({ key, retired }) => key === order.key && !retired);
+      const mine = [...this.#machines.values()].filter(({ key, isRetired }) => key === spec.key && !isRetired);
       const free = mine.filter(({ running }) => running < pagesMax).sort((one, other) => one.running - other.running)[0];
       if (free) return free;
-      const starting = this.#starting.get(order.key);
+      const starting = this.#starting.get(spec.key);
       if (!starting) break;
       await starting.catch(() => undefined);
       signal.throwIfAborted();
     }
-    const started = this.#start(order);
-    this.#starting.set(order.key, started);
+    const started = this.#start(spec);
+    this.#starting.set(spec.key, started);
     try {
       return await started;
     } finally {
-      this.#starting.delete(order.key);
+      this.#starting.delete(spec.key);
     }
   }
 
-  async #start(order: FetchOrder): Promise<FetchMachine> {
+  async #start(spec: FetchSpec): Promise<FetchMachine> {
     const { sessions, clock } = this.#deps;
-    const { request, region, tier } = order;
-    const timeoutSeconds = Math.min(lifeSeconds, tier.max_session_seconds);
+    const { request, region, tier } = spec;
+    const timeoutSeconds = Math.min(sessionSecondsMax, tier.max_session_seconds);
     const wanted = CreateSessionRequest.parse({
       region: region.code,
       proxy: request.proxy,
       block_ads: request.block_ads,
       timeout_seconds: timeoutSeconds,
-      idle_timeout_seconds: Math.min(idleSeconds, timeoutSeconds),
+      idle_timeout_seconds: Math.min(idleTimeoutSeconds, timeoutSeconds),
     });
-    // It is nobody's call that starts it: the caller that goes away leaves it to the next.
+    // Not the caller's signal: when the caller disconnects, the machine serves the next fetch.
     const signal = new AbortController().signal;
-    const { record } = await sessions.create(order.principal, wanted, { wait: false, purpose: 'fetch', signal });
+    const { record } = await sessions.create(spec.principal, wanted, { wait: false, purpose: 'fetch', signal });
     const { sessionId } = record;
     const ready = sessions.started(sessionId);
     ready.catch(() => this.#forget(sessionId));
-    const { key, owner } = order;
-    // The same part of a life that a plan makes shorter.
-    const retiresMs = clock.monotonicMs() + lifeMsMax * (timeoutSeconds / lifeSeconds);
-    const machine: FetchMachine = { key, owner, sessionId, ready, retiresMs, uses: 0, running: 0, retired: false, spare: null };
+    const { key, owner } = spec;
+    // Scaled down with the session when the plan allows less than `sessionSecondsMax`.
+    const retiresMs = clock.monotonicMs() + lifeMsMax * (timeoutSeconds / sessionSecondsMax);
+    const machine: FetchMachine = { key, owner, sessionId, ready, retiresMs, uses: 0, running: 0, isRetired: false, spare: null };
     this.#machines.set(sessionId, machine);
     return machine;
   }
 
   #retireWhenDue(machine: FetchMachine): void {
-    const old = this.#deps.clock.monotonicMs() > machine.retiresMs;
-    if (!old && machine.uses < usesMax && !machine.retired) return;
-    machine.retired = true;
+    const isOld = this.#deps.clock.monotonicMs() > machine.retiresMs;
+    if (!isOld && machine.uses < usesMax && !machine.isRetired) return;
+    machine.isRetired = true;
     if (machine.running > 0) return;
     this.#forget(machine.sessionId);
     const { sessions, log } = this.#deps;
     sessions
       .end(machine.owner, machine.sessionId, { reason: 'requested', actor: service })
-      .catch((error: unknown) => log.warn({ error }, 'a machine of fetches could not be ended'));
+      .catch((error: unknown) => log.warn({ err: error }, 'fetch session end failed'));
   }
 
   #forget(sessionId: string): void {

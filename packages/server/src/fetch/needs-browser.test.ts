@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Verdict } from '../block-detection/block-detection.ts';
+import type { Classification } from '../block-detection/block-detection.ts';
 import { needsBrowser } from './needs-browser.ts';
 
-const clear: Verdict = {
+const clear: Classification = {
   blocked: false,
   block: null,
   warnings: [],
   captcha: { present: false, vendor: null, visible: null },
   selfClearing: false,
 };
-const blocked: Verdict = { ...clear, blocked: true };
+const blocked: Classification = { ...clear, blocked: true };
 const page = (body: string, head = ''): string => `<!doctype html><html><head><title>T</title>${head}</head><body>${body}</body></html>`;
 const prose = '<p>The harbour office keeps a ledger for every quay, and somebody reads it.</p>'.repeat(8);
 const script = '<script src="/app.js"></script>';
 
 describe('a page that came without a browser', () => {
-  it('is asked for again with one when it is blocked, whatever is on it', () => {
+  it('is fetched again with one when it is blocked, whatever its content', () => {
     assert.equal(needsBrowser(page(prose), blocked), 'blocked');
   });
 
@@ -80,7 +80,7 @@ describe('a page that came without a browser', () => {
       assert.equal(needsBrowser(page(hidden + script), clear), 'needs_script', hidden.slice(0, 20));
   });
 
-  it('is judged in no time, whatever it is made of', () => {
+  it('is classified quickly, whatever its content', () => {
     const startMs = performance.now();
     for (const html of [
       '<'.repeat(300_000),

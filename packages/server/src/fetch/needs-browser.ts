@@ -1,23 +1,23 @@
-/** Whether a page that came without a browser is worth one: a pure guess from its HTML. */
-import type { Verdict } from '../block-detection/block-detection.ts';
+/** Guesses from its HTML whether a page that was fetched over plain HTTP needs a browser. */
+import type { Classification } from '../block-detection/block-detection.ts';
 
 export type BrowserReason = 'needs_script' | 'blocked' | 'meta_refresh';
 
-/** A page with this much to read was meant to be read as it came. */
+/** A page with this much text is complete without scripts. */
 const readableChars = 400;
 const headChars = 256 * 1024;
 
-export function needsBrowser(html: string, verdict: Verdict): BrowserReason | null {
-  if (verdict.blocked) return 'blocked';
+export function needsBrowser(html: string, classification: Classification): BrowserReason | null {
+  if (classification.blocked) return 'blocked';
   const head = html.slice(0, headChars);
   if (/<meta[^>]{0,200}http-equiv\s*=\s*["']?refresh/i.test(head)) return 'meta_refresh';
   if (!/<script\b/i.test(head)) return null;
-  const visible = visibleChars(head);
+  const visible = countVisibleChars(head);
   if (visible >= readableChars && !isShell(head)) return null;
   return isShell(head) || visible < readableChars / 8 || asksForScript(head) ? 'needs_script' : null;
 }
 
-/** The empty element that frameworks fill. */
+/** The empty root element that frameworks render into. */
 const isShell = (html: string): boolean =>
   /<(div|main|section|app-root)\b[^>]{0,300}\bid\s*=\s*["']?(root|app|__next|__nuxt|svelte|main-app)["']?[^>]{0,300}>\s*<\/\1>/i.test(
     html,
@@ -26,8 +26,8 @@ const isShell = (html: string): boolean =>
 const asksForScript = (html: string): boolean =>
   /<noscript\b[^>]{0,200}>[\s\S]{0,2000}?(enable|requires?|need|turn on)[^<]{0,80}javascript/i.test(html);
 
-/** Letters outside of markup, scripts and styles: a rough count, in one pass. */
-function visibleChars(html: string): number {
+/** A rough count of the characters outside markup, scripts and styles, in one pass. */
+function countVisibleChars(html: string): number {
   const body = html.slice(Math.max(0, html.search(/<body\b/i)));
   const lower = body.toLowerCase();
   let count = 0;

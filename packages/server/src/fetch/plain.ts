@@ -1,69 +1,75 @@
-/** One attempt without a browser: a request, and what is made of its reply. */
+/** One attempt without a browser: an HTTP request and the conversion of its response. */
 import type { FetchRequest } from '@berth/contract';
 import { decodeBody, kindOf, type Content } from '../content/content.ts';
-import { judgeReply } from '../drive/drive.ts';
-import type { HttpClient, HttpOutcome } from '../egress/egress.ts';
+import { classifyResponse } from '../drive/drive.ts';
+import type { HttpClient, HttpResult } from '../egress/egress.ts';
 import type { Budget } from './budget.ts';
-import { takeBody, toBytes } from './bytes.ts';
+import { addBody, toBytes } from './bytes.ts';
 import { convertPage } from './convert.ts';
-import { emptyFound, type Found } from './found.ts';
+import { createPageResult, type PageResult } from './result.ts';
 import { limits } from './limits.ts';
 import { needsBrowser, type BrowserReason } from './needs-browser.ts';
 
-export interface PlainParts {
+export interface PlainFetchOptions {
   request: FetchRequest;
   client: HttpClient;
   content: Content;
   budget: Budget;
-  /** Of the time that is left, what this attempt may take. */
+  /** The part of the remaining budget for this attempt. */
   timeoutMs: number;
 }
 
-export interface PlainFound {
-  found: Found;
+export interface PlainFetchResult {
+  page: PageResult;
   bytes: { in: number; out: number };
-  /** Why a browser would do better; null where it would not. */
+  /** Why the page needs a browser; null when it does not. */
   needsBrowser: BrowserReason | null;
 }
 
-/** What has come by then is still to be turned into what was asked for. */
-const requestPart = 0.85;
+/** The share of the timeout for the request; the rest is for the conversion. */
+const requestShare = 0.85;
 
-/** Throws HttpFailure, or the signal's reason. */
-export async function fetchPlainly({ request, client, content, budget, timeoutMs }: PlainParts, signal: AbortSignal): Promise<PlainFound> {
-  const outcome = await client.request(orderOf(request, Math.max(1, timeoutMs * requestPart)), { signal });
-  const found = foundOf(outcome);
+/** @throws HttpFailure, or the signal's reason */
+export async function fetchPlain(
+  { request, client, content, budget, timeoutMs }: PlainFetchOptions,
+  signal: AbortSignal,
+): Promise<PlainFetchResult> {
+  const outcome = await client.request(toHttpRequest(request, Math.max(1, timeoutMs * requestShare)), { signal });
+  const page = toPageResult(outcome);
   const bytes = { in: outcome.bytesIn, out: outcome.bytesOut };
   const kind = kindOf(outcome.contentType, outcome.body);
   const html = kind === 'html' ? decodeBody(outcome.body, outcome.contentType).text : '';
-  const { verdict, ...judged } = judgeReply({ ...factsOf(outcome), html, title: titleIn(html) }, request.block_detection);
-  found.block = judged.block;
-  found.captcha = judged.captcha;
-  found.warnings.push(...judged.warnings);
+  const { classification, ...detected } = classifyResponse(
+    { ...toReplyInfo(outcome), html, title: parseTitle(html) },
+    request.block_detection,
+  );
+  page.block = detected.block;
+  page.captcha = detected.captcha;
+  page.warnings.push(...detected.warnings);
   if (kind !== 'html') {
-    if (outcome.body.length > 0) takeBody(found, { data: outcome.body, truncated: outcome.truncated }, request);
-    return { found, bytes, needsBrowser: verdict.blocked ? 'blocked' : null };
+    if (outcome.body.length > 0) addBody(page, { data: outcome.body, truncated: outcome.truncated }, request);
+    return { page: page, bytes, needsBrowser: classification.blocked ? 'blocked' : null };
   }
-  const wanted = request.mode === 'auto' ? needsBrowser(html, verdict) : null;
-  // What a browser will do again is not done here.
-  if (!wanted) await takePage(found, { request, content, outcome, html, timeoutMs: budget.leftMs() }, signal);
-  return { found, bytes, needsBrowser: wanted };
+  const wanted = request.mode === 'auto' ? needsBrowser(html, classification) : null;
+  // When a browser takes over, it converts the page itself.
+  if (!wanted) await addFormats(page, { request, content, outcome, html, timeoutMs: budget.leftMs() }, signal);
+  return { page: page, bytes, needsBrowser: wanted };
 }
 
-const orderOf = (request: FetchRequest, timeoutMs: number) => ({
+const toHttpRequest = (request: FetchRequest, timeoutMs: number) => ({
   url: request.url,
   method: request.method,
   headers: request.headers,
   body: request.body,
   cookies: request.cookies,
-  maxBytes: limits.rawBytes,
-  maxWireBytes: limits.wireBytes,
-  redirectsMax: limits.redirects,
+  bodyBytesMax: limits.rawBytesMax,
+  wireBytesMax: limits.wireBytesMax,
+  redirectsMax: limits.redirectsMax,
   timeoutMs,
 });
 
-const foundOf = (outcome: HttpOutcome): Found => ({
-  ...emptyFound(outcome.url),
+const toPageResult = (outcome: HttpResult): PageResult => ({
+  ...createPageResult(outcome.url),
   statusCode: outcome.status,
   headers: outcome.headers,
   contentType: outcome.contentType,
@@ -72,7 +78,7 @@ const foundOf = (outcome: HttpOutcome): Found => ({
   warnings: [...outcome.warnings],
 });
 
-const factsOf = ({ status, headers, setCookieNames, url, contentType }: HttpOutcome) => ({
+const toReplyInfo = ({ status, headers, setCookieNames, url, contentType }: HttpResult) => ({
   status,
   headers,
   cookieNames: setCookieNames,
@@ -86,21 +92,21 @@ const factsOf = ({ status, headers, setCookieNames, url, contentType }: HttpOutc
 interface PlainPage {
   request: FetchRequest;
   content: Content;
-  outcome: HttpOutcome;
+  outcome: HttpResult;
   html: string;
   timeoutMs: number;
 }
 
-async function takePage(found: Found, { request, content, outcome, html, timeoutMs }: PlainPage, signal: AbortSignal): Promise<void> {
-  if (request.formats.includes('raw')) found.raw = toBytes({ data: outcome.body, truncated: outcome.truncated }, outcome.contentType);
+async function addFormats(page: PageResult, { request, content, outcome, html, timeoutMs }: PlainPage, signal: AbortSignal): Promise<void> {
+  if (request.formats.includes('raw')) page.raw = toBytes({ data: outcome.body, truncated: outcome.truncated }, outcome.contentType);
   const source = { url: outcome.url, html, mainHtml: undefined, visible: null, text: null };
-  const { warnings = [], ...made } = await convertPage(content, request, source, { signal, timeoutMs });
-  Object.assign(found, { title: titleIn(html), ...made });
-  found.warnings.push(...warnings);
+  const { warnings = [], ...converted } = await convertPage(content, request, source, { signal, timeoutMs });
+  Object.assign(page, { title: parseTitle(html), ...converted });
+  page.warnings.push(...warnings);
 }
 
-/** Good enough for a title: what needs a parser is in `page`. */
-function titleIn(html: string): string {
+/** Without a parser, which is good enough for a title; the format `page` parses the document. */
+function parseTitle(html: string): string {
   const [, text = ''] = /<title\b[^>]{0,200}>([^<]{0,2000})/i.exec(html) ?? [];
   const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' };
   return text

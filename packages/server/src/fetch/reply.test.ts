@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FetchResult, type FetchResponse } from '@berth/contract';
 import type { JobRecord } from '../jobs/jobs.ts';
-import { emptyFound } from './found.ts';
+import { createPageResult } from './result.ts';
 import { toFetchResult, toFinished, toJobOutcome, toUnfinished } from './reply.ts';
-import type { FetchOutcome } from './run.ts';
+import type { FetchRunResult } from './run.ts';
 
 const at = new Date('2026-01-01T00:00:00.000Z');
 const frame = {
@@ -14,13 +14,13 @@ const frame = {
   createdAt: at,
   finishedAt: new Date(at.getTime() + 1500),
 };
-const outcome: FetchOutcome = {
+const outcome: FetchRunResult = {
   status: 'ok',
-  found: emptyFound('http://site.test/end'),
-  fault: null,
+  page: createPageResult('http://site.test/end'),
+  error: null,
   sessionId: null,
   attempts: [],
-  resolvedBy: 'http:direct',
+  resolvedBy: { mode: 'http', strategy: 'direct', reason: null },
   bytes: { in: 100, out: 20 },
   usage: { actions: 2, egress_bytes: 120, captcha_solves: 0, credits: 0.020024 },
   charge: null,
@@ -45,12 +45,12 @@ const job: JobRecord = {
   usage: null,
 };
 
-describe('a fetch’s reply', () => {
+describe('a fetch response', () => {
   it('has every field that the contract declares and none beside', () => {
     for (const reply of [toFetchResult(frame, outcome), toUnfinished(job)]) assert.deepEqual(FetchResult.parse(reply), reply);
   });
 
-  it('repeats its order, and sums up what it used', () => {
+  it('repeats its request, and sums up its usage', () => {
     const reply = toFetchResult(frame, outcome);
     assert.deepEqual([reply.url, reply.final_url, reply.metadata], ['http://site.test/', 'http://site.test/end', { job: 'x' }]);
     assert.deepEqual(
@@ -60,43 +60,43 @@ describe('a fetch’s reply', () => {
     assert.deepEqual(reply.usage, { actions: 2, egress_bytes: 120, captcha_solves: 0, credits: 0.020024 });
   });
 
-  it('tells times in whole milliseconds', () => {
-    const found = { ...emptyFound('http://site.test/'), ttfbMs: 12.6 };
-    assert.equal(toFetchResult(frame, { ...outcome, found }).timings.ttfb_ms, 13);
+  it('gives times in whole milliseconds', () => {
+    const result = { ...createPageResult('http://site.test/'), ttfbMs: 12.6 };
+    assert.equal(toFetchResult(frame, { ...outcome, page: result }).timings.ttfb_ms, 13);
   });
 
-  it('tells each warning once', () => {
-    const found = { ...emptyFound('http://site.test/'), warnings: ['b', 'a', 'b'] };
-    assert.deepEqual(toFetchResult(frame, { ...outcome, found }).warnings, ['b', 'a']);
+  it('lists each warning once', () => {
+    const result = { ...createPageResult('http://site.test/'), warnings: ['b', 'a', 'b'] };
+    assert.deepEqual(toFetchResult(frame, { ...outcome, page: result }).warnings, ['b', 'a']);
   });
 
-  it('tells of a fault what the caller can use, and nothing of ours', () => {
-    const fault = { code: 'timeout', message: 'Late.', retryable: true, reason: 'timeout' };
-    const { error } = toFetchResult(frame, { ...outcome, status: 'error', fault });
-    assert.deepEqual(error, { code: 'timeout', message: 'Late.', retryable: true });
+  it('returns the public part of an error', () => {
+    const error = { code: 'timeout', message: 'Late.', retryable: true, reason: 'timeout' };
+    const { error: workError } = toFetchResult(frame, { ...outcome, status: 'error', error });
+    assert.deepEqual(workError, { code: 'timeout', message: 'Late.', retryable: true });
   });
 });
 
-describe('a job that came to nothing yet', () => {
-  it('is pending, with nowhere arrived at', () => {
+describe('a job without a result', () => {
+  it('is pending, without a final URL', () => {
     const reply = toUnfinished(job);
     assert.deepEqual([reply.status, reply.final_url, reply.finished_at, reply.attempts, reply.error], ['pending', null, null, [], null]);
   });
 
-  it('tells why, once it is over', () => {
+  it('returns the error once it has ended', () => {
     const error = { code: 'cancelled', message: 'It was cancelled.', retryable: false };
     const reply = toUnfinished({ ...job, status: 'error', error, finishedAt: at });
     assert.deepEqual([reply.status, reply.error, reply.finished_at], ['error', error, at.toISOString()]);
   });
 });
 
-it('a result that was kept before there were credits has cost none', () => {
+it('a result that was stored before credits existed cost none', () => {
   const { credits: _, ...usage } = outcome.usage;
-  const kept = { ...toFetchResult(frame, outcome), usage } as FetchResponse;
-  assert.deepEqual(FetchResult.parse(toFinished(kept)).usage, { ...usage, credits: 0 });
+  const stored = { ...toFetchResult(frame, outcome), usage } as FetchResponse;
+  assert.deepEqual(FetchResult.parse(toFinished(stored)).usage, { ...usage, credits: 0 });
 });
 
-it('a job comes to what its fetch came to', () => {
+it('a job has the outcome of its fetch', () => {
   const result = toFetchResult(frame, { ...outcome, status: 'blocked' });
   assert.deepEqual(toJobOutcome(result), { status: 'blocked', result, error: null, usage: result.usage });
 });

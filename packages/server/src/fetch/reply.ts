@@ -1,9 +1,9 @@
 import type { FetchRequest, FetchResponse, WorkError } from '@berth/contract';
 import type { JobOutcome, JobRecord } from '../jobs/jobs.ts';
-import { emptyFound, type FetchFault, type Found } from './found.ts';
-import type { FetchOutcome } from './run.ts';
+import { createPageResult, type FetchError, type PageResult } from './result.ts';
+import type { FetchRunResult } from './run.ts';
 
-/** What a reply repeats of its order. */
+/** The part of the request that the response repeats. */
 export type FetchSubject = Pick<FetchRequest, 'url' | 'metadata'>;
 
 export const pollPath = (jobId: string): string => `/v1/fetch/job/${jobId}`;
@@ -16,37 +16,37 @@ interface Frame {
   finishedAt: Date | null;
 }
 
-export function toFetchResult(frame: Frame, outcome: FetchOutcome): FetchResponse {
-  const { status, found, fault, attempts, resolvedBy, bytes, usage, timings } = outcome;
+export function toFetchResult(frame: Frame, outcome: FetchRunResult): FetchResponse {
+  const { status, page: result, error, attempts, resolvedBy, bytes, usage, timings } = outcome;
   return {
-    ...frameOf(frame),
+    ...toFrameFields(frame),
     status,
     session_id: outcome.sessionId,
-    ...pageOf(found),
+    ...toPageFields(result),
     attempts,
     resolved_by: resolvedBy,
     timings: {
       queue_ms: timings.queueMs,
       session_ms: timings.sessionMs,
-      ttfb_ms: found.ttfbMs === null ? null : Math.round(found.ttfbMs),
-      load_ms: found.loadMs,
+      ttfb_ms: result.ttfbMs === null ? null : Math.round(result.ttfbMs),
+      load_ms: result.loadMs,
       total_ms: timings.totalMs,
     },
     bytes,
     usage,
-    error: fault && toWorkError(fault),
+    error: error && toWorkError(error),
   };
 }
 
-/** Of a job that has not come to anything: still at work, cancelled, or lost with its worker. */
+/** The response of a job without a result: running, cancelled, or lost with its worker. */
 export function toUnfinished(record: JobRecord): FetchResponse {
   const subject = record.subject as FetchSubject;
   const { jobId, sessionId, createdAt, finishedAt, status, error } = record;
   return {
-    ...frameOf({ jobId, sessionId, subject, createdAt, finishedAt }),
+    ...toFrameFields({ jobId, sessionId, subject, createdAt, finishedAt }),
     status,
     session_id: sessionId,
-    ...pageOf({ ...emptyFound(subject.url) }),
+    ...toPageFields({ ...createPageResult(subject.url) }),
     final_url: null,
     attempts: [],
     resolved_by: null,
@@ -57,7 +57,7 @@ export function toUnfinished(record: JobRecord): FetchResponse {
   };
 }
 
-/** Results that were kept before there were credits say nothing of them. */
+/** Results stored before credits existed have no `usage.credits`. */
 export const toFinished = (result: FetchResponse): FetchResponse => ({ ...result, usage: { ...noUsage, ...result.usage } });
 
 const noUsage: FetchResponse['usage'] = { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 };
@@ -69,7 +69,7 @@ export const toJobOutcome = (result: FetchResponse): JobOutcome => ({
   usage: result.usage,
 });
 
-const frameOf = ({ jobId, subject, createdAt, finishedAt }: Frame) => ({
+const toFrameFields = ({ jobId, subject, createdAt, finishedAt }: Frame) => ({
   job_id: jobId,
   poll_url: null as string | null,
   url: subject.url,
@@ -78,31 +78,31 @@ const frameOf = ({ jobId, subject, createdAt, finishedAt }: Frame) => ({
   finished_at: finishedAt?.toISOString() ?? null,
 });
 
-const pageOf = (found: Found) => ({
-  final_url: found.finalUrl,
-  redirects: found.redirects.map(({ url, statusCode }) => ({ url, status_code: statusCode })),
-  status_code: found.statusCode,
-  headers: { ...found.headers },
-  content_type: found.contentType,
-  title: found.title,
-  html: found.html,
-  raw: found.raw,
-  markdown: found.markdown,
-  text: found.text,
-  links: found.links,
-  page: found.page,
-  screenshot: found.screenshot,
-  pdf: found.pdf,
-  json: found.json,
-  tables: found.tables,
-  har: found.har,
-  actions: found.actions,
-  block: found.block,
-  captcha: found.captcha,
-  warnings: [...new Set(found.warnings)],
+const toPageFields = (page: PageResult) => ({
+  final_url: page.finalUrl,
+  redirects: page.redirects.map(({ url, statusCode }) => ({ url, status_code: statusCode })),
+  status_code: page.statusCode,
+  headers: { ...page.headers },
+  content_type: page.contentType,
+  title: page.title,
+  html: page.html,
+  raw: page.raw,
+  markdown: page.markdown,
+  text: page.text,
+  links: page.links,
+  page: page.page,
+  screenshot: page.screenshot,
+  pdf: page.pdf,
+  json: page.json,
+  tables: page.tables,
+  har: page.har,
+  actions: page.actions,
+  block: page.block,
+  captcha: page.captcha,
+  warnings: [...new Set(page.warnings)],
 });
 
-const toWorkError = ({ code, message, retryable, details }: FetchFault): WorkError => ({
+const toWorkError = ({ code, message, retryable, details }: FetchError): WorkError => ({
   code,
   message,
   retryable,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HttpFailure, type HttpClient, type HttpOutcome } from '../egress/egress.ts';
+import { HttpFailure, type HttpClient, type HttpResult } from '../egress/egress.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { Robots } from './robots.ts';
 
@@ -8,18 +8,18 @@ const never = new AbortController().signal;
 
 interface Site {
   client: HttpClient;
-  asked: string[];
+  requests: string[];
   answer: { status: number; text: string } | Error;
 }
 
-/** What a site answers by whatever way: the rules are all that is of interest here. */
+/** A client for a site that gives one answer to every request. */
 function siteOf(answer: Site['answer']): Site {
   const site: Site = {
-    asked: [],
+    requests: [],
     answer,
     client: {
       request: ({ url }) => {
-        site.asked.push(url);
+        site.requests.push(url);
         if (site.answer instanceof Error) return Promise.reject(site.answer);
         const { status, text } = site.answer;
         const body = Buffer.from(text);
@@ -35,7 +35,7 @@ function siteOf(answer: Site['answer']): Site {
           ttfbMs: 0,
           warnings: [],
         };
-        return Promise.resolve({ ...reply, status, body, contentType: 'text/plain' } satisfies HttpOutcome);
+        return Promise.resolve({ ...reply, status, body, contentType: 'text/plain' } satisfies HttpResult);
       },
       close: () => undefined,
     },
@@ -52,7 +52,7 @@ describe('the rules of a site', () => {
     const robots = new Robots(new ManualClock());
     assert.equal(await ask(site, 'http://site.test/public', robots), null);
     assert.equal(await ask(site, 'http://site.test/private/page', robots), 'robots.txt disallows it');
-    assert.deepEqual(site.asked, ['http://site.test/robots.txt'], 'asked for once');
+    assert.deepEqual(site.requests, ['http://site.test/robots.txt'], 'requested once');
   });
 
   it('that name us count before those for all', async () => {
@@ -66,7 +66,7 @@ describe('the rules of a site', () => {
     assert.equal(await ask(siteOf(rules('User-agent: Googlebot', 'Disallow: /')), 'http://site.test/page'), null);
   });
 
-  it('give the longer match its way', async () => {
+  it('prefer the longer match', async () => {
     const site = siteOf(rules('User-agent: *', 'Disallow: /shop', 'Allow: /shop/open'));
     const robots = new Robots(new ManualClock());
     assert.notEqual(await ask(site, 'http://site.test/shop/closed', robots), null);
@@ -78,22 +78,22 @@ describe('the rules of a site', () => {
       assert.equal(await ask(siteOf({ status, text: '<h1>User-agent: *\nDisallow: /</h1>' }), 'http://site.test/'), null);
   });
 
-  it('allow nothing where the site cannot tell them', async () => {
+  it('allow nothing while the site answers 429 or 5xx', async () => {
     for (const status of [500, 503, 429])
       assert.equal(await ask(siteOf({ status, text: '' }), 'http://site.test/'), `robots.txt answers ${status}`);
   });
 
-  it('are nobody’s business where the site is not reached: its page says better why', async () => {
+  it('are skipped when the site cannot be reached: the page reports the better error', async () => {
     assert.equal(await ask(siteOf(new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED')), 'http://site.test/'), null);
   });
 
-  it('are asked for by each origin on its own', async () => {
+  it('are requested for each origin', async () => {
     const site = siteOf(rules(''));
     const robots = new Robots(new ManualClock());
     for (const url of ['http://site.test/a', 'https://site.test/a', 'http://site.test:8080/a', 'http://other.test/a'])
       await ask(site, url, robots);
     assert.deepEqual(
-      site.asked,
+      site.requests,
       ['http://site.test', 'https://site.test', 'http://site.test:8080', 'http://other.test'].map((origin) => `${origin}/robots.txt`),
     );
   });
@@ -109,10 +109,10 @@ describe('the rules of a site', () => {
     site.answer = rules('');
     clock.advance(60_000 + 1);
     assert.equal(await ask(site, 'http://site.test/', robots), null);
-    assert.equal(site.asked.length, 2);
+    assert.equal(site.requests.length, 2);
   });
 
-  it('that could not be read are asked for again soon', async () => {
+  it('that could not be read are requested again soon', async () => {
     const clock = new ManualClock();
     const robots = new Robots(clock);
     const site = siteOf({ status: 503, text: '' });
@@ -122,7 +122,7 @@ describe('the rules of a site', () => {
     assert.equal(await ask(site, 'http://site.test/', robots), null);
   });
 
-  it('of a site that was not reached are asked for at the next fetch', async () => {
+  it('of a site that was not reached are requested at the next fetch', async () => {
     const robots = new Robots(new ManualClock());
     const site = siteOf(new HttpFailure('timeout', 'net::ERR_TIMED_OUT'));
     assert.equal(await ask(site, 'http://site.test/', robots), null);
@@ -130,9 +130,9 @@ describe('the rules of a site', () => {
     assert.notEqual(await ask(site, 'http://site.test/', robots), null);
   });
 
-  it('leave the fetch at once when its caller does', async () => {
+  it('abort with the caller’s signal', async () => {
     const leaving = new AbortController();
-    const reason = new Error('gone');
+    const reason = new Error('caller left');
     leaving.abort(reason);
     const site = siteOf(rules(''));
     site.client.request = (_, { signal }) => Promise.reject(signal.reason as Error);

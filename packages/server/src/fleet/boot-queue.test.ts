@@ -10,7 +10,7 @@ import { Pressure } from './pressure.ts';
 const gigabyte = 1024 ** 3;
 const never = new AbortController().signal;
 
-/** Starts that end when the test says so, on a host that is as the test says, in a time that the test moves. */
+/** Boots that end when the test says so, on a simulated host and clock. */
 function makeQueue(
   test: TestContext,
   options: Partial<BootQueueOptions> = {},
@@ -21,21 +21,21 @@ function makeQueue(
   const host: HostReading = { memoryAvailableBytes: 100 * gigabyte, memoryStallPercent: 0, cpuStallPercent: 0 };
   const pressure = new Pressure({ freeBytesMin: gigabyte, machineBytes: () => gigabyte, clock, read: () => ({ ...host }) });
   const queue = new BootQueue({ width: 2, waitingMax: 16, waitMsMax: 60_000, pressure, clock, ...options });
-  const begun: string[] = [];
+  const started: string[] = [];
   const ends: (() => void)[] = [];
   const starts: Promise<unknown>[] = [];
-  let most = 0;
+  let peak = 0;
   const ask = (owner: string, signal = never): Promise<string> => {
     const start = queue.run(owner, signal, async () => {
-      begun.push(owner);
-      most = Math.max(most, queue.running);
+      started.push(owner);
+      peak = Math.max(peak, queue.running);
       await new Promise<void>((resolve) => ends.push(resolve));
       return owner;
     });
     starts.push(start.catch(() => undefined));
     return start;
   };
-  const settle = async () => {
+  const flush = async () => {
     for (let turn = 0; turn < 5; turn += 1) await turnOfTheLoop();
   };
   const pass = async (ms: number) => {
@@ -43,24 +43,24 @@ function makeQueue(
       clock.advance(250);
       test.mock.timers.tick(250);
     }
-    await settle();
+    await flush();
   };
-  /** The oldest start under way is over. */
+  /** Finishes the oldest boot. */
   const finish = async () => {
     ends.shift()?.();
-    await settle();
+    await flush();
   };
   const drain = async () => {
-    await settle();
+    await flush();
     while (ends.length > 0) await finish();
     await Promise.all(starts);
   };
-  return { queue, host, begun, ask, pass, finish, drain, settle, most: () => most };
+  return { queue, host, begun: started, ask, pass, finish, drain, flush, peak: () => peak };
 }
 
-const refusal = async (start: Promise<unknown>): Promise<ServiceError> => {
+const rejection = async (start: Promise<unknown>): Promise<ServiceError> => {
   const error = await start.then(
-    () => assert.fail('it was not refused'),
+    () => assert.fail('it was not rejected'),
     (thrown: unknown) => thrown,
   );
   assert.ok(error instanceof ServiceError && error.code === 'no_capacity', String(error));
@@ -69,35 +69,35 @@ const refusal = async (start: Promise<unknown>): Promise<ServiceError> => {
 
 describe('a burst of starts', () => {
   it('is served a few at a time, however many ask', async (test) => {
-    const { ask, settle, finish, drain, begun, most, queue } = makeQueue(test, { width: 3, waitingMax: 200 });
+    const { ask, flush, finish, drain, begun: started, peak, queue } = makeQueue(test, { width: 3, waitingMax: 200 });
     for (let caller = 0; caller < 100; caller += 1) void ask('a');
-    await settle();
-    assert.deepEqual([begun.length, queue.waiting, queue.running], [3, 97, 3]);
+    await flush();
+    assert.deepEqual([started.length, queue.waiting, queue.running], [3, 97, 3]);
     await finish();
-    assert.deepEqual([begun.length, queue.waiting, queue.running], [4, 96, 3]);
+    assert.deepEqual([started.length, queue.waiting, queue.running], [4, 96, 3]);
     await drain();
-    assert.deepEqual([begun.length, most(), queue.waiting, queue.running], [100, 3, 0, 0]);
+    assert.deepEqual([started.length, peak(), queue.waiting, queue.running], [100, 3, 0, 0]);
   });
 
-  it('does not keep the one start of another owner waiting behind it', async (test) => {
-    const { ask, settle, finish, drain, begun } = makeQueue(test, { waitingMax: 200 });
+  it('does not delay the single boot of another owner', async (test) => {
+    const { ask, flush, finish, drain, begun: started } = makeQueue(test, { waitingMax: 200 });
     for (let caller = 0; caller < 100; caller += 1) void ask('greedy');
     void ask('modest');
-    await settle();
+    await flush();
     await finish();
-    assert.deepEqual(begun, ['greedy', 'greedy', 'modest']);
+    assert.deepEqual(started, ['greedy', 'greedy', 'modest']);
     await drain();
   });
 
   it('of one owner leaves others a place in the queue', async (test) => {
     const { ask, drain, queue } = makeQueue(test);
     for (let caller = 0; caller < 16; caller += 1) void ask('greedy');
-    const { details, retryAfterSeconds } = await refusal(ask('greedy'));
+    const { details, retryAfterSeconds } = await rejection(ask('greedy'));
     assert.deepEqual([details['reason'], queue.waiting], ['too_many_starting', 14]);
     assert.ok((retryAfterSeconds ?? 0) >= 1);
     for (const owner of ['b', 'c']) void ask(owner);
     assert.equal(queue.waiting, 16);
-    await refusal(ask('d'));
+    await rejection(ask('d'));
     await drain();
   });
 
@@ -112,35 +112,35 @@ describe('a burst of starts', () => {
 });
 
 describe('a caller who waits for a start', () => {
-  it('leaves at once when it is gone, and its work never begins', async (test) => {
-    const { ask, drain, begun, queue } = makeQueue(test, { width: 1 });
+  it('leaves at once when it disconnects, and its work never starts', async (test) => {
+    const { ask, drain, begun: started, queue } = makeQueue(test, { width: 1 });
     void ask('a');
     const caller = new AbortController();
     const waiting = ask('b', caller.signal);
-    caller.abort(new Error('gone'));
-    await assert.rejects(waiting, /gone/);
+    caller.abort(new Error('disconnected'));
+    await assert.rejects(waiting, /disconnected/);
     assert.equal(queue.waiting, 0);
-    await assert.rejects(ask('b', caller.signal), /gone/);
+    await assert.rejects(ask('b', caller.signal), /disconnected/);
     await drain();
-    assert.deepEqual(begun, ['a']);
+    assert.deepEqual(started, ['a']);
   });
 
-  it('is told to come again when its turn does not come in time', async (test) => {
+  it('is rejected when its turn does not come in time', async (test) => {
     const { ask, pass, drain, queue } = makeQueue(test, { width: 1, waitMsMax: 5000 });
     void ask('a');
-    const late = ask('b');
+    const waitingStart = ask('b');
     await pass(4750);
     assert.equal(queue.waiting, 1);
-    const refused = refusal(late);
+    const rejected = rejection(waitingStart);
     await pass(250);
-    assert.equal((await refused).details['reason'], 'too_many_starting');
+    assert.equal((await rejected).details['reason'], 'too_many_starting');
     await drain();
   });
 
-  it('is told when to come again by how fast turns have come and how many wait', async (test) => {
-    const { ask, pass, settle, finish, drain, queue } = makeQueue(test, { width: 1, waitingMax: 200, waitMsMax: 600_000 });
+  it('gets a Retry-After from the rate of boots and the length of the queue', async (test) => {
+    const { ask, pass, flush, finish, drain, queue } = makeQueue(test, { width: 1, waitingMax: 200, waitMsMax: 600_000 });
     for (let caller = 0; caller < 60; caller += 1) void ask('a');
-    await settle();
+    await flush();
     for (let turn = 0; turn < 40; turn += 1) {
       await pass(2000);
       await finish();
@@ -166,42 +166,42 @@ describe('a caller who waits for a start', () => {
 });
 
 describe('where memory is short', () => {
-  it('a caller is refused after a short wait and told so', async (test) => {
-    const { host, ask, pass, begun, queue } = makeQueue(test);
+  it('a caller is rejected after a short wait, with the reason', async (test) => {
+    const { host, ask, pass, begun: started, queue } = makeQueue(test);
     host.memoryAvailableBytes = 1.5 * gigabyte;
-    const refused = refusal(ask('a'));
+    const rejected = rejection(ask('a'));
     await pass(2750);
     assert.equal(queue.waiting, 1);
     await pass(250);
-    const { details, publicMessage, retryAfterSeconds } = await refused;
+    const { details, publicMessage, retryAfterSeconds } = await rejected;
     assert.equal(details['reason'], 'memory_low');
     assert.match(publicMessage, /memory/);
     assert.ok((retryAfterSeconds ?? 0) >= 10);
-    assert.deepEqual(begun, []);
+    assert.deepEqual(started, []);
   });
 
   it('a caller is served as soon as there is enough again', async (test) => {
-    const { host, ask, pass, drain, begun } = makeQueue(test);
+    const { host, ask, pass, drain, begun: started } = makeQueue(test);
     host.memoryAvailableBytes = 1.5 * gigabyte;
     void ask('a');
     await pass(1000);
     host.memoryAvailableBytes = 2.5 * gigabyte;
     await pass(250);
-    assert.deepEqual(begun, ['a']);
+    assert.deepEqual(started, ['a']);
     await drain();
   });
 
   it('as many are started as fit, counting those that are starting, and the rest wait for what they leave', async (test) => {
-    const { host, ask, pass, settle, finish, drain, begun, queue } = makeQueue(test, { width: 10 });
+    const { host, ask, pass, flush, finish, drain, begun: started, queue } = makeQueue(test, { width: 10 });
     host.memoryAvailableBytes = 4.2 * gigabyte;
     for (let caller = 0; caller < 5; caller += 1) void ask('a');
-    await settle();
-    assert.equal(begun.length, 3);
+    await flush();
+    assert.equal(started.length, 3);
     await pass(10_000);
-    assert.deepEqual([begun.length, queue.waiting], [3, 2], 'those who start may take less than they were promised');
+    assert.deepEqual([started.length, queue.waiting], [3, 2], 'those who start may take less than they were promised');
     await finish();
     await pass(5000);
-    assert.equal(begun.length, 4, 'what it took is in what the host tells');
+    assert.equal(started.length, 4, 'what it took is in the host reading');
     host.memoryAvailableBytes = 100 * gigabyte;
     await pass(250);
     await drain();
@@ -215,28 +215,28 @@ describe('where processors are busy', () => {
       [4, 1],
       [8, 2],
     ] as const) {
-      const { host, ask, pass, settle, finish, drain, begun } = makeQueue(test, { width });
+      const { host, ask, pass, flush, finish, drain, begun: started } = makeQueue(test, { width });
       host.cpuStallPercent = 95;
       for (let caller = 0; caller < 12; caller += 1) void ask('a');
-      await settle();
-      assert.equal(begun.length, busyWidth);
+      await flush();
+      assert.equal(started.length, busyWidth);
       await finish();
-      assert.equal(begun.length, busyWidth + 1);
+      assert.equal(started.length, busyWidth + 1);
       host.cpuStallPercent = 20;
       await pass(250);
-      assert.equal(begun.length, width + 1);
+      assert.equal(started.length, width + 1);
       await drain();
       test.mock.timers.reset();
     }
   });
 
-  it('who waits too long is told that it is for them', async (test) => {
+  it('a caller who waits too long gets that reason', async (test) => {
     const { host, ask, pass, drain } = makeQueue(test, { waitMsMax: 1000 });
     host.cpuStallPercent = 95;
     void ask('a');
-    const refused = refusal(ask('a'));
+    const rejected = rejection(ask('a'));
     await pass(1000);
-    assert.equal((await refused).details['reason'], 'processors_busy');
+    assert.equal((await rejected).details['reason'], 'processors_busy');
     await drain();
   });
 });

@@ -1,20 +1,20 @@
 /**
- * The starts of machines that somebody waits for. A hundred browsers that are
- * started at once take longer than a hundred in a row, and everybody in a
- * session feels it: so few start at once, the rest wait in a bounded queue,
- * fair by owner, and who cannot be served is told so and when to come again.
+ * Queues the machine boots that sessions wait for. Too many concurrent boots
+ * slow down each other and all running sessions: a few run at once, the rest
+ * wait in a bounded queue that is fair by owner, and callers that cannot be
+ * served get `no_capacity` with `Retry-After`.
  */
 import { ServiceError } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import { FairQueue } from '../lib/fair-queue.ts';
-import type { Pressure, PressureReading, Promised } from './pressure.ts';
+import type { Pressure, PressureReading, MemoryReservation } from './pressure.ts';
 
 export interface BootQueueOptions {
-  /** Machines that are started at once, while there is processor for it. */
+  /** Concurrent boots while the processors are not busy. */
   width: number;
   waitingMax: number;
   waitMsMax: number;
-  /** How long a caller waits for memory that is short: a session may end. Far less than for a turn, which is sure to come. */
+  /** How long a caller waits while memory is short. Shorter than `waitMsMax`, because memory may not become free. */
   memoryWaitMsMax?: number;
   pressure: Pressure;
   clock: Clock;
@@ -23,44 +23,44 @@ export interface BootQueueOptions {
 interface Waiter {
   owner: string;
   sinceMs: number;
-  start: (promised: Promised) => void;
-  leave: (error: Error) => void;
+  start: (reservation: MemoryReservation) => void;
+  reject: (error: Error) => void;
 }
 
-/** Why a caller is turned away, in `details.reason`. */
-type Refusal = 'too_many_starting' | 'processors_busy' | 'memory_low';
+/** Why a caller is rejected, in `details.reason`. */
+type RejectionReason = 'too_many_starting' | 'processors_busy' | 'memory_low';
 
-/** What is left of the width while processors are busy: those in sessions have them more than those who start. */
-const busyPart = 1 / 4;
-/** The host tells nobody when it has room again. */
+/** Share of the width while processors are busy, so that running sessions keep priority. */
+const busyWidthShare = 1 / 4;
+/** The host sends no signal when it has room again. */
 const pollMs = 250;
 const memoryWaitMs = 3000;
-/** This part of the queue takes nothing from owners who have something in it already: a burst leaves others a place. */
-const reservedPart = 1 / 8;
-/** What a start is thought to take until one was seen. */
-const firstTurnMs = 500;
-/** The weight of the latest turn in their average: some ten turns are remembered. */
+/** Share of the queue reserved for owners that have nothing in it. */
+const reservedShare = 1 / 8;
+/** Assumed time per boot before the first was measured. */
+const turnMsDefault = 500;
+/** Weight of the latest boot in the moving average, which covers some ten boots. */
 const latestShare = 0.2;
 const retryAfterSecondsMax = 60;
-/** Memory comes back when somebody ends a session, which no queue foresees. */
+/** Memory becomes free when a session ends, which the queue cannot predict. */
 const memoryRetryAfterSeconds = 10;
 
-const messages: Record<Refusal, string> = {
+const messages: Record<RejectionReason, string> = {
   too_many_starting: 'Too many browsers are starting on this worker. Try again in a moment.',
   processors_busy: 'The processors of this worker are too busy to start more browsers. Try again in a moment.',
-  memory_low: 'Too little memory is free on this worker to start another browser. Try again in a moment, or end a session.',
+  memory_low: 'Not enough free memory on this worker to start another browser. Try again in a moment, or end a session.',
 };
 
 export class BootQueue {
   readonly #options: Required<BootQueueOptions>;
   readonly #queue = new FairQueue<Waiter>();
   readonly #waiters = new Set<Waiter>();
-  /** Starts under way by owner; an owner without any is not here. */
+  /** Boots in progress by owner; owners without any are absent. */
   readonly #running = new Map<string, number>();
-  /** Since when memory has been short without a break. */
+  /** Since when memory has been short without interruption. */
   #shortSinceMs: number | null = null;
-  /** Average time from one turn to the next while somebody waits. */
-  #turnMs = firstTurnMs;
+  /** Average time between two boots while callers wait. */
+  #turnMs = turnMsDefault;
   #lastTurnMs: number | null = null;
   #poll: NodeJS.Timeout | undefined;
 
@@ -78,37 +78,37 @@ export class BootQueue {
     return running;
   }
 
-  /** When a caller who is turned away now would have a turn, as far as the last turns tell. */
+  /** Estimated seconds until a caller rejected now would get a turn. */
   retryAfterSeconds(): number {
     const seconds = Math.ceil(((this.waiting + 1) * this.#turnMs) / 1000);
     return Math.min(retryAfterSecondsMax, Math.max(1, seconds));
   }
 
-  /** Throws ServiceError no_capacity, the signal's reason, or what `work` throws. */
+  /** Runs `work` when the owner's turn comes. @throws ServiceError no_capacity, the signal's reason, or what `work` throws */
   async run<T>(owner: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    this.#refuseWhenFull(owner);
-    const promised = await this.#turn(owner, signal);
+    this.#rejectWhenFull(owner);
+    const reservation = await this.#acquire(owner, signal);
     try {
       const result = await work();
-      promised.started();
+      reservation.started();
       return result;
     } catch (error) {
-      promised.failed();
+      reservation.failed();
       throw error;
     } finally {
-      this.#giveBack(owner);
+      this.#release(owner);
     }
   }
 
-  #refuseWhenFull(owner: string): void {
+  #rejectWhenFull(owner: string): void {
     const { waitingMax, pressure } = this.#options;
     const isQueued = [...this.#waiters].some((waiter) => waiter.owner === owner);
-    const reserved = isQueued ? Math.floor(waitingMax * reservedPart) : 0;
-    if (this.waiting >= waitingMax - reserved) throw this.#refusal(pressure.look());
+    const reserved = isQueued ? Math.floor(waitingMax * reservedShare) : 0;
+    if (this.waiting >= waitingMax - reserved) throw this.#noCapacity(pressure.read());
   }
 
-  #turn(owner: string, signal: AbortSignal): Promise<Promised> {
+  #acquire(owner: string, signal: AbortSignal): Promise<MemoryReservation> {
     return new Promise((resolve, reject) => {
       const done = () => {
         signal.removeEventListener('abort', aborted);
@@ -118,17 +118,17 @@ export class BootQueue {
       const waiter: Waiter = {
         owner,
         sinceMs: this.#options.clock.monotonicMs(),
-        start: (promised) => {
+        start: (reservation) => {
           done();
-          resolve(promised);
+          resolve(reservation);
         },
-        leave: (error) => {
+        reject: (error) => {
           done();
           reject(error);
         },
       };
       const aborted = () => {
-        waiter.leave(signal.reason as Error);
+        waiter.reject(signal.reason as Error);
         this.#pollWhileNeeded();
       };
       signal.addEventListener('abort', aborted, { once: true });
@@ -138,44 +138,44 @@ export class BootQueue {
     });
   }
 
-  #giveBack(owner: string): void {
+  #release(owner: string): void {
     const left = (this.#running.get(owner) ?? 0) - 1;
     if (left > 0) this.#running.set(owner, left);
     else this.#running.delete(owner);
     this.#fill();
   }
 
-  /** Gives turns to as many as there is room for, and tells those who have waited too long. */
+  /** Starts as many waiters as there is room for, and rejects those that waited too long. */
   #fill(): void {
     const { pressure, width, clock } = this.#options;
     while (this.waiting > 0) {
-      const reading = pressure.look();
+      const reading = pressure.read();
       const isShort = reading.reason === 'memory' || reading.reason === 'memory_stalled';
       this.#shortSinceMs = isShort ? (this.#shortSinceMs ?? clock.monotonicMs()) : null;
-      const hasPlace = this.running < (reading.processorsBusy ? Math.max(1, Math.floor(width * busyPart)) : width);
-      const next = hasPlace && reading.admitting ? this.#queue.take((owner) => this.#running.get(owner) ?? 0) : undefined;
+      const hasSlot = this.running < (reading.processorsBusy ? Math.max(1, Math.floor(width * busyWidthShare)) : width);
+      const next = hasSlot && reading.admitting ? this.#queue.take((owner) => this.#running.get(owner) ?? 0) : undefined;
       if (!next) {
-        this.#turnAway(reading);
+        this.#rejectOverdue(reading);
         break;
       }
       this.#running.set(next.owner, (this.#running.get(next.owner) ?? 0) + 1);
-      next.start(pressure.promise());
-      this.#noteTurn();
+      next.start(pressure.reserve());
+      this.#recordTurn();
     }
     this.#pollWhileNeeded();
   }
 
-  #turnAway(reading: PressureReading): void {
+  #rejectOverdue(reading: PressureReading): void {
     const { waitMsMax, memoryWaitMsMax, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     const isShort = this.#shortSinceMs !== null && nowMs - this.#shortSinceMs >= memoryWaitMsMax;
-    // The latest first: the longer the queue, the later who leaves it is told to come again, so that they come again in turn.
+    // The latest first: the Retry-After shrinks with the queue, so that retries arrive in the original order.
     for (const waiter of [...this.#waiters].toReversed()) {
-      if (nowMs - waiter.sinceMs >= (isShort ? memoryWaitMsMax : waitMsMax)) waiter.leave(this.#refusal(reading));
+      if (nowMs - waiter.sinceMs >= (isShort ? memoryWaitMsMax : waitMsMax)) waiter.reject(this.#noCapacity(reading));
     }
   }
 
-  #noteTurn(): void {
+  #recordTurn(): void {
     const nowMs = this.#options.clock.monotonicMs();
     if (this.#lastTurnMs !== null) this.#turnMs += latestShare * (nowMs - this.#lastTurnMs - this.#turnMs);
     this.#lastTurnMs = nowMs;
@@ -193,16 +193,17 @@ export class BootQueue {
     this.#poll = undefined;
   }
 
-  #refusal(reading: PressureReading): ServiceError {
-    const reason = refusalFor(reading);
+  #noCapacity(reading: PressureReading): ServiceError {
+    const reason = toRejectionReason(reading);
     const retryAfterSeconds = Math.max(this.retryAfterSeconds(), reason === 'memory_low' ? memoryRetryAfterSeconds : 1);
     const { memoryAvailableBytes, memoryStallPercent, cpuStallPercent } = reading;
-    const internal = `${this.waiting} wait, ${this.running} start; ${JSON.stringify({ memoryAvailableBytes, memoryStallPercent, cpuStallPercent })}`;
+    const host = JSON.stringify({ memoryAvailableBytes, memoryStallPercent, cpuStallPercent });
+    const internal = `${this.waiting} waiting, ${this.running} starting; ${host}`;
     return new ServiceError('no_capacity', messages[reason], { retryAfterSeconds, details: { reason }, internal });
   }
 }
 
-const refusalFor = ({ reason, processorsBusy }: PressureReading): Refusal => {
+const toRejectionReason = ({ reason, processorsBusy }: PressureReading): RejectionReason => {
   if (reason !== null) return 'memory_low';
   return processorsBusy ? 'processors_busy' : 'too_many_starting';
 };

@@ -19,43 +19,43 @@ export interface BootDeps {
   region: string;
 }
 
-export interface BootOrder {
+export interface BootOptions {
   id: string;
   kind: VmKind;
   createdAt: Date;
-  /** null for a machine of the pool. */
+  /** null for a pool machine. */
   sessionId: string | null;
 }
 
-/** Starts a machine with its browser attached: anchored in the store first, and with nothing left behind when it fails. */
-export async function bootMachine(deps: BootDeps, order: BootOrder, signal: AbortSignal): Promise<Machine> {
+/** Boots a machine and attaches its browser. Its row is inserted first, and everything is rolled back on failure. */
+export async function bootMachine(deps: BootDeps, options: BootOptions, signal: AbortSignal): Promise<Machine> {
   const { store, runtime, gate, clock, log, workerId, region } = deps;
-  const { id, kind, createdAt, sessionId } = order;
+  const { id, kind, createdAt, sessionId } = options;
   const cleanup = new Cleanup();
   try {
     await insertMachine(store, { vmId: id, workerId, region, kind, sessionId, createdAt, runtime: runtime.name });
-    cleanup.push('anchor', () => deleteMachine(store, id));
-    const way = gate.open(id);
-    cleanup.push('egress', () => way.close());
+    cleanup.push('row', () => deleteMachine(store, id));
+    const egress = gate.open(id);
+    cleanup.push('egress', () => egress.close());
     const priority = sessionId === null ? 'background' : 'normal';
-    const vm = await runtime.boot({ id, kind, acceptEgress: (connection) => way.accept(connection), priority }, { signal });
+    const vm = await runtime.boot({ id, kind, acceptEgress: (connection) => egress.accept(connection), priority }, { signal });
     cleanup.push('machine', () => vm.destroy());
-    const attached = attachBrowser(vm, { log, clock, egressRefusal: (host) => way.lastRefusal(host), slowness: runtime.slowness });
+    const attached = attachBrowser(vm, { log, clock, egressRefusal: (host) => egress.lastRefusal(host), slowness: runtime.slowdown });
     const browser = await orAbort(attached, signal);
-    // A session that waits gets its browser at once, and its first page while the caller connects; a machine of the pool is whole.
+    // A waiting session gets its browser at once; its first page opens while the caller connects. A pool machine waits for both.
     if (sessionId === null) await orAbort(browser.tabReady(), signal);
     signal.throwIfAborted();
-    return { id, kind, vm, way, browser, readyMs: clock.monotonicMs() };
+    return { id, kind, vm, egress, browser, readyMs: clock.monotonicMs() };
   } catch (error) {
-    for (const failure of await cleanup.run()) log.error({ failure, vm: id }, 'undo failed');
+    for (const failure of await cleanup.run()) log.error({ err: failure, vm: id }, 'machine boot rollback failed');
     throw error;
   }
 }
 
-/** Ends a machine and everything of it; its anchor goes last. */
+/** Ends a machine. Its row is deleted last. */
 export async function endMachine(deps: BootDeps, machine: Machine): Promise<void> {
   machine.browser.detach();
-  machine.way.close();
+  machine.egress.close();
   await machine.vm.destroy();
   await deleteMachine(deps.store, machine.id);
 }

@@ -1,43 +1,43 @@
-/** The machines of this worker: a warm pool, those in use, and the loops that keep what is like what should be. */
-import { setTimeout as wait } from 'node:timers/promises';
+/** The machines of this worker: the warm pool, the assigned machines, and the loops that reconcile both with their targets. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type PoolKind } from '@berth/contract';
 import { newId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
 import { orAbort } from '../lib/or-abort.ts';
-import { processorsHere, type BootWay, type Runtime, type VmKind } from '../runtime/runtime.ts';
+import { processorsHere, type BootMethod, type Runtime, type VmKind } from '../runtime/runtime.ts';
 import { BootQueue } from './boot-queue.ts';
 import { bootMachine, endMachine } from './boot.ts';
-import { readFacts, type FleetFacts } from './facts.ts';
+import { readStats, type FleetStats } from './stats.ts';
 import { readInventory, type Inventory } from './inventory.ts';
-import { lossOf, type Machine, type MachineLoss, type MachineState } from './machine.ts';
+import { toMachineLoss, type Machine, type MachineLoss, type MachineState } from './machine.ts';
 import { MachineBytes } from './machine-bytes.ts';
 import { MemoryReadings } from './memory.ts';
 import { Pressure } from './pressure.ts';
-import { reapStrays } from './reap.ts';
-import { FleetRecord } from './record.ts';
+import { reapOrphans } from './reap.ts';
+import { FleetHistory } from './history.ts';
 import { Refill } from './refill.ts';
-import { isOutdated, type Berth, type FleetDeps, type Roster } from './roster.ts';
-import { beat, forgetWorker, moveMachine, silentWorkers } from './store.ts';
+import { isOutdated, type VmSlot, type FleetDeps, type FleetContext } from './slots.ts';
+import { upsertHeartbeat, deleteWorker, moveMachine, silentWorkers } from './store.ts';
 import { Targets, silentSecondsMax } from './targets.ts';
 
 export type { Machine, MachineLoss } from './machine.ts';
-export type { FleetDeps } from './roster.ts';
-export type { FleetFacts } from './facts.ts';
+export type { FleetDeps } from './slots.ts';
+export type { FleetStats } from './stats.ts';
 
-/** More boots at once than processors only make each other slow; a few overlap, because a boot waits as well. */
+/** More boots than processors slow each other down; at least a few overlap, because a boot also waits for I/O. */
 const bootsAtOnce = Math.max(4, Math.min(16, Math.floor(processorsHere())));
 const bootsWaitingMax = 200;
 const bootWaitMsMax = 60_000;
-/** Between a browser's last word and its exit lie milliseconds. */
+/** A browser's exit follows its last message within milliseconds. */
 const exitMsMax = 500;
-/** Machines that do not tell what they take must not keep the others from being asked whether they live. */
+/** Machines with slow memory readings must not delay the next pings. */
 const learnMsMax = 2000;
 
-export class Fleet implements Roster {
+export class Fleet implements FleetContext {
   readonly deps: FleetDeps;
-  readonly berths = new Map<string, Berth>();
+  readonly slots = new Map<string, VmSlot>();
   readonly targets: Targets;
-  readonly record: FleetRecord;
+  readonly history: FleetHistory;
   readonly pressure: Pressure;
   readonly refill: Loop;
   readonly reaper: Loop;
@@ -47,8 +47,8 @@ export class Fleet implements Roster {
   readonly #machineBytes: MachineBytes;
   readonly #queue: BootQueue;
   readonly #pool: Refill;
-  /** Machines whose browser has been asked whether it lives and has not answered yet. */
-  readonly #asked = new Set<string>();
+  /** Machines whose browser has not answered its last ping yet. */
+  readonly #pinging = new Set<string>();
   #lostListeners: ((sessionId: string, loss: MachineLoss) => void)[] = [];
   #startedAt: Date;
   #url = '';
@@ -59,7 +59,7 @@ export class Fleet implements Roster {
     this.deps = deps;
     this.#startedAt = clock.now();
     this.targets = new Targets(deps);
-    this.record = new FleetRecord(deps);
+    this.history = new FleetHistory(deps);
     this.#memory = new MemoryReadings(clock);
     this.#machineBytes = new MachineBytes(runtime.isolation);
     this.pressure = new Pressure({
@@ -77,31 +77,32 @@ export class Fleet implements Roster {
     });
     this.#pool = new Refill(this);
     this.refill = this.#pool.loop;
-    this.reaper = new Loop('reaper', 10_000, () => reapStrays(this));
+    this.reaper = new Loop('reaper', 10_000, () => reapOrphans(this));
     this.pings = new Loop('browser-pings', 10_000, (signal) => this.#ping(signal));
-    this.heartbeat = new Loop('heartbeat', 5000, () => this.#beat());
+    this.heartbeat = new Loop('heartbeat', 5000, () => this.#writeHeartbeat());
   }
 
   get stopping(): boolean {
     return this.#stopping;
   }
 
-  /** Sessions that wait for a machine to be started. */
+  /** Sessions waiting in the boot queue. */
   get waiting(): number {
     return this.#queue.waiting;
   }
 
-  /** Where other workers find this one. */
+  /** Sets the URL at which other workers reach this one. */
   announce(url: string): void {
     this.#url = url;
     this.heartbeat.nudge();
   }
 
   /**
-   * A machine for a session: the one of the pool that has been quiet longest,
-   * else one that is started now, in the owner's turn. Throws ServiceError no_capacity.
+   * A machine for a session: the longest idle one of the pool, else a new one
+   * that is booted in the owner's turn.
+   * @throws ServiceError no_capacity
    */
-  async lease(
+  async acquire(
     sessionId: string,
     kind: VmKind,
     { owner, signal }: { owner: string; signal: AbortSignal },
@@ -109,56 +110,55 @@ export class Fleet implements Roster {
     const machine = await this.#claimWarm(sessionId, kind);
     if (machine) return { machine, warm: true };
     return this.#queue.run(owner, signal, async () => {
-      // One may have become ready meanwhile.
+      // A pool machine may have become ready meanwhile.
       const ready = await this.#claimWarm(sessionId, kind);
       return ready ? { machine: ready, warm: true } : { machine: await this.boot(kind, sessionId, signal), warm: false };
     });
   }
 
-  /** Changes how many machines the region keeps warm: for good, and at once. */
-  async resize(order: { kind: PoolKind; target: number; actor: string }): Promise<void> {
-    await this.targets.set(order);
+  /** Stores how many machines the region keeps warm, and applies it at once. */
+  async resize(change: { kind: PoolKind; target: number; actor: string }): Promise<void> {
+    await this.targets.set(change);
     void this.#pool.shrink();
     this.refill.nudge();
   }
 
-  /** All machines of the region. */
+  /** Lists all machines of the region. */
   inventory(): Promise<Inventory> {
     return readInventory(this, this.#memory);
   }
 
-  /** Of this worker, for those who watch it. */
-  facts(): FleetFacts {
-    return readFacts(this);
+  stats(): FleetStats {
+    return readStats(this);
   }
 
-  /** Ends a machine for good. Resolves when nothing of it is left. Idempotent: all who ask share one end. */
+  /** Ends a machine. Resolves when it is released completely. Idempotent: all callers share one release. */
   release(machineId: string): Promise<void> {
-    const berth = this.berths.get(machineId);
-    if (!berth?.machine) return Promise.resolve();
-    berth.releasing ??= this.#release(berth, berth.machine);
-    return berth.releasing;
+    const slot = this.slots.get(machineId);
+    if (!slot?.machine) return Promise.resolve();
+    slot.releasing ??= this.#release(slot, slot.machine);
+    return slot.releasing;
   }
 
-  async #release(berth: Berth, machine: Machine): Promise<void> {
-    berth.state = 'draining';
+  async #release(slot: VmSlot, machine: Machine): Promise<void> {
+    slot.state = 'draining';
     try {
       await endMachine(this.deps, machine);
     } catch (error) {
-      // The reaper takes it from here: what no berth claims and is still on the host is a stray.
-      this.deps.log.error({ error, vm: machine.id }, 'a machine did not end cleanly');
+      // The reaper finishes it: a machine on the host without a slot is an orphan.
+      this.deps.log.error({ err: error, vm: machine.id }, 'machine release failed');
       this.reaper.nudge();
     }
-    this.berths.delete(machine.id);
+    this.slots.delete(machine.id);
     this.refill.nudge();
   }
 
-  /** Whether a session's machine is still there and well. */
+  /** Whether the machine is assigned to a session and not lost. */
   holds(machineId: string): boolean {
-    return this.berths.get(machineId)?.state === 'assigned';
+    return this.slots.get(machineId)?.state === 'assigned';
   }
 
-  /** Told when a machine in use is lost, whatever the cause. */
+  /** Called when an assigned machine is lost. */
   onLost(listener: (sessionId: string, loss: MachineLoss) => void): void {
     this.#lostListeners.push(listener);
   }
@@ -167,7 +167,7 @@ export class Fleet implements Roster {
     const { runtime, clock } = this.deps;
     const id = newId('vm');
     const generation = runtime.generation(kind);
-    const berth: Berth = {
+    const slot: VmSlot = {
       id,
       kind,
       state: 'warming',
@@ -178,38 +178,38 @@ export class Fleet implements Roster {
       outdated: false,
       releasing: null,
     };
-    this.berths.set(id, berth);
+    this.slots.set(id, slot);
     try {
-      const machine = await bootMachine(this.deps, berth, AbortSignal.any([signal, AbortSignal.timeout(runtime.bootMsMax)]));
-      berth.machine = machine;
+      const machine = await bootMachine(this.deps, slot, AbortSignal.any([signal, AbortSignal.timeout(runtime.bootMsMax)]));
+      slot.machine = machine;
       this.#watch(machine);
-      await this.#settle(berth);
-      this.record.booted(kind, wayOf(runtime, kind));
+      await this.#markReady(slot);
+      this.history.recordBoot(kind, bootMethodOf(runtime, kind));
       return machine;
     } catch (error) {
-      // Neither who gave up nor a store that is away says anything of machines.
-      if (!signal.aborted && !(error instanceof ServiceError)) this.record.failed(kind, error);
+      // An abort or an unavailable store is no boot failure.
+      if (!signal.aborted && !(error instanceof ServiceError)) this.history.recordFailure(kind, error);
       await this.release(id);
-      this.berths.delete(id);
+      this.slots.delete(id);
       throw error;
     }
   }
 
-  /** Only what is written down as ready may be claimed: the claim is a move of what is written. */
-  async #settle(berth: Berth): Promise<void> {
-    const to = berth.sessionId === null ? 'ready' : 'assigned';
-    const moved = await moveMachine(this.deps.store, berth.id, { from: ['warming'], to, readyAt: this.deps.clock.now() });
-    if (!moved || berth.state !== 'warming') throw new Error(`machine ${berth.id} was lost while it became ready`);
-    berth.state = to;
+  /** Stores the machine as ready; only stored machines can be claimed. */
+  async #markReady(slot: VmSlot): Promise<void> {
+    const to = slot.sessionId === null ? 'ready' : 'assigned';
+    const moved = await moveMachine(this.deps.store, slot.id, { from: ['warming'], to, readyAt: this.deps.clock.now() });
+    if (!moved || slot.state !== 'warming') throw new Error(`machine ${slot.id} was lost while it became ready`);
+    slot.state = to;
   }
 
   count(state: MachineState, kind?: VmKind): number {
     let count = 0;
-    for (const berth of this.berths.values()) if (berth.state === state && (kind === undefined || berth.kind === kind)) count += 1;
+    for (const slot of this.slots.values()) if (slot.state === state && (kind === undefined || slot.kind === kind)) count += 1;
     return count;
   }
 
-  /** Workers whose sessions nobody holds any more. */
+  /** Other workers without a recent heartbeat. */
   async silentWorkers(): Promise<string[]> {
     const silent = await silentWorkers(this.deps.store, silentSecondsMax);
     return silent.filter((workerId) => workerId !== this.deps.workerId);
@@ -222,97 +222,99 @@ export class Fleet implements Roster {
     this.refill.start();
   }
 
-  /** Ends every machine: those in use too. */
+  /** Ends every machine, also assigned ones. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.all([this.refill.stop(), this.reaper.stop(), this.heartbeat.stop(), this.pings.stop()]);
-    await Promise.all([...this.berths.keys()].map((id) => this.release(id)));
-    await forgetWorker(this.deps.store, this.deps.workerId);
+    await Promise.all([...this.slots.keys()].map((id) => this.release(id)));
+    await deleteWorker(this.deps.store, this.deps.workerId);
   }
 
   async #claimWarm(sessionId: string, kind: VmKind): Promise<Machine | null> {
-    for (let berth = this.#best(kind); berth; berth = this.#best(kind)) {
-      const machine = await this.#claim(berth, sessionId);
+    for (let slot = this.#best(kind); slot; slot = this.#best(kind)) {
+      const machine = await this.#claim(slot, sessionId);
       this.refill.nudge();
       if (machine) return machine;
     }
     return null;
   }
 
-  /** What new machines are made of rather than what they were; of those the one that has been quiet longest. */
-  #best(kind: VmKind): Berth | undefined {
-    let best: Berth | undefined;
-    for (const berth of this.berths.values())
-      if (berth.state === 'ready' && berth.kind === kind && (!best || this.#isBetter(berth, best))) best = berth;
+  /** Prefers machines that are not outdated, then the longest idle. */
+  #best(kind: VmKind): VmSlot | undefined {
+    let best: VmSlot | undefined;
+    for (const slot of this.slots.values())
+      if (slot.state === 'ready' && slot.kind === kind && (!best || this.#isBetter(slot, best))) best = slot;
     return best;
   }
 
-  #isBetter(berth: Berth, than: Berth): boolean {
-    const [mine, other] = [isOutdated(this, berth), isOutdated(this, than)];
-    return mine === other ? (berth.machine?.readyMs ?? 0) < (than.machine?.readyMs ?? 0) : other;
+  #isBetter(slot: VmSlot, than: VmSlot): boolean {
+    const [mine, other] = [isOutdated(this, slot), isOutdated(this, than)];
+    return mine === other ? (slot.machine?.readyMs ?? 0) < (than.machine?.readyMs ?? 0) : other;
   }
 
-  async #claim(berth: Berth, sessionId: string): Promise<Machine | null> {
-    berth.state = 'assigned';
-    berth.sessionId = sessionId;
-    const moved = await moveMachine(this.deps.store, berth.id, { from: ['ready'], to: 'assigned', sessionId }).catch(
+  async #claim(slot: VmSlot, sessionId: string): Promise<Machine | null> {
+    slot.state = 'assigned';
+    slot.sessionId = sessionId;
+    const moved = await moveMachine(this.deps.store, slot.id, { from: ['ready'], to: 'assigned', sessionId }).catch(
       async (error: unknown) => {
-        // What is written of it is anybody's guess.
-        await this.release(berth.id);
+        // The stored state is unknown.
+        await this.release(slot.id);
         throw error;
       },
     );
-    if (moved && berth.machine) {
-      berth.machine.vm.prioritize();
-      return berth.machine;
+    if (moved && slot.machine) {
+      slot.machine.vm.prioritize();
+      return slot.machine;
     }
-    this.deps.log.warn({ vm: berth.id }, 'a pool machine had no anchor and was thrown away');
-    await this.release(berth.id);
+    this.deps.log.warn({ vm: slot.id }, 'pool machine without a row released');
+    await this.release(slot.id);
     return null;
   }
 
   #watch(machine: Machine): void {
     const lost = (loss: MachineLoss) => {
-      const berth = this.berths.get(machine.id);
-      if (!berth || berth.state === 'draining') return;
-      this.deps.log.warn({ vm: machine.id, session: berth.sessionId, loss }, 'a machine was lost');
-      const { sessionId } = berth;
+      const slot = this.slots.get(machine.id);
+      if (!slot || slot.state === 'draining') return;
+      this.deps.log.warn({ vm: machine.id, session: slot.sessionId, loss }, 'machine lost');
+      const { sessionId } = slot;
       if (sessionId === null) {
-        this.record.retired.lost += 1;
+        this.history.retired.lost += 1;
         return void this.release(machine.id);
       }
       for (const listener of this.#lostListeners) listener(sessionId, loss);
     };
     const { vm, browser } = machine;
-    void vm.exited.then((exit) => lost(lossOf(exit, vm.isolation)));
-    void browser.gone.then(async (how) => {
-      // A pipe that closes is the first sign of an exit, which knows more: want of memory, for one.
-      if (how === 'closed') await Promise.race([vm.exited, wait(exitMsMax * this.deps.runtime.slowness, undefined, { ref: false })]);
-      lost({ how: how === 'unresponsive' ? 'unresponsive' : 'browser_gone', detail: `DevTools: ${how}` });
+    void vm.exited.then((exit) => lost(toMachineLoss(exit, vm.isolation)));
+    void browser.closed.then(async (closeReason) => {
+      // A closed pipe is the first sign of an exit, whose reason is more specific, such as out of memory.
+      if (closeReason === 'closed')
+        await Promise.race([vm.exited, sleep(exitMsMax * this.deps.runtime.slowdown, undefined, { ref: false })]);
+      lost({ reason: closeReason === 'unresponsive' ? 'unresponsive' : 'browser_exited', detail: `DevTools: ${closeReason}` });
     });
   }
 
-  /** A browser that is frozen says nothing: it has to be asked. The answer, or its absence, settles `browser.gone`. */
+  /** Pings all browsers. A frozen browser does not answer, and is then closed as `unresponsive`. */
   async #ping(signal: AbortSignal): Promise<void> {
-    const machines = [...this.berths.values()].flatMap(({ machine, state }) => (machine && state !== 'draining' ? [machine] : []));
+    const machines = [...this.slots.values()].flatMap(({ machine, state }) => (machine && state !== 'draining' ? [machine] : []));
     for (const { id, browser } of machines) {
-      // One that is frozen must not keep the others from being asked again.
-      if (this.#asked.has(id)) continue;
-      this.#asked.add(id);
+      // A frozen browser must not delay the pings of the others.
+      if (this.#pinging.has(id)) continue;
+      this.#pinging.add(id);
       const answered = browser.ping({ signal }).catch(() => undefined);
-      void answered.finally(() => this.#asked.delete(id));
+      void answered.finally(() => this.#pinging.delete(id));
     }
-    const learnt = this.#machineBytes.learn(machines.map(({ vm }) => vm));
-    await orAbort(learnt, AbortSignal.any([signal, AbortSignal.timeout(learnMsMax)])).catch(() => undefined);
+    const learned = this.#machineBytes.learn(machines.map(({ vm }) => vm));
+    await orAbort(learned, AbortSignal.any([signal, AbortSignal.timeout(learnMsMax)])).catch(() => undefined);
   }
 
-  async #beat(): Promise<void> {
+  async #writeHeartbeat(): Promise<void> {
     const { store, workerId, region } = this.deps;
-    await beat(store, { workerId, region, url: this.#url, startedAt: this.#startedAt });
-    // The refill may be at a long start, which nobody wants any more.
+    await upsertHeartbeat(store, { workerId, region, url: this.#url, startedAt: this.#startedAt });
+    // The refill may be in a long boot that the target no longer needs.
     await this.targets.refresh();
     void this.#pool.shrink();
   }
 }
 
-const wayOf = (runtime: Runtime, kind: VmKind): BootWay => runtime.templates().find((template) => template.kind === kind)?.way ?? 'process';
+const bootMethodOf = (runtime: Runtime, kind: VmKind): BootMethod =>
+  runtime.templates().find((template) => template.kind === kind)?.method ?? 'process';

@@ -3,11 +3,11 @@ import type { TemplateState } from '../runtime/runtime.ts';
 import type { Machine, MachineState } from './machine.ts';
 import type { MemoryReadings } from './memory.ts';
 import type { PressureReading } from './pressure.ts';
-import { isOutdated, type Berth, type Roster } from './roster.ts';
+import { isOutdated, type VmSlot, type FleetContext } from './slots.ts';
 import { listMachines, type ListedMachine } from './store.ts';
 import { eachPoolKind, silentSecondsMax, type Target } from './targets.ts';
 
-/** `failed`: nobody holds it. Its end failed, and the reaper ends it in its next turns; or its worker is not heard of. */
+/** `failed`: no worker runs it. Its release failed and the reaper will end it, or its worker has no recent heartbeat. */
 export type InventoryState = MachineState | 'failed';
 
 export interface InventoryVm {
@@ -32,17 +32,17 @@ export interface Inventory {
   waiting: number;
 }
 
-/** All machines of the region: those of this worker as they are, those of others as they have last been written down. */
-export async function readInventory(fleet: Roster, memory: MemoryReadings): Promise<Inventory> {
+/** All machines of the region: this worker's from memory, those of others from the store. */
+export async function readInventory(fleet: FleetContext, memory: MemoryReadings): Promise<Inventory> {
   const { store, region, workerId, runtime } = fleet.deps;
-  // What is ended while the store answers is gone, and not failed.
-  const before = new Set(fleet.berths.keys());
-  const machines = [...fleet.berths.values()].flatMap(({ machine }): Machine[] => (machine ? [machine] : []));
+  // A machine released during the query is ended, not failed.
+  const before = new Set(fleet.slots.keys());
+  const machines = [...fleet.slots.values()].flatMap(({ machine }): Machine[] => (machine ? [machine] : []));
   const [rows, bytes] = await Promise.all([listMachines(store, region, silentSecondsMax), memory.read(machines)]);
-  const others = rows.filter(({ vmId }) => !fleet.berths.has(vmId) && !before.has(vmId));
+  const otherRows = rows.filter(({ vmId }) => !fleet.slots.has(vmId) && !before.has(vmId));
   const vms = [
-    ...[...fleet.berths.values()].map((berth) => ofBerth(fleet, berth, bytes.get(berth.id) ?? null)),
-    ...others.map((row) => ofRow(fleet, row)),
+    ...[...fleet.slots.values()].map((slot) => fromSlot(fleet, slot, bytes.get(slot.id) ?? null)),
+    ...otherRows.map((row) => fromRow(fleet, row)),
   ].toSorted((one, other) => one.createdAt.getTime() - other.createdAt.getTime() || (one.vmId < other.vmId ? -1 : 1));
   const { name, isolation, warnings } = runtime;
   return {
@@ -50,16 +50,16 @@ export async function readInventory(fleet: Roster, memory: MemoryReadings): Prom
     targets: eachPoolKind((kind) => fleet.targets.of(kind)),
     vms,
     worker: { workerId, runtime: name, isolation, warnings, templates: templatesOf(fleet) },
-    pressure: fleet.pressure.look(),
+    pressure: fleet.pressure.read(),
     waiting: fleet.waiting,
   };
 }
 
-function ofBerth(fleet: Roster, berth: Berth, memoryBytes: number | null): InventoryVm {
+function fromSlot(fleet: FleetContext, slot: VmSlot, memoryBytes: number | null): InventoryVm {
   const { workerId, runtime, clock } = fleet.deps;
-  const { id: vmId, state, kind, sessionId, createdAt, machine } = berth;
+  const { id: vmId, state, kind, sessionId, createdAt, machine } = slot;
   const idleMs = state === 'ready' && machine ? clock.monotonicMs() - machine.readyMs : null;
-  const made = machine?.vm.runtime ?? runtime.name;
+  const runtimeName = machine?.vm.runtime ?? runtime.name;
   return {
     vmId,
     state,
@@ -69,12 +69,12 @@ function ofBerth(fleet: Roster, berth: Berth, memoryBytes: number | null): Inven
     createdAt,
     idleSeconds: secondsOf(idleMs),
     memoryBytes,
-    runtime: made,
-    outdated: isOutdated(fleet, berth),
+    runtime: runtimeName,
+    outdated: isOutdated(fleet, slot),
   };
 }
 
-function ofRow({ deps: { clock, workerId: own } }: Roster, row: ListedMachine): InventoryVm {
+function fromRow({ deps: { clock, workerId: own } }: FleetContext, row: ListedMachine): InventoryVm {
   const { vmId, kind, sessionId, workerId, createdAt, readyAt, runtime, outdated } = row;
   const state = row.isLost || workerId === own ? 'failed' : row.state;
   const idleMs = state === 'ready' && readyAt ? Math.max(0, clock.now().getTime() - readyAt.getTime()) : null;
@@ -83,18 +83,18 @@ function ofRow({ deps: { clock, workerId: own } }: Roster, row: ListedMachine): 
 
 const secondsOf = (ms: number | null): number | null => (ms === null ? null : Math.round(ms) / 1000);
 
-/** Of all kinds that are kept warm, also where the runtime has nothing to say of templates. */
-function templatesOf({ deps: { runtime }, record }: Roster): TemplateState[] {
-  const told = runtime.templates();
-  const plain = poolKinds
-    .filter((kind) => !told.some((template) => template.kind === kind))
+/** One entry per pool kind, also for runtimes without templates. */
+function templatesOf({ deps: { runtime }, history }: FleetContext): TemplateState[] {
+  const templates = runtime.templates();
+  const withoutTemplate = poolKinds
+    .filter((kind) => !templates.some((template) => template.kind === kind))
     .map((kind): TemplateState => {
-      return { kind, way: 'process', failures: 0, note: null };
+      return { kind, method: 'process', failures: 0, note: null };
     });
-  return [...told, ...plain].map((template) => {
-    const failures = Math.max(template.failures, record.failures(template.kind));
-    return { ...template, failures, note: template.note ?? failedNote(record.failedAt(template.kind)) };
+  return [...templates, ...withoutTemplate].map((template) => {
+    const failures = Math.max(template.failures, history.failures(template.kind));
+    return { ...template, failures, note: template.note ?? failedNote(history.failedAt(template.kind)) };
   });
 }
 
-const failedNote = (at: Date | null): string | null => at && `the last start failed at ${at.toISOString()}: the log tells why`;
+const failedNote = (at: Date | null): string | null => at && `The last boot failed at ${at.toISOString()}. See the log for the cause.`;

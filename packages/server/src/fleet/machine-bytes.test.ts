@@ -7,8 +7,8 @@ const megabyte = 1024 ** 2;
 const machine = (megabytes: number): Vm =>
   ({ stats: () => Promise.resolve({ memoryBytes: megabytes * megabyte, cpuSeconds: 0, processes: 1 }) }) as Vm;
 
-describe('what a new machine is expected to take', () => {
-  it('is what an empty one takes, until there are others to learn from', async () => {
+describe('the expected memory of a new machine', () => {
+  it('is that of an empty one until others run', async () => {
     const bytes = new MachineBytes('process');
     assert.equal(bytes.expected, 256 * megabyte);
     await bytes.learn([]);
@@ -16,7 +16,7 @@ describe('what a new machine is expected to take', () => {
     assert.ok(new MachineBytes('microvm').expected > bytes.expected);
   });
 
-  it('is what the middle one of those that live takes, so that one giant does not count for all', async () => {
+  it('is the median of the running ones', async () => {
     const bytes = new MachineBytes('process');
     await bytes.learn([100, 400, 500, 600, 9000].map(machine));
     assert.equal(bytes.expected, 500 * megabyte);
@@ -24,7 +24,7 @@ describe('what a new machine is expected to take', () => {
     assert.equal(bytes.expected, 256 * megabyte);
   });
 
-  it('is learned from a few of them, of the first and of the last alike', async () => {
+  it('is sampled from a few of them, spread over all', async () => {
     let asked = 0;
     const many = Array.from({ length: 100 }, (_, index) => ({ stats: () => ((asked += 1), machine(1000 + index).stats()) }) as Vm);
     const bytes = new MachineBytes('process');
@@ -33,8 +33,8 @@ describe('what a new machine is expected to take', () => {
     assert.ok(bytes.expected > 1040 * megabyte && bytes.expected < 1060 * megabyte);
   });
 
-  it('does not count machines that end while they are looked at', async () => {
-    const ending = { stats: () => Promise.reject(new Error('gone')) } as Pick<Vm, 'stats'> as Vm;
+  it('ignores machines that end meanwhile', async () => {
+    const ending = { stats: () => Promise.reject(new Error('ended')) } as Pick<Vm, 'stats'> as Vm;
     const bytes = new MachineBytes('process');
     await bytes.learn([ending, machine(0), machine(700)]);
     assert.equal(bytes.expected, 700 * megabyte);

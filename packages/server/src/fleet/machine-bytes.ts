@@ -1,14 +1,13 @@
 import type { Isolation, Vm } from '../runtime/runtime.ts';
 
-/** An empty browser with its first page: as a process, and in a virtual machine what it does not share with its template. */
+/** An empty browser with one page; for a microVM the memory that it does not share with its template. */
 const floorBytes: Record<Isolation, number> = { process: 256 * 1024 ** 2, microvm: 320 * 1024 ** 2 };
-/** To look at a browser's memory takes the kernel some 10 ms. */
+/** Reading a browser's memory takes the kernel some 10 ms. */
 const sampleMax = 8;
 
 /**
- * What a new machine is expected to take: as much as the middle one of those
- * that live here, for what they do is what it will do; and never less than an
- * empty one.
+ * The expected memory of a new machine: the median of the running ones, and at
+ * least that of an empty one.
  */
 export class MachineBytes {
   readonly #floor: number;
@@ -23,12 +22,12 @@ export class MachineBytes {
     return this.#expected;
   }
 
-  /** Looks at some of the machines that live. */
+  /** Samples some of the running machines. */
   async learn(machines: readonly Vm[]): Promise<void> {
     const step = Math.max(1, machines.length / sampleMax);
     const sample = Array.from({ length: Math.min(sampleMax, machines.length) }, (_, index) => machines[Math.floor(index * step)]);
     const sizes = await Promise.all(sample.map(async (vm) => (await vm?.stats().catch(() => undefined))?.memoryBytes ?? 0));
-    // One that is just ending has none.
+    // Ending machines report 0.
     const living = sizes.filter((bytes) => bytes > 0).sort((a, b) => a - b);
     this.#expected = Math.max(this.#floor, living[Math.floor(living.length / 2)] ?? 0);
   }

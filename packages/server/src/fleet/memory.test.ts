@@ -5,13 +5,13 @@ import type { VmStats } from '../runtime/runtime.ts';
 import type { Machine } from './machine.ts';
 import { MemoryReadings } from './memory.ts';
 
-/** A machine that tells how often it was asked, and at how many at once. */
-function asked(id: string, answer: () => Promise<number>, lane = { now: 0, most: 0 }): Machine & { times: number } {
+/** A machine that counts its readings and their concurrency. */
+function fakeMachine(id: string, answer: () => Promise<number>, lane = { now: 0, peak: 0 }): Machine & { times: number } {
   const machine = { id, times: 0 };
   const stats = async (): Promise<VmStats> => {
     machine.times += 1;
     lane.now += 1;
-    lane.most = Math.max(lane.most, lane.now);
+    lane.peak = Math.max(lane.peak, lane.now);
     const memoryBytes = await answer().finally(() => (lane.now -= 1));
     return { memoryBytes, cpuSeconds: 0, processes: 1 };
   };
@@ -20,10 +20,10 @@ function asked(id: string, answer: () => Promise<number>, lane = { now: 0, most:
 const never = (): Promise<number> => new Promise(() => {});
 
 describe('the memory of machines', () => {
-  it('is read once in five seconds, however many ask', async () => {
+  it('is read once in five seconds for all callers', async () => {
     const clock = new ManualClock();
     const readings = new MemoryReadings(clock);
-    const machine = asked('vm_1', () => Promise.resolve(100));
+    const machine = fakeMachine('vm_1', () => Promise.resolve(100));
     await Promise.all([readings.read([machine]), readings.read([machine])]);
     assert.deepEqual([...(await readings.read([machine]))], [['vm_1', 100]]);
     assert.equal(machine.times, 1);
@@ -33,38 +33,40 @@ describe('the memory of machines', () => {
   });
 
   it('is read of few machines at once', async () => {
-    const lane = { now: 0, most: 0 };
-    const machines = Array.from({ length: 40 }, (_, n) => asked(`vm_${n}`, () => new Promise((done) => setImmediate(() => done(n))), lane));
+    const lane = { now: 0, peak: 0 };
+    const machines = Array.from({ length: 40 }, (_, n) =>
+      fakeMachine(`vm_${n}`, () => new Promise((done) => setImmediate(() => done(n))), lane),
+    );
     const read = await new MemoryReadings(new ManualClock()).read(machines);
-    assert.deepEqual([read.get('vm_39'), read.get('vm_0'), lane.most], [39, null, 4], 'what is nothing was not read');
+    assert.deepEqual([read.get('vm_39'), read.get('vm_0'), lane.peak], [39, null, 4], 'zero means not read');
   });
 
-  it('is unknown of a machine that does not answer, and holds nobody up for longer than a second', async () => {
+  it('is unknown of a machine that does not answer, and delays callers by a second at most', async () => {
     const readings = new MemoryReadings(new ManualClock());
     const sinceMs = performance.now();
     const read = await readings.read([
-      asked('vm_mute', never),
-      asked('vm_dead', () => Promise.reject(new Error('gone'))),
-      asked('vm_1', () => Promise.resolve(5)),
+      fakeMachine('vm_mute', never),
+      fakeMachine('vm_dead', () => Promise.reject(new Error('ended'))),
+      fakeMachine('vm_1', () => Promise.resolve(5)),
     ]);
     assert.deepEqual([read.get('vm_mute'), read.get('vm_dead'), read.get('vm_1')], [null, null, 5]);
     assert.ok(performance.now() - sinceMs < 2500);
   });
 
-  it('is told as it last was where it cannot be read again', async () => {
+  it('stays the last reading when a new one fails', async () => {
     const clock = new ManualClock();
     const readings = new MemoryReadings(clock);
     const answers = [() => Promise.resolve(7), () => Promise.reject<number>(new Error('busy'))];
-    const machine = asked('vm_1', () => (answers.shift() ?? never)());
+    const machine = fakeMachine('vm_1', () => (answers.shift() ?? never)());
     await readings.read([machine]);
     clock.advance(5000);
     assert.equal((await readings.read([machine])).get('vm_1'), 7);
   });
 
-  it('is forgotten of who is gone', async () => {
+  it('is dropped with its machine', async () => {
     const clock = new ManualClock();
     const readings = new MemoryReadings(clock);
-    const machine = asked('vm_1', () => Promise.resolve(5));
+    const machine = fakeMachine('vm_1', () => Promise.resolve(5));
     await readings.read([machine]);
     await readings.read([]);
     await readings.read([machine]);

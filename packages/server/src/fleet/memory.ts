@@ -2,9 +2,9 @@ import type { Clock } from '../lib/clock.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import type { Machine } from './machine.ts';
 
-/** What is younger is told again as it is. */
+/** Younger readings are reused. */
 const freshMs = 5000;
-/** Whoever asks waits no longer; what was not read by then is told as it last was. */
+/** Callers wait no longer; machines not read by then keep their last reading. */
 const readMsMax = 1000;
 const readsAtOnce = 4;
 
@@ -14,9 +14,8 @@ interface Reading {
 }
 
 /**
- * What each machine takes of the memory of this host. To read it is to walk
- * the page tables of all its processes, so that is not done for everyone who
- * asks, nor for all machines at once.
+ * Caches each machine's memory. A reading walks the page tables of all its
+ * processes, so it is shared by callers and limited in concurrency.
  */
 export class MemoryReadings {
   readonly #clock: Clock;
@@ -27,7 +26,7 @@ export class MemoryReadings {
     this.#clock = clock;
   }
 
-  /** By machine; null where it could not be read. */
+  /** Bytes by machine id; null when unknown. */
   async read(machines: readonly Machine[]): Promise<ReadonlyMap<string, number | null>> {
     this.#running ??= this.#renew(machines).finally(() => (this.#running = null));
     await this.#running;
@@ -35,7 +34,7 @@ export class MemoryReadings {
   }
 
   async #renew(machines: readonly Machine[]): Promise<void> {
-    this.#forgetAllBut(machines);
+    this.#deleteAllExcept(machines);
     const signal = AbortSignal.timeout(readMsMax);
     const nowMs = this.#clock.monotonicMs();
     const due = machines.filter(({ id }) => nowMs - (this.#readings.get(id)?.readMs ?? -Infinity) >= freshMs);
@@ -54,7 +53,7 @@ export class MemoryReadings {
     this.#readings.set(id, { bytes, readMs: this.#clock.monotonicMs() });
   }
 
-  #forgetAllBut(machines: readonly Machine[]): void {
+  #deleteAllExcept(machines: readonly Machine[]): void {
     const ids = new Set(machines.map(({ id }) => id));
     for (const id of this.#readings.keys()) if (!ids.has(id)) this.#readings.delete(id);
   }

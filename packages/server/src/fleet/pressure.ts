@@ -1,58 +1,57 @@
 /**
- * Whether this host has room for another machine, by what is there and not by
- * a count: a browser may take 100 MB or 2 GB, and others run here as well.
+ * Whether this host has room for another machine, by its free resources and not
+ * by a count: a browser may take 100 MB or 2 GB, and other programs run here.
  *
- * Memory that runs out kills somebody, so for want of it a machine is refused.
- * Processor that runs out makes everybody slower, so for want of it fewer are
- * started at once.
+ * Without memory the kernel kills processes, so machines are refused. Without
+ * idle processors everything is slower, so fewer boots run at once.
  */
 import type { Clock } from '../lib/clock.ts';
 import { createHostReader, type HostReader, type HostReading } from '../runtime/runtime.ts';
 
-/** `memory_promised`: there will be too little once those that are starting have taken theirs. */
+/** `memory_promised`: the machines that are starting will take the rest. */
 export type Shortage = 'memory' | 'memory_stalled' | 'memory_promised';
 
 export interface PressureReading extends HostReading {
   /** Whether another machine may be started now. */
   admitting: boolean;
-  /** What there is too little of. */
+  /** Why not; null while admitting. */
   reason: Shortage | null;
-  /** Processors are so sought after that fewer machines should be started at once. */
+  /** Whether fewer machines should boot at once. */
   processorsBusy: boolean;
 }
 
 export interface PressureOptions {
-  /** What must stay available after a machine was started. */
+  /** Memory that must stay available after a boot. */
   freeBytesMin: number;
-  /** What a new machine is expected to take. */
+  /** The expected memory of a new machine. */
   machineBytes: () => number;
   clock: Clock;
   read?: HostReader;
 }
 
-/** Memory that is set aside for a machine that is being started. Call one of them, once. */
-export interface Promised {
-  /** The machine lives: what it has not taken yet it takes in the next seconds. */
+/** Memory reserved for a booting machine. Call one of the methods, once. */
+export interface MemoryReservation {
+  /** The machine runs; it takes the rest of its memory in the next seconds. */
   started(): void;
   failed(): void;
 }
 
-/** The kernel renews its averages every two seconds; a burst of creates looks once. */
-const lookMs = 250;
-/** A browser that answers for the first time has taken most of what it will; the rest goes with its first pages, within seconds. */
+/** The kernel updates its averages every two seconds; a burst of creates reads once. */
+const cacheMs = 250;
+/** Share of the reservation left when the browser first answers; its first pages take the rest within seconds. */
 const startedShare = 0.5;
-const settleMs = 5000;
-/** Above the first it has begun, below the second it is over: between them what was said last holds, so that nothing flaps. */
+const reservationDecayMs = 5000;
+/** Hysteresis: a stall begins above the first and ends below the second value. */
 const memoryStall = { begins: 10, ends: 5 };
-/** Two processors with three tasks are at 90: it takes more than a lively moment. */
+/** Two processors with three tasks are at 90. */
 const cpuStall = { begins: 80, ends: 60 };
-/** With more than so many times the floor available, those who stall do so within limits of their own, and starting nothing would not help them. */
+/** With more than this many times the floor available, stalls come from cgroup limits, and refusing boots would not help. */
 const stallCountsBelow = 2;
 
 export class Pressure {
   readonly #options: PressureOptions;
-  readonly #read: HostReader;
-  readonly #promises = new Set<{ bytes: number; startedMs: number | null }>();
+  readonly #readHost: HostReader;
+  readonly #reservations = new Set<{ bytes: number; startedMs: number | null }>();
   #host: HostReading = { memoryAvailableBytes: null, memoryStallPercent: null, cpuStallPercent: null };
   #readMs = -Infinity;
   #memoryStalled = false;
@@ -60,33 +59,33 @@ export class Pressure {
 
   constructor(options: PressureOptions) {
     this.#options = options;
-    this.#read = options.read ?? createHostReader();
+    this.#readHost = options.read ?? createHostReader();
   }
 
-  look(): PressureReading {
+  read(): PressureReading {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#readMs >= lookMs) this.#renew(nowMs);
+    if (nowMs - this.#readMs >= cacheMs) this.#renew(nowMs);
     const reason = this.#shortage(nowMs);
     return { ...this.#host, admitting: reason === null, reason, processorsBusy: this.#processorsBusy };
   }
 
-  /** To be called when a machine's start begins: the host shows what it takes only seconds later. */
-  promise(): Promised {
-    const promise: { bytes: number; startedMs: number | null } = { bytes: this.#options.machineBytes(), startedMs: null };
-    this.#promises.add(promise);
+  /** Reserves memory when a boot begins, because the host shows its use only seconds later. */
+  reserve(): MemoryReservation {
+    const reservation: { bytes: number; startedMs: number | null } = { bytes: this.#options.machineBytes(), startedMs: null };
+    this.#reservations.add(reservation);
     return {
       started: () => {
-        promise.startedMs = this.#options.clock.monotonicMs();
+        reservation.startedMs = this.#options.clock.monotonicMs();
       },
       failed: () => {
-        this.#promises.delete(promise);
+        this.#reservations.delete(reservation);
       },
     };
   }
 
   #renew(nowMs: number): void {
     this.#readMs = nowMs;
-    this.#host = this.#read();
+    this.#host = this.#readHost();
     this.#memoryStalled = isStalled(this.#host.memoryStallPercent, memoryStall, this.#memoryStalled);
     this.#processorsBusy = isStalled(this.#host.cpuStallPercent, cpuStall, this.#processorsBusy);
   }
@@ -97,17 +96,17 @@ export class Pressure {
     const left = memoryAvailableBytes === null ? null : memoryAvailableBytes - machineBytes();
     if (left !== null && left < freeBytesMin) return 'memory';
     if (this.#memoryStalled && (left === null || left < stallCountsBelow * freeBytesMin)) return 'memory_stalled';
-    if (left !== null && left - this.#promisedBytes(nowMs) < freeBytesMin) return 'memory_promised';
+    if (left !== null && left - this.#reservedBytes(nowMs) < freeBytesMin) return 'memory_promised';
     return null;
   }
 
-  /** What machines have been promised and have not taken: all of it until they live, then less and less. */
-  #promisedBytes(nowMs: number): number {
+  /** Reserved memory not taken yet: all of it until the machine runs, then decreasing. */
+  #reservedBytes(nowMs: number): number {
     let bytes = 0;
-    for (const promise of this.#promises) {
-      const share = promise.startedMs === null ? 1 : startedShare * (1 - (nowMs - promise.startedMs) / settleMs);
-      if (share > 0) bytes += promise.bytes * share;
-      else this.#promises.delete(promise);
+    for (const reservation of this.#reservations) {
+      const share = reservation.startedMs === null ? 1 : startedShare * (1 - (nowMs - reservation.startedMs) / reservationDecayMs);
+      if (share > 0) bytes += reservation.bytes * share;
+      else this.#reservations.delete(reservation);
     }
     return bytes;
   }

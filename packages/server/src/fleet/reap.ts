@@ -1,27 +1,26 @@
-import type { Roster } from './roster.ts';
-import { deleteMachine, deleteMachinesOfLost, machineIdsOf } from './store.ts';
+import type { FleetContext } from './slots.ts';
+import { deleteMachine, deleteLostMachines, listMachineIds } from './store.ts';
 
-/** Long enough to be seen as failed by whoever looks for them. */
+/** Long enough for operators to see these machines as failed. */
 const lostSecondsMax = 600;
 
 /**
- * A stray is a machine that the runtime finds on this host and that no berth
- * of this worker claims: left by a worker that died, or by an end that failed.
- * It is ended by the incarnation that was seen, so that whatever took its
- * process id since is safe. Rows that point at nothing go too, in the end
- * those of workers that do not come back.
+ * Ends orphans: machines that the runtime finds on this host and that have no
+ * slot, left by a crashed worker or a failed release. The process identity is
+ * verified, so that a process that reuses a pid is safe. Also deletes rows
+ * without a machine, and eventually those of lost workers.
  */
-export async function reapStrays(fleet: Roster): Promise<void> {
+export async function reapOrphans(fleet: FleetContext): Promise<void> {
   const { runtime, store, workerId, log } = fleet.deps;
-  const rows = await machineIdsOf(store, workerId);
-  const traces = await runtime.list();
-  for (const trace of traces) {
-    if (fleet.berths.has(trace.id)) continue;
-    log.warn({ vm: trace.id, pids: trace.pids }, 'ending a stray machine');
-    await runtime.destroy(trace);
-    await deleteMachine(store, trace.id);
+  const rows = await listMachineIds(store, workerId);
+  const artifacts = await runtime.list();
+  for (const artifact of artifacts) {
+    if (fleet.slots.has(artifact.id)) continue;
+    log.warn({ vm: artifact.id, pids: artifact.pids }, 'orphan machine found');
+    await runtime.destroy(artifact);
+    await deleteMachine(store, artifact.id);
   }
-  const present = new Set(traces.map((trace) => trace.id));
-  for (const id of rows) if (!fleet.berths.has(id) && !present.has(id)) await deleteMachine(store, id);
-  await deleteMachinesOfLost(store, workerId, lostSecondsMax);
+  const present = new Set(artifacts.map((artifact) => artifact.id));
+  for (const id of rows) if (!fleet.slots.has(id) && !present.has(id)) await deleteMachine(store, id);
+  await deleteLostMachines(store, workerId, lostSecondsMax);
 }

@@ -1,146 +1,148 @@
 import { cpus } from 'node:os';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, poolKinds, type PoolKind } from '@berth/contract';
 import { Loop } from '../lib/loop.ts';
 import { idleAgeMsMax } from './machine.ts';
-import { isOutdated, type Berth, type Roster } from './roster.ts';
+import { isOutdated, type VmSlot, type FleetContext } from './slots.ts';
 import { markOutdated } from './store.ts';
 
 const everyMs = 1000;
-/** Below this share of idle processor the machines in use need it more than the pool does. */
+/** Below this share of idle processor time the pool leaves the processors to sessions. */
 const idleShareMin = 0.5;
 const sampleMs = 150;
-/** However busy the host is, the pool grows by one after this long: or a steady load would empty it for good. */
+/** The pool grows by one after this long even on a busy host, so that a steady load cannot empty it for good. */
 const deferMsMax = 10_000;
-const leavingOrder = { outdated: 0, old: 1, surplus: 2 };
+const retirementPriority = { outdated: 0, old: 1, surplus: 2 };
 
 /**
- * Keeps this worker's part of the warm pool.
+ * Maintains this worker's share of the warm pool.
  *
- * A machine that is too old, or made of what new ones are not made of any
- * more, counts as missing and is still handed out: when a new one stands
- * beside it, it is the first that is too much. So the pool is renewed one by
- * one, is never empty meanwhile, and stays as it is where no new one starts.
+ * An old or outdated machine counts as missing but can still be claimed; once
+ * its replacement is ready it is the first to be ended. So the pool is renewed
+ * one machine at a time, is never empty meanwhile, and stays as it is when
+ * boots fail.
  */
 export class Refill {
   readonly loop: Loop;
-  readonly #fleet: Roster;
-  /** The one boot under way: a pool that fills all at once is of no use to anyone while it does. */
+  readonly #fleet: FleetContext;
+  /** The boot in progress; the pool boots one machine at a time. */
   #booting: { kind: PoolKind; abort: AbortController } | null = null;
 
-  constructor(fleet: Roster) {
+  constructor(fleet: FleetContext) {
     this.#fleet = fleet;
     this.loop = new Loop('pool-refill', everyMs, (signal) => this.#turn(signal));
   }
 
   /**
-   * Ends what is too much, and gives up a boot that is not wanted any more.
-   * All of them leave the pool in this very moment: nobody can be given one
-   * that is about to end. Resolves when they are gone.
+   * Ends surplus machines, and aborts a boot that the target no longer needs.
+   * They leave the pool synchronously, so that none can be claimed while it
+   * ends. Resolves when they are released.
    */
   async shrink(): Promise<void> {
-    if (this.#booting && !this.#lacks(this.#booting.kind)) this.#booting.abort.abort();
+    if (this.#booting && !this.#isBelowTarget(this.#booting.kind)) this.#booting.abort.abort();
     const surplus = poolKinds.flatMap((kind) => this.#surplus(kind));
-    for (const { why } of surplus) this.#fleet.record.retired[why] += 1;
-    await Promise.all(surplus.map(({ berth }) => this.#fleet.release(berth.id)));
+    for (const { reason } of surplus) this.#fleet.history.retired[reason] += 1;
+    await Promise.all(surplus.map(({ slot }) => this.#fleet.release(slot.id)));
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
     if (this.#fleet.stopping) return;
     await this.#fleet.targets.refresh();
-    await this.#tellOutdated();
+    await this.#writeOutdated();
     await this.shrink();
-    if (!this.#next() || !this.#mayGrow() || !(await hostIsCalm(this.#fleet, signal))) return;
-    // Some time has passed.
+    if (!this.#next() || !this.#canGrow() || !(await hostIsCalm(this.#fleet, signal))) return;
+    // The state may have changed during the wait.
     const kind = this.#next();
-    if (!kind || !this.#mayGrow() || signal.aborted) return;
+    if (!kind || !this.#canGrow() || signal.aborted) return;
     await this.#boot(kind, signal);
     await this.shrink();
     if (this.#next()) this.loop.nudge();
   }
 
-  /** How one fails is kept where all boots are: here nobody waits for it. */
+  /** Boot failures are recorded by the fleet. */
   async #boot(kind: PoolKind, signal: AbortSignal): Promise<void> {
     const abort = new AbortController();
     this.#booting = { kind, abort };
-    const promised = this.#fleet.pressure.promise();
+    const reservation = this.#fleet.pressure.reserve();
     try {
       await this.#fleet.boot(kind, null, AbortSignal.any([signal, abort.signal]));
-      promised.started();
+      reservation.started();
     } catch (error) {
-      promised.failed();
+      reservation.failed();
       if (error instanceof ServiceError && !abort.signal.aborted) throw error;
     } finally {
       this.#booting = null;
     }
   }
 
-  /** The kind that lacks the most of what it should have. */
+  /** The kind that is furthest below its target. */
   #next(): PoolKind | undefined {
-    const { record, targets } = this.#fleet;
+    const { history, targets } = this.#fleet;
     const fullness = (kind: PoolKind): number => this.#fresh(kind) / targets.share(kind);
     return poolKinds
-      .filter((kind) => this.#lacks(kind) && !record.isBackingOff(kind))
+      .filter((kind) => this.#isBelowTarget(kind) && !history.isBackingOff(kind))
       .toSorted((one, other) => fullness(one) - fullness(other))[0];
   }
 
-  #lacks(kind: PoolKind): boolean {
+  #isBelowTarget(kind: PoolKind): boolean {
     return this.#fresh(kind) < this.#fleet.targets.share(kind);
   }
 
-  #mayGrow(): boolean {
+  #canGrow(): boolean {
     const { stopping, waiting, pressure } = this.#fleet;
-    return !stopping && waiting === 0 && pressure.look().admitting;
+    return !stopping && waiting === 0 && pressure.read().admitting;
   }
 
   #fresh(kind: PoolKind): number {
-    return this.#ready(kind).filter((berth) => this.#staleness(berth) === null).length;
+    return this.#ready(kind).filter((slot) => this.#staleness(slot) === null).length;
   }
 
-  #ready(kind: PoolKind): Berth[] {
-    return [...this.#fleet.berths.values()].filter((berth) => berth.kind === kind && berth.state === 'ready');
+  #ready(kind: PoolKind): VmSlot[] {
+    return [...this.#fleet.slots.values()].filter((slot) => slot.kind === kind && slot.state === 'ready');
   }
 
-  #staleness(berth: Berth): 'outdated' | 'old' | null {
-    if (isOutdated(this.#fleet, berth)) return 'outdated';
-    const idleMs = berth.machine ? this.#fleet.deps.clock.monotonicMs() - berth.machine.readyMs : 0;
+  #staleness(slot: VmSlot): 'outdated' | 'old' | null {
+    if (isOutdated(this.#fleet, slot)) return 'outdated';
+    const idleMs = slot.machine ? this.#fleet.deps.clock.monotonicMs() - slot.machine.readyMs : 0;
     return idleMs > idleAgeMsMax ? 'old' : null;
   }
 
-  /** What is stale goes first, and of the rest what would be so soonest. */
-  #surplus(kind: PoolKind): { berth: Berth; why: keyof typeof leavingOrder }[] {
-    const ready = this.#ready(kind).map((berth) => ({ berth, why: this.#staleness(berth) ?? ('surplus' as const) }));
+  /** Stale machines first, then the longest idle. */
+  #surplus(kind: PoolKind): { slot: VmSlot; reason: keyof typeof retirementPriority }[] {
+    const ready = this.#ready(kind).map((slot) => ({ slot, reason: this.#staleness(slot) ?? ('surplus' as const) }));
     const tooMany = ready.length - this.#fleet.targets.share(kind);
     if (tooMany <= 0) return [];
-    const sinceMs = ({ machine }: Berth): number => machine?.readyMs ?? 0;
+    const sinceMs = ({ machine }: VmSlot): number => machine?.readyMs ?? 0;
     return ready
-      .toSorted((one, other) => leavingOrder[one.why] - leavingOrder[other.why] || sinceMs(one.berth) - sinceMs(other.berth))
+      .toSorted(
+        (one, other) => retirementPriority[one.reason] - retirementPriority[other.reason] || sinceMs(one.slot) - sinceMs(other.slot),
+      )
       .slice(0, tooMany);
   }
 
-  /** For the other workers: their inventories are of what is written. */
-  async #tellOutdated(): Promise<void> {
-    const changed = [...this.#fleet.berths.values()].filter((berth) => berth.machine && isOutdated(this.#fleet, berth) !== berth.outdated);
+  /** Stores the flag for the inventories of other workers. */
+  async #writeOutdated(): Promise<void> {
+    const changed = [...this.#fleet.slots.values()].filter((slot) => slot.machine && isOutdated(this.#fleet, slot) !== slot.outdated);
     for (const outdated of [true, false]) {
-      const told = changed.filter((berth) => berth.outdated !== outdated);
+      const toWrite = changed.filter((slot) => slot.outdated !== outdated);
       await markOutdated(
         this.#fleet.deps.store,
-        told.map(({ id }) => id),
+        toWrite.map(({ id }) => id),
         outdated,
       );
-      for (const berth of told) berth.outdated = outdated;
+      for (const slot of toWrite) slot.outdated = outdated;
     }
   }
 }
 
-/** Waits for a moment in which sessions leave the processor alone. True at once where none runs, starts or ends. */
-async function hostIsCalm(fleet: Roster, signal: AbortSignal): Promise<boolean> {
+/** Waits until sessions leave the processors idle. True at once when none runs, starts or ends. */
+async function hostIsCalm(fleet: FleetContext, signal: AbortSignal): Promise<boolean> {
   const { deps, pressure } = fleet;
   const { clock } = deps;
   const since = clock.monotonicMs();
-  while ([...fleet.berths.values()].some(({ sessionId, state }) => sessionId !== null || state === 'draining')) {
+  while ([...fleet.slots.values()].some(({ sessionId, state }) => sessionId !== null || state === 'draining')) {
     if (clock.monotonicMs() - since > deferMsMax) return true;
-    if ((await idleShare(signal)) >= idleShareMin && !pressure.look().processorsBusy) return true;
+    if ((await idleShare(signal)) >= idleShareMin && !pressure.read().processorsBusy) return true;
     if (signal.aborted) return false;
   }
   return true;
@@ -148,7 +150,7 @@ async function hostIsCalm(fleet: Roster, signal: AbortSignal): Promise<boolean> 
 
 async function idleShare(signal: AbortSignal): Promise<number> {
   const before = processorTimes();
-  await wait(sampleMs, undefined, { signal, ref: false }).catch(() => undefined);
+  await sleep(sampleMs, undefined, { signal, ref: false }).catch(() => undefined);
   const after = processorTimes();
   const total = after.total - before.total;
   return total > 0 ? (after.idle - before.idle) / total : 1;

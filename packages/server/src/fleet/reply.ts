@@ -18,7 +18,7 @@ export function toPool({ region, targets, vms, worker, pressure, waiting }: Inve
       runtime: worker.runtime,
       isolation: worker.isolation,
       warnings: [...worker.warnings],
-      templates: worker.templates,
+      templates: worker.templates.map(({ kind, method, failures, note }) => ({ kind, way: method, failures, note })),
       pressure: {
         admitting: pressure.admitting,
         reason: pressure.reason,

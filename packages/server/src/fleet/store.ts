@@ -20,7 +20,7 @@ interface FleetTables {
   pool_targets: { region: string; kind: PoolKind; target: number; updated_at: Date; updated_by: string };
 }
 
-export interface MachineRow {
+export interface MachineRecord {
   vmId: string;
   workerId: string;
   region: string;
@@ -30,7 +30,7 @@ export interface MachineRow {
   runtime: string;
 }
 
-/** A machine as its worker has last written it down. */
+/** A machine as its worker stored it last. */
 export interface ListedMachine {
   vmId: string;
   workerId: string;
@@ -41,20 +41,20 @@ export interface ListedMachine {
   readyAt: Date | null;
   runtime: string | null;
   outdated: boolean;
-  /** Its worker's heart beats no more: nobody knows what has become of it. */
+  /** Its worker has no recent heartbeat. */
   isLost: boolean;
 }
 
-/** What the operator has set for one kind. */
-export interface TargetRow {
+/** A target that an operator set. */
+export interface TargetRecord {
   kind: PoolKind;
   target: number;
   updatedAt: Date;
   updatedBy: string;
 }
 
-/** The anchor: there before the machine's first process. */
-export async function insertMachine(tables: Tables, row: MachineRow): Promise<void> {
+/** Inserted before the machine's first process starts. */
+export async function insertMachine(tables: Tables, row: MachineRecord): Promise<void> {
   await tables
     .tables<FleetTables>()
     .insertInto('machines')
@@ -72,7 +72,7 @@ export async function insertMachine(tables: Tables, row: MachineRow): Promise<vo
     .execute();
 }
 
-/** True where the machine was in `from`: false means that somebody else moved it first. */
+/** One compare-and-set. False when the machine was in none of the `from` states. */
 export async function moveMachine(
   tables: Tables,
   vmId: string,
@@ -93,23 +93,21 @@ export async function moveMachine(
   return row !== undefined;
 }
 
-/** Writes down whether machines are made of what new ones are made of. */
 export async function markOutdated(tables: Tables, vmIds: readonly string[], outdated: boolean): Promise<void> {
   if (vmIds.length === 0) return;
   await tables.tables<FleetTables>().updateTable('machines').set({ outdated }).where('vm_id', 'in', vmIds).execute();
 }
 
-/** The last thing that goes of a machine. */
 export async function deleteMachine(tables: Tables, vmId: string): Promise<void> {
   await tables.tables<FleetTables>().deleteFrom('machines').where('vm_id', '=', vmId).execute();
 }
 
-export async function machineIdsOf(tables: Tables, workerId: string): Promise<string[]> {
+export async function listMachineIds(tables: Tables, workerId: string): Promise<string[]> {
   const rows = await tables.tables<FleetTables>().selectFrom('machines').select('vm_id').where('worker_id', '=', workerId).execute();
   return rows.map((row) => row.vm_id);
 }
 
-/** The machines of a region in the order in which they were begun. A worker that is silent for `silentSeconds` is taken for dead. */
+/** The machines of a region, oldest first. A worker without a heartbeat for `silentSeconds` is lost. */
 export async function listMachines(tables: Tables, region: string, silentSeconds: number): Promise<ListedMachine[]> {
   const rows = await tables
     .tables<FleetTables>()
@@ -136,17 +134,19 @@ export async function listMachines(tables: Tables, region: string, silentSeconds
 }
 
 /**
- * Rows of machines whose worker was not heard of for so long that it will not
- * end them any more: they ended with it. One that comes back after all looks
- * at its host, not at these.
+ * Deletes rows of machines whose worker had no heartbeat for `silentSeconds`.
+ * A worker that returns finds its machines on its host, not in these rows.
  */
-export async function deleteMachinesOfLost(tables: Tables, workerId: string, silentSeconds: number): Promise<void> {
+export async function deleteLostMachines(tables: Tables, workerId: string, silentSeconds: number): Promise<void> {
   const limit = sql<Date>`now() - make_interval(secs => ${silentSeconds})`;
   const lost = tables.tables<FleetTables>().selectFrom('workers').select('worker_id').where('heartbeat_at', '<', limit);
   await tables.tables<FleetTables>().deleteFrom('machines').where('worker_id', '!=', workerId).where('worker_id', 'in', lost).execute();
 }
 
-export async function beat(tables: Tables, worker: { workerId: string; region: string; url: string; startedAt: Date }): Promise<void> {
+export async function upsertHeartbeat(
+  tables: Tables,
+  worker: { workerId: string; region: string; url: string; startedAt: Date },
+): Promise<void> {
   const heartbeat_at = sql<Date>`now()`;
   await tables
     .tables<FleetTables>()
@@ -158,7 +158,7 @@ export async function beat(tables: Tables, worker: { workerId: string; region: s
     .execute();
 }
 
-/** Workers whose heart has not beaten for `seconds`, by the database's own clock like the beats themselves, so that nobody's clock need be right. */
+/** Workers without a heartbeat for `seconds`, by the database's clock, which also writes the heartbeats. */
 export async function silentWorkers(tables: Tables, seconds: number): Promise<string[]> {
   const rows = await tables
     .tables<FleetTables>()
@@ -169,7 +169,7 @@ export async function silentWorkers(tables: Tables, seconds: number): Promise<st
   return rows.map((row) => row.worker_id);
 }
 
-/** Workers of a region whose heart has beaten within `seconds`. */
+/** Workers of a region with a heartbeat within `seconds`. */
 export async function liveWorkers(tables: Tables, region: string, seconds: number): Promise<string[]> {
   const rows = await tables
     .tables<FleetTables>()
@@ -181,16 +181,16 @@ export async function liveWorkers(tables: Tables, region: string, seconds: numbe
   return rows.map((row) => row.worker_id);
 }
 
-export async function forgetWorker(tables: Tables, workerId: string): Promise<void> {
+export async function deleteWorker(tables: Tables, workerId: string): Promise<void> {
   await tables.tables<FleetTables>().deleteFrom('workers').where('worker_id', '=', workerId).execute();
 }
 
-export async function readTargets(tables: Tables, region: string): Promise<TargetRow[]> {
+export async function readTargets(tables: Tables, region: string): Promise<TargetRecord[]> {
   const rows = await tables.tables<FleetTables>().selectFrom('pool_targets').selectAll().where('region', '=', region).execute();
   return rows.map((row) => ({ kind: row.kind, target: row.target, updatedAt: row.updated_at, updatedBy: row.updated_by }));
 }
 
-export async function writeTarget(tables: Tables, region: string, { kind, target, updatedAt, updatedBy }: TargetRow): Promise<void> {
+export async function writeTarget(tables: Tables, region: string, { kind, target, updatedAt, updatedBy }: TargetRecord): Promise<void> {
   const values = { target, updated_at: updatedAt, updated_by: updatedBy };
   await tables
     .tables<FleetTables>()

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Audit } from '../audit/audit.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { beat } from './store.ts';
+import { upsertHeartbeat } from './store.ts';
 import { Targets, shareOf } from './targets.ts';
 
 let database: TestStore;
@@ -19,11 +19,11 @@ function targetsOf(workerId: string, region: string, poolTarget = 3): Targets {
   const { store } = database;
   return new Targets({ store, audit: new Audit({ store, clock }), clock, workerId, region, poolTarget });
 }
-const heartOf = (workerId: string, region: string): Promise<void> =>
-  beat(database.store, { workerId, region, url: '', startedAt: clock.now() });
+const heartbeatOf = (workerId: string, region: string): Promise<void> =>
+  upsertHeartbeat(database.store, { workerId, region, url: '', startedAt: clock.now() });
 
-describe('the parts of a target', () => {
-  it('are the whole together, and differ by one at most', () => {
+describe('the shares of a target', () => {
+  it('add up to the target, and differ by one at most', () => {
     for (const count of [1, 2, 3, 7])
       for (const target of [0, 1, 2, 3, 10, 1000]) {
         const workers = Array.from({ length: count }, (_, n) => `wrk_${n}`).toReversed();
@@ -39,8 +39,8 @@ describe('the parts of a target', () => {
   it('are divided among the workers of the region that live', async () => {
     const [one, other] = [targetsOf('wrk_a', 'parts'), targetsOf('wrk_b', 'parts')];
     await one.read();
-    assert.equal(one.share('headless'), 3, 'its own heart need not have beaten');
-    await Promise.all([heartOf('wrk_a', 'parts'), heartOf('wrk_b', 'parts'), heartOf('wrk_c', 'elsewhere')]);
+    assert.equal(one.share('headless'), 3, 'it needs no heartbeat of its own');
+    await Promise.all([heartbeatOf('wrk_a', 'parts'), heartbeatOf('wrk_b', 'parts'), heartbeatOf('wrk_c', 'elsewhere')]);
     await Promise.all([one.read(), other.read()]);
     assert.deepEqual([one.share('headless'), other.share('headless')], [2, 1]);
     assert.deepEqual([one.share('full_browser'), other.share('full_browser')], [0, 0]);
@@ -48,7 +48,7 @@ describe('the parts of a target', () => {
 });
 
 describe('the target of a region', () => {
-  it('is what the service was started with until somebody sets it', async () => {
+  it('is the configured default until an operator sets it', async () => {
     const targets = targetsOf('wrk_a', 'fresh', 5);
     await targets.read();
     assert.deepEqual(targets.of('headless'), { target: 5, updatedAt: null, updatedBy: null });
@@ -57,7 +57,7 @@ describe('the target of a region', () => {
     assert.deepEqual(targets.of('headless'), { target: 0, updatedAt: clock.now(), updatedBy: 'operator' });
   });
 
-  it('is heard of by other workers within seconds, and kept over restarts', async () => {
+  it('reaches other workers within seconds, and survives restarts', async () => {
     const [one, other] = [targetsOf('wrk_a', 'shared'), targetsOf('wrk_b', 'shared')];
     await other.refresh();
     await one.set({ kind: 'full_browser', target: 7, ...operator });

@@ -4,12 +4,12 @@ import type { Clock } from '../lib/clock.ts';
 import type { Store } from '../store/store.ts';
 import { liveWorkers, readTargets, writeTarget } from './store.ts';
 
-/** A worker that was silent for this long is taken for dead: six heartbeats. */
+/** A worker without a heartbeat for this long is lost. Six heartbeats. */
 export const silentSecondsMax = 30;
-/** So long may another worker's word go unheard. */
+/** How long another worker's change may go unnoticed. */
 const rereadMs = 3000;
 
-/** How many machines of one kind a region keeps warm; who has set it is null where nobody has. */
+/** How many machines of one kind a region keeps warm. The `updated` fields are null for the default. */
 export interface Target {
   target: number;
   updatedAt: Date | null;
@@ -22,42 +22,41 @@ export interface TargetsDeps {
   clock: Clock;
   workerId: string;
   region: string;
-  /** What a region has that nobody has set. */
+  /** The default target. */
   poolTarget: number;
 }
 
 /**
- * How many machines the region keeps warm, and which part of it is this
- * worker's. Kept in the store, so that it holds for all workers of the region
- * and over their restarts; remembered here, so that nobody waits for it.
+ * How many machines the region keeps warm, and this worker's share. Stored, so
+ * that all workers of the region use it across restarts; cached here.
  */
 export class Targets {
   readonly #deps: TargetsDeps;
   #targets: Record<PoolKind, Target>;
-  /** Of the region, and alive: this one among them before its heart has beaten. */
+  /** Live workers of the region, always including this one. */
   #workers: readonly string[];
-  /** Monotonic; null before the first time. */
+  /** Monotonic; null before the first read. */
   #readMs: number | null = null;
-  #asked = 0;
-  #answered = 0;
+  #lastRequest = 0;
+  #lastApplied = 0;
 
   constructor(deps: TargetsDeps) {
     this.#deps = deps;
-    this.#targets = unset(deps.poolTarget);
+    this.#targets = defaultTargets(deps.poolTarget);
     this.#workers = [deps.workerId];
   }
 
-  /** Of the whole region. */
+  /** The region's target. */
   of(kind: PoolKind): Target {
     return this.#targets[kind];
   }
 
-  /** Of this worker. */
+  /** This worker's share of the target. */
   share(kind: PoolKind): number {
     return shareOf(this.#targets[kind].target, this.#workers, this.#deps.workerId);
   }
 
-  /** Looks again when the last look is some seconds old. What is known stays known while the store is away. */
+  /** Reads the store when the cache is some seconds old. Keeps the cache when the store is unavailable. */
   async refresh(): Promise<void> {
     const { clock } = this.#deps;
     if (this.#readMs !== null && clock.monotonicMs() - this.#readMs < rereadMs) return;
@@ -66,10 +65,10 @@ export class Targets {
     this.#readMs = clock.monotonicMs();
   }
 
-  /** Written with who did it, or not at all; known here when it resolves. */
-  async set(order: { kind: PoolKind; target: number; actor: string }): Promise<void> {
+  /** Stores a target with its audit entry, and updates the cache. */
+  async set(change: { kind: PoolKind; target: number; actor: string }): Promise<void> {
     const { store, audit, clock, region } = this.#deps;
-    const { kind, target, actor } = order;
+    const { kind, target, actor } = change;
     await store.transaction(async (tx) => {
       await writeTarget(tx, region, { kind, target, updatedAt: clock.now(), updatedBy: actor });
       await audit.record(tx, { actor, action: 'pool.resized', owner: null, subject: region, details: { kind, target } });
@@ -77,24 +76,24 @@ export class Targets {
     await this.read();
   }
 
-  /** An answer that comes after that to a later question is an old one. */
+  /** Ignores a result that arrives after that of a later read. */
   async read(): Promise<void> {
     const { store, region, workerId, poolTarget } = this.#deps;
-    this.#asked += 1;
-    const asked = this.#asked;
+    this.#lastRequest += 1;
+    const request = this.#lastRequest;
     const [rows, workers] = await Promise.all([readTargets(store, region), liveWorkers(store, region, silentSecondsMax)]);
-    if (asked < this.#answered) return;
-    this.#answered = asked;
-    this.#targets = { ...unset(poolTarget), ...Object.fromEntries(rows.map(({ kind, ...target }) => [kind, target])) };
+    if (request < this.#lastApplied) return;
+    this.#lastApplied = request;
+    this.#targets = { ...defaultTargets(poolTarget), ...Object.fromEntries(rows.map(({ kind, ...target }) => [kind, target])) };
     this.#workers = [...new Set([workerId, ...workers])];
   }
 }
 
-/** A browser with a display costs too much to be kept for nobody. */
-const unset = (headless: number): Record<PoolKind, Target> =>
+/** Browsers with a display are too expensive to keep warm by default. */
+const defaultTargets = (headless: number): Record<PoolKind, Target> =>
   eachPoolKind((kind) => ({ target: kind === 'headless' ? headless : 0, updatedAt: null, updatedBy: null }));
 
-/** Alike for all, and what cannot be divided goes to those whose ids come first: so that all parts together are the whole, without a word between the workers. */
+/** Equal shares; the remainder goes to the lowest ids, so that workers agree without communication. */
 export function shareOf(target: number, workerIds: readonly string[], workerId: string): number {
   const rank = workerIds.toSorted().indexOf(workerId);
   return Math.floor(target / workerIds.length) + (rank < target % workerIds.length ? 1 : 0);

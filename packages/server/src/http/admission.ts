@@ -3,45 +3,45 @@ import type { Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Credentials, Guards, Principal } from './call.ts';
-import { takesLinks } from './error-page.ts';
+import { acceptsLinks } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { networkOf } from './peer.ts';
 import type { Peers } from './peer.ts';
 import type { RawRequest } from './validate.ts';
 import { viewCookieName, viewCookiesOf } from './view-cookie.ts';
 
-export interface AdmissionOptions {
+export interface AdmissionDeps {
   guards: Guards;
   peers: Peers;
-  /** Wrong or missing credentials that one address may send in a minute; null: as many as it likes. */
-  authFailuresPerMinute: number | null;
-  /** Requests with the operator's key in a minute; null: as many as it likes. */
-  adminRequestsPerMinute: number | null;
+  /** Missing or invalid credentials per client address and minute; null: unlimited. */
+  authFailuresPerMinuteMax: number | null;
+  /** Requests with the admin key per minute; null: unlimited. */
+  adminRequestsPerMinuteMax: number | null;
 }
 
 const windowSeconds = 60;
 
 /**
- * Who may come in: credentials, then the caller's rate.
+ * Authenticates a request, then applies the caller's rate limit.
  *
- * Failures are counted for each address, but a right key is let in from an
- * address that has failed too often: several callers may share it.
+ * Failures are counted by client address. A valid key still passes from an
+ * address with too many failures, because several callers may share it.
  */
 export class Admission {
-  #options: AdmissionOptions;
+  #options: AdmissionDeps;
   #failures: RateLimiterMemory | null;
-  /** One limiter for each rate that some plan allows: plans are few. */
+  /** One limiter for each rate that a plan allows: plans are few. */
   #byRate = new Map<number, RateLimiterMemory>();
 
-  constructor(options: AdmissionOptions) {
+  constructor(options: AdmissionDeps) {
     this.#options = options;
     this.#failures =
-      options.authFailuresPerMinute === null
+      options.authFailuresPerMinuteMax === null
         ? null
-        : new RateLimiterMemory({ points: options.authFailuresPerMinute, duration: windowSeconds });
+        : new RateLimiterMemory({ points: options.authFailuresPerMinuteMax, duration: windowSeconds });
   }
 
-  /** Throws the error of a credential that is missing or wrong, or `rate_limited`. */
+  /** @throws ServiceError of the missing or invalid credential, or rate_limited */
   async admit(endpoint: Endpoint, exchange: Exchange, raw: RawRequest): Promise<void> {
     if (endpoint.auth === 'none') {
       exchange.principal = await this.#options.guards.none(noCredentials);
@@ -49,7 +49,7 @@ export class Admission {
     }
     const principal = await this.#authenticate(endpoint, exchange.request, raw);
     exchange.principal = principal;
-    const perMinute = endpoint.auth === 'admin' ? this.#options.adminRequestsPerMinute : principal.requestsPerMinute;
+    const perMinute = endpoint.auth === 'admin' ? this.#options.adminRequestsPerMinuteMax : principal.requestsPerMinute;
     if (perMinute !== null) await this.#take(exchange, principal.scope, perMinute);
   }
 
@@ -62,12 +62,12 @@ export class Admission {
     }
   }
 
-  /** What the request carries, in the form that the endpoint's guard takes. Throws the error of what is missing. */
+  /** The credentials of the request that the endpoint's guard needs. @throws ServiceError when they are missing */
   #credentialsOf(endpoint: Endpoint, request: IncomingMessage, raw: RawRequest): Credentials {
     if (endpoint.auth === 'metrics') return metricsCredentialOf(request);
     if (endpoint.auth === 'login') return loginTokenOf(request);
     if (endpoint.auth === 'admin') return { ...noCredentials, adminKey: adminKeyOf(request), params: raw.params };
-    if (takesLinks(endpoint.auth)) return linkOf(endpoint, request, raw, viewCookieName(this.#options.peers.origin(request)));
+    if (acceptsLinks(endpoint.auth)) return linkOf(endpoint, request, raw, viewCookieName(this.#options.peers.origin(request)));
     const token = endpoint.auth === 'connect' ? tokenOf(raw) : undefined;
     const { authorization } = request.headers;
     if (token !== undefined && authorization === undefined) return { ...noCredentials, token, params: raw.params };
@@ -77,18 +77,18 @@ export class Admission {
 
   async #countFailure(request: IncomingMessage): Promise<void> {
     const state = await this.#failures?.penalty(networkOf(this.#options.peers.address(request)));
-    if (state && state.consumedPoints > (this.#options.authFailuresPerMinute ?? 0))
-      throw rateLimited('Too many requests without a valid credential came from your address.', state);
+    if (state && state.consumedPoints > (this.#options.authFailuresPerMinuteMax ?? 0))
+      throw rateLimited('Too many requests without a valid credential from your address.', state);
   }
 
   async #take(exchange: Exchange, scope: string, perMinute: number): Promise<void> {
     let limiter = this.#byRate.get(perMinute);
     if (!limiter) this.#byRate.set(perMinute, (limiter = new RateLimiterMemory({ points: perMinute, duration: windowSeconds })));
     try {
-      tellRate(exchange, perMinute, await limiter.consume(scope));
+      setRateHeaders(exchange, perMinute, await limiter.consume(scope));
     } catch (state) {
       if (!(state instanceof RateLimiterRes)) throw state;
-      tellRate(exchange, perMinute, state);
+      setRateHeaders(exchange, perMinute, state);
       throw rateLimited(`At most ${perMinute} requests a minute are allowed.`, state);
     }
   }
@@ -99,7 +99,7 @@ const noCredentials: Credentials = { authorization: undefined, adminKey: undefin
 const rateLimited = (message: string, state: RateLimiterRes): ServiceError =>
   new ServiceError('rate_limited', `${message} Wait and try again.`, { retryAfterSeconds: state.msBeforeNext / 1000 });
 
-function tellRate(exchange: Exchange, perMinute: number, state: RateLimiterRes): void {
+function setRateHeaders(exchange: Exchange, perMinute: number, state: RateLimiterRes): void {
   const resetSeconds = String(Math.ceil(state.msBeforeNext / 1000));
   const remaining = String(Math.max(0, state.remainingPoints));
   exchange.rateHeaders = {
@@ -111,17 +111,14 @@ function tellRate(exchange: Exchange, perMinute: number, state: RateLimiterRes):
   };
 }
 
-/** A link's token, which is on purpose, before the cookies of earlier links; a key only where programs come too. */
+/** The token in the link takes precedence over cookies of earlier links. Only recordings accept an API key, too. */
 function linkOf({ auth }: Endpoint, request: IncomingMessage, raw: RawRequest, cookieName: string): Credentials {
   const token = tokenOf(raw);
   if (token !== undefined) return { ...noCredentials, token, params: raw.params };
   const viewCookies = viewCookiesOf(request.headers.cookie, cookieName);
   const authorization = auth === 'recording' && isOneBearer(request) ? request.headers.authorization : undefined;
   if (viewCookies.length === 0 && authorization === undefined)
-    throw new ServiceError(
-      'missing_view_token',
-      'This address is opened with a link. Ask for one with `POST …/view-token` or `POST …/vnc-token`.',
-    );
+    throw new ServiceError('missing_view_token', 'A view token is required. Create a link with `POST …/view-token` or `POST …/vnc-token`.');
   return { ...noCredentials, authorization, viewCookies, params: raw.params };
 }
 
@@ -131,12 +128,12 @@ function loginTokenOf(request: IncomingMessage): Credentials {
   if (!isOneBearer(request))
     throw new ServiceError(
       'missing_login_token',
-      'Send the login token of your identity provider as `Authorization: Bearer TOKEN`. API keys are not taken here.',
+      'Send the login token of your identity provider as `Authorization: Bearer TOKEN`. API keys are not accepted here.',
     );
   return { ...noCredentials, authorization: request.headers.authorization };
 }
 
-/** Which of the two is asked for, the guard knows. */
+/** The guard decides which of the two it requires. */
 function metricsCredentialOf(request: IncomingMessage): Credentials {
   const adminKey = request.headers['x-admin-key'];
   return {
@@ -152,11 +149,11 @@ const isOneBearer = (request: IncomingMessage): boolean =>
 function adminKeyOf(request: IncomingMessage): string {
   const key = request.headers['x-admin-key'];
   if (key === undefined || key === '') throw new ServiceError('missing_admin_key', 'Send the admin key in the header `x-admin-key`.');
-  // A doubled header arrives joined by a comma, which no key holds: the guard refuses it like any other wrong key.
+  // Node joins repeated headers with a comma, which no key contains: the guard refuses it like any other invalid key.
   return String(key);
 }
 
-/** Node folds doubled headers into one or drops the second, so the raw list is asked. */
+/** Node joins repeated headers or drops all but the first, so the raw list is counted. */
 export function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -1,4 +1,4 @@
-/** What a route's handler is given and may answer: the whole of what folders know of HTTP. */
+/** What a route's handler receives and returns: all that other folders know of HTTP. */
 import type { Auth, BodyOf, Endpoint, ParamsOf, QueryOf, ReplyOf, ViewScope } from '@berth/contract';
 import type { Duplex } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
@@ -7,65 +7,67 @@ import type { FileReply, ServerEvent } from './stream.ts';
 
 export type { FileReply, ServerEvent } from './stream.ts';
 
-/** Who calls, as a guard has found out. */
+/** The authenticated caller. */
 export interface Principal {
-  /** The owner that acts; null for the operator and for endpoints open to all. */
+  /** null for the operator and for public endpoints. */
   owner: string | null;
   keyId: string | null;
-  /** Requests a minute that the owner's tier allows; null: as many as it likes. */
+  /** The rate limit of the owner's plan; null: unlimited. */
   requestsPerMinute: number | null;
-  /** What idempotency keys are kept under: an owner, or the operator. */
+  /** Namespace of idempotency keys and of the rate limit: one per owner, one for the operator. */
   scope: string;
-  /** Who signed in, as the identity provider names them; absent for keys. */
+  /** The `sub` claim of the login token; absent for keys. */
   subject?: string;
-  /** How somebody came in who watches; absent for keys. */
+  /** Set for callers with a view link; absent for keys. */
   viewer?: Viewer;
 }
 
-/** Somebody with a link. */
+/** A caller with a view link. */
 export interface Viewer {
-  /** One for each link, whatever it was opened by. */
+  /** Id of the link. */
   grantId: string;
   sessionId: string;
   scope: ViewScope | 'vnc';
-  /** Epoch ms at which the link was made: one that was made before links were revoked is dead. */
+  /** Epoch ms at which the link was issued: links issued before a revocation are invalid. */
   issuedAtMs: number;
-  /** Whether it is the first load, by the token itself: the reply then sets the cookie. */
+  /** Whether the token itself was sent: the response then sets the cookie. */
   isFirstLoad: boolean;
 }
 
-/** Who acts, in the words of the audit log. */
+/** The actor as the audit log names it. */
 export function actorOf({ keyId, subject }: Principal): string {
   if (keyId !== null) return `key:${keyId}`;
   return subject === undefined ? 'operator' : `login:${subject}`;
 }
 
-/** The principal's owner. Endpoints of owners have guards that give one. */
+/** @throws Error where the endpoint's guard sets no owner */
 export function ownerOf({ owner }: Principal): string {
-  if (owner === null) throw new Error('this endpoint is mounted with a guard that names no owner');
+  if (owner === null) throw new Error('the guard of this endpoint sets no owner');
   return owner;
 }
 
-/** For whom, and in whose name. */
-export const whoOf = (principal: Principal): { owner: string; actor: string } => ({ owner: ownerOf(principal), actor: actorOf(principal) });
+export const callerOf = (principal: Principal): { owner: string; actor: string } => ({
+  owner: ownerOf(principal),
+  actor: actorOf(principal),
+});
 
-/** What a request carries to show who calls. */
+/** The credentials of a request. */
 export interface Credentials {
   /** The value of the one `Authorization` header. */
   authorization: string | undefined;
   adminKey: string | undefined;
   /** `?token=`, for the auth classes that take one. */
   token: string | undefined;
-  /** All cookies of the name that viewers' cookies have: a browser sends one for each path that fits. */
+  /** All view cookies: a browser sends one for each matching path. */
   viewCookies: readonly string[];
   params: Record<string, string>;
 }
 
-/** Throws the ServiceError of a missing or wrong credential. */
+/** @throws ServiceError of the missing or invalid credential */
 export type Guard = (credentials: Credentials) => Promise<Principal> | Principal;
 export type Guards = Record<Auth, Guard>;
 
-/** The headers of a request that a handler may look at: all others are the stations' before it. */
+/** The request headers that a handler may read; all others are handled before it. */
 export type ReadableHeader = 'last-event-id' | 'idempotency-key' | 'stripe-signature' | 'host' | 'origin';
 
 export interface Call<E extends Endpoint = Endpoint> {
@@ -75,14 +77,14 @@ export interface Call<E extends Endpoint = Endpoint> {
   /** The bytes of the body, for endpoints with `rawBody`; else empty. */
   rawBody: Buffer;
   principal: Principal;
-  /** Aborted at the endpoint's deadline, when the caller goes away, and when the service stops. */
+  /** Aborted at the endpoint's deadline, when the client disconnects and when the service stops. */
   signal: AbortSignal;
   requestId: string;
-  /** `http://HOST` or `https://HOST` as the caller reached us, or BERTH_PUBLIC_URL. */
+  /** `http://HOST` or `https://HOST` of the request, or BERTH_PUBLIC_URL. */
   origin: string;
-  /** The path and query as asked for, from the first slash on. */
+  /** The path and query of the request. */
   target: string;
-  /** The first of that name; undefined where there is none. */
+  /** The first header of that name. */
   header(name: ReadableHeader): string | undefined;
   setHeader(name: string, value: string): void;
   /** For endpoints with `alsoStatus`. */
@@ -91,18 +93,18 @@ export interface Call<E extends Endpoint = Endpoint> {
 
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ReplyOf<E>> | ReplyOf<E>;
 
-/** Opens what is sent; throwing before that answers with the error. */
+/** Opens the file. An error thrown here becomes the response. */
 export type FileHandler<E extends Endpoint> = (call: Call<E>) => Promise<FileReply> | FileReply;
-/** Its iterable is sent until it ends, and closed when the caller goes away or the service stops. */
+/** The iterable is sent until it ends; it is closed when the client disconnects or the service stops. */
 export type EventsHandler<E extends Endpoint> = (call: Call<E>) => Promise<AsyncIterable<ServerEvent>> | AsyncIterable<ServerEvent>;
 
-/** Takes the upgraded socket; called after guard and validation. Throwing before `accept` answers the upgrade with that error. */
+/** Called after authentication and validation. An error thrown before `accept` becomes the response to the upgrade. */
 export type SocketHandler<E extends Endpoint> = (call: Call<E>, upgrade: Upgrade) => Promise<void> | void;
 
 export interface Upgrade {
-  /** Completes the WebSocket handshake. `messageBytesMax` closes the socket of who sends more at once. */
+  /** Completes the WebSocket handshake. A message larger than `messageBytesMax` closes the socket. */
   accept: (options?: { messageBytesMax?: number }) => Promise<WebSocket>;
-  /** The same as a stream of bytes: binary messages in and out, with back-pressure. */
+  /** The same as a byte stream of binary messages, with back-pressure. */
   acceptStream: (options?: { messageBytesMax?: number }) => Promise<{ socket: WebSocket; stream: Duplex }>;
   request: IncomingMessage;
   socket: Duplex;

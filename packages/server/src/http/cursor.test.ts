@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { decodeCursor, encodeCursor, pageHeaders } from './cursor.ts';
 import { auth, serve } from './server.fixture.ts';
 
-const Place = z.tuple([z.string(), z.number()]);
+const Position = z.tuple([z.string(), z.number()]);
 
 test('comes back as the place it was made of', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer(), (text, number) => {
-      assert.deepEqual(decodeCursor(encodeCursor([text, number]), Place), [text, number]);
+      assert.deepEqual(decodeCursor(encodeCursor([text, number]), Position), [text, number]);
     }),
   );
 });
@@ -26,7 +26,7 @@ test('is a fault of the query when it is none of ours', () => {
       ),
       (text) => {
         try {
-          assert.equal(Place.safeParse(decodeCursor(text, Place)).success, true);
+          assert.equal(Position.safeParse(decodeCursor(text, Position)).success, true);
         } catch (error) {
           assert.ok(error instanceof ValidationError);
           assert.deepEqual(error.detail[0]?.loc, ['query', 'cursor']);

@@ -3,9 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { apiVersion, docs, endpoints, openApiDocument, openapi } from '@berth/contract';
 import type { Http } from './server.ts';
 
-/** Only what we serve ourselves, and no script or style inside the page. Swagger UI draws its icons from data addresses. */
+/** Only resources of this service, no inline scripts or styles. Swagger UI draws its icons from `data:` URLs. */
 const contentSecurityPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const page = `<!doctype html>
 <html lang="en">
@@ -24,17 +25,23 @@ const page = `<!doctype html>
 </html>
 `;
 
-const initializer = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null, presets: [SwaggerUIBundle.presets.apis] });
+const initializer = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  validatorUrl: null,
+  presets: [SwaggerUIBundle.presets.apis],
+});
 `;
 
-/** Without the charset browsers read the bundle as Latin-1, and its regular expressions are then syntax errors. */
+/** Without the charset, browsers read the bundle as Latin-1 and its regular expressions become syntax errors. */
 const bundled: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'favicon-32x32.png': 'image/png',
 };
 
-/** Serves the OpenAPI document, and the page that shows it. Nothing comes from the network. */
+/** Serves the OpenAPI document and Swagger UI, without external resources. */
 export function mountDocs(http: Http): void {
   const document = openApiDocument({ endpoints, version: apiVersion });
   http.on(openapi, ({ origin }) => ({ ...document, servers: [{ url: origin }] }));
@@ -43,7 +50,7 @@ export function mountDocs(http: Http): void {
   http.asset('/docs/initializer.js', { contentType: 'text/javascript; charset=utf-8', headers: {}, load: () => Buffer.from(initializer) });
   for (const [name, contentType] of Object.entries(bundled)) {
     const file = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
-    // Read when asked for: two megabytes that most workers never need.
+    // Read on demand: two megabytes that most workers never need.
     http.asset(`/docs/${name}`, { contentType, headers: { 'cache-control': 'public, max-age=86400' }, load: () => readFile(file) });
   }
 }

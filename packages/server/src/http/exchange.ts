@@ -2,11 +2,11 @@ import type { ServerResponse, IncomingMessage } from 'node:http';
 import type { Call, Principal, ReadableHeader } from './call.ts';
 import { ServiceError, type ErrorCode } from '@berth/contract';
 
-/** The caller went away before the answer was written. Nobody reads what is answered then. */
-export class CallerGone extends Error {
+/** The client closed the connection before the response was written. */
+export class ClientDisconnected extends Error {
   constructor() {
-    super('the caller closed the connection');
-    this.name = 'CallerGone';
+    super('the client closed the connection');
+    this.name = 'ClientDisconnected';
   }
 }
 
@@ -14,10 +14,10 @@ const noBytes = Buffer.alloc(0);
 const nobody: Principal = { owner: null, keyId: null, requestsPerMinute: null, scope: 'none' };
 
 /**
- * One request on its way through the stations, and what its handler sees of it.
+ * One request from its arrival to its response; its handler sees it as a Call.
  *
- * Most handlers never look at `signal`, so its controller is made when it is
- * first asked for: that is the larger part of the cost of a small request.
+ * The AbortController of `signal` is created on first use: few handlers need it,
+ * and it would be the larger part of the cost of a small request.
  */
 export class Exchange implements Call {
   params: never = undefined as never;
@@ -33,20 +33,20 @@ export class Exchange implements Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse | null;
   endpointId = '';
-  /** Somebody may look at its answer who has opened a link. */
-  takesLinks = false;
-  /** Its answer goes on for as long as the caller stays: nobody waits for its end when the service stops. */
+  /** Whether view links open this endpoint. */
+  acceptsLinks = false;
+  /** An event stream: the service does not wait for its end when it stops. */
   isEndless = false;
   status: number | undefined;
-  /** Of the error that it was answered with; null for faults of a schema too, which have none. */
+  /** Error code of the response; null for success and for validation errors. */
   code: ErrorCode | null = null;
   readonly headers: Record<string, string> = {};
-  /** How much of its rate the caller has left: of this very request, so never kept for a repetition. */
+  /** Rate limit headers. They belong to this request and are not stored for idempotent replays. */
   rateHeaders: Record<string, string> | undefined;
 
   #controller: AbortController | undefined;
   #abortedBy: Error | undefined;
-  #giveUp: ((reason: Error) => void) | undefined;
+  #reject: ((reason: Error) => void) | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse | null, requestId: string) {
     this.request = request;
@@ -56,7 +56,7 @@ export class Exchange implements Call {
     this.startedMs = performance.now();
   }
 
-  /** What of the address may be logged: no query. A link that was pasted with its `?` encoded has it, and its token, in the path. */
+  /** The path without the query, which may hold a token. A `?` that was pasted percent-encoded ends it, too. */
   get path(): string {
     return this.target.split(/\?|%3f/i, 1)[0] ?? '';
   }
@@ -86,19 +86,21 @@ export class Exchange implements Call {
     this.status = status;
   }
 
-  /** Ends the waiting with `reason`, also when the work itself does not listen. */
+  /** Rejects the pending wait with `reason`, even if the work ignores the signal. */
   abort(reason: Error): void {
     if (this.#abortedBy) return;
     this.#abortedBy = reason;
     this.#controller?.abort(reason);
-    this.#giveUp?.(reason);
+    this.#reject?.(reason);
   }
 
   /**
-   * Waits for the work, at most `deadlineMs`. Work that is given up goes on
-   * until it notices the signal; what it comes to is then nobody's business.
+   * Waits for the work, at most `deadlineMs`. Work that ignores the signal runs
+   * on, and its result is dropped.
+   *
+   * @throws ServiceError deadline_exceeded
    */
-  async within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
+  async withDeadline<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
     const timer = setTimeout(expire, deadlineMs, this, deadlineMs);
     try {
       return await this.untilAborted(work);
@@ -111,7 +113,7 @@ export class Exchange implements Call {
   untilAborted<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#abortedBy) reject(this.#abortedBy);
-      this.#giveUp = reject;
+      this.#reject = reject;
       work.then(resolve, reject);
     });
   }
@@ -119,7 +121,7 @@ export class Exchange implements Call {
 
 const expire = (exchange: Exchange, deadlineMs: number): void =>
   exchange.abort(
-    new ServiceError('deadline_exceeded', `The request was given up after ${Math.round(deadlineMs / 100) / 10} seconds.`, {
+    new ServiceError('deadline_exceeded', `The request exceeded its deadline of ${Math.round(deadlineMs / 100) / 10} seconds.`, {
       details: { deadline_ms: deadlineMs },
     }),
   );

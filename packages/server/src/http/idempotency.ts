@@ -4,58 +4,61 @@ import type { Endpoint } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { answerOf } from './errors.ts';
-import type { Answer } from './errors.ts';
+import { toErrorResponse } from './errors.ts';
+import type { HttpResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { claimKey, dropClaim, keepAnswer, pruneKeys } from './store.ts';
-import type { KeptAnswer, KeyClaim } from './store.ts';
+import { claimKey, deleteClaim, storeResponse, pruneKeys } from './store.ts';
+import type { StoredResponse, KeyClaim } from './store.ts';
 
-/** How long an answer is kept for a repetition of its request. */
-const keptMs = 24 * 3600 * 1000;
-/** After its deadline a request may still be told about; a claim older than that is a dead worker's. */
+const retentionMs = 24 * 3600 * 1000;
+/** A request may take this much longer than its deadline; an older claim belongs to a dead worker. */
 const claimMarginMs = 30_000;
 
-export interface IdempotencyOptions {
+export interface IdempotencyDeps {
   store: Store;
   clock: Clock;
   log: Log;
 }
 
 /**
- * Lets a caller repeat a POST without its effect happening twice.
+ * Lets a caller repeat a POST without repeating its effect.
  *
- * The key is claimed by a row before the work starts, so of two equal requests
- * at the same time one works and the other is told so. Answers that a repetition
- * could change for the better (429, 5xx, retryable conflicts) are not kept.
+ * A row claims the key before the work starts, so of two equal requests at the
+ * same time one runs and the other gets `idempotency_in_progress`. Responses
+ * that a retry may improve (429, 5xx, retryable conflicts) are not stored.
  */
 export class Idempotency {
-  #options: IdempotencyOptions;
+  #options: IdempotencyDeps;
 
-  constructor(options: IdempotencyOptions) {
+  constructor(options: IdempotencyDeps) {
     this.#options = options;
   }
 
-  /** Does the work once for its key; `raw` is the body as it came. */
+  /**
+   * Runs the work once for its key; `raw` is the unparsed body.
+   *
+   * @throws ServiceError idempotency_conflict, idempotency_in_progress
+   */
   async once(
     endpoint: Endpoint,
     exchange: Exchange,
     request: { key: string; raw: Buffer | undefined; deadlineMs: number },
-    work: () => Promise<Answer>,
-  ): Promise<Answer> {
+    work: () => Promise<HttpResponse>,
+  ): Promise<HttpResponse> {
     const claim = this.#claimOf(exchange, request);
-    const found = await claimKey(this.#options.store, claim, {
+    const match = await claimKey(this.#options.store, claim, {
       staleBefore: new Date(claim.claimedAt.getTime() - request.deadlineMs - claimMarginMs),
-      expiredBefore: new Date(claim.claimedAt.getTime() - keptMs),
+      expiredBefore: new Date(claim.claimedAt.getTime() - retentionMs),
     });
-    if (found) return replay(found, claim, exchange.requestId);
-    let answer: Answer;
+    if (match) return replay(match, claim, exchange.requestId);
+    let answer: HttpResponse;
     try {
       answer = await work();
     } catch (error) {
-      await this.#settle(claim, isWorthKeeping(error) ? toKept(answerOf(error, exchange.requestId), []) : null);
+      await this.#storeOutcome(claim, isReplayable(error) ? toStoredResponse(toErrorResponse(error, exchange.requestId), []) : null);
       throw error;
     }
-    await this.#settle(claim, toKept(answer, endpoint.secretReplyFields ?? []));
+    await this.#storeOutcome(claim, toStoredResponse(answer, endpoint.secretReplyFields ?? []));
     return answer;
   }
 
@@ -68,45 +71,50 @@ export class Idempotency {
     return { scope: `${exchange.principal.scope} POST ${path.replace(/\/$/, '')}`, key, requestHash, claimedAt: this.#options.clock.now() };
   }
 
-  /** The work is done and its caller is told so even where its answer cannot be kept. */
-  async #settle(claim: KeyClaim, kept: KeptAnswer | null): Promise<void> {
+  /** The caller gets the response of the work even if it cannot be stored. */
+  async #storeOutcome(claim: KeyClaim, stored: StoredResponse | null): Promise<void> {
     try {
-      if (kept) await keepAnswer(this.#options.store, claim, kept);
-      else await dropClaim(this.#options.store, claim);
+      if (stored) await storeResponse(this.#options.store, claim, stored);
+      else await deleteClaim(this.#options.store, claim);
     } catch (error) {
-      this.#options.log.warn({ err: error, scope: claim.scope }, 'the outcome of an idempotent request was not kept');
+      this.#options.log.warn({ err: error, scope: claim.scope }, 'idempotent response not stored');
     }
   }
 }
 
-/** Forgets answers that are older than 24 hours. One turn of a Loop; tells how many there were. */
+/** Deletes responses older than 24 hours and returns their number. */
 export const pruneIdempotencyKeys = (store: Store, clock: Clock): Promise<number> =>
-  pruneKeys(store, new Date(clock.now().getTime() - keptMs));
+  pruneKeys(store, new Date(clock.now().getTime() - retentionMs));
 
-function isWorthKeeping(error: unknown): boolean {
+function isReplayable(error: unknown): boolean {
   if (error instanceof ValidationError) return true;
   return error instanceof ServiceError && error.status < 500 && error.status !== 429 && !error.retryable;
 }
 
-function toKept({ status, headers, body }: Answer, secretFields: readonly string[]): KeptAnswer {
+function toStoredResponse({ status, headers, body }: HttpResponse, secretFields: readonly string[]): StoredResponse {
   const value: unknown = body === '' ? undefined : JSON.parse(body);
   if (typeof value === 'object' && value !== null)
     for (const field of secretFields) if (Object.hasOwn(value, field)) Object.assign(value, { [field]: null });
   return { status, reply: value === undefined ? { headers } : { headers, body: value } };
 }
 
-/** What a repetition is told. */
-function replay(found: { requestHash: Buffer; kept: KeptAnswer | null }, claim: KeyClaim, requestId: string): Answer {
-  if (!found.requestHash.equals(claim.requestHash))
-    throw new ServiceError('idempotency_conflict', 'This Idempotency-Key was used for another request. Use a new key for a new request.');
-  if (!found.kept)
-    throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running.', { retryAfterSeconds: 1 });
-  const { status, reply } = found.kept;
+/** The response to a repeated request. */
+function replay(match: { requestHash: Buffer; stored: StoredResponse | null }, claim: KeyClaim, requestId: string): HttpResponse {
+  if (!match.requestHash.equals(claim.requestHash))
+    throw new ServiceError(
+      'idempotency_conflict',
+      'This Idempotency-Key was already used with another request. Use a new key for each new request.',
+    );
+  if (!match.stored)
+    throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running. Try again later.', {
+      retryAfterSeconds: 1,
+    });
+  const { status, reply } = match.stored;
   const headers = { ...reply.headers, 'idempotent-replayed': 'true' };
   return { status, headers, body: reply.body === undefined ? '' : JSON.stringify(withRequestId(reply.body, requestId)) };
 }
 
-/** An error names the request that it answers, which is this one. */
+/** An error body names the current request, not the original one. */
 function withRequestId(body: unknown, requestId: string): unknown {
   if (typeof body !== 'object' || body === null || !('error' in body)) return body;
   const { error } = body;

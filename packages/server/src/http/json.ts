@@ -1,14 +1,14 @@
 /**
- * Reads JSON more strictly than JSON.parse, whose answers to some texts are traps:
- * of two equal keys the first vanishes, `__proto__` becomes a key that merges
- * badly, and a text of brackets alone makes a tree that later recursion dies of.
+ * Parses JSON more strictly than JSON.parse, which accepts duplicate keys (the
+ * first one is lost), `__proto__` as a key (prototype pollution on merge) and
+ * unlimited nesting (stack overflow in later recursion).
  */
-export type JsonReading = { ok: true; value: unknown } | { ok: false; problem: string } | { ok: false; forbiddenKey: string[] };
+export type JsonParseResult = { ok: true; value: unknown } | { ok: false; problem: string } | { ok: false; forbiddenKey: string[] };
 
-/** Deeper than any request of ours, and far from what the stack of a recursive reader holds. */
+/** Deeper than any valid request, and far below the stack limit of a recursive reader. */
 const depthMax = 64;
 
-export function readJson(text: string): JsonReading {
+export function parseJson(text: string): JsonParseResult {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -17,11 +17,11 @@ export function readJson(text: string): JsonReading {
   }
   const problem = scan(text);
   if (problem !== null) return { ok: false, problem };
-  // Only these two spellings can make a key or a string that needs the slower look.
+  // Only these spellings can produce a key or string that needs the slower check.
   if (text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')) {
-    const forbiddenKey = forbidden(value, []);
+    const forbiddenKey = findForbiddenKey(value, []);
     if (forbiddenKey) return { ok: false, forbiddenKey };
-    if (text.includes('\\u') && !storable(value)) return { ok: false, problem: 'a string holds a NUL or half a surrogate pair' };
+    if (text.includes('\\u') && !isStorable(value)) return { ok: false, problem: 'a string contains a NUL or an unpaired surrogate' };
   }
   return { ok: true, value };
 }
@@ -34,28 +34,28 @@ const closeObject = 0x7d;
 const openArray = 0x5b;
 const closeArray = 0x5d;
 
-/** Depth and doubled keys, in one pass over a text that is known to be JSON. */
+/** Checks depth and duplicate keys in one pass over valid JSON. */
 function scan(text: string): string | null {
   const keys: (Set<string> | null)[] = [];
-  let keyComes = false;
+  let expectsKey = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) {
       const end = closingQuote(text, at);
       const seen = keys.at(-1);
-      if (keyComes && seen) {
+      if (expectsKey && seen) {
         const key = keyText(text.slice(at, end + 1));
         if (seen.has(key)) return 'an object has the same key twice';
         seen.add(key);
-        keyComes = false;
+        expectsKey = false;
       }
       at = end;
     } else if (code === openObject || code === openArray) {
       keys.push(code === openObject ? new Set() : null);
-      keyComes = code === openObject;
+      expectsKey = code === openObject;
       if (keys.length > depthMax) return `nested deeper than ${depthMax}`;
     } else if (code === closeObject || code === closeArray) keys.pop();
-    else if (code === comma) keyComes = keys.at(-1) instanceof Set;
+    else if (code === comma) expectsKey = keys.at(-1) instanceof Set;
   }
   return null;
 }
@@ -68,24 +68,24 @@ function closingQuote(text: string, start: number): number {
 
 const keyText = (quoted: string): string => (quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1));
 
-/** The way to a key that would reach an object's prototype. The depth is bounded, so recursion is. */
-function forbidden(value: unknown, path: string[]): string[] | null {
+/** The path of a key that would reach an object's prototype. The depth is already bounded. */
+function findForbiddenKey(value: unknown, path: string[]): string[] | null {
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, inner] of Object.entries(value)) {
     const here = [...path, key];
     if (key === '__proto__') return here;
     if (key === 'constructor' && typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype')) return here;
-    const found = forbidden(inner, here);
-    if (found) return found;
+    const match = findForbiddenKey(inner, here);
+    if (match) return match;
   }
   return null;
 }
 
-/** Whether a database's text can hold every string in it. */
-function storable(value: unknown): boolean {
+/** Whether a database's text type can store every string in it. */
+function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return isStorableText(value);
   if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([key, inner]) => isStorableText(key) && storable(inner));
+  return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorable(inner));
 }
 
 export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

@@ -83,7 +83,7 @@ const start = async (t: TestContext, options: Partial<HttpOptions> = {}): Promis
   serve(t, mount, options);
 
 const login = { authorization: 'Bearer good' };
-const told = async (response: Response): Promise<string> =>
+const summarize = async (response: Response): Promise<string> =>
   `${response.status} ${((await response.json()) as { code?: string }).code ?? ''}`;
 
 describe('a login token', () => {
@@ -105,7 +105,7 @@ describe('a login token', () => {
     for (const headers of without) {
       const reply = await fetch(`${origin}/mine?token=good`, { headers });
       assert.equal(reply.headers.get('www-authenticate'), 'Bearer realm="berth login"');
-      assert.equal(await told(reply), '401 missing_login_token', JSON.stringify(headers));
+      assert.equal(await summarize(reply), '401 missing_login_token', JSON.stringify(headers));
     }
     const twice = await sendRaw(
       port,
@@ -121,10 +121,10 @@ describe('a login token', () => {
     for (const headers of bad) {
       const reply = await fetch(`${origin}/mine`, { headers });
       assert.equal(reply.headers.get('www-authenticate'), 'Bearer realm="berth login", error="invalid_token"');
-      assert.equal(await told(reply), '401 invalid_login_token');
+      assert.equal(await summarize(reply), '401 invalid_login_token');
     }
-    assert.equal(await told(await fetch(`${origin}/mine`, { headers: { 'x-admin-key': goodAdminKey } })), '401 missing_login_token');
-    assert.equal(await told(await fetch(`${origin}/keyed`, { headers: login })), '403 invalid_api_key');
+    assert.equal(await summarize(await fetch(`${origin}/mine`, { headers: { 'x-admin-key': goodAdminKey } })), '401 missing_login_token');
+    assert.equal(await summarize(await fetch(`${origin}/keyed`, { headers: login })), '403 invalid_api_key');
   });
 
   test('decides whose things are changed, whatever owner the request names', async (t) => {
@@ -140,10 +140,10 @@ describe('a login token', () => {
       ...guards,
       login: (credentials: Credentials): Principal => ({ ...(guards.login(credentials) as Principal), requestsPerMinute: 2 }),
     };
-    const { origin } = await start(t, { guards: limited, authFailuresPerMinute: 3 });
+    const { origin } = await start(t, { guards: limited, authFailuresPerMinuteMax: 3 });
     const codes = async (headers: Record<string, string>, times: number): Promise<string[]> => {
       const all: string[] = [];
-      for (let n = 0; n < times; n += 1) all.push(await told(await fetch(`${origin}/mine`, { headers })));
+      for (let n = 0; n < times; n += 1) all.push(await summarize(await fetch(`${origin}/mine`, { headers })));
       return all;
     };
     assert.deepEqual(await codes({ authorization: 'Bearer bad' }, 4), [
@@ -178,8 +178,8 @@ describe('the credential of the metrics', () => {
     const { origin } = await start(t);
     const reply = await fetch(`${origin}/numbers`, { headers: { 'x-admin-key': goodAdminKey } });
     assert.deepEqual([reply.status, reply.headers.get('content-type'), await reply.text()], [200, 'text/plain; charset=utf-8', 'up 1\n']);
-    assert.equal(await told(await fetch(`${origin}/numbers`)), '401 missing_admin_key');
-    assert.equal(await told(await fetch(`${origin}/numbers`, { headers: { 'x-admin-key': 'wrong' } })), '403 invalid_admin_key');
+    assert.equal(await summarize(await fetch(`${origin}/numbers`)), '401 missing_admin_key');
+    assert.equal(await summarize(await fetch(`${origin}/numbers`, { headers: { 'x-admin-key': 'wrong' } })), '403 invalid_admin_key');
   });
 });
 
@@ -216,11 +216,11 @@ describe('a body whose bytes matter', () => {
 
   test('is refused where it is too long, missing, compressed, or of another type', async (t) => {
     const { origin } = await start(t);
-    assert.equal(await told(await post(`${origin}/event`, 'application/json', 'x'.repeat(101))), '413 body_too_large');
-    assert.equal(await told(await post(`${origin}/event`, 'text/plain', '{}')), '415 unsupported_media_type');
-    assert.equal(await told(await post(`${origin}/event`, 'application/x-www-form-urlencoded', 'a=1')), '415 unsupported_media_type');
+    assert.equal(await summarize(await post(`${origin}/event`, 'application/json', 'x'.repeat(101))), '413 body_too_large');
+    assert.equal(await summarize(await post(`${origin}/event`, 'text/plain', '{}')), '415 unsupported_media_type');
+    assert.equal(await summarize(await post(`${origin}/event`, 'application/x-www-form-urlencoded', 'a=1')), '415 unsupported_media_type');
     assert.equal(
-      await told(await post(`${origin}/event`, 'application/json', '{}', { 'content-encoding': 'gzip' })),
+      await summarize(await post(`${origin}/event`, 'application/json', '{}', { 'content-encoding': 'gzip' })),
       '415 unsupported_media_type',
     );
     const missing = await fetch(`${origin}/event`, { method: 'POST' });
@@ -236,7 +236,7 @@ describe('a body whose bytes matter', () => {
     for (const type of ['application/x-www-form-urlencoded', 'Application/X-WWW-Form-Urlencoded;charset=UTF-8'])
       assert.deepEqual(await (await post(`${origin}/form`, type, 'a=1&b=%C3%A9')).json(), { text: 'a=1&b=%C3%A9' });
     for (const type of ['application/json', 'application/x-www-form-urlencoded; charset=utf-16', 'multipart/form-data; boundary=x', ''])
-      assert.equal(await told(await post(`${origin}/form`, type, 'a=1')), '415 unsupported_media_type', type);
+      assert.equal(await summarize(await post(`${origin}/form`, type, 'a=1')), '415 unsupported_media_type', type);
   });
 });
 

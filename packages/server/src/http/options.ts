@@ -6,23 +6,23 @@ import type { Guards, Routes } from './call.ts';
 import type { ErrorPage } from './error-page.ts';
 
 export interface HttpLimits {
-  /** Of a body, where the endpoint names no other. */
-  bodyBytes: number;
-  urlBytes: number;
-  /** Of the request line and all headers together. */
-  headerBytes: number;
-  /** How long the headers, and then the body, may take to arrive. */
+  /** Unless the endpoint sets its own. */
+  bodyBytesMax: number;
+  urlBytesMax: number;
+  /** Request line and all headers together. */
+  headerBytesMax: number;
+  /** For the headers, and again for the body. */
   requestTimeoutMs: number;
-  /** When a call is given up whose endpoint names no deadline. */
+  /** For endpoints without a deadline of their own. */
   deadlineMs: number;
-  /** How long a stream of events is silent at most. */
+  /** Interval of keep-alive comments on event streams. */
   keepAliveMs: number;
 }
 
 export const defaultLimits: HttpLimits = {
-  bodyBytes: 1024 * 1024,
-  urlBytes: 8192,
-  headerBytes: 16_384,
+  bodyBytesMax: 1024 * 1024,
+  urlBytesMax: 8192,
+  headerBytesMax: 16_384,
   requestTimeoutMs: 15_000,
   deadlineMs: 30_000,
   keepAliveMs: 15_000,
@@ -31,38 +31,38 @@ export const defaultLimits: HttpLimits = {
 export interface HttpOptions {
   guards: Guards;
   log: Log;
-  /** Keeps the answers of requests with an `Idempotency-Key`. */
+  /** Stores the responses to requests with an `Idempotency-Key`. */
   store: Store;
   clock: Clock;
-  /** Under which address callers reach us; null: the one they asked for. */
+  /** The public URL of the service; null: taken from each request. */
   publicUrl: string | null;
   limits: HttpLimits;
-  /** Addresses and CIDR ranges whose `X-Forwarded-*` is believed. */
+  /** IP addresses and CIDR ranges whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[];
-  /** Callers are then asked to close their connections, so that they find another worker. */
+  /** While draining, clients are asked to close their connections so that they reach another worker. */
   isDraining(): boolean;
-  /** Missing or wrong credentials that one address may send in a minute; null: as many as it likes. */
-  authFailuresPerMinute: number | null;
-  /** Requests with the operator's key in a minute; null: as many as it likes. */
-  adminRequestsPerMinute: number | null;
-  /** What a person is shown whose link does not open what it was made for; without it they read JSON. */
+  /** Missing or invalid credentials per client address and minute; null: unlimited. */
+  authFailuresPerMinuteMax: number | null;
+  /** Requests with the admin key per minute; null: unlimited. */
+  adminRequestsPerMinuteMax: number | null;
+  /** Renders errors for people who open a view link; without it they get JSON. */
   errorPage?: ErrorPage;
-  /** For counts. Called at the end of every request, so it must cost next to nothing and never throw. */
-  answered?: (facts: Answered) => void;
+  /** For metrics. Called at the end of every request: it must be cheap and never throw. */
+  onCompleted?: (request: CompletedRequest) => void;
 }
 
-/** One request that is over, or one socket that was opened or refused. */
-export interface Answered {
-  /** Empty where no endpoint was found, and for files. */
+/** A finished request, or a socket that was opened or refused. */
+export interface CompletedRequest {
+  /** Empty where no endpoint matched, and for assets. */
   endpointId: string;
-  /** 499 where the caller did not wait for its answer. */
+  /** 499 where the client closed the connection first. */
   status: number;
-  /** Of the error that it was answered with. */
+  /** Error code of the response. */
   code: ErrorCode | null;
   ms: number;
 }
 
-/** A file that is served as it is, to anybody. */
+/** A public static file. */
 export interface Asset {
   contentType: string;
   headers: Record<string, string>;
@@ -70,15 +70,15 @@ export interface Asset {
 }
 
 export interface Http extends Routes {
-  /** Serves a file at a path of its own; `endpoint` when the contract knows it. */
+  /** Serves a file; `endpoint` where the contract has one for it. */
   asset(path: string, asset: Asset, endpoint?: Endpoint): void;
-  /** The ids of the endpoints that are served. */
+  /** Ids of the mounted endpoints. */
   readonly mounted: ReadonlySet<string>;
-  /** Nothing can be mounted after this. Port 0 takes a free one. */
+  /** Nothing can be mounted after this. Port 0 picks a free port. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
-   * Takes no more connections, waits up to `graceMs` for the requests under
-   * way, then aborts them and closes what is open. Sockets are aborted at once.
+   * Stops accepting connections, waits up to `graceMs` for running requests,
+   * then aborts them and closes all connections. Sockets are aborted at once.
    */
   close(graceMs: number): Promise<void>;
 }

@@ -3,16 +3,16 @@ import ipaddr from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Who is at the other end, and under which address they reached us.
+ * The client's address, and the URL at which it reached the service.
  *
- * `X-Forwarded-*` is believed only from the proxies that the configuration
- * names: from anybody else it is text that an attacker chose.
+ * `X-Forwarded-*` is trusted only from the configured proxies: from any other
+ * peer an attacker may have written it.
  */
 export class Peers {
   #trusted = new BlockList();
   #publicOrigin: string | null;
 
-  /** `trustedProxies` holds addresses and CIDR ranges; throws a TypeError for anything else. */
+  /** @throws TypeError unless `trustedProxies` holds only IP addresses and CIDR ranges */
   constructor(trustedProxies: readonly string[], publicUrl: string | null) {
     for (const entry of trustedProxies) this.#trust(entry);
     this.#publicOrigin = publicUrl === null ? null : publicUrl.replace(/\/+$/, '');
@@ -21,7 +21,7 @@ export class Peers {
   #trust(entry: string): void {
     const [address = '', prefix] = entry.split('/');
     const family = familyOf(address);
-    if (!family || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) throw new TypeError(`${entry} is no address and no CIDR range`);
+    if (!family || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) throw new TypeError(`${entry} is not an IP address or CIDR range`);
     if (prefix === undefined) this.#trusted.addAddress(address, family);
     else this.#trusted.addSubnet(address, Number(prefix), family);
   }
@@ -31,7 +31,7 @@ export class Peers {
     return family !== undefined && this.#trusted.check(address, family);
   }
 
-  /** The caller's address: the last hop that is no trusted proxy. */
+  /** The client's address: the last hop that is not a trusted proxy. */
   address(request: IncomingMessage): string {
     let address = plain(request.socket.remoteAddress ?? '');
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
@@ -43,7 +43,7 @@ export class Peers {
     return address;
   }
 
-  /** `http://HOST` or `https://HOST` as the caller reached us, or the public address that is configured. */
+  /** The configured public URL, else `http://HOST` or `https://HOST` of the request. */
   origin(request: IncomingMessage): string {
     if (this.#publicOrigin !== null) return this.#publicOrigin;
     const trusted = this.#trusts(plain(request.socket.remoteAddress ?? ''));
@@ -53,11 +53,11 @@ export class Peers {
   }
 }
 
-/** Whom an address is counted for: all of an IPv6 /64 belongs to one customer, who could use a new address each time. */
+/** The key of an address for rate limits: a whole IPv6 /64 belongs to one customer. */
 export const networkOf = (address: string): string =>
   isIP(address) === 6 ? `${Buffer.from(ipaddr.parse(address).toByteArray().slice(0, 8)).toString('hex')}/64` : address;
 
-/** An IPv4 address that arrives on an IPv6 socket is written as IPv4. */
+/** Writes an IPv4-mapped IPv6 address as IPv4. */
 const plain = (address: string): string => (address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address);
 
 function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
@@ -65,7 +65,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   return version === 4 ? 'ipv4' : version === 6 ? 'ipv6' : undefined;
 }
 
-/** A host goes into addresses that we hand out, so only the characters of a host and port are let through. */
+/** The host becomes part of URLs in responses, so only characters of a host and port are allowed. */
 const hostOf = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' && value.length <= 261 && /^[A-Za-z0-9._[\]:-]+$/.test(value) ? value : undefined;
 

@@ -3,36 +3,37 @@ import type { IncomingMessage } from 'node:http';
 import parseRange from 'range-parser';
 
 /** First and last byte. */
-export interface Part {
+export interface ByteRange {
   start: number;
   end: number;
 }
 
 /**
- * The `Range` that a request asks for. Only GET has one; and what depends on a
- * validator never applies, since files are sent without any.
+ * The `Range` header of a GET request. A range with `If-Range` never applies,
+ * because files are sent without validators (RFC 9110, section 13.1.5).
  */
-export const rangeOf = ({ method, headers }: IncomingMessage): string | undefined =>
+export const readRangeHeader = ({ method, headers }: IncomingMessage): string | undefined =>
   method === 'GET' && headers['if-range'] === undefined ? headers.range : undefined;
 
 /**
- * The one part that is asked for, null for the whole: where there is no range,
- * where it is malformed, and where there are several, which nobody here needs.
- * Throws range_not_satisfiable.
+ * The requested range; null for the whole file: without a range, for a malformed
+ * one, and for several ranges, which are not supported.
+ *
+ * @throws ServiceError range_not_satisfiable
  */
-export function partOf(range: string | undefined, bytes: number): Part | null {
+export function resolveRange(range: string | undefined, bytes: number): ByteRange | null {
   if (range === undefined || range.includes(',')) return null;
   const parts = parseRange(bytes, range);
   if (parts === -2) return null;
   if (parts === -1) return wholeOf(range, bytes);
-  const [part] = parts;
-  return part && parts.type.toLowerCase() === 'bytes' ? { start: part.start, end: part.end } : null;
+  const [byteRange] = parts;
+  return byteRange && parts.type.toLowerCase() === 'bytes' ? { start: byteRange.start, end: byteRange.end } : null;
 }
 
-/** The parser finds no end of a file that is longer than the file, where the standard wants all of it. */
-function wholeOf(range: string, bytes: number): Part {
+/** The parser rejects a suffix range longer than the file; RFC 9110 says that it selects the whole file. */
+function wholeOf(range: string, bytes: number): ByteRange {
   if (bytes > 0 && /^bytes=\s*-\s*0*[1-9]\d*\s*$/i.test(range)) return { start: 0, end: bytes - 1 };
-  throw new ServiceError('range_not_satisfiable', `There is nothing where the range asks for it: this has ${bytes} bytes.`, {
+  throw new ServiceError('range_not_satisfiable', `Range not satisfiable: the file has ${bytes} bytes.`, {
     details: { size_bytes: bytes },
   });
 }

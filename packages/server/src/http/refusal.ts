@@ -1,23 +1,23 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '@berth/contract';
-import { answerOf } from './errors.ts';
+import { toErrorResponse } from './errors.ts';
 
-/** How long a caller may go on sending after it was refused. A close at once would reset the connection and lose the answer. */
+/** A refused client may go on sending for this long. An immediate close would reset the connection and lose the response. */
 const lingerMs = 1000;
 
 const refused = new WeakSet<Duplex>();
 
-/** Writes an answer on a bare socket, for what never became a request or a WebSocket, and closes it. */
+/** Writes an error response to a raw socket that never became a request or WebSocket, and closes it. */
 export function refuse(socket: Duplex, thrown: unknown, requestId: string, extraHeaders?: Record<string, string>): void {
-  // The parser reports each further piece of a request that it has given up.
+  // The parser reports an error for each further chunk of a rejected request.
   if (refused.has(socket)) return;
   refused.add(socket);
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  const { status, headers, body } = answerOf(thrown, requestId);
+  const { status, headers, body } = toErrorResponse(thrown, requestId);
   const all = {
     ...extraHeaders,
     ...headers,
@@ -38,7 +38,7 @@ export function refuse(socket: Duplex, thrown: unknown, requestId: string, extra
 
 export type ParserError = Error & { code?: string | undefined; rawPacket?: unknown };
 
-/** What was wrong with a request that node's parser has refused. */
+/** The error of a request that Node's parser has rejected. */
 export function parserError(error: ParserError, urlBytesMax: number): ServiceError {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ServiceError('request_timeout', 'The request took too long to arrive.');
   if (error.code !== 'HPE_HEADER_OVERFLOW')
@@ -46,8 +46,8 @@ export function parserError(error: ParserError, urlBytesMax: number): ServiceErr
   const firstLine = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.subarray(0, urlBytesMax + 16) : Buffer.alloc(0);
   if (firstLine.length > urlBytesMax && !firstLine.includes('\n') && /^[A-Z]+ \//.test(firstLine.toString('latin1', 0, 16)))
     return urlTooLong(urlBytesMax);
-  return new ServiceError('headers_too_large', 'The headers are too large.');
+  return new ServiceError('headers_too_large', 'The request headers are too large.');
 }
 
 export const urlTooLong = (limit: number): ServiceError =>
-  new ServiceError('uri_too_long', `The address is longer than ${limit} bytes.`, { details: { limit_bytes: limit } });
+  new ServiceError('uri_too_long', `The URL is longer than ${limit} bytes.`, { details: { limit_bytes: limit } });

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: a server on loopback, and a bare socket to be rude with. */
+/** A server on loopback, and a raw socket for malformed requests. */
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
@@ -26,7 +26,7 @@ const bearer = ({ authorization }: Credentials): Principal => {
   throw new ServiceError('invalid_api_key', 'This API key is not valid.');
 };
 
-/** Whose token or cookie is `good`. */
+/** Accepts the token or cookie `good`. */
 const link = ({ token, viewCookies }: Credentials): Principal => {
   if (token !== 'good' && !viewCookies.includes('good')) throw new ServiceError('invalid_view_token', 'This link is not valid.');
   const viewer = { grantId: 'lnk_1', sessionId: 'a', scope: 'view', issuedAtMs: 0, isFirstLoad: token !== undefined } as const;
@@ -58,7 +58,7 @@ export const guards: Guards = {
   recording: (credentials) => (credentials.authorization === undefined ? link(credentials) : bearer(credentials)),
 };
 
-/** For endpoints that keep nothing: any use of the store fails. */
+/** For endpoints without state: any use of the store fails. */
 export const noStore: Store = {
   tables: () => {
     throw new Error('this test has no store');
@@ -77,11 +77,11 @@ export const testOptions: HttpOptions = {
   limits: defaultLimits,
   trustedProxies: [],
   isDraining: () => false,
-  authFailuresPerMinute: null,
-  adminRequestsPerMinute: null,
+  authFailuresPerMinuteMax: null,
+  adminRequestsPerMinuteMax: null,
 };
 
-/** A server with what `mount` puts on it, closed when the test is over. */
+/** A server with the routes of `mount`, closed when the test ends. */
 export async function serve(
   t: TestContext,
   mount: (http: Http) => void,
@@ -100,7 +100,7 @@ export interface RawReply {
   body: string;
 }
 
-/** Sends bytes as they are, and answers all that came back until the other side closed. */
+/** Sends raw bytes and returns all that comes back until the server closes. */
 export function sendRaw(port: number, ...pieces: (string | Buffer)[]): Promise<RawReply> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => {

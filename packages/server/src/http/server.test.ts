@@ -129,12 +129,12 @@ describe('a request', () => {
 
   test('is logged without what its address may hold', async (t) => {
     const lines: object[] = [];
-    const note = (facts: object): void => void lines.push(facts);
+    const note = (fields: object): void => void lines.push(fields);
     const log = { debug: note, info: note, warn: note, error: note, child: () => log };
     const { origin } = await serve(t, mountAll, { log });
     await fetch(`${origin}/tool/json/version?token=hunter2`, { headers: { 'x-request-id': 'r3' } });
     assert.deepEqual(
-      lines.map((facts) => ({ ...facts, ms: 0 })),
+      lines.map((fields) => ({ ...fields, ms: 0 })),
       [{ request_id: 'r3', method: 'GET', path: '/tool/json/version', endpoint: 'tool', status: 403, ms: 0 }],
     );
   });
@@ -174,8 +174,8 @@ describe('an error', () => {
   });
 
   test('that we did not foresee says nothing of itself to the caller and all to the log', async (t) => {
-    const logged: { facts: object; message: string }[] = [];
-    const note = (facts: object, message: string): void => void logged.push({ facts, message });
+    const logged: { fields: object; message: string }[] = [];
+    const note = (fields: object, message: string): void => void logged.push({ fields, message });
     const log = { debug: () => {}, info: () => {}, warn: note, error: note, child: () => log };
     const { origin } = await serve(t, mountAll, { log });
     const response = await fetch(`${origin}/fail/broken`, { headers: { 'x-request-id': 'r2' } });
@@ -183,8 +183,8 @@ describe('an error', () => {
     const text = await response.text();
     assert.match(text, /internal_error/);
     assert.doesNotMatch(text, /secret|stack/);
-    assert.match(String(logged[0]?.facts && 'err' in logged[0].facts ? logged[0].facts.err : ''), /secret inside/);
-    assert.equal(logged[0]?.facts && 'request_id' in logged[0].facts ? logged[0].facts.request_id : '', 'r2');
+    assert.match(String(logged[0]?.fields && 'err' in logged[0].fields ? logged[0].fields.err : ''), /secret inside/);
+    assert.equal(logged[0]?.fields && 'request_id' in logged[0].fields ? logged[0].fields.request_id : '', 'r2');
   });
 
   test('answers an unknown address 404 and a wrong method 405 with what is allowed', async (t) => {
@@ -265,10 +265,10 @@ describe('a credential', () => {
   });
 
   test('that fails too often is refused early, and a right one is not', async (t) => {
-    const { origin } = await serve(t, mountAll, { authFailuresPerMinute: 3 });
+    const { origin } = await serve(t, mountAll, { authFailuresPerMinuteMax: 3 });
     const status = async (key: string): Promise<Response> => fetch(`${origin}/things/a`, { headers: { authorization: `Bearer ${key}` } });
     const seen: number[] = [];
-    for (let tries = 0; tries < 5; tries++) seen.push((await status('wrong')).status);
+    for (let attempt = 0; attempt < 5; attempt++) seen.push((await status('wrong')).status);
     assert.deepEqual(seen, [403, 403, 403, 429, 429]);
     assert.ok(Number((await status('wrong')).headers.get('retry-after')) >= 1);
     assert.equal((await status('brt_live_good')).status, 200);
@@ -361,7 +361,7 @@ describe('a body', () => {
 
   test('over the limit is 413, announced or not, and costs no memory', async (t) => {
     const { origin } = await serve(t, mountAll);
-    assert.equal((await post(origin, `"${'x'.repeat(defaultLimits.bodyBytes)}"`)).status, 413);
+    assert.equal((await post(origin, `"${'x'.repeat(defaultLimits.bodyBytesMax)}"`)).status, 413);
     const before = process.memoryUsage.rss();
     const piece = new Uint8Array(64 * 1024).fill(32);
     let left = 100 * 16;
@@ -436,13 +436,13 @@ describe('rude HTTP', () => {
 });
 
 describe('closing', () => {
-  const wait = endpoint({ ...common, id: 'wait', method: 'GET', path: '/wait', auth: 'none', reply: z.object({ done: z.boolean() }) });
+  const waiting = endpoint({ ...common, id: 'wait', method: 'GET', path: '/wait', auth: 'none', reply: z.object({ done: z.boolean() }) });
 
   test('lets requests under way finish', async (t) => {
     const begun = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
     const { http, origin } = await serve(t, (routes) =>
-      routes.on(wait, async () => {
+      routes.on(waiting, async () => {
         begun.resolve();
         await finish.promise;
         return { done: true };
@@ -460,7 +460,7 @@ describe('closing', () => {
   test('aborts what takes longer than the grace, and answers it', async (t) => {
     const begun = Promise.withResolvers<AbortSignal>();
     const { http, origin } = await serve(t, (routes) =>
-      routes.on(wait, ({ signal }) => {
+      routes.on(waiting, ({ signal }) => {
         begun.resolve(signal);
         return new Promise(() => {});
       }),
@@ -476,7 +476,7 @@ describe('closing', () => {
   test('by the caller aborts the work', async (t) => {
     const begun = Promise.withResolvers<AbortSignal>();
     const { origin } = await serve(t, (routes) =>
-      routes.on(wait, ({ signal }) => {
+      routes.on(waiting, ({ signal }) => {
         begun.resolve(signal);
         return new Promise(() => {});
       }),
@@ -487,6 +487,6 @@ describe('closing', () => {
     const signal = await begun.promise;
     leaving.abort();
     if (!signal.aborted) await once(signal, 'abort');
-    assert.match(String(signal.reason), /caller closed/);
+    assert.match(String(signal.reason), /client closed/);
   });
 });

@@ -9,14 +9,14 @@ import { newId } from '../lib/ids.ts';
 import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
 import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
-import { takesLinks, wantsPage } from './error-page.ts';
-import { answerOf, callerGoneStatus, logFailure, outcomeOf, pageOf } from './errors.ts';
-import type { Answer } from './errors.ts';
-import { CallerGone, Exchange } from './exchange.ts';
+import { acceptsLinks, prefersHtml } from './error-page.ts';
+import { toErrorResponse, clientClosedRequestStatus, logFailure, outcomeOf, toErrorPage } from './errors.ts';
+import type { HttpResponse } from './errors.ts';
+import { ClientDisconnected, Exchange } from './exchange.ts';
 import { Idempotency } from './idempotency.ts';
 import type { Asset, Http, HttpOptions } from './options.ts';
 import { Peers } from './peer.ts';
-import { rangeOf } from './ranges.ts';
+import { readRangeHeader } from './ranges.ts';
 import type { ParserError } from './refusal.ts';
 import { parserError, refuse, urlTooLong } from './refusal.ts';
 import { eventStream, fileStream, type FileReply, type Stream } from './stream.ts';
@@ -24,24 +24,25 @@ import { Upgrades } from './upgrade.ts';
 import { parseQuery, validate } from './validate.ts';
 
 export { defaultLimits } from './options.ts';
-export type { Answered, Asset, Http, HttpLimits, HttpOptions } from './options.ts';
+export type { CompletedRequest, Asset, Http, HttpLimits, HttpOptions } from './options.ts';
 
 export const createHttp = (options: HttpOptions): Http => new FastifyHttp(options);
 
 type LooseHandler = (call: Call) => unknown;
 type ParamsAndQuery = { Params: Record<string, string>; Querystring: Record<string, unknown> };
 type Incoming = FastifyRequest<ParamsAndQuery> & { exchange: Exchange };
-/** One request at its handler. */
-interface Visit {
+interface RequestContext {
   exchange: Exchange;
   request: Incoming;
   reply: FastifyReply;
 }
 
-/** How long a refused caller may go on sending its body before the connection is cut. */
-const unreadBodyMs = 2000;
-/** How long aborted requests get to answer. */
-const abortedMs = 1000;
+/** A refused client may go on sending its body for this long before the connection is closed. */
+const unreadBodyGraceMs = 2000;
+/** Time for aborted requests to respond. */
+const abortGraceMs = 1000;
+/** Characters of a path in an error message. */
+const shownPathMax = 200;
 
 class FastifyHttp implements Http {
   readonly mounted = new Set<string>();
@@ -52,9 +53,9 @@ class FastifyHttp implements Http {
   readonly #idempotency: Idempotency;
   readonly #upgrades: Upgrades;
   readonly #active = new Set<Exchange>();
-  /** The methods of each path, in the order of mounting. */
+  /** The methods of each path, in mount order. */
   readonly #methods = new Map<string, string[]>();
-  #calmed: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -65,11 +66,11 @@ class FastifyHttp implements Http {
       admission: this.#admission,
       peers: this.#peers,
       log: options.log,
-      answered: options.answered,
+      onCompleted: options.onCompleted,
       open: (request) => new Exchange(request, null, requestIdOf(request)),
       check: (exchange) => this.#check(exchange),
       defaultDeadlineMs: options.limits.deadlineMs,
-      onEmpty: () => this.#calmed?.(),
+      onEmpty: () => this.#onIdle?.(),
     });
     this.#app = this.#createApp();
   }
@@ -79,44 +80,44 @@ class FastifyHttp implements Http {
     const settings: FastifyServerOptions<Server> & { http: ServerOptions } = {
       logger: false,
       return503OnClosing: false,
-      // Idle connections are closed by close() itself, after the last answer.
+      // close() itself closes idle connections after the last response.
       forceCloseConnections: 'idle',
-      // The body has a timeout of its own, which can be answered better; this one is for what comes before it.
+      // Only for what precedes the body, which has its own timeout with a better error.
       requestTimeout: limits.requestTimeoutMs * 2,
       http: {
-        maxHeaderSize: limits.headerBytes,
+        maxHeaderSize: limits.headerBytesMax,
         headersTimeout: limits.requestTimeoutMs,
         connectionsCheckingInterval: 1000,
-        // A missing Host is refused by us, in the form of our errors.
+        // A missing Host header is refused by #check, with an error body.
         requireHostHeader: false,
-        // Clients that offer HTTP/2 on an ordinary request get an ordinary answer.
+        // Clients that offer HTTP/2 on an ordinary request get an HTTP/1.1 response.
         shouldUpgradeCallback: (request: IncomingMessage) => request.headers.upgrade?.toLowerCase() === 'websocket',
       },
       routerOptions: {
         ignoreTrailingSlash: true,
-        // The router would call a longer one malformed; it is told as what it is, too long.
-        maxParamLength: limits.headerBytes,
+        // The router would report a longer one as malformed instead of too long.
+        maxParamLength: limits.headerBytesMax,
         querystringParser: parseQuery,
       },
-      clientErrorHandler: (error: ParserError, socket) => this.#refuseBroken(error, socket),
+      clientErrorHandler: (error: ParserError, socket) => this.#rejectMalformed(error, socket),
       frameworkErrors: (error, request, reply) => {
         this.#answerFailure(error, request as unknown as Incoming, reply);
       },
     };
     const app: FastifyInstance = Fastify(settings);
     app.decorateRequest('exchange', null);
-    // Bodies are read by validate(), after the guard. The framework must neither read nor judge them.
+    // validate() reads bodies, after authentication. The framework must not parse them.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.addHook('onRequest', (request, reply, done) => this.#open(request as unknown as Incoming, reply, done));
     app.setErrorHandler((error, request, reply) => this.#answerFailure(error, request as unknown as Incoming, reply));
-    app.setNotFoundHandler(() => {
-      throw routeNotFound();
+    app.setNotFoundHandler((request) => {
+      throw routeNotFound((request as unknown as Incoming).exchange);
     });
-    app.server.on('upgrade', (request, socket, head) => void this.#upgrades.take(request, socket, head));
+    app.server.on('upgrade', (request, socket, head) => void this.#upgrades.handle(request, socket, head));
     app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
     app.server.on('checkExpectation', (request: IncomingMessage) =>
-      refuse(request.socket, new ServiceError('bad_request', 'Only `Expect: 100-continue` is understood.'), requestIdOf(request)),
+      refuse(request.socket, new ServiceError('bad_request', 'Only `Expect: 100-continue` is supported.'), requestIdOf(request)),
     );
     return app;
   }
@@ -130,23 +131,25 @@ class FastifyHttp implements Http {
 
   onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void {
     const loose = handler as unknown as (call: Call) => Promise<FileReply> | FileReply;
-    this.#mount(endpoint, (visit) =>
-      this.#serveStream(endpoint, visit, async () => fileStream(await loose(visit.exchange), rangeOf(visit.exchange.request))),
+    this.#mount(endpoint, (context) =>
+      this.#serveStream(endpoint, context, async () =>
+        fileStream(await loose(context.exchange), readRangeHeader(context.exchange.request)),
+      ),
     );
   }
 
   onEvents<E extends Endpoint>(endpoint: E, handler: EventsHandler<E>): void {
     const loose = handler as unknown as (call: Call) => Promise<AsyncIterable<ServerEvent>> | AsyncIterable<ServerEvent>;
-    this.#mount(endpoint, (visit) => {
-      visit.exchange.isEndless = true;
-      return this.#serveStream(endpoint, visit, async () => eventStream(await loose(visit.exchange), this.#options.limits.keepAliveMs));
+    this.#mount(endpoint, (context) => {
+      context.exchange.isEndless = true;
+      return this.#serveStream(endpoint, context, async () => eventStream(await loose(context.exchange), this.#options.limits.keepAliveMs));
     });
   }
 
   onSocket<E extends Endpoint>(endpoint: E, handler: SocketHandler<E>): void {
     this.#upgrades.add(endpoint, handler);
     this.#mount(endpoint, () => {
-      throw new ServiceError('bad_request', 'This address is a WebSocket. Ask for it with `Upgrade: websocket`.');
+      throw new ServiceError('bad_request', 'This endpoint is a WebSocket. Send `Connection: Upgrade` and `Upgrade: websocket`.');
     });
   }
 
@@ -159,7 +162,7 @@ class FastifyHttp implements Http {
     });
   }
 
-  #mount(endpoint: Endpoint, serve: (visit: Visit) => Promise<FastifyReply>): void {
+  #mount(endpoint: Endpoint, serve: (context: RequestContext) => Promise<FastifyReply>): void {
     const path = endpoint.path.replace(/\{(\w+)\}/g, ':$1');
     this.mounted.add(endpoint.id);
     this.#methods.set(path, [...(this.#methods.get(path) ?? []), endpoint.method]);
@@ -169,9 +172,9 @@ class FastifyHttp implements Http {
       onRequest: async (request, reply) => {
         const { exchange } = request as unknown as Incoming;
         exchange.endpointId = endpoint.id;
-        exchange.takesLinks = takesLinks(endpoint.auth);
-        // The address of a first load holds the token.
-        if (exchange.takesLinks) reply.header('referrer-policy', 'no-referrer');
+        exchange.acceptsLinks = acceptsLinks(endpoint.auth);
+        // The URL of the first load contains the token.
+        if (exchange.acceptsLinks) reply.header('referrer-policy', 'no-referrer');
         await this.#admission.admit(endpoint, exchange, request);
       },
       handler: (request, reply) => {
@@ -181,24 +184,24 @@ class FastifyHttp implements Http {
     });
   }
 
-  async #serve(endpoint: Endpoint, handler: LooseHandler, exchange: Exchange, request: Incoming): Promise<Answer> {
+  async #serve(endpoint: Endpoint, handler: LooseHandler, exchange: Exchange, request: Incoming): Promise<HttpResponse> {
     const { limits } = this.#options;
-    // A key belongs to somebody: strangers would be told each other's answers.
+    // Not on public endpoints: without a caller, strangers would get each other's responses.
     const key = repeats(endpoint) ? request.headers['idempotency-key'] : undefined;
-    const raw = await validate(endpoint, exchange, request, { bytes: limits.bodyBytes, timeoutMs: limits.requestTimeoutMs });
+    const raw = await validate(endpoint, exchange, request, { bytesMax: limits.bodyBytesMax, timeoutMs: limits.requestTimeoutMs });
     exchange.origin = this.#peers.origin(exchange.request);
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;
-    const work = async (): Promise<Answer> => toAnswer(endpoint, exchange, await handler(exchange));
-    return exchange.within(
+    const work = async (): Promise<HttpResponse> => toResponse(endpoint, exchange, await handler(exchange));
+    return exchange.withDeadline(
       deadlineMs,
       typeof key !== 'string' ? work() : this.#idempotency.once(endpoint, exchange, { key, raw, deadlineMs }, work),
     );
   }
 
-  /** What fails before the first byte is answered like any other request; after it, the answer is cut off. */
-  async #serveStream(endpoint: Endpoint, { exchange, request, reply }: Visit, open: () => Promise<Stream>): Promise<FastifyReply> {
+  /** An error before the first byte becomes an ordinary error response; after it, the connection is closed. */
+  async #serveStream(endpoint: Endpoint, { exchange, request, reply }: RequestContext, open: () => Promise<Stream>): Promise<FastifyReply> {
     const { limits } = this.#options;
-    await validate(endpoint, exchange, request, { bytes: limits.bodyBytes, timeoutMs: limits.requestTimeoutMs });
+    await validate(endpoint, exchange, request, { bytesMax: limits.bodyBytesMax, timeoutMs: limits.requestTimeoutMs });
     exchange.origin = this.#peers.origin(exchange.request);
     const work = async (): Promise<void> => {
       const stream = await open();
@@ -214,7 +217,7 @@ class FastifyHttp implements Http {
       return stream.drop();
     };
     try {
-      await exchange.within(endpoint.deadlineMs ?? limits.deadlineMs, work());
+      await exchange.withDeadline(endpoint.deadlineMs ?? limits.deadlineMs, work());
     } catch (error) {
       if (!reply.raw.headersSent) throw error;
     }
@@ -226,8 +229,8 @@ class FastifyHttp implements Http {
     reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
     try {
       this.#check(exchange);
-      // A request for nowhere is told so before its content type is looked at.
-      if (request.is404) throw routeNotFound();
+      // Before the content type is checked.
+      if (request.is404) throw routeNotFound(exchange);
       done();
     } catch (error) {
       done(error as Error);
@@ -241,84 +244,84 @@ class FastifyHttp implements Http {
     return exchange;
   }
 
-  /** What every request must keep to, whatever it asks for. */
+  /** Checks that apply to every request. */
   #check({ request, target }: Exchange): void {
-    if (target.length > this.#options.limits.urlBytes) throw urlTooLong(this.#options.limits.urlBytes);
+    if (target.length > this.#options.limits.urlBytesMax) throw urlTooLong(this.#options.limits.urlBytesMax);
     const hosts = countHeader(request, 'host');
     if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1'))
-      throw new ServiceError('bad_request', 'A request has one Host header.');
+      throw new ServiceError('bad_request', 'Exactly one Host header is required.');
   }
 
   #finish(exchange: Exchange, response: ServerResponse): void {
     this.#active.delete(exchange);
-    this.#calmed?.();
+    this.#onIdle?.();
     const delivered = response.writableFinished;
-    if (!delivered) exchange.abort(new CallerGone());
+    if (!delivered) exchange.abort(new ClientDisconnected());
     const { requestId, endpointId, path, request, startedMs, code } = exchange;
-    const status = delivered ? response.statusCode : callerGoneStatus;
+    const status = delivered ? response.statusCode : clientClosedRequestStatus;
     const ms = Math.round((performance.now() - startedMs) * 10) / 10;
-    this.#options.answered?.({ endpointId, status, code, ms });
-    const facts = { request_id: requestId, method: request.method, path, endpoint: endpointId, status, ms };
-    // Reads that succeed come by the thousand and change nothing.
-    if (request.method === 'GET' && delivered && response.statusCode < 400) this.#options.log.debug(facts, 'request');
-    else this.#options.log.info(facts, 'request');
+    this.#options.onCompleted?.({ endpointId, status, code, ms });
+    const fields = { request_id: requestId, method: request.method, path, endpoint: endpointId, status, ms };
+    // Successful reads are frequent and change nothing.
+    if (request.method === 'GET' && delivered && response.statusCode < 400) this.#options.log.debug(fields, 'request');
+    else this.#options.log.info(fields, 'request');
   }
 
   #answerFailure(thrown: unknown, request: Incoming, reply: FastifyReply): FastifyReply {
-    // A malformed address fails before the first hook.
+    // A malformed URL fails before the first hook.
     const exchange = (request.exchange as Exchange | null) ?? this.#enter(request.raw, reply.raw);
     exchange.code = outcomeOf(thrown).code;
     logFailure(this.#options.log, thrown, { request_id: exchange.requestId, endpoint: exchange.endpointId });
     reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
-    return this.#send(reply, exchange, this.#pageOf(thrown, exchange) ?? answerOf(thrown, exchange.requestId));
+    return this.#send(reply, exchange, this.#toErrorPage(thrown, exchange) ?? toErrorResponse(thrown, exchange.requestId));
   }
 
-  #pageOf(thrown: unknown, { request, takesLinks: byLink }: Exchange): Answer | null {
+  #toErrorPage(thrown: unknown, { request, acceptsLinks: byLink }: Exchange): HttpResponse | null {
     const { errorPage } = this.#options;
-    return errorPage && byLink && wantsPage(request) ? pageOf(thrown, errorPage) : null;
+    return errorPage && byLink && prefersHtml(request) ? toErrorPage(thrown, errorPage) : null;
   }
 
-  #send(reply: FastifyReply, exchange: Exchange, { body, ...head }: Answer): FastifyReply {
+  #send(reply: FastifyReply, exchange: Exchange, { body, ...head }: HttpResponse): FastifyReply {
     this.#begin(reply, exchange, head);
     if (body === '') return reply.send();
     if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8');
     return reply.send(body);
   }
 
-  #begin(reply: FastifyReply, exchange: Exchange, { status, headers }: Omit<Answer, 'body'>): void {
+  #begin(reply: FastifyReply, exchange: Exchange, { status, headers }: Omit<HttpResponse, 'body'>): void {
     reply.code(status).headers(headers);
     if (exchange.rateHeaders) reply.headers(exchange.rateHeaders);
     if (this.#options.isDraining()) reply.header('connection', 'close');
     if (!exchange.request.complete && hasBody(exchange.request)) cutUnreadBody(exchange.request);
   }
 
-  #refuseBroken(error: ParserError, socket: Socket): void {
+  #rejectMalformed(error: ParserError, socket: Socket): void {
     const answering = [...this.#active].some(
       ({ request, response }) => request.socket === socket && response?.headersSent && !response.writableFinished,
     );
     if (answering || error.code === 'ECONNRESET') socket.destroy();
-    else refuse(socket, parserError(error, this.#options.limits.urlBytes), newId('req'));
+    else refuse(socket, parserError(error, this.#options.limits.urlBytesMax), newId('req'));
   }
 
   async listen(host: string, port: number): Promise<{ host: string; port: number }> {
-    this.#refuseOtherMethods();
+    this.#rejectOtherMethods();
     await this.#app.listen({ host, port });
     const address = this.#app.server.address() as AddressInfo;
     return { host, port: address.port };
   }
 
-  #refuseOtherMethods(): void {
-    const known = this.#app.supportedMethods.filter((method) => METHODS.includes(method) && method !== 'TRACE');
+  #rejectOtherMethods(): void {
+    const supported = this.#app.supportedMethods.filter((method) => METHODS.includes(method) && method !== 'TRACE');
     for (const [path, methods] of this.#methods) {
       const allowed = methods.includes('GET') ? ['HEAD', ...methods] : methods;
-      const others = known.filter((method) => !allowed.includes(method));
+      const others = supported.filter((method) => !allowed.includes(method));
       const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
       this.#app.route({
         method: others,
         url: path,
         onRequest: async (_request, reply) => {
           reply.header('allow', allow);
-          throw new ServiceError('method_not_allowed', `This address takes ${allow}.`, { details: { allow: allow.split(', ') } });
+          throw new ServiceError('method_not_allowed', `Method not allowed. Allowed: ${allow}.`, { details: { allow: allow.split(', ') } });
         },
         handler: () => {},
       });
@@ -326,42 +329,43 @@ class FastifyHttp implements Http {
   }
 
   async close(graceMs: number): Promise<void> {
-    const reason = new ServiceError('draining', 'This worker stops. Try again.', { retryAfterSeconds: 1 });
+    const reason = new ServiceError('draining', 'This worker is shutting down. Try again.', { retryAfterSeconds: 1 });
     const closed = this.#app.close();
     this.#upgrades.abort(reason);
     for (const exchange of this.#active) if (exchange.isEndless) exchange.abort(reason);
-    await this.#until(() => this.#active.size === 0, graceMs);
+    await this.#waitUntil(() => this.#active.size === 0, graceMs);
     for (const exchange of this.#active) exchange.abort(reason);
-    await this.#until(() => this.#active.size + this.#upgrades.size === 0, abortedMs);
+    await this.#waitUntil(() => this.#active.size + this.#upgrades.size === 0, abortGraceMs);
     this.#upgrades.destroyAll();
     this.#app.server.closeAllConnections();
     await closed;
   }
 
-  /** Looks again whenever a request or a socket is gone; gives up after `ms`. */
-  async #until(calm: () => boolean, ms: number): Promise<void> {
-    if (calm()) return;
+  /** Checks again whenever a request or socket closes; resolves after `ms` at the latest. */
+  async #waitUntil(isIdle: () => boolean, ms: number): Promise<void> {
+    if (isIdle()) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#calmed = () => {
-        if (!calm()) return;
+      this.#onIdle = () => {
+        if (!isIdle()) return;
         clearTimeout(timer);
         resolve();
       };
     });
-    this.#calmed = undefined;
+    this.#onIdle = undefined;
   }
 }
 
-const routeNotFound = (): ServiceError => new ServiceError('route_not_found', 'There is nothing at this address.');
+const routeNotFound = ({ request, path }: Exchange): ServiceError =>
+  new ServiceError('route_not_found', `Not found: no endpoint matches ${request.method} ${path.slice(0, shownPathMax)}. See /docs.`);
 
-/** A caller's own id is taken over where it is harmless in logs and headers. */
+/** The client's own id is used where it is harmless in logs and headers. */
 function requestIdOf({ headers }: IncomingMessage): string {
   const id = headers['x-request-id'];
   return typeof id === 'string' && /^[A-Za-z0-9_.-]{1,128}$/.test(id) ? id : newId('req');
 }
 
-function toAnswer(endpoint: Endpoint, exchange: Exchange, result: unknown): Answer {
+function toResponse(endpoint: Endpoint, exchange: Exchange, result: unknown): HttpResponse {
   const status = exchange.status ?? endpoint.status;
   if (endpoint.replyKind === 'empty') return { status, headers: exchange.headers, body: '' };
   if (endpoint.replyKind === 'text')
@@ -372,12 +376,12 @@ function toAnswer(endpoint: Endpoint, exchange: Exchange, result: unknown): Answ
 }
 
 /**
- * The answer is written although the body is not read. What still comes is
- * thrown away for a while, since a close at once would lose the answer on its way.
+ * The response is written although the body is not read. The rest of the body is
+ * discarded for a while, because an immediate close would lose the response.
  */
 function cutUnreadBody(request: IncomingMessage): void {
   const timer = setTimeout(() => {
     if (!request.complete) request.socket.destroy();
-  }, unreadBodyMs).unref();
+  }, unreadBodyGraceMs).unref();
   request.once('close', () => clearTimeout(timer));
 }

@@ -2,13 +2,13 @@ import { ServiceError } from '@berth/contract';
 import { sql } from 'kysely';
 import type { Store } from '../store/store.ts';
 
-/** An answer as it is kept: no body for a 204. */
-export interface KeptAnswer {
+/** No body for a 204. */
+export interface StoredResponse {
   status: number;
   reply: { headers: Record<string, string>; body?: unknown };
 }
 
-/** One worker's right to do the work of a key. `claimedAt` tells it from a later worker's. */
+/** One worker's claim on a key. `claimedAt` distinguishes it from a later worker's. */
 export interface KeyClaim {
   scope: string;
   key: string;
@@ -22,21 +22,25 @@ interface IdempotencyTables {
     key: string;
     request_hash: Buffer;
     status: number | null;
-    body: KeptAnswer['reply'] | null;
+    body: StoredResponse['reply'] | null;
     created_at: Date;
   };
 }
 
-/** A row may vanish between our insert and our look at it, but hardly this often. */
-const claimTries = 5;
+/** A row may be deleted between the insert and the read, but hardly this often. */
+const claimAttemptsMax = 5;
 
-/** Takes the key (null), or tells what stands in the way. Claims and answers past their time are taken over. */
+/**
+ * Claims the key (null), or returns the existing claim. Stale claims and expired responses are taken over.
+ *
+ * @throws ServiceError idempotency_in_progress
+ */
 export async function claimKey(
   store: Store,
   claim: KeyClaim,
   { staleBefore, expiredBefore }: { staleBefore: Date; expiredBefore: Date },
-): Promise<{ requestHash: Buffer; kept: KeptAnswer | null } | null> {
-  for (let tries = 0; tries < claimTries; tries++) {
+): Promise<{ requestHash: Buffer; stored: StoredResponse | null } | null> {
+  for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
     const taken = await store
       .tables<IdempotencyTables>()
       .insertInto('idempotency_keys')
@@ -66,10 +70,12 @@ export async function claimKey(
     if (row)
       return {
         requestHash: row.request_hash,
-        kept: row.status === null || row.body === null ? null : { status: row.status, reply: row.body },
+        stored: row.status === null || row.body === null ? null : { status: row.status, reply: row.body },
       };
   }
-  throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running.', { retryAfterSeconds: 1 });
+  throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running. Try again later.', {
+    retryAfterSeconds: 1,
+  });
 }
 
 const findKey = (store: Store, { scope, key }: KeyClaim): Promise<IdempotencyTables['idempotency_keys'] | undefined> =>
@@ -81,20 +87,20 @@ const findKey = (store: Store, { scope, key }: KeyClaim): Promise<IdempotencyTab
     .where('key', '=', key)
     .executeTakeFirst();
 
-/** Keeps the answer, unless somebody has taken the claim over. */
-export async function keepAnswer(store: Store, claim: KeyClaim, kept: KeptAnswer): Promise<void> {
+/** Stores the response, unless another worker has taken over the claim. */
+export async function storeResponse(store: Store, claim: KeyClaim, stored: StoredResponse): Promise<void> {
   await store
     .tables<IdempotencyTables>()
     .updateTable('idempotency_keys')
-    .set({ status: kept.status, body: sql<KeptAnswer['reply']>`${JSON.stringify(kept.reply)}::json` })
+    .set({ status: stored.status, body: sql<StoredResponse['reply']>`${JSON.stringify(stored.reply)}::json` })
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)
     .execute();
 }
 
-/** Frees the key for another try, unless somebody has taken the claim over. */
-export async function dropClaim(store: Store, claim: KeyClaim): Promise<void> {
+/** Frees the key for another attempt, unless another worker has taken over the claim. */
+export async function deleteClaim(store: Store, claim: KeyClaim): Promise<void> {
   await store
     .tables<IdempotencyTables>()
     .deleteFrom('idempotency_keys')

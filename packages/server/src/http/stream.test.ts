@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, test, type TestContext } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, endpoint } from '@berth/contract';
 import { auth, sendRaw, serve } from './server.fixture.ts';
 import type { FileReply, ServerEvent } from './call.ts';
@@ -30,11 +30,11 @@ class Source implements AsyncIterable<ServerEvent> {
   closed = 0;
   asked = 0;
   #waiting: ((result: IteratorResult<ServerEvent>) => void) | undefined;
-  #told: ServerEvent[] = [];
+  #queued: ServerEvent[] = [];
   #over = false;
 
-  tell(id: number, text = ''): void {
-    this.#told.push({ id, type: 'thing', ...{ text } });
+  emit(id: number, text = ''): void {
+    this.#queued.push({ id, type: 'thing', ...{ text } });
     this.#wake();
   }
 
@@ -50,7 +50,7 @@ class Source implements AsyncIterable<ServerEvent> {
   }
 
   #next(): Promise<IteratorResult<ServerEvent>> {
-    const event = this.#told.shift();
+    const event = this.#queued.shift();
     if (event) return Promise.resolve({ done: false, value: event });
     if (this.#over) return Promise.resolve({ done: true, value: undefined });
     return new Promise((resolve) => (this.#waiting = resolve));
@@ -71,7 +71,7 @@ class Source implements AsyncIterable<ServerEvent> {
 }
 
 async function eventually(what: string, holds: () => boolean): Promise<void> {
-  for (const start = performance.now(); !holds(); await wait(5)) assert.ok(performance.now() - start < 5000, what);
+  for (const start = performance.now(); !holds(); await sleep(5)) assert.ok(performance.now() - start < 5000, what);
 }
 
 describe('a file', () => {
@@ -143,7 +143,7 @@ describe('a file', () => {
         Readable.from(
           (async function* () {
             yield content.subarray(0, 100);
-            await wait(10);
+            await sleep(10);
             throw new Error('the disk is gone');
           })(),
         ),
@@ -160,7 +160,7 @@ describe('a file', () => {
       for (;;) {
         read += chunk.length;
         yield chunk;
-        await wait(0);
+        await sleep(0);
       }
     };
     const { port } = await serveFile(t, {
@@ -172,7 +172,7 @@ describe('a file', () => {
     socket.write(`GET /file HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
     await once(socket, 'readable');
     let before = -1;
-    for (; before !== read; await wait(100)) before = read;
+    for (; before !== read; await sleep(100)) before = read;
     assert.ok(read < 32 * 1024 * 1024, `${read} bytes were read ahead`);
     assert.equal(closed, 0);
     socket.destroy();
@@ -312,8 +312,8 @@ describe('a stream of events', () => {
     const { source, origin } = await open(t);
     const response = await fetch(`${origin}/events`, { headers: auth });
     assert.equal(response.headers.get('content-type'), 'text/event-stream');
-    source.tell(7, 'two\nlines');
-    source.tell(8);
+    source.emit(7, 'two\nlines');
+    source.emit(8);
     source.end();
     assert.equal(
       await response.text(),
@@ -360,8 +360,8 @@ describe('a stream of events', () => {
     socket.write(`GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
     await once(socket, 'readable');
     const text = 'x'.repeat(100_000);
-    let told = 0;
-    for (; source.closed === 0 && told < 1000; await wait(1)) source.tell(++told, text);
+    let summarize = 0;
+    for (; source.closed === 0 && summarize < 1000; await sleep(1)) source.emit(++summarize, text);
     assert.equal(source.closed, 1, 'after 100 MB it still is not cut');
     socket.destroy();
   });
@@ -369,8 +369,8 @@ describe('a stream of events', () => {
   test('loses nothing for a caller that reads slowly', async (t) => {
     const { origin, source } = await open(t);
     const response = await fetch(`${origin}/events`, { headers: auth });
-    for (let id = 1; id <= 50; id += 1) source.tell(id, 'x'.repeat(10_000));
-    await wait(20);
+    for (let id = 1; id <= 50; id += 1) source.emit(id, 'x'.repeat(10_000));
+    await sleep(20);
     source.end();
     const ids = [...(await response.text()).matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
     assert.deepEqual(

@@ -1,66 +1,65 @@
-/** Answers that are more than a text: a file, and events that come as they happen. */
+/** Streamed responses: files and server-sent events. */
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { create as contentDisposition } from 'content-disposition';
-import { partOf, type Part } from './ranges.ts';
+import { resolveRange, type ByteRange } from './ranges.ts';
 
-/** A file as an answer. */
 export interface FileReply {
-  /** Its length: told before it is sent, so that its source must keep to it. */
+  /** Sent as Content-Length, so the source must yield exactly this many. */
   bytes: number;
   contentType: string;
-  /** What the caller may call it. */
+  /** Suggested name for saving. */
   filename: string;
-  /** Shown where it is, by pages of ours; without it the browser saves it. */
+  /** Displayed by the browser; otherwise it is saved. */
   inline?: boolean;
-  /** Instead of the policy that lets it do nothing at all: only for pages and scripts that are our own. */
+  /** Replaces the default policy, which forbids everything. Only for this service's own pages and scripts. */
   policy?: string;
-  /** Whether a part of it may be asked for with `Range`. */
+  /** Whether `Range` is supported. */
   ranges?: boolean;
-  /** `Cache-Control`, where it is not `no-store`. */
+  /** `Cache-Control`; absent: `no-store`. */
   cacheControl?: string;
   /** From the start, or a part of it: first and last byte; asked for once. */
-  stream(part?: Part): Readable;
-  /** Lets go of the source, whether or not it was sent. Called once. */
+  stream(byteRange?: ByteRange): Readable;
+  /** Releases the source, sent or not. Called once. */
   close(): Promise<void>;
 }
 
-/** An event as an answer's part. All of it is sent, as JSON. */
+/** The whole event is sent as JSON. */
 export interface ServerEvent {
   readonly id: number;
   readonly type: string;
 }
 
-/** What is written once the headers are out. */
+/** The body of a streamed response. */
 export interface Stream {
-  /** Where it is not the endpoint's own. */
+  /** Absent: the endpoint's status. */
   status?: number;
   headers: Record<string, string>;
-  /** Resolves when the answer is over, well or not: after the headers, what fails can only be cut off. */
+  /** Resolves when the response has ended or failed. After the headers, a failure can only close the connection. */
   send(response: ServerResponse, signal: AbortSignal): Promise<void>;
-  /** For an answer that is not sent after all. */
+  /** Releases a response that is not sent. */
   drop(): Promise<void>;
 }
 
-/** A file, or the part of it that `range` asks for. Throws range_not_satisfiable, and has then let go of the file. */
+/** A file, or the range of it. Closes the file when it throws. @throws ServiceError range_not_satisfiable */
 export async function fileStream(file: FileReply, range: string | undefined): Promise<Stream> {
-  const part = file.ranges === true ? await wantedPart(file, range) : null;
-  const bytes = part ? part.end - part.start + 1 : file.bytes;
+  const byteRange = file.ranges === true ? await resolveFileRange(file, range) : null;
+  const bytes = byteRange ? byteRange.end - byteRange.start + 1 : file.bytes;
   return {
-    ...(part ? { status: 206 } : {}),
+    ...(byteRange ? { status: 206 } : {}),
     headers: {
       ...fileHeaders(file),
       'content-length': String(bytes),
-      ...(part ? { 'content-range': `bytes ${part.start}-${part.end}/${file.bytes}` } : {}),
+      ...(byteRange ? { 'content-range': `bytes ${byteRange.start}-${byteRange.end}/${file.bytes}` } : {}),
     },
     drop: () => file.close(),
     async send(response, signal) {
       try {
-        const source = part ? file.stream(part) : file.stream();
+        const source = byteRange ? file.stream(byteRange) : file.stream();
         await pipeline(source, (chunks: AsyncIterable<Buffer>) => exactly(chunks, bytes), response, { signal });
       } catch {
-        // A caller that gets less than was announced can tell so; the pipeline has closed both ends.
+        // The client notices the truncated body; the pipeline has closed both ends.
         response.destroy();
       } finally {
         await file.close();
@@ -69,9 +68,9 @@ export async function fileStream(file: FileReply, range: string | undefined): Pr
   };
 }
 
-async function wantedPart(file: FileReply, range: string | undefined): Promise<Part | null> {
+async function resolveFileRange(file: FileReply, range: string | undefined): Promise<ByteRange | null> {
   try {
-    return partOf(range, file.bytes);
+    return resolveRange(range, file.bytes);
   } catch (error) {
     await file.close();
     throw error;
@@ -81,13 +80,13 @@ async function wantedPart(file: FileReply, range: string | undefined): Promise<P
 const fileHeaders = ({ contentType, filename, inline, policy, ranges, cacheControl }: FileReply): Record<string, string> => ({
   'content-type': contentType,
   'content-disposition': contentDisposition(filename.toWellFormed(), { type: inline === true ? 'inline' : 'attachment' }),
-  // For whoever shows it all the same: what it holds is not ours.
+  // The content is not trusted, even if a client displays it.
   'content-security-policy': policy ?? "default-src 'none'; sandbox",
   ...(ranges === true ? { 'accept-ranges': 'bytes' } : {}),
   ...(cacheControl === undefined ? {} : { 'cache-control': cacheControl }),
 });
 
-/** A shorter body would leave the caller waiting for its end, a longer one would be read as the next answer. */
+/** A shorter body would leave the client waiting; a longer one would be read as the next response. */
 async function* exactly(source: AsyncIterable<Buffer>, bytes: number): AsyncIterable<Buffer> {
   let left = bytes;
   for await (const chunk of source) {
@@ -95,18 +94,18 @@ async function* exactly(source: AsyncIterable<Buffer>, bytes: number): AsyncIter
     if (left < 0) break;
     yield chunk;
   }
-  if (left !== 0) throw new Error('the file is not as long as was told');
+  if (left !== 0) throw new Error('the file does not have its announced length');
 }
 
-/** After how long a caller should come back whose connection broke. */
+/** Clients reconnect after this time. */
 const retryMs = 2000;
-/** For a caller that has stopped reading, beside what the kernel holds: its connection is worth less than the memory. */
+/** Buffered for a client that does not read, in addition to the kernel's buffer; beyond it the connection is closed. */
 const unreadBytesMax = 1024 * 1024;
 
-/** Server-sent events, with a comment now and then so that nobody on the way takes the connection for dead. */
+/** Server-sent events, with keep-alive comments so that proxies keep the connection open. */
 export const eventStream = (events: AsyncIterable<ServerEvent>, keepAliveMs: number): Stream => {
   const iterator = events[Symbol.asyncIterator]();
-  // Never waited for: one that is asked for its next event at this moment ends when it notices its signal.
+  // Not awaited: a pending next() ends only when the source notices its signal.
   const close = (): void => void iterator.return?.().catch(() => undefined);
   return {
     headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
@@ -123,7 +122,7 @@ export const eventStream = (events: AsyncIterable<ServerEvent>, keepAliveMs: num
         for await (const event of untilAborted(iterator, signal))
           write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       } catch {
-        // Its source failed: the caller comes back and goes on where it was.
+        // The source failed: the client reconnects and resumes.
       } finally {
         clearInterval(timer);
         close();
@@ -133,17 +132,17 @@ export const eventStream = (events: AsyncIterable<ServerEvent>, keepAliveMs: num
   };
 };
 
-/** Ends with the signal, also where the source does not look at it. */
+/** Ends with the signal, even if the source ignores it. */
 async function* untilAborted<T>(iterator: AsyncIterator<T>, signal: AbortSignal): AsyncIterable<T> {
-  let giveUp = (): void => {};
-  // One promise for each turn: a race against one that lives as long as the stream would keep all that ever ran in it.
+  let finish = (): void => {};
+  // One promise for each event: racing against one long-lived promise would leak a reaction for every event.
   const next = (): Promise<IteratorResult<T>> =>
     new Promise((resolve, reject) => {
-      giveUp = () => resolve({ done: true, value: undefined });
-      if (signal.aborted) giveUp();
+      finish = () => resolve({ done: true, value: undefined });
+      if (signal.aborted) finish();
       else iterator.next().then(resolve, reject);
     });
-  const onAbort = (): void => giveUp();
+  const onAbort = (): void => finish();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     for (let turn = await next(); turn.done !== true; turn = await next()) yield turn.value;

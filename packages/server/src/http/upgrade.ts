@@ -10,7 +10,7 @@ import { binaryStream } from './binary-stream.ts';
 import type { Call, Principal, Upgrade } from './call.ts';
 import { logFailure, outcomeOf } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { CallerGone } from './exchange.ts';
+import { ClientDisconnected } from './exchange.ts';
 import type { Peers } from './peer.ts';
 import type { HttpOptions } from './options.ts';
 import { refuse } from './refusal.ts';
@@ -18,7 +18,7 @@ import { fill, parseQuery } from './validate.ts';
 
 export type LooseSocketHandler = (call: Call, upgrade: Upgrade) => Promise<void> | void;
 
-/** A connection that asks to become a WebSocket. */
+/** A connection that requests an upgrade to WebSocket. */
 interface Handshake {
   socket: Duplex;
   head: Buffer;
@@ -32,38 +32,40 @@ interface SocketRoute {
   handler: LooseSocketHandler;
 }
 
-export interface UpgradesOptions {
+export interface UpgradesDeps {
   admission: Admission;
   peers: Peers;
   log: Log;
-  answered: HttpOptions['answered'];
-  /** Checks what every request must keep to, and gives it its id. */
+  onCompleted: HttpOptions['onCompleted'];
+  /** Creates the exchange with its request id. */
   open(request: IncomingMessage): Exchange;
   check(exchange: Exchange): void;
   defaultDeadlineMs: number;
-  /** Called when the last socket is gone. */
+  /** Called when the last socket has closed. */
   onEmpty(): void;
 }
 
-/** Where the handler names no other. 256 MiB: a DevTools message may hold a whole heap snapshot or a large download. */
-const messageBytesMaxOfAll = 256 * 1024 * 1024;
+/** 256 MiB: a DevTools message may contain a whole heap snapshot or a large download. */
+const defaultMessageBytesMax = 256 * 1024 * 1024;
+/** Characters of a path in an error message. */
+const shownPathMax = 200;
 
 /**
- * WebSocket endpoints. All that is refused is refused before the handshake,
- * as an ordinary answer that any HTTP client can read.
+ * WebSocket endpoints. Errors are reported before the handshake, as ordinary
+ * responses that any HTTP client can read.
  */
 export class Upgrades {
-  #options: UpgradesOptions;
+  #options: UpgradesDeps;
   #routes: SocketRoute[] = [];
   #sockets = new Map<Duplex, Exchange>();
-  /** One for each size of messages that some handler takes: a server has one for all. */
+  /** One for each message size limit, which `ws` sets by server. */
   readonly #servers = new Map<number, WebSocketServer>();
 
-  constructor(options: UpgradesOptions) {
+  constructor(options: UpgradesDeps) {
     this.#options = options;
   }
 
-  /** Connections that are, or are about to become, WebSockets. */
+  /** Number of open and pending WebSockets. */
   get size(): number {
     return this.#sockets.size;
   }
@@ -78,17 +80,17 @@ export class Upgrades {
   }
 
   /** For the server's `upgrade` event. Never throws. */
-  async take(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const exchange = this.#options.open(request);
     this.#sockets.set(socket, exchange);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       this.#sockets.delete(socket);
-      exchange.abort(new CallerGone());
+      exchange.abort(new ClientDisconnected());
       if (this.#sockets.size === 0) this.#options.onEmpty();
       const { requestId, endpointId, path, startedMs } = exchange;
-      const facts = { request_id: requestId, endpoint: endpointId, path, ms: Math.round(performance.now() - startedMs) };
-      this.#options.log.info(facts, 'socket closed');
+      const fields = { request_id: requestId, endpoint: endpointId, path, ms: Math.round(performance.now() - startedMs) };
+      this.#options.log.info(fields, 'socket closed');
     });
     const handshake: Handshake = { socket, head, accepted: null };
     try {
@@ -99,14 +101,14 @@ export class Upgrades {
         closeAfter(handshake.accepted, error);
         return;
       }
-      this.#tell(exchange, outcomeOf(error));
+      this.#report(exchange, outcomeOf(error));
       refuse(socket, error, exchange.requestId, exchange.rateHeaders);
     }
   }
 
-  /** A socket counts when it is opened or refused: how long it lives is no matter of how fast we answer. */
-  #tell({ endpointId, startedMs }: Exchange, outcome: { status: number; code: ErrorCode | null }): void {
-    this.#options.answered?.({ endpointId, ms: performance.now() - startedMs, ...outcome });
+  /** A socket is counted when it is opened or refused: its lifetime is no latency of the service. */
+  #report({ endpointId, startedMs }: Exchange, outcome: { status: number; code: ErrorCode | null }): void {
+    this.#options.onCompleted?.({ endpointId, ms: performance.now() - startedMs, ...outcome });
   }
 
   async #serve(exchange: Exchange, handshake: Handshake): Promise<void> {
@@ -121,9 +123,10 @@ export class Upgrades {
     checkOrigin(exchange.request, exchange.origin, exchange.principal);
     fill(exchange, route.endpoint, raw);
     const work = (async () => route.handler(exchange, this.#upgradeOf(exchange, handshake)))();
-    // Once the socket is open it lives as long as what it serves; only the way there has a deadline.
+    // Only the handshake has a deadline, not the open socket.
     const timer = setTimeout(() => {
-      if (!handshake.accepted) exchange.abort(new ServiceError('deadline_exceeded', 'The socket could not be opened in time.'));
+      if (!handshake.accepted)
+        exchange.abort(new ServiceError('deadline_exceeded', 'The WebSocket could not be opened within the deadline.'));
     }, route.endpoint.deadlineMs ?? this.#options.defaultDeadlineMs);
     try {
       await exchange.untilAborted(work);
@@ -137,11 +140,11 @@ export class Upgrades {
     const { socket, head } = handshake;
     const open = <T>(messageBytesMax: number | undefined, use: (webSocket: WebSocket) => T): Promise<T> =>
       new Promise((resolve, reject) => {
-        if (socket.destroyed) return reject(new CallerGone());
-        this.#serverFor(messageBytesMax ?? messageBytesMaxOfAll).handleUpgrade(request, socket, head, (webSocket) => {
+        if (socket.destroyed) return reject(new ClientDisconnected());
+        this.#serverFor(messageBytesMax ?? defaultMessageBytesMax).handleUpgrade(request, socket, head, (webSocket) => {
           handshake.accepted = webSocket;
-          this.#tell(exchange, { status: 101, code: null });
-          // Its close follows, which is what handlers wait for: an error that none listens to would end the process.
+          this.#report(exchange, { status: 101, code: null });
+          // Handlers wait for the close event that follows; an unhandled error event would end the process.
           webSocket.on('error', () => undefined);
           resolve(use(webSocket));
         });
@@ -150,16 +153,16 @@ export class Upgrades {
       request,
       socket,
       accept: ({ messageBytesMax } = {}) => open(messageBytesMax, (webSocket) => webSocket),
-      // Made at once, so that no message comes before it listens.
+      // Created synchronously, so that it misses no message.
       acceptStream: ({ messageBytesMax } = {}) =>
         open(messageBytesMax, (webSocket) => ({ socket: webSocket, stream: binaryStream(webSocket) })),
     };
   }
 
   #serverFor(messageBytesMax: number): WebSocketServer {
-    const known = this.#servers.get(messageBytesMax);
-    if (known) return known;
-    // Compression costs more than the loopback and the tunnels that carry DevTools; its texts are checked by who reads them.
+    const existing = this.#servers.get(messageBytesMax);
+    if (existing) return existing;
+    // Compression costs more than it saves on loopback and tunnels. Readers of the messages check their UTF-8.
     const options = { noServer: true, perMessageDeflate: false, skipUTF8Validation: true, clientTracking: false };
     const server = new WebSocketServer({ ...options, maxPayload: messageBytesMax });
     this.#servers.set(messageBytesMax, server);
@@ -171,10 +174,10 @@ export class Upgrades {
       const match = route.pattern.exec(path);
       if (match) return { route, params: Object.fromEntries(route.names.map((name, index) => [name, decode(match[index + 1] ?? '')])) };
     }
-    throw new ServiceError('route_not_found', 'There is no WebSocket at this address.');
+    throw new ServiceError('route_not_found', `Not found: no WebSocket endpoint matches ${path.slice(0, shownPathMax)}. See /docs.`);
   }
 
-  /** Tells every open socket's handler that the service stops. */
+  /** Aborts the handlers of all sockets. */
   abort(reason: Error): void {
     for (const exchange of this.#sockets.values()) exchange.abort(reason);
   }
@@ -185,7 +188,7 @@ export class Upgrades {
   }
 }
 
-/** Only where the handler has not closed it already, with a better reason. */
+/** Has no effect where the handler has already closed the socket with a better reason. */
 function closeAfter(webSocket: WebSocket, error: unknown): void {
   if (error instanceof ServiceError && error.code === 'draining') webSocket.close(1012, 'service_restart');
   else webSocket.close(1011, 'internal_error');
@@ -195,26 +198,25 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new ServiceError('bad_request', 'The address of the request is malformed.');
+    throw new ServiceError('bad_request', 'The URL of the request is malformed.');
   }
 }
 
 function checkHandshake({ method, headers }: IncomingMessage): void {
   const key = headers['sec-websocket-key'];
   if (method !== 'GET' || key === undefined || !/^[+/0-9A-Za-z]{22}==$/.test(key))
-    throw new ServiceError('bad_request', 'This is no WebSocket handshake.');
-  if (headers['sec-websocket-version'] !== '13')
-    throw new ServiceError('bad_request', 'Only version 13 of the WebSocket protocol is spoken.');
+    throw new ServiceError('bad_request', 'The WebSocket handshake is malformed.');
+  if (headers['sec-websocket-version'] !== '13') throw new ServiceError('bad_request', 'Unsupported WebSocket version; use 13.');
 }
 
 /**
- * Programs send no Origin. A page does, and a page of another site has no
- * business here. A cookie comes along whoever asks, so that it counts only
- * where the browser says that a page of ours does.
+ * Programs send no Origin; pages do, and pages of other sites are refused. A
+ * browser sends the cookie with every request, so a cookie counts only together
+ * with an Origin of this service.
  */
 function checkOrigin({ headers }: IncomingMessage, ours: string, { viewer }: Principal): void {
   const { origin } = headers;
   const byCookie = viewer !== undefined && !viewer.isFirstLoad;
   if (origin === undefined ? byCookie : origin.toLowerCase() !== (URL.parse(ours)?.origin ?? ours))
-    throw new ServiceError('origin_not_allowed', 'Pages of other origins may not open this socket.');
+    throw new ServiceError('origin_not_allowed', 'Cross-origin pages must not open this WebSocket.');
 }

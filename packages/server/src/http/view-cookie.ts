@@ -1,12 +1,12 @@
-/** The cookie that takes a token's place after the first load of a page for people who watch. */
+/** The cookie that replaces the view token after the first load of a page. */
 
-/** The prefix makes browsers refuse it from a page without TLS. */
+/** With the prefix `__Secure-`, browsers refuse the cookie from a page without TLS. */
 export const viewCookieName = (origin: string): string => (origin.startsWith('https:') ? '__Secure-berth-view' : 'berth-view');
 
 /**
- * The values of all cookies of that name. A browser sends one for each path
- * and domain that fits, those of strangers among them and even first; what
- * reads cookies into an object would keep one.
+ * The values of all cookies of that name. A browser sends one for each matching
+ * path and domain, possibly planted by other sites and first; a parser that
+ * returns an object would drop all but one.
  */
 export const viewCookiesOf = (header: string | undefined, name: string): string[] =>
   (header ?? '')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PathId, ServiceError, endpoint } from '@berth/contract';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ const stream = endpoint({ ...watched, id: 'stream', path: '/s/{id}/vnc/stream', 
 const other = endpoint({ ...common, id: 'other', path: '/other', auth: 'bearer', reply: z.object({}) });
 
 const failures: Record<string, () => Error> = {
-  gone: () => new ServiceError('session_ended', 'It is "over" & <b>gone</b>.'),
+  ended: () => new ServiceError('session_ended', 'It is "over" & <b>gone</b>.'),
   broken: () => new Error('secret inside'),
 };
 const orFail = <T>({ params }: { params: { id: string } }, value: T): T => {
@@ -49,16 +49,16 @@ const mount = (http: Http): void => {
 };
 const errorPage = (status: number, message: string): string => `<!doctype html><title>${status}</title><p>${message}`;
 
-interface Told {
+interface ErrorSummary {
   status: number;
   code: string;
 }
-const told = async (response: Response): Promise<Told> => ({
+const summarize = async (response: Response): Promise<ErrorSummary> => ({
   status: response.status,
   code: ((await response.json()) as { code: string }).code,
 });
-const missing: Told = { status: 401, code: 'missing_view_token' };
-const invalid: Told = { status: 403, code: 'invalid_view_token' };
+const missing: ErrorSummary = { status: 401, code: 'missing_view_token' };
+const invalid: ErrorSummary = { status: 403, code: 'invalid_view_token' };
 
 describe('a link', () => {
   test('opens by its token, and from then on by the cookie', async (t) => {
@@ -92,7 +92,7 @@ describe('a link', () => {
     ] as [string, Record<string, string>][]) {
       const response = await fetch(`${origin}${path}`, { headers });
       assert.equal(response.headers.get('www-authenticate'), 'ViewToken realm="berth", query="token"');
-      assert.deepEqual(await told(response), missing, `${path} ${JSON.stringify(headers)}`);
+      assert.deepEqual(await summarize(response), missing, `${path} ${JSON.stringify(headers)}`);
     }
   });
 
@@ -106,7 +106,7 @@ describe('a link', () => {
     ] as [string, Record<string, string>][]) {
       const response = await fetch(`${origin}${path}`, { headers });
       assert.equal(response.headers.get('www-authenticate'), null);
-      assert.deepEqual(await told(response), invalid, path);
+      assert.deepEqual(await summarize(response), invalid, path);
     }
   });
 
@@ -247,7 +247,7 @@ describe('a socket as a stream', () => {
     const sent = 64 * 1024 * 1024;
     for (let n = 0; n < sent; n += 65_536) webSocket.send(Buffer.alloc(65_536));
     let before = -1;
-    for (; before !== unread?.bytesRead; await wait(100)) before = unread?.bytesRead ?? 0;
+    for (; before !== unread?.bytesRead; await sleep(100)) before = unread?.bytesRead ?? 0;
     assert.ok(before > 0 && before < sent / 2, `${before} bytes were taken that nobody reads`);
     webSocket.terminate();
     await once(webSocket, 'close');
@@ -260,9 +260,9 @@ describe('a person whose link opens nothing', () => {
   test('reads a page with the same status, in which nothing is markup', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     for (const [path, status, text] of [
-      ['/s/gone/view?token=good', 409, 'It is &quot;over&quot; &amp; &lt;b&gt;gone&lt;/b&gt;.'],
+      ['/s/ended/view?token=good', 409, 'It is &quot;over&quot; &amp; &lt;b&gt;gone&lt;/b&gt;.'],
       ['/s/a/view?token=wrong', 403, 'This link is not valid.'],
-      ['/s/gone/recording?token=good', 409, '&lt;b&gt;'],
+      ['/s/ended/recording?token=good', 409, '&lt;b&gt;'],
     ] as const) {
       const response = await fetch(`${origin}${path}`, { headers: html });
       const body = await response.text();
@@ -298,20 +298,23 @@ describe('a person whose link opens nothing', () => {
   test('is told apart from programs, which read JSON', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[])
-      assert.deepEqual(await told(await fetch(`${origin}/s/a/view?token=wrong`, { headers })), invalid);
-    assert.deepEqual(await told(await fetch(`${origin}/other`, { headers: { ...html, ...auth } })), { status: 409, code: 'session_ended' });
+      assert.deepEqual(await summarize(await fetch(`${origin}/s/a/view?token=wrong`, { headers })), invalid);
+    assert.deepEqual(await summarize(await fetch(`${origin}/other`, { headers: { ...html, ...auth } })), {
+      status: 409,
+      code: 'session_ended',
+    });
   });
 
   test('reads JSON where the service has no page for it', async (t) => {
     const { origin } = await serve(t, mount);
-    assert.deepEqual(await told(await fetch(`${origin}/s/a/view?token=wrong`, { headers: html })), invalid);
+    assert.deepEqual(await summarize(await fetch(`${origin}/s/a/view?token=wrong`, { headers: html })), invalid);
   });
 });
 
 describe('a token', () => {
   test('is in no line of the log, wherever in the address it stands', async (t) => {
     const lines: string[] = [];
-    const write = (facts: object, message: string): void => void lines.push(`${JSON.stringify(facts)} ${message}`);
+    const write = (fields: object, message: string): void => void lines.push(`${JSON.stringify(fields)} ${message}`);
     const log: Log = { debug: write, info: write, warn: write, error: write, child: () => log };
     const { origin, port } = await serve(t, mount, { log });
     for (const path of ['/s/a/view?token=tok3n', '/s/a/view%3Ftoken=tok3n', '/s/a/view%3ftoken%3dtok3n', '/nowhere?token=tok3n'])

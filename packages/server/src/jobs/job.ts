@@ -1,10 +1,10 @@
 /**
- * A job's states, and what is kept of it.
+ * A job's states and its record.
  *
  *   pending ──► ok | blocked | error
  *
- * `pending` is left once, by the one UPDATE that finds it so. Whoever comes
- * second, with a result, a cancel or a death certificate, changes nothing.
+ * One UPDATE of a pending row ends a job. A later result, cancel or recovery
+ * changes nothing.
  */
 import { randomUUID } from 'node:crypto';
 import type { JobResponse, JobStatus, WorkError, WorkUsage } from '@berth/contract';
@@ -14,15 +14,15 @@ export type JobKind = JobResponse['kind'];
 
 export interface JobProgress {
   step: number;
-  /** null where it is not known how many there will be. */
+  /** null when unknown. */
   total: number | null;
   note: string;
 }
 
-/** Before there is any: what a job starts with, and what a dropped one is left with. */
+/** The progress of new jobs and of jobs whose result was dropped. */
 export const noProgress: JobProgress = { step: 0, total: null, note: '' };
 
-/** A job as it is told. `result`, `error` and `usage` are of one that is over; `error` and `result` may both be there. */
+/** `result`, `error` and `usage` are null until the job ends; `error` and `result` may both be set. */
 export interface JobRecord {
   jobId: string;
   owner: string;
@@ -30,14 +30,14 @@ export interface JobRecord {
   workerId: string;
   kind: JobKind;
   status: JobStatus;
-  /** What the work is about: what replies repeat of its order. */
+  /** The request fields that responses repeat. */
   subject: Record<string, unknown>;
   progress: JobProgress;
   createdAt: Date;
-  /** null while it waits for its turn, and where it never came. */
+  /** null while queued, and for a job that never started. */
   startedAt: Date | null;
   finishedAt: Date | null;
-  /** When the result is dropped. */
+  /** When the result expires. */
   expiresAt: Date | null;
   result: Record<string, unknown> | null;
   error: WorkError | null;
@@ -48,7 +48,7 @@ export const newJobId = (sessionId: string): string => `${sessionId}.${randomUUI
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Whether a text can be a job's id at all. One that cannot is unknown, and never asked for in the store. */
+/** Whether a text has the form of a job id. The store is not queried for any other. */
 export function isJobId(text: string): boolean {
   const dot = text.indexOf('.');
   return isId('ses', text.slice(0, dot)) && uuid.test(text.slice(dot + 1));

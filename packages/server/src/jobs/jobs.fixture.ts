@@ -1,15 +1,15 @@
-/** Jobs on a real store, with work that ends when a test lets it. */
+/** Jobs on a real store, with work that a test ends. */
 import { ServiceError } from '@berth/contract';
 import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import type { Store, Tables } from '../store/store.ts';
-import { Jobs, type JobContext, type JobOrder, type JobOutcome, type JobsDeps } from './jobs.ts';
+import { Jobs, type JobContext, type JobOutcome, type JobRequest, type JobsDeps } from './jobs.ts';
 
 export const clock = new ManualClock();
 export const never = new AbortController().signal;
 export const hourMs = 3_600_000;
-export const unseen = { signal: never };
+export const noWait = { signal: never };
 /** Longer than any of these tests. */
 export const untilDone = { waitSeconds: 25, signal: never };
 
@@ -30,41 +30,41 @@ export const insertOwners = async (tables: Tables, owners: string[]): Promise<vo
   await tables.tables<{ owners: { owner_id: string; tier: string } }>().insertInto('owners').values(rows).execute();
 };
 
-export const outcome = (result: Record<string, unknown> = { done: true }): JobOutcome => ({
+export const okOutcome = (result: Record<string, unknown> = { done: true }): JobOutcome => ({
   status: 'ok',
   result,
   error: null,
   usage: { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 },
 });
 
-export const orderOf = (order: Partial<JobOrder> = {}): JobOrder => ({
+export const requestOf = (request: Partial<JobRequest> = {}): JobRequest => ({
   owner: 'anna',
   kind: 'fetch',
   sessionId: newId('ses'),
   subject: { url: 'http://site.test/' },
   queuedMsMax: 60_000,
   runMsMax: 30_000,
-  run: () => Promise.resolve(outcome()),
-  ...order,
+  run: () => Promise.resolve(okOutcome()),
+  ...request,
 });
 
-/** Work that tells when it begins and ends when it is told to. */
+/** Work that reports its start and ends on demand. */
 export class Work {
-  readonly begun = Promise.withResolvers<JobContext>();
+  readonly started = Promise.withResolvers<JobContext>();
   readonly gate = Promise.withResolvers<JobOutcome>();
 
   run = (context: JobContext): Promise<JobOutcome> => {
-    this.begun.resolve(context);
+    this.started.resolve(context);
     return this.gate.promise;
   };
 
   end(result?: Record<string, unknown>): void {
-    this.gate.resolve(outcome(result));
+    this.gate.resolve(okOutcome(result));
   }
 }
 
-/** Whether something failed with this code. */
-export const told =
+/** Matches a ServiceError by its code. */
+export const hasCode =
   (code: string) =>
   (error: unknown): boolean =>
     error instanceof ServiceError && error.code === code;
@@ -73,8 +73,8 @@ export const told =
 export const codeOf = async (jobs: Jobs, jobId: string): Promise<string | undefined> =>
   (await jobs.get('anna', jobId, untilDone)).error?.code;
 
-/** One turn of a loop that is not started. */
-export async function turn(loop: Jobs['pulse']): Promise<void> {
+/** Runs one iteration of a loop that is not started. */
+export async function turn(loop: Jobs['reconciliation']): Promise<void> {
   loop.nudge();
   await loop.idle();
 }

@@ -5,7 +5,20 @@ import { sql } from 'kysely';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { clock, codeOf, hourMs, insertOwners, makeJobs, orderOf, outcome, told, turn, unseen, untilDone, Work } from './jobs.fixture.ts';
+import {
+  clock,
+  codeOf,
+  hourMs,
+  insertOwners,
+  makeJobs,
+  requestOf,
+  okOutcome,
+  hasCode,
+  turn,
+  noWait,
+  untilDone,
+  Work,
+} from './jobs.fixture.ts';
 import { newJobId, resultBytesMax, stageOf, type Jobs } from './jobs.ts';
 
 let database: TestStore;
@@ -19,19 +32,19 @@ describe('a job', () => {
   it('is in the store when its submission resolves, and comes to what its work comes to', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
-    const order = orderOf({ run: work.run });
-    const { jobId } = await jobs.submit(order);
-    assert.equal(jobId.split('.')[0], order.sessionId);
-    assert.equal((await makeJobs(database.store).get('anna', jobId, unseen)).status, 'pending');
-    await work.begun.promise;
+    const request = requestOf({ run: work.run });
+    const { jobId } = await jobs.submit(request);
+    assert.equal(jobId.split('.')[0], request.sessionId);
+    assert.equal((await makeJobs(database.store).get('anna', jobId, noWait)).status, 'pending');
+    await work.started.promise;
     clock.advance(1500);
     work.end({ title: 'A page' });
     const record = await jobs.get('anna', jobId, untilDone);
-    assert.deepEqual([record.status, record.result, record.error, record.usage], ['ok', { title: 'A page' }, null, outcome().usage]);
+    assert.deepEqual([record.status, record.result, record.error, record.usage], ['ok', { title: 'A page' }, null, okOutcome().usage]);
     assert.equal(record.finishedAt?.getTime(), clock.now().getTime());
     assert.equal((record.startedAt?.getTime() ?? 0) - record.createdAt.getTime(), 0);
     assert.equal((record.expiresAt?.getTime() ?? 0) - clock.now().getTime(), 24 * hourMs);
-    assert.deepEqual(jobs.load, { pending: 0, places: 0 });
+    assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
   });
 
   it('keeps every character of its result, error and progress', async () => {
@@ -40,50 +53,50 @@ describe('a job', () => {
     const error = { code: 'navigation_failed', message: odd, retryable: true, details: { odd } };
     const run = async ({ progress }: Parameters<Work['run']>[0]) => {
       progress(1, 2, odd);
-      return Promise.resolve({ ...outcome({ html: odd, [odd]: [null, 1.5] }), status: 'blocked' as const, error });
+      return Promise.resolve({ ...okOutcome({ html: odd, [odd]: [null, 1.5] }), status: 'blocked' as const, error });
     };
-    const { jobId } = await jobs.submit(orderOf({ run }));
+    const { jobId } = await jobs.submit(requestOf({ run }));
     const record = await jobs.get('anna', jobId, untilDone);
     assert.deepEqual([record.status, record.result, record.error], ['blocked', { html: odd, [odd]: [null, 1.5] }, error]);
     assert.deepEqual(record.progress, { step: 1, total: 2, note: odd });
   });
 
-  it('tells its stage and its progress, to other workers within a second', async () => {
+  it('reports its stage and its progress, to other workers within a second', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const elsewhere = makeJobs(database.store);
     const works = [new Work(), new Work()] as const;
-    const first = await jobs.submit(orderOf({ run: works[0].run }));
-    const second = await jobs.submit(orderOf({ run: works[1].run }));
-    const { progress } = await works[0].begun.promise;
-    assert.deepEqual(await Promise.all([first, second].map(async ({ jobId }) => stageOf(await jobs.get('anna', jobId, unseen)))), [
+    const first = await jobs.submit(requestOf({ run: works[0].run }));
+    const second = await jobs.submit(requestOf({ run: works[1].run }));
+    const { progress } = await works[0].started.promise;
+    assert.deepEqual(await Promise.all([first, second].map(async ({ jobId }) => stageOf(await jobs.get('anna', jobId, noWait)))), [
       'running',
       'queued',
     ]);
     progress(1, 3, 'loading');
-    const seenBy = async (worker: Jobs) => (await worker.get('anna', first.jobId, unseen)).progress;
+    const seenBy = async (worker: Jobs) => (await worker.get('anna', first.jobId, noWait)).progress;
     assert.deepEqual(await seenBy(jobs), { step: 1, total: 3, note: 'loading' });
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     assert.equal((await seenBy(elsewhere)).step, 0, 'written more than once a second');
     clock.advance(1000);
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     assert.deepEqual(await seenBy(elsewhere), { step: 1, total: 3, note: 'loading' });
     works[0].end();
-    await works[1].begun.promise;
+    await works[1].started.promise;
     works[1].end();
     assert.equal(stageOf(await jobs.get('anna', second.jobId, untilDone)), 'done');
   });
 
-  it('whose work throws a ServiceError tells it, and whose work throws anything else tells nothing of it', async () => {
+  it('reports a ServiceError of its work, and no detail of any other error', async () => {
     const logged: object[] = [];
-    const jobs = makeJobs(database.store, { log: { ...silentLog, error: (facts) => void logged.push(facts) } });
+    const jobs = makeJobs(database.store, { log: { ...silentLog, error: (fields) => void logged.push(fields) } });
     const failure = new ServiceError('navigation_failed', 'No such host.', { details: { reason: 'dns_failed' }, internal: 'secret' });
-    const known = await jobs.submit(orderOf({ run: () => Promise.reject(failure) }));
+    const known = await jobs.submit(requestOf({ run: () => Promise.reject(failure) }));
     const { error } = await jobs.get('anna', known.jobId, untilDone);
     assert.deepEqual(error, { code: 'navigation_failed', message: 'No such host.', retryable: true, details: { reason: 'dns_failed' } });
     const run = () => {
       throw new Error('password: hunter2');
     };
-    const unknown = await jobs.submit(orderOf({ run }));
+    const unknown = await jobs.submit(requestOf({ run }));
     const record = await jobs.get('anna', unknown.jobId, untilDone);
     assert.equal(record.error?.code, 'internal_error');
     assert.doesNotMatch(JSON.stringify(record), /hunter2/);
@@ -94,7 +107,7 @@ describe('a job', () => {
     const jobs = makeJobs(database.store);
     for (const details of [{ number: 1n }, { text: 'x'.repeat(100_000) }]) {
       const failure = new ServiceError('navigation_failed', 'No such host.', { details });
-      const { jobId } = await jobs.submit(orderOf({ run: () => Promise.reject(failure) }));
+      const { jobId } = await jobs.submit(requestOf({ run: () => Promise.reject(failure) }));
       assert.deepEqual((await jobs.get('anna', jobId, untilDone)).error, {
         code: 'navigation_failed',
         message: 'No such host.',
@@ -106,7 +119,7 @@ describe('a job', () => {
   it('whose result is too large, or is no JSON, ends as an error', async () => {
     const jobs = makeJobs(database.store);
     const codeOfResult = async (result: Record<string, unknown>) =>
-      codeOf(jobs, (await jobs.submit(orderOf({ run: () => Promise.resolve(outcome(result)) }))).jobId);
+      codeOf(jobs, (await jobs.submit(requestOf({ run: () => Promise.resolve(okOutcome(result)) }))).jobId);
     assert.equal(await codeOfResult({ html: 'x'.repeat(resultBytesMax) }), 'result_too_large');
     const deep: Record<string, unknown> = {};
     let inner = deep;
@@ -118,35 +131,35 @@ describe('a job', () => {
   it('may have a result of just the largest size', async () => {
     const jobs = makeJobs(database.store);
     const html = 'x'.repeat(resultBytesMax - '{"html":""}'.length);
-    const { jobId } = await jobs.submit(orderOf({ run: () => Promise.resolve(outcome({ html })) }));
+    const { jobId } = await jobs.submit(requestOf({ run: () => Promise.resolve(okOutcome({ html })) }));
     const record = await jobs.get('anna', jobId, untilDone);
     assert.ok(record.status === 'ok' && record.result?.['html'] === html);
   });
 
-  it('that does not end within its time is given up', async () => {
+  it('that exceeds its time limit is ended', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run, runMsMax: 30_000 }));
-    const { signal } = await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run, runMsMax: 30_000 }));
+    const { signal } = await work.started.promise;
     clock.advance(39_000);
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     assert.equal(signal.aborted, false);
     clock.advance(2_000);
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     assert.equal(signal.aborted, true);
     assert.equal(await codeOf(jobs, jobId), 'deadline_exceeded');
     // The end is in the store a moment before its writer hears of it.
     await jobs.drain(5000);
-    assert.deepEqual(jobs.load, { pending: 0, places: 1 });
+    assert.deepEqual(jobs.load, { pending: 0, slots: 1 });
     clock.advance(31_000);
-    await turn(jobs.pulse);
-    assert.deepEqual(jobs.load, { pending: 0, places: 0 }, 'work that does not listen keeps its place');
+    await turn(jobs.reconciliation);
+    assert.deepEqual(jobs.load, { pending: 0, slots: 0 }, 'work that does not listen keeps its place');
   });
 
   it('that no owner has is refused, and leaves nothing', async () => {
     const jobs = makeJobs(database.store);
-    await assert.rejects(jobs.submit(orderOf({ owner: 'nobody' })));
-    assert.deepEqual(jobs.load, { pending: 0, places: 0 });
+    await assert.rejects(jobs.submit(requestOf({ owner: 'nobody' })));
+    assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
   });
 });
 
@@ -154,8 +167,8 @@ describe('a poll', () => {
   const twoWorkers = async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-    await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+    await work.started.promise;
     return { jobs, elsewhere: makeJobs(database.store), work, jobId };
   };
 
@@ -171,7 +184,7 @@ describe('a poll', () => {
   it('ends when its time is over, with the job as it is', async () => {
     const { jobs, elsewhere, work, jobId } = await twoWorkers();
     for (const worker of [jobs, elsewhere])
-      assert.equal((await worker.get('anna', jobId, { ...unseen, waitSeconds: 0.05 })).status, 'pending');
+      assert.equal((await worker.get('anna', jobId, { ...noWait, waitSeconds: 0.05 })).status, 'pending');
     work.end();
   });
 
@@ -180,9 +193,9 @@ describe('a poll', () => {
     for (const worker of [jobs, elsewhere]) {
       const caller = new AbortController();
       const poll = worker.get('anna', jobId, { waitSeconds: 25, signal: caller.signal });
-      const gone = new Error('gone');
-      caller.abort(gone);
-      await assert.rejects(poll, gone);
+      const reason = new Error('disconnected');
+      caller.abort(reason);
+      await assert.rejects(poll, reason);
     }
     work.end();
   });
@@ -191,14 +204,14 @@ describe('a poll', () => {
 describe('an id', () => {
   it('of somebody else’s job, or mixed from two, is an unknown one', async () => {
     const jobs = makeJobs(database.store);
-    const mine = await jobs.submit(orderOf({ owner: 'bert' }));
-    const foreign = await jobs.submit(orderOf());
+    const mine = await jobs.submit(requestOf({ owner: 'bert' }));
+    const foreign = await jobs.submit(requestOf());
     const [mySession, myUuid] = mine.jobId.split('.');
     const [itsSession, itsUuid] = foreign.jobId.split('.');
     const ids = [foreign.jobId, `${mySession}.${itsUuid}`, `${itsSession}.${myUuid}`, newJobId(newId('ses'))];
     for (const jobId of ids) {
-      await assert.rejects(jobs.get('bert', jobId, untilDone), told('job_not_found'));
-      await assert.rejects(jobs.cancel('bert', jobId), told('job_not_found'));
+      await assert.rejects(jobs.get('bert', jobId, untilDone), hasCode('job_not_found'));
+      await assert.rejects(jobs.cancel('bert', jobId), hasCode('job_not_found'));
     }
     assert.notEqual((await jobs.get('anna', foreign.jobId, untilDone)).error?.code, 'cancelled');
   });
@@ -229,8 +242,8 @@ describe('an id', () => {
       '💥',
     ];
     for (const jobId of odd) {
-      await assert.rejects(jobs.get('anna', jobId, untilDone), told('job_not_found'), jobId);
-      await assert.rejects(jobs.cancel('anna', jobId), told('job_not_found'), jobId);
+      await assert.rejects(jobs.get('anna', jobId, untilDone), hasCode('job_not_found'), jobId);
+      await assert.rejects(jobs.cancel('anna', jobId), hasCode('job_not_found'), jobId);
     }
   });
 });
@@ -247,28 +260,28 @@ describe('an old job', () => {
   it('is expired a day after its end, to its owner alone, and unknown thirty days later', async () => {
     const jobs = makeJobs(database.store);
     const ids: string[] = [];
-    for (let count = 0; count < 4; count += 1) ids.push((await jobs.submit(orderOf())).jobId);
+    for (let count = 0; count < 4; count += 1) ids.push((await jobs.submit(requestOf())).jobId);
     const [jobId = ''] = ids;
     for (const id of ids) await jobs.get('anna', id, untilDone);
-    const open = await jobs.submit(orderOf({ run: new Work().run, runMsMax: 100 * 24 * hourMs }));
+    const open = await jobs.submit(requestOf({ run: new Work().run, runMsMax: 100 * 24 * hourMs }));
     clock.advance(24 * hourMs - 1);
     await turn(jobs.expiry);
-    assert.equal((await jobs.get('anna', jobId, unseen)).status, 'ok');
+    assert.equal((await jobs.get('anna', jobId, noWait)).status, 'ok');
     clock.advance(1);
     for (const expire of [() => Promise.resolve(), () => turn(jobs.expiry)]) {
       await expire();
-      await assert.rejects(jobs.get('anna', jobId, unseen), told('job_expired'));
-      await assert.rejects(jobs.cancel('anna', jobId), told('job_expired'));
-      await assert.rejects(jobs.get('bert', jobId, unseen), told('job_not_found'));
+      await assert.rejects(jobs.get('anna', jobId, noWait), hasCode('job_expired'));
+      await assert.rejects(jobs.cancel('anna', jobId), hasCode('job_expired'));
+      await assert.rejects(jobs.get('bert', jobId, noWait), hasCode('job_not_found'));
     }
     for (const id of ids) assert.deepEqual(await rowOf(id), { result: null, error: null });
     clock.advance(30 * 24 * hourMs);
     await turn(jobs.expiry);
-    await assert.rejects(jobs.get('anna', jobId, unseen), told('job_expired'));
+    await assert.rejects(jobs.get('anna', jobId, noWait), hasCode('job_expired'));
     clock.advance(1);
     await turn(jobs.expiry);
-    await assert.rejects(jobs.get('anna', jobId, unseen), told('job_not_found'));
+    await assert.rejects(jobs.get('anna', jobId, noWait), hasCode('job_not_found'));
     assert.equal(await rowOf(jobId), undefined);
-    assert.equal((await jobs.get('anna', open.jobId, unseen)).status, 'pending');
+    assert.equal((await jobs.get('anna', open.jobId, noWait)).status, 'pending');
   });
 });

@@ -1,74 +1,73 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Ending, JobOutcome } from './ending.ts';
+import type { StoredOutcome, JobOutcome } from './outcome.ts';
 import { noProgress, type JobKind, type JobProgress } from './job.ts';
 
-export interface JobOrder {
+export interface JobRequest {
   owner: string;
   kind: JobKind;
   /** The first part of the job's id. */
   sessionId: string;
-  /** What the work is about: what replies repeat of its order. No secret. */
+  /** The request fields that responses repeat. No secrets. */
   subject: Record<string, unknown>;
-  /** How long it may wait for its turn. */
+  /** How long the job may wait in the queue. */
   queuedMsMax: number;
-  /** How long the work takes at most by its own account. A little later it is given up from outside. */
+  /** The work's own time limit. The job is ended from outside shortly after. */
   runMsMax: number;
-  /** The work. It may throw; a ServiceError is told to the caller. */
+  /** The work. A ServiceError that it throws becomes the job's error. */
   run(context: JobContext): Promise<JobOutcome>;
-  /** Told once where the job is over and its work was never begun. */
-  neverRan?(): void;
+  /** Called once when the job ends without its work having started. */
+  onNeverStarted?(): void;
 }
 
-/** What work knows of the job that it is. */
+/** The job as its work sees it. */
 export interface JobContext {
   jobId: string;
-  /** Aborted when the job is over for whatever other reason: a cancel, its deadline, the worker's stop. */
+  /** Aborted when the job ends for another reason: a cancel, its deadline, the worker's stop. */
   signal: AbortSignal;
-  /** Tells how far the work is. Kept in memory, and written down at most once a second. */
+  /** Reports progress. Stored at most once a second. */
   progress(step: number, total: number | null, note: string): void;
 }
 
 /** The reason of `JobContext.signal`. */
-export class JobOver extends Error {
+export class JobEnded extends Error {
   constructor(jobId: string) {
-    super(`the job ${jobId} is over`);
+    super(`the job ${jobId} has ended`);
     this.name = 'JobOver';
   }
 }
 
 const noteCharsMax = 200;
-/** How often progress is worth a write. */
 const progressEveryMs = 1000;
 
-/** A job that this worker holds, from its admission until its end is written down. */
+/** A job of this worker, from its admission until its end is stored. */
 export class LiveJob {
   readonly jobId: string;
-  readonly order: JobOrder;
+  readonly request: JobRequest;
   readonly admittedMs: number;
-  /** Aborted as soon as the job has an ending. */
+  /** Aborted as soon as `ending` is set. */
   readonly abort = new AbortController();
-  /** Aborted when its end is in the store: who waits for it looks there. */
-  readonly over = new AbortController();
-  /** Resolved where the work goes on long after the job is over. */
+  /** Aborted when the end is stored. */
+  readonly ended = new AbortController();
+  /** Resolved when the work ignores its signal long after the job ended. */
   readonly abandoned = Promise.withResolvers<'abandoned'>();
-  /** Settles when it is known whether the row is there. Never rejects. */
+  /** Resolves when the insert succeeded or failed. Never rejects. */
   stored: Promise<void> = Promise.resolve();
   isStored = false;
-  isBegun = false;
+  hasStarted = false;
   started: { at: Date; ms: number } | null = null;
   isWorking = false;
-  /** The first one counts, and what the work still comes to is dropped. Kept until the store has taken it; `what` is null where there is nothing to write. */
-  ending: { what: Ending | null; at: Date; ms: number } | null = null;
-  /** The write of `ending` under way, shared by all who ask for it. */
+  /** The first ending counts; a later result is dropped. `outcome` is null when there is nothing to write. */
+  ending: { outcome: StoredOutcome | null; at: Date; ms: number } | null = null;
+  /** The write of `ending` in progress, shared by all callers. */
   writing: Promise<void> | null = null;
   progress: JobProgress = noProgress;
-  #told: { progress: JobProgress; ms: number };
+  #written: { progress: JobProgress; ms: number };
 
-  constructor(jobId: string, order: JobOrder, clock: Clock) {
+  constructor(jobId: string, request: JobRequest, clock: Clock) {
     this.jobId = jobId;
-    this.order = order;
+    this.request = request;
     this.admittedMs = clock.monotonicMs();
-    this.#told = { progress: this.progress, ms: this.admittedMs };
+    this.#written = { progress: this.progress, ms: this.admittedMs };
   }
 
   context(): JobContext {
@@ -78,10 +77,10 @@ export class LiveJob {
     return { jobId: this.jobId, signal: this.abort.signal, progress };
   }
 
-  /** Progress that the store should be told now, taken for told. */
-  takeProgress(nowMs: number): JobProgress | null {
-    if (this.progress === this.#told.progress || nowMs - this.#told.ms < progressEveryMs) return null;
-    this.#told = { progress: this.progress, ms: nowMs };
+  /** Progress that is due to be stored, or null. Counts as stored afterwards. */
+  takeUnwrittenProgress(nowMs: number): JobProgress | null {
+    if (this.progress === this.#written.progress || nowMs - this.#written.ms < progressEveryMs) return null;
+    this.#written = { progress: this.progress, ms: nowMs };
     return this.progress;
   }
 }

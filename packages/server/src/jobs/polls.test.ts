@@ -5,8 +5,7 @@ import { Polls } from './polls.ts';
 describe('long polls', () => {
   it('are bounded for an owner and for all, and each that ends makes room', () => {
     const polls = new Polls();
-    const enter = (owner: string, count: number) =>
-      Array.from({ length: count }, () => polls.enter(owner)).filter((place) => place !== null);
+    const enter = (owner: string, count: number) => Array.from({ length: count }, () => polls.enter(owner)).filter((slot) => slot !== null);
     const own = enter('anna', 300);
     assert.equal(own.length, 200);
     const others = [...enter('bert', 300), ...enter('cora', 300)];

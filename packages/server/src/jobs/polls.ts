@@ -1,14 +1,14 @@
-/** Each open poll holds a connection, and one of another worker's job asks the store twice a second. */
+/** Each poll holds a connection, and polls of another worker's job query the store twice a second. */
 const pollsMax = 500;
-/** So that one owner's polls leave room for everybody's. */
+/** Leaves room for other owners. */
 const ownerPollsMax = 200;
 
-/** Long polls under way. One too many is not refused: it is answered at once, as if it had asked for no wait. */
+/** Limits concurrent long polls. A poll beyond the limit is answered at once, as without a wait. */
 export class Polls {
   readonly #open = new Map<string, number>();
   #total = 0;
 
-  /** null where there are enough. */
+  /** null at the limit. */
   enter(owner: string): { leave: () => void } | null {
     const own = this.#open.get(owner) ?? 0;
     if (this.#total >= pollsMax || own >= ownerPollsMax) return null;

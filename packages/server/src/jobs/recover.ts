@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { workerLost } from './ending.ts';
-import { finishJob, strandedJobs } from './store.ts';
-import { expiryOf } from './expiry.ts';
+import { workerLost } from './outcome.ts';
+import { finishJob, listStrandedJobs } from './store.ts';
+import { toExpiresAt } from './expiry.ts';
 
 export interface RecoverDeps {
   store: Store;
@@ -11,22 +11,21 @@ export interface RecoverDeps {
   log: Log;
   workerId: string;
   live: ReadonlyMap<string, unknown>;
-  /** Workers that no longer tell that they live. */
+  /** Workers without a recent heartbeat. */
   silentWorkers(): Promise<string[]>;
 }
 
 /**
- * Jobs that the store calls pending and that nobody runs: those of workers that
- * are silent, our own from before we died, and any that are longer under way
- * than they may be. Each is ended with `worker_lost`.
+ * Ends pending jobs that no worker runs with `worker_lost`: those of workers
+ * without a heartbeat, this worker's own from before a crash, and overdue ones.
  */
 export async function recoverJobs({ store, clock, log, workerId, live, silentWorkers }: RecoverDeps, signal: AbortSignal): Promise<void> {
   const workers = [...new Set([workerId, ...(await silentWorkers())])];
-  for (const jobId of await strandedJobs(store, workers, clock.now())) {
+  for (const jobId of await listStrandedJobs(store, workers, clock.now())) {
     if (signal.aborted) return;
     if (live.has(jobId)) continue;
     const finishedAt = clock.now();
-    if (await finishJob(store, jobId, { ...workerLost, finishedAt, expiresAt: expiryOf(finishedAt) }))
-      log.warn({ job: jobId }, 'a job was ended whose worker is gone');
+    if (await finishJob(store, jobId, { ...workerLost, finishedAt, expiresAt: toExpiresAt(finishedAt) }))
+      log.warn({ job: jobId }, 'job of a lost worker ended');
   }
 }

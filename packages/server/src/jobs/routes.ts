@@ -9,7 +9,7 @@ export function mountJobs(routes: Routes, jobs: Jobs): void {
   routes.on(cancelJob, async ({ principal, params }) => toJob(await jobs.cancel(ownerOf(principal), params.job_id)));
 }
 
-/** Jobs that were done before there were credits say nothing of them. */
+/** Jobs older than credits have none in their usage. */
 const noCredits = { credits: 0 };
 
 export const toJob = (record: JobRecord): JobResponse => ({

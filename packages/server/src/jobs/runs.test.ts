@@ -3,7 +3,20 @@ import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { newId } from '../lib/ids.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { clock, codeOf, hourMs, insertOwners, makeJobs, orderOf, outcome, told, turn, unseen, untilDone, Work } from './jobs.fixture.ts';
+import {
+  clock,
+  codeOf,
+  hourMs,
+  insertOwners,
+  makeJobs,
+  requestOf,
+  okOutcome,
+  hasCode,
+  turn,
+  noWait,
+  untilDone,
+  Work,
+} from './jobs.fixture.ts';
 
 let database: TestStore;
 before(async () => {
@@ -15,60 +28,60 @@ after(() => database.drop());
 describe('the queue', () => {
   it('runs an owner’s jobs in the order they came, so many at once, and refuses one too many', async () => {
     const jobs = makeJobs(database.store, { runningMax: 2, queuedMax: 3 });
-    const begun: number[] = [];
+    const started: number[] = [];
     const works = Array.from({ length: 5 }, () => new Work());
     const ids: string[] = [];
     for (const [index, work] of works.entries()) {
-      const run: Work['run'] = (context) => (begun.push(index), work.run(context));
-      ids.push((await jobs.submit(orderOf({ run }))).jobId);
+      const run: Work['run'] = (context) => (started.push(index), work.run(context));
+      ids.push((await jobs.submit(requestOf({ run }))).jobId);
     }
     await assert.rejects(
-      jobs.submit(orderOf()),
-      (error) => told('no_capacity')(error) && (error as ServiceError).retryAfterSeconds !== undefined,
+      jobs.submit(requestOf()),
+      (error) => hasCode('no_capacity')(error) && (error as ServiceError).retryAfterSeconds !== undefined,
     );
     for (const [index, work] of works.entries()) {
-      await work.begun.promise;
-      assert.deepEqual(begun, [0, 1, 2, 3, 4].slice(0, Math.min(5, Math.max(2, index + 2))).slice(0, begun.length));
-      assert.ok(begun.length <= index + 2);
+      await work.started.promise;
+      assert.deepEqual(started, [0, 1, 2, 3, 4].slice(0, Math.min(5, Math.max(2, index + 2))).slice(0, started.length));
+      assert.ok(started.length <= index + 2);
       work.end();
       await jobs.get('anna', ids[index] ?? '', untilDone);
     }
-    assert.deepEqual(begun, [0, 1, 2, 3, 4]);
+    assert.deepEqual(started, [0, 1, 2, 3, 4]);
   });
 
   it('lets nobody wait behind all that somebody else has queued', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1, queuedMax: 20 });
-    const begun: string[] = [];
+    const started: string[] = [];
     const ids = new Map<string, string>();
     const blocker = new Work();
-    await jobs.submit(orderOf({ run: blocker.run }));
+    await jobs.submit(requestOf({ run: blocker.run }));
     for (const name of ['anna1', 'anna2', 'anna3', 'bert1', 'bert2', 'cora1']) {
-      const run = () => (begun.push(name), Promise.resolve(outcome()));
-      ids.set(name, (await jobs.submit(orderOf({ owner: name.slice(0, 4), run }))).jobId);
+      const run = () => (started.push(name), Promise.resolve(okOutcome()));
+      ids.set(name, (await jobs.submit(requestOf({ owner: name.slice(0, 4), run }))).jobId);
     }
     blocker.end();
     for (const [name, jobId] of ids) await jobs.get(name.slice(0, 4), jobId, untilDone);
-    assert.deepEqual(begun, ['anna1', 'bert1', 'cora1', 'anna2', 'bert2', 'anna3']);
+    assert.deepEqual(started, ['anna1', 'bert1', 'cora1', 'anna2', 'bert2', 'anna3']);
   });
 
-  it('tells once of work that is never begun, however that comes, and of none that was', async () => {
+  it('reports once that work never started, for whatever reason', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const never: string[] = [];
     const work = new Work();
-    const ran = await jobs.submit(orderOf({ run: work.run, neverRan: () => never.push('ran') }));
-    await work.begun.promise;
-    const cancelled = await jobs.submit(orderOf({ neverRan: () => never.push('cancelled') }));
-    const cancelledElsewhere = await jobs.submit(orderOf({ neverRan: () => never.push('cancelled elsewhere') }));
-    await jobs.submit(orderOf({ neverRan: () => never.push('late') }));
-    await assert.rejects(jobs.submit(orderOf({ owner: 'nobody', neverRan: () => never.push('unwritten') })));
+    const ran = await jobs.submit(requestOf({ run: work.run, onNeverStarted: () => never.push('ran') }));
+    await work.started.promise;
+    const cancelled = await jobs.submit(requestOf({ onNeverStarted: () => never.push('cancelled') }));
+    const cancelledElsewhere = await jobs.submit(requestOf({ onNeverStarted: () => never.push('cancelled elsewhere') }));
+    await jobs.submit(requestOf({ onNeverStarted: () => never.push('late') }));
+    await assert.rejects(jobs.submit(requestOf({ owner: 'nobody', onNeverStarted: () => never.push('unwritten') })));
     await jobs.cancel('anna', cancelled.jobId);
     await makeJobs(database.store).cancel('anna', cancelledElsewhere.jobId);
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     clock.advance(60_001);
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     await jobs.cancel('anna', ran.jobId);
     work.end();
-    await jobs.submit(orderOf({ neverRan: () => never.push('at once') })).then(({ jobId }) => jobs.get('anna', jobId, untilDone));
+    await jobs.submit(requestOf({ onNeverStarted: () => never.push('at once') })).then(({ jobId }) => jobs.get('anna', jobId, untilDone));
     assert.deepEqual(never.toSorted(), ['cancelled', 'cancelled elsewhere', 'late', 'unwritten']);
     await jobs.stop();
   });
@@ -76,21 +89,21 @@ describe('the queue', () => {
   it('keeps room for those who have nothing in it', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1, queuedMax: 8 });
     const work = new Work();
-    await jobs.submit(orderOf({ run: work.run }));
-    for (let count = 0; count < 7; count += 1) await jobs.submit(orderOf());
-    await assert.rejects(jobs.submit(orderOf()), told('no_capacity'));
-    const { jobId } = await jobs.submit(orderOf({ owner: 'bert' }));
+    await jobs.submit(requestOf({ run: work.run }));
+    for (let count = 0; count < 7; count += 1) await jobs.submit(requestOf());
+    await assert.rejects(jobs.submit(requestOf()), hasCode('no_capacity'));
+    const { jobId } = await jobs.submit(requestOf({ owner: 'bert' }));
     work.end();
     assert.equal((await jobs.get('bert', jobId, untilDone)).status, 'ok');
   });
 
-  it('gives a job up whose turn does not come in time', async () => {
+  it('ends a job whose turn does not come in time', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const work = new Work();
-    await jobs.submit(orderOf({ run: work.run, runMsMax: 10 * hourMs }));
-    const { jobId } = await jobs.submit(orderOf({ run: () => assert.fail('it ran'), queuedMsMax: 5000 }));
+    await jobs.submit(requestOf({ run: work.run, runMsMax: 10 * hourMs }));
+    const { jobId } = await jobs.submit(requestOf({ run: () => assert.fail('it ran'), queuedMsMax: 5000 }));
     clock.advance(6000);
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     const record = await jobs.get('anna', jobId, untilDone);
     assert.deepEqual([record.error?.code, record.error?.retryable, record.startedAt], ['no_capacity', true, null]);
     work.end();
@@ -101,31 +114,31 @@ describe('a cancel', () => {
   it('ends a job that runs, aborts its work and drops what that still comes to', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-    const { signal } = await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+    const { signal } = await work.started.promise;
     const cancelled = await jobs.cancel('anna', jobId);
     assert.deepEqual([cancelled.status, cancelled.error?.code, signal.aborted], ['error', 'cancelled', true]);
     work.end();
     assert.deepEqual(await jobs.cancel('anna', jobId), cancelled);
-    assert.deepEqual(await jobs.get('anna', jobId, unseen), cancelled);
+    assert.deepEqual(await jobs.get('anna', jobId, noWait), cancelled);
   });
 
   it('of a job that waits takes it out of the queue', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const works = [new Work(), new Work()] as const;
-    await jobs.submit(orderOf({ run: works[0].run }));
-    const waiting = await jobs.submit(orderOf({ run: () => assert.fail('it ran') }));
-    const last = await jobs.submit(orderOf({ run: works[1].run }));
+    await jobs.submit(requestOf({ run: works[0].run }));
+    const waiting = await jobs.submit(requestOf({ run: () => assert.fail('it ran') }));
+    const last = await jobs.submit(requestOf({ run: works[1].run }));
     assert.equal((await jobs.cancel('anna', waiting.jobId)).error?.code, 'cancelled');
     works[0].end();
-    await works[1].begun.promise;
+    await works[1].started.promise;
     works[1].end();
     assert.equal((await jobs.get('anna', last.jobId, untilDone)).status, 'ok');
   });
 
   it('leaves a job that is over as it is', async () => {
     const jobs = makeJobs(database.store);
-    const { jobId } = await jobs.submit(orderOf());
+    const { jobId } = await jobs.submit(requestOf());
     const done = await jobs.get('anna', jobId, untilDone);
     assert.deepEqual(await jobs.cancel('anna', jobId), done);
   });
@@ -135,8 +148,8 @@ describe('a cancel', () => {
     const elsewhere = makeJobs(database.store);
     for (let time = 0; time < 20; time += 1) {
       const work = new Work();
-      const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-      await work.begun.promise;
+      const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+      await work.started.promise;
       const cancels = [elsewhere, jobs].map((worker) => worker.cancel('anna', jobId));
       work.end();
       const [one, two] = await Promise.all(cancels);
@@ -150,8 +163,8 @@ describe('a cancel', () => {
   it('asked of another worker counts at once, and is noticed where the job runs', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-    const { signal } = await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+    const { signal } = await work.started.promise;
     const cancelled = await makeJobs(database.store).cancel('anna', jobId);
     assert.equal(cancelled.error?.code, 'cancelled');
     const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -161,7 +174,7 @@ describe('a cancel', () => {
     assert.ok(performance.now() - startMs < 1000);
     work.end();
     await jobs.stop();
-    assert.deepEqual(await jobs.get('anna', jobId, unseen), cancelled);
+    assert.deepEqual(await jobs.get('anna', jobId, noWait), cancelled);
   });
 });
 
@@ -170,40 +183,40 @@ describe('a worker that dies', () => {
     const workerId = newId('wrk');
     const died = makeJobs(database.store, { workerId });
     const work = new Work();
-    const { jobId } = await died.submit(orderOf({ run: work.run }));
-    await work.begun.promise;
+    const { jobId } = await died.submit(requestOf({ run: work.run }));
+    await work.started.promise;
     const back = makeJobs(database.store, { workerId });
-    const own = await back.submit(orderOf({ run: new Work().run }));
+    const own = await back.submit(requestOf({ run: new Work().run }));
     await turn(back.recovery);
-    const { error, result } = await back.get('anna', jobId, unseen);
+    const { error, result } = await back.get('anna', jobId, noWait);
     assert.deepEqual([error?.code, error?.retryable, result], ['worker_lost', true, null]);
-    assert.equal((await back.get('anna', own.jobId, unseen)).status, 'pending', 'it ended what it runs');
+    assert.equal((await back.get('anna', own.jobId, noWait)).status, 'pending', 'it ended what it runs');
     work.end({ late: true });
-    await turn(died.pulse);
-    assert.equal((await back.get('anna', jobId, unseen)).result, null);
+    await turn(died.reconciliation);
+    assert.equal((await back.get('anna', jobId, noWait)).result, null);
   });
 
   it('and stays silent has its jobs ended by another', async () => {
     const silent = newId('wrk');
     const died = makeJobs(database.store, { workerId: silent });
-    const { jobId } = await died.submit(orderOf({ run: new Work().run }));
+    const { jobId } = await died.submit(requestOf({ run: new Work().run }));
     const healthy = makeJobs(database.store, {});
-    const living = await healthy.submit(orderOf({ run: new Work().run }));
+    const living = await healthy.submit(requestOf({ run: new Work().run }));
     const other = makeJobs(database.store, { silentWorkers: () => Promise.resolve([silent]) });
     await turn(other.recovery);
     assert.equal(await codeOf(other, jobId), 'worker_lost');
-    assert.equal((await other.get('anna', living.jobId, unseen)).status, 'pending');
+    assert.equal((await other.get('anna', living.jobId, noWait)).status, 'pending');
   });
 
   it('and is forgotten has its jobs ended once they are overdue', async () => {
     const forgotten = makeJobs(database.store);
-    const { jobId } = await forgotten.submit(orderOf({ run: new Work().run, queuedMsMax: 1000, runMsMax: 1000 }));
+    const { jobId } = await forgotten.submit(requestOf({ run: new Work().run, queuedMsMax: 1000, runMsMax: 1000 }));
     const other = makeJobs(database.store);
     await turn(other.recovery);
-    assert.equal((await other.get('anna', jobId, unseen)).status, 'pending');
+    assert.equal((await other.get('anna', jobId, noWait)).status, 'pending');
     clock.advance(2 * hourMs);
     await turn(other.recovery);
-    assert.equal((await other.get('anna', jobId, unseen)).status, 'pending', 'a clock that jumped ended it');
+    assert.equal((await other.get('anna', jobId, noWait)).status, 'pending', 'a clock that jumped ended it');
     clock.advance(60_000);
     await turn(other.recovery);
     assert.equal(await codeOf(other, jobId), 'worker_lost');
@@ -215,27 +228,27 @@ describe('a stop', () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     jobs.start();
     const work = new Work();
-    const running = await jobs.submit(orderOf({ run: work.run }));
-    const waiting = await jobs.submit(orderOf({ run: () => assert.fail('it ran') }));
-    const { signal } = await work.begun.promise;
+    const running = await jobs.submit(requestOf({ run: work.run }));
+    const waiting = await jobs.submit(requestOf({ run: () => assert.fail('it ran') }));
+    const { signal } = await work.started.promise;
     signal.addEventListener('abort', () => work.end());
     const poll = jobs.get('anna', running.jobId, untilDone);
-    const inserting = jobs.submit(orderOf({ run: () => assert.fail('it ran') }));
+    const inserting = jobs.submit(requestOf({ run: () => assert.fail('it ran') }));
     await jobs.stop();
     for (const { jobId } of [running, waiting, await inserting]) {
-      const { error } = await jobs.get('anna', jobId, unseen);
+      const { error } = await jobs.get('anna', jobId, noWait);
       assert.deepEqual([error?.code, error?.retryable], ['draining', true]);
     }
     assert.equal((await poll).error?.code, 'draining');
-    assert.deepEqual(jobs.load, { pending: 0, places: 0 });
-    await assert.rejects(jobs.submit(orderOf()), told('draining'));
+    assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
+    await assert.rejects(jobs.submit(requestOf()), hasCode('draining'));
   });
 
   it('is bounded where the work does not listen', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-    await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+    await work.started.promise;
     const startMs = performance.now();
     await jobs.stop();
     assert.ok(performance.now() - startMs < 7000);
@@ -245,14 +258,14 @@ describe('a stop', () => {
   it('after a drain has left the work its time to end', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-    await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+    await work.started.promise;
     const drained = jobs.drain(10_000);
-    await assert.rejects(jobs.submit(orderOf()), told('draining'));
+    await assert.rejects(jobs.submit(requestOf()), hasCode('draining'));
     work.end();
     await drained;
     await jobs.stop();
-    assert.equal((await jobs.get('anna', jobId, unseen)).status, 'ok');
+    assert.equal((await jobs.get('anna', jobId, noWait)).status, 'ok');
   });
 });
 
@@ -273,32 +286,32 @@ describe('a store that is down', () => {
     const { state, store } = flaky();
     const jobs = makeJobs(store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-    await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+    await work.started.promise;
     state.isDown = true;
     work.end({ kept: true });
-    await turn(jobs.pulse);
-    assert.ok(jobs.pulse.status.failures > 0);
-    assert.deepEqual(jobs.load, { pending: 1, places: 1 });
+    await turn(jobs.reconciliation);
+    assert.ok(jobs.reconciliation.status.failures > 0);
+    assert.deepEqual(jobs.load, { pending: 1, slots: 1 });
     state.isDown = false;
-    await turn(jobs.pulse);
-    assert.deepEqual((await jobs.get('anna', jobId, unseen)).result, { kept: true });
-    assert.deepEqual(jobs.load, { pending: 0, places: 0 });
+    await turn(jobs.reconciliation);
+    assert.deepEqual((await jobs.get('anna', jobId, noWait)).result, { kept: true });
+    assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
   });
 
   it('is offered a result for two minutes, and from then on only that there is none', async () => {
     const { state, store } = flaky();
     const jobs = makeJobs(store);
     const work = new Work();
-    const { jobId } = await jobs.submit(orderOf({ run: work.run }));
-    await work.begun.promise;
+    const { jobId } = await jobs.submit(requestOf({ run: work.run }));
+    await work.started.promise;
     state.isDown = true;
     work.end();
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     clock.advance(121_000);
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     state.isDown = false;
-    await turn(jobs.pulse);
+    await turn(jobs.reconciliation);
     assert.equal(await codeOf(jobs, jobId), 'store_unavailable');
   });
 
@@ -306,7 +319,7 @@ describe('a store that is down', () => {
     const { state, store } = flaky();
     const jobs = makeJobs(store);
     state.isDown = true;
-    await assert.rejects(jobs.submit(orderOf()), told('store_unavailable'));
-    assert.deepEqual(jobs.load, { pending: 0, places: 0 });
+    await assert.rejects(jobs.submit(requestOf()), hasCode('store_unavailable'));
+    assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
   });
 });

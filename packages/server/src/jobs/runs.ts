@@ -5,234 +5,231 @@ import type { Clock } from '../lib/clock.ts';
 import { FairQueue } from '../lib/fair-queue.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { drained, endingOf, endingOfThrown, neverStarted, outlived, type Ending } from './ending.ts';
-import { expiryOf } from './expiry.ts';
+import { drained, toStoredOutcome, outcomeOfError, queueTimedOut, runTimedOut, type StoredOutcome } from './outcome.ts';
+import { toExpiresAt } from './expiry.ts';
 import type { JobRecord } from './job.ts';
-import { JobOver, LiveJob, type JobOrder } from './live.ts';
-import { finishJob, insertJob, markStarted, pendingOf, writeProgress } from './store.ts';
+import { JobEnded, LiveJob, type JobRequest } from './live.ts';
+import { finishJob, insertJob, markStarted, listPendingJobs, writeProgress } from './store.ts';
 
 export interface RunsDeps {
   store: Store;
   clock: Clock;
   log: Log;
   workerId: string;
-  /** Jobs at work at once on this worker. */
+  /** Concurrently running jobs of this worker. */
   runningMax: number;
-  /** Jobs that wait for a place on this worker. */
+  /** Queued jobs of this worker. */
   queuedMax: number;
 }
 
-/** Work knows its own deadline and is left to tell what it has by then; what is silent this long after hangs. */
+/** Work enforces its own deadline and may still return a partial result; work that runs this much longer hangs. */
 const runMarginMs = 10_000;
-/** How long work that was told to stop keeps its place while it winds down. */
+/** How long aborted work keeps its slot while it winds down. */
 const windDownMsMax = 30_000;
-/** How long a stop waits for ends to be written and work to wind down. */
+/** How long `stop` waits for ends to be stored and work to wind down. */
 const stopMsMax = 5_000;
-/** How long a result is held in memory for a store that does not take it. */
-const unwrittenMsMax = 120_000;
-/** Hosts' clocks may differ, or jump by an hour, before one worker gives up what another still runs. */
+/** How long a result is held in memory while the store is unavailable. */
+const unwrittenResultMsMax = 120_000;
+/** Clocks of hosts may differ or jump by an hour; no worker ends another's running job for that. */
 const clockSkewMs = 2 * 3_600_000;
-/** This part of the queue takes nothing from owners who have something in it already. */
-const reservedPart = 1 / 8;
+/** Share of the queue reserved for owners that have nothing in it. */
+const reservedShare = 1 / 8;
 const retryAfterSeconds = 2;
 
-/** The jobs of this worker: their queue, their places, their ends. What is durable of them is in the store. */
+/** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
 export class Runs {
   readonly live = new Map<string, LiveJob>();
   readonly #deps: RunsDeps;
   readonly #queue = new FairQueue<LiveJob>();
-  /** A place is held until the work has stopped and its end is written. */
-  readonly #places = new Map<LiveJob, Promise<void>>();
+  /** A slot is held until the work has stopped and its end is stored. */
+  readonly #slots = new Map<LiveJob, Promise<void>>();
   #stopping = false;
 
   constructor(deps: RunsDeps) {
     this.#deps = deps;
   }
 
-  get places(): number {
-    return this.#places.size;
+  get slots(): number {
+    return this.#slots.size;
   }
 
-  /** Resolves when the job is in the store. Throws no_capacity, and what the store throws. */
-  async submit(order: JobOrder, record: JobRecord): Promise<void> {
+  /** Resolves when the job is stored. @throws ServiceError no_capacity, and what the store throws */
+  async submit(request: JobRequest, record: JobRecord): Promise<void> {
     const { store, clock } = this.#deps;
-    this.#refuseWhenFull(order.owner);
-    const job = new LiveJob(record.jobId, order, clock);
-    // Before its row is there: a row that nobody holds is taken for one that was left behind.
+    this.#rejectWhenFull(request.owner);
+    const job = new LiveJob(record.jobId, request, clock);
+    // Before the insert: recovery ends rows that no worker runs.
     this.live.set(job.jobId, job);
-    const inserted = insertJob(store, record, this.#overdueAt(order, record));
+    const inserted = insertJob(store, record, this.#overdueAt(request, record));
     job.stored = inserted.catch(() => undefined);
     try {
       await inserted;
     } catch (error) {
-      this.#leave(job);
+      this.#forget(job);
       throw error;
     }
     job.isStored = true;
     if (job.ending) return;
-    this.#queue.push(order.owner, job);
+    this.#queue.push(request.owner, job);
     this.#fill();
   }
 
-  /** Ends a job that is held here. Resolves when its end is written down; the first end counts. */
-  end(job: LiveJob, what: Ending): Promise<void> {
+  /** Ends a job of this worker. Resolves when the end is stored; the first end counts. */
+  end(job: LiveJob, outcome: StoredOutcome): Promise<void> {
     const { clock } = this.#deps;
-    job.ending ??= { what, at: clock.now(), ms: clock.monotonicMs() };
-    job.abort.abort(new JobOver(job.jobId));
-    return this.#writeDown(job);
+    job.ending ??= { outcome, at: clock.now(), ms: clock.monotonicMs() };
+    job.abort.abort(new JobEnded(job.jobId));
+    return this.#persistEnd(job);
   }
 
   /**
-   * Keeps what is held here and what is written in step: gives up what is over
-   * its time, writes down ends that the store could not take before, stops
-   * what somebody else has ended, tells progress.
+   * Reconciles the running jobs with the store: ends overdue jobs, retries
+   * failed writes, stops jobs that another worker has ended, stores progress.
    */
-  async pulse(): Promise<void> {
+  async reconcile(): Promise<void> {
     const { store, clock, workerId } = this.#deps;
     const nowMs = clock.monotonicMs();
-    this.#abandonDeaf(nowMs);
-    this.#giveUpLate(nowMs);
+    this.#abandonUnresponsive(nowMs);
+    this.#endOverdue(nowMs);
     if (this.live.size === 0) return;
     const jobs = [...this.live.values()];
-    await Promise.all(jobs.filter((job) => job.ending && !job.writing).map((job) => this.#writeDown(job)));
-    const open = jobs.filter((job) => job.isStored && !job.ending);
-    const pending = new Set(await pendingOf(store, workerId));
-    for (const job of open) if (!pending.has(job.jobId)) this.#leave(job);
-    await Promise.all(open.map((job) => this.#tellProgress(job, nowMs)));
+    await Promise.all(jobs.filter((job) => job.ending && !job.writing).map((job) => this.#persistEnd(job)));
+    const openJobs = jobs.filter((job) => job.isStored && !job.ending);
+    const pending = new Set(await listPendingJobs(store, workerId));
+    for (const job of openJobs) if (!pending.has(job.jobId)) this.#forget(job);
+    await Promise.all(openJobs.map((job) => this.#writeProgress(job, nowMs)));
   }
 
-  /** Ends all jobs and gives their work a moment to wind down. */
+  /** Ends all jobs and waits briefly for their work to wind down. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const ends = [...this.live.values()].map((job) =>
-      this.end(job, drained).catch((error: unknown) =>
-        this.#deps.log.error({ error, job: job.jobId }, 'the end of a job could not be written down'),
-      ),
+      this.end(job, drained).catch((error: unknown) => this.#deps.log.error({ err: error, job: job.jobId }, 'job end write failed')),
     );
-    const calm = new AbortController();
-    const late = sleep(stopMsMax, undefined, { signal: calm.signal }).catch(() => undefined);
-    await Promise.race([Promise.all([...ends, ...this.#places.values()]), late]);
-    calm.abort();
+    const cancelTimeout = new AbortController();
+    const timeout = sleep(stopMsMax, undefined, { signal: cancelTimeout.signal }).catch(() => undefined);
+    await Promise.race([Promise.all([...ends, ...this.#slots.values()]), timeout]);
+    cancelTimeout.abort();
   }
 
-  #overdueAt({ queuedMsMax, runMsMax }: JobOrder, { createdAt }: JobRecord): Date {
+  #overdueAt({ queuedMsMax, runMsMax }: JobRequest, { createdAt }: JobRecord): Date {
     return new Date(createdAt.getTime() + queuedMsMax + runMsMax + runMarginMs + clockSkewMs);
   }
 
-  #refuseWhenFull(owner: string): void {
+  #rejectWhenFull(owner: string): void {
     const { runningMax, queuedMax } = this.#deps;
     const waiting = [...this.live.values()].filter((job) => !job.started);
-    const reserved = waiting.some((job) => job.order.owner === owner) ? Math.floor(queuedMax * reservedPart) : 0;
-    const free = Math.max(0, runningMax - this.#places.size);
+    const reserved = waiting.some((job) => job.request.owner === owner) ? Math.floor(queuedMax * reservedShare) : 0;
+    const free = Math.max(0, runningMax - this.#slots.size);
     if (waiting.length >= free + queuedMax - reserved)
       throw new ServiceError('no_capacity', 'Too many jobs are waiting on this worker. Try again in a moment.', { retryAfterSeconds });
   }
 
   #fill(): void {
-    const held = (owner: string): number => [...this.#places.keys()].filter((job) => job.order.owner === owner).length;
-    while (this.#places.size < this.#deps.runningMax && !this.#stopping) {
-      const job = this.#queue.take(held);
+    const slotsOf = (owner: string): number => [...this.#slots.keys()].filter((job) => job.request.owner === owner).length;
+    while (this.#slots.size < this.#deps.runningMax && !this.#stopping) {
+      const job = this.#queue.take(slotsOf);
       if (!job) return;
       job.started = { at: this.#deps.clock.now(), ms: this.#deps.clock.monotonicMs() };
-      this.#places.set(job, this.#run(job));
+      this.#slots.set(job, this.#run(job));
     }
   }
 
   async #run(job: LiveJob): Promise<void> {
-    await this.#tellStarted(job);
+    await this.#writeStarted(job);
     const ending = job.abort.signal.aborted ? null : await this.#work(job);
-    // What the store does not take now it is offered again by the next pulse.
+    // A failed write is retried by the next reconciliation.
     if (ending) await this.end(job, ending).catch(() => undefined);
-    if (!job.over.signal.aborted) await once(job.over.signal, 'abort');
-    this.#places.delete(job);
+    if (!job.ended.signal.aborted) await once(job.ended.signal, 'abort');
+    this.#slots.delete(job);
     this.#fill();
   }
 
-  async #tellStarted(job: LiveJob): Promise<void> {
+  async #writeStarted(job: LiveJob): Promise<void> {
     const { store, clock, log } = this.#deps;
     try {
-      if (!(await markStarted(store, job.jobId, job.started?.at ?? clock.now()))) this.#leave(job);
+      if (!(await markStarted(store, job.jobId, job.started?.at ?? clock.now()))) this.#forget(job);
     } catch (error) {
-      // It is told again with the end.
-      log.warn({ error, job: job.jobId }, 'the start of a job could not be written down');
+      // The start is written again with the end.
+      log.warn({ err: error, job: job.jobId }, 'job start write failed');
     }
   }
 
-  /** What the work came to; null where nobody waits for that any more. */
-  async #work(job: LiveJob): Promise<Ending | null> {
+  /** The work's outcome; null when the job has already ended. */
+  async #work(job: LiveJob): Promise<StoredOutcome | null> {
     const { log } = this.#deps;
-    job.isBegun = true;
+    job.hasStarted = true;
     job.isWorking = true;
     try {
-      const outcome = await Promise.race([job.order.run(job.context()), job.abandoned.promise]);
-      return outcome === 'abandoned' || job.ending ? null : endingOf(outcome);
+      const outcome = await Promise.race([job.request.run(job.context()), job.abandoned.promise]);
+      return outcome === 'abandoned' || job.ending ? null : toStoredOutcome(outcome);
     } catch (error) {
       if (job.abort.signal.aborted) return null;
-      if (!(error instanceof ServiceError)) log.error({ error, job: job.jobId }, 'a job failed unexpectedly');
-      return endingOfThrown(error);
+      if (!(error instanceof ServiceError)) log.error({ err: error, job: job.jobId }, 'job failed unexpectedly');
+      return outcomeOfError(error);
     } finally {
       job.isWorking = false;
     }
   }
 
-  #writeDown(job: LiveJob): Promise<void> {
+  #persistEnd(job: LiveJob): Promise<void> {
     job.writing ??= this.#write(job).catch((error: unknown) => {
       job.writing = null;
-      this.#onUnwritten(job, error);
+      this.#onWriteFailed(job, error);
       throw error;
     });
     return job.writing;
   }
 
-  /** An end that the store never takes would never come: in the long run a lesser one is offered. */
-  #onUnwritten(job: LiveJob, error: unknown): void {
+  /** Replaces a result that the store keeps rejecting with an error, so that the job ends eventually. */
+  #onWriteFailed(job: LiveJob, error: unknown): void {
     const { clock, log } = this.#deps;
-    if (!job.ending || (error instanceof ServiceError && clock.monotonicMs() - job.ending.ms < unwrittenMsMax)) return;
-    log.error({ error, job: job.jobId }, 'the result of a job could not be written down and is dropped');
-    job.ending.what = endingOfThrown(error);
+    if (!job.ending || (error instanceof ServiceError && clock.monotonicMs() - job.ending.ms < unwrittenResultMsMax)) return;
+    log.error({ err: error, job: job.jobId }, 'job result dropped');
+    job.ending.outcome = outcomeOfError(error);
   }
 
   async #write(job: LiveJob): Promise<void> {
     await job.stored;
     const { ending, started, progress, jobId } = job;
-    if (ending?.what) {
+    if (ending?.outcome) {
       const ran = { startedAt: started?.at ?? null, progress };
-      await finishJob(this.#deps.store, jobId, { ...ending.what, finishedAt: ending.at, expiresAt: expiryOf(ending.at), ran });
+      await finishJob(this.#deps.store, jobId, { ...ending.outcome, finishedAt: ending.at, expiresAt: toExpiresAt(ending.at), ran });
     }
-    this.#leave(job);
+    this.#forget(job);
   }
 
-  /** The job is over in the store, or never was there: nothing is left to do for it here. */
-  #leave(job: LiveJob): void {
+  /** The job has ended in the store, or was never stored: drop it here. */
+  #forget(job: LiveJob): void {
     const { clock } = this.#deps;
     this.live.delete(job.jobId);
-    this.#queue.remove(job.order.owner, job);
-    job.ending ??= { what: null, at: clock.now(), ms: clock.monotonicMs() };
-    job.abort.abort(new JobOver(job.jobId));
-    if (!job.isBegun && !job.over.signal.aborted) job.order.neverRan?.();
-    job.over.abort();
+    this.#queue.remove(job.request.owner, job);
+    job.ending ??= { outcome: null, at: clock.now(), ms: clock.monotonicMs() };
+    job.abort.abort(new JobEnded(job.jobId));
+    if (!job.hasStarted && !job.ended.signal.aborted) job.request.onNeverStarted?.();
+    job.ended.abort();
   }
 
-  #giveUpLate(nowMs: number): void {
+  #endOverdue(nowMs: number): void {
     for (const job of this.live.values()) {
-      const { started, admittedMs, order, ending } = job;
+      const { started, admittedMs, request, ending } = job;
       if (ending) continue;
-      const isLate = started ? nowMs - started.ms > order.runMsMax + runMarginMs : nowMs - admittedMs > order.queuedMsMax;
-      if (isLate) void this.end(job, started ? outlived : neverStarted).catch(() => undefined);
+      const isLate = started ? nowMs - started.ms > request.runMsMax + runMarginMs : nowMs - admittedMs > request.queuedMsMax;
+      if (isLate) void this.end(job, started ? runTimedOut : queueTimedOut).catch(() => undefined);
     }
   }
 
-  /** Work that does not hear that it is over must not keep its place for ever. */
-  #abandonDeaf(nowMs: number): void {
-    for (const job of this.#places.keys()) {
+  /** Frees the slots of work that ignores its signal. */
+  #abandonUnresponsive(nowMs: number): void {
+    for (const job of this.#slots.keys()) {
       if (!job.isWorking || !job.ending || nowMs - job.ending.ms <= windDownMsMax) continue;
       job.abandoned.resolve('abandoned');
-      this.#deps.log.error({ job: job.jobId }, 'a job is over and its work goes on: its place is given away');
+      this.#deps.log.error({ job: job.jobId }, 'job slot released from unresponsive work');
     }
   }
 
-  async #tellProgress(job: LiveJob, nowMs: number): Promise<void> {
-    const progress = job.ending ? null : job.takeProgress(nowMs);
+  async #writeProgress(job: LiveJob, nowMs: number): Promise<void> {
+    const progress = job.ending ? null : job.takeUnwrittenProgress(nowMs);
     if (progress) await writeProgress(this.#deps.store, job.jobId, progress);
   }
 }

@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 import type { JobStatus, WorkUsage } from '@berth/contract';
 import type { Tables } from '../store/store.ts';
-import type { Ending } from './ending.ts';
+import type { StoredOutcome } from './outcome.ts';
 import { noProgress, type JobKind, type JobProgress, type JobRecord } from './job.ts';
 
 interface JobTable {
@@ -50,7 +50,7 @@ const toRecord = (row: Selectable<JobTable>): JobRecord => ({
   usage: row.usage,
 });
 
-/** `overdueAt` is when every worker may give the job up, also one that knows nothing else of it. */
+/** `overdueAt`: when any worker may end the job. */
 export async function insertJob(tables: Tables, record: JobRecord, overdueAt: Date): Promise<void> {
   await jobs(tables)
     .insertInto('jobs')
@@ -69,7 +69,6 @@ export async function insertJob(tables: Tables, record: JobRecord, overdueAt: Da
     .execute();
 }
 
-/** An owner's own job, its result with it. */
 export async function findJob(tables: Tables, owner: string, jobId: string): Promise<JobRecord | undefined> {
   const row = await jobs(tables)
     .selectFrom('jobs')
@@ -80,7 +79,7 @@ export async function findJob(tables: Tables, owner: string, jobId: string): Pro
   return row && toRecord(row);
 }
 
-/** False where the job is over already. */
+/** False when the job has ended. */
 export async function markStarted(tables: Tables, jobId: string, startedAt: Date): Promise<boolean> {
   const row = await jobs(tables)
     .updateTable('jobs')
@@ -101,15 +100,15 @@ export async function writeProgress(tables: Tables, jobId: string, progress: Job
     .execute();
 }
 
-export interface Finish extends Ending {
+export interface FinishOptions extends StoredOutcome {
   finishedAt: Date;
   expiresAt: Date;
-  /** What only the worker that ran the job knows. */
+  /** Known only to the worker that ran the job. */
   ran?: { startedAt: Date | null; progress: JobProgress };
 }
 
-/** One compare-and-set. False: the job was over before. */
-export async function finishJob(tables: Tables, jobId: string, finish: Finish): Promise<boolean> {
+/** One compare-and-set. False when the job had ended before. */
+export async function finishJob(tables: Tables, jobId: string, finish: FinishOptions): Promise<boolean> {
   const row = await jobs(tables)
     .updateTable('jobs')
     .set({
@@ -128,8 +127,8 @@ export async function finishJob(tables: Tables, jobId: string, finish: Finish): 
   return row !== undefined;
 }
 
-/** The jobs that a worker still has to end. */
-export async function pendingOf(tables: Tables, workerId: string): Promise<string[]> {
+/** Ids of a worker's pending jobs. */
+export async function listPendingJobs(tables: Tables, workerId: string): Promise<string[]> {
   const rows = await jobs(tables)
     .selectFrom('jobs')
     .select('job_id')
@@ -139,8 +138,8 @@ export async function pendingOf(tables: Tables, workerId: string): Promise<strin
   return rows.map((row) => row.job_id);
 }
 
-/** Unended jobs of these workers, and those of anybody that are overdue; a bounded number in one turn. */
-export async function strandedJobs(tables: Tables, workerIds: string[], now: Date): Promise<string[]> {
+/** Up to 10 000 pending jobs of these workers, and overdue ones of any. */
+export async function listStrandedJobs(tables: Tables, workerIds: string[], now: Date): Promise<string[]> {
   const rows = await jobs(tables)
     .selectFrom('jobs')
     .select('job_id')
@@ -151,7 +150,7 @@ export async function strandedJobs(tables: Tables, workerIds: string[], now: Dat
   return rows.map((row) => row.job_id);
 }
 
-/** Drops what jobs came to that expired by `now`, `limit` at most. Gives how many there were. */
+/** Drops up to `limit` results that expired by `now`. Returns how many. */
 export async function dropResults(tables: Tables, now: Date, limit: number): Promise<number> {
   const expired = jobs(tables)
     .selectFrom('jobs')
@@ -168,7 +167,7 @@ export async function dropResults(tables: Tables, now: Date, limit: number): Pro
   return rows.length;
 }
 
-/** Forgets jobs whose result was dropped before `before`, `limit` at most. Gives how many there were. */
+/** Deletes up to `limit` jobs whose result was dropped before `before`. Returns how many. */
 export async function deleteDropped(tables: Tables, before: Date, limit: number): Promise<number> {
   const old = jobs(tables).selectFrom('jobs').select('job_id').where('dropped_at', '<', before).limit(limit);
   const rows = await jobs(tables).deleteFrom('jobs').where('job_id', 'in', old).returning('job_id').execute();

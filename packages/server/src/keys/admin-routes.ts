@@ -7,8 +7,8 @@ import type { Keys } from './keys.ts';
 export function mountKeyAdmin(routes: Routes, keys: Keys, clock: Clock): void {
   routes.on(listKeys, async ({ query }) => (await keys.list(query.owner)).map((key) => toKey(key, clock.now())));
   routes.on(createKey, async ({ body, principal }) => {
-    const { expires_in_days: expiresInDays, ...order } = body;
-    const { key, raw } = await keys.mint({ ...order, expiresInDays, createdBy: 'admin', actor: actorOf(principal) });
+    const { expires_in_days: expiresInDays, ...options } = body;
+    const { key, raw } = await keys.create({ ...options, expiresInDays, createdBy: 'admin', actor: actorOf(principal) });
     return { ...toKey(key, clock.now()), key: raw };
   });
   routes.on(revokeKey, async ({ params, principal }) => {

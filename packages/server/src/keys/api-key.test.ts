@@ -15,9 +15,9 @@ describe('a raw key', () => {
   it('is told from a mistyped one without asking the database', () => {
     const key = newRawKey();
     fc.assert(
-      fc.property(fc.integer({ min: 9, max: key.length - 1 }), fc.constantFrom(...'0aZ9'), (place, letter) => {
-        fc.pre(key[place] !== letter);
-        assert.equal(isWellFormed(key.slice(0, place) + letter + key.slice(place + 1)), false);
+      fc.property(fc.integer({ min: 9, max: key.length - 1 }), fc.constantFrom(...'0aZ9'), (selector, letter) => {
+        fc.pre(key[selector] !== letter);
+        assert.equal(isWellFormed(key.slice(0, selector) + letter + key.slice(selector + 1)), false);
       }),
     );
   });

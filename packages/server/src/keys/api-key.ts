@@ -4,8 +4,8 @@ import type { Key } from '@berth/contract';
 
 /**
  * `brt_live_`, 32 random bytes as 43 characters of base 62, and the CRC-32 of
- * all before it as 6 more. The checksum lets secret scanners know a key for
- * certain, and lets a typing mistake be refused without asking the database.
+ * all before it as 6 more. By the checksum, secret scanners recognise a key with
+ * certainty, and a mistyped key is refused without a query.
  */
 export const keyPrefix = 'brt_live_';
 const pattern = /^brt_live_[0-9A-Za-z]{49}$/;
@@ -24,10 +24,10 @@ export function newRawKey(): string {
   return body + checksum(body);
 }
 
-/** Whether a text could be a key at all. */
+/** Whether a text has the form and checksum of a key. */
 export const isWellFormed = (raw: string): boolean => pattern.test(raw) && checksum(raw.slice(0, -6)) === raw.slice(-6);
 
-/** A fast hash is right here: the key has 256 random bits, so there is nothing to guess slowly. */
+/** A fast hash is sufficient: a key has 256 random bits. */
 export const digestOf = (raw: string): Buffer => hash('sha256', raw, 'buffer');
 
 export interface ApiKey {

@@ -8,7 +8,7 @@ import { Owners, loadTiers } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
 import { keyStatus } from './api-key.ts';
-import { Keys, newRawKey, type ApiKey, type Minted } from './keys.ts';
+import { Keys, newRawKey, type ApiKey, type CreatedKey } from './keys.ts';
 
 let opened: TestStore;
 let store: Store;
@@ -28,16 +28,16 @@ function makeWorker(clock = new ManualClock()) {
   const keys = new Keys({ store, owners, audit, clock });
   const revoked: string[] = [];
   keys.onRevoked((keyId) => revoked.push(keyId));
-  const own = (owner: string, expiresInDays: number | null = null, name: string | null = null): Promise<Minted> =>
-    keys.mintOwn({ owner, actor: 'login:ada', name, expiresInDays });
-  const enter = async ({ raw }: Pick<Minted, 'raw'>) =>
+  const own = (owner: string, expiresInDays: number | null = null, name: string | null = null): Promise<CreatedKey> =>
+    keys.createOwn({ owner, actor: 'login:ada', name, expiresInDays });
+  const enter = async ({ raw }: Pick<CreatedKey, 'raw'>) =>
     keys.authenticate({ authorization: `Bearer ${raw}`, adminKey: undefined, token: undefined, viewCookies: [], params: {} });
-  const told = async (owner: string) =>
+  const auditTrail = async (owner: string) =>
     (await audit.list({ owner, limit: 500 }))
       .toReversed()
       .map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details }));
   const statuses = async (owner: string) => (await keys.list(owner)).map((key: ApiKey) => keyStatus(key, clock.now()));
-  return { keys, owners, clock, revoked, own, enter, told, statuses };
+  return { keys, owners, clock, revoked, own, enter, auditTrail, statuses };
 }
 
 const refused = (promise: Promise<unknown>, code: ErrorCode): Promise<void> =>
@@ -45,18 +45,18 @@ const refused = (promise: Promise<unknown>, code: ErrorCode): Promise<void> =>
 
 describe('a minted key', () => {
   it('lets its owner in, and is in the log with who made it and without its secret', async () => {
-    const { own, enter, told } = makeWorker();
-    const minted = await own('minted', 30, 'ci');
-    assert.deepEqual(await enter(minted), { owner: 'minted', keyId: minted.key.keyId, requestsPerMinute: 600, scope: 'owner:minted' });
-    assert.deepEqual([minted.key.createdBy, minted.key.name], ['login:ada', 'ci']);
-    const entries = await told('minted');
-    assert.deepEqual(entries, [{ actor: 'login:ada', action: 'key.created', subject: minted.key.keyId }]);
-    assert.ok(!JSON.stringify(entries).includes(minted.raw));
+    const { own, enter, auditTrail } = makeWorker();
+    const created = await own('minted', 30, 'ci');
+    assert.deepEqual(await enter(created), { owner: 'minted', keyId: created.key.keyId, requestsPerMinute: 600, scope: 'owner:minted' });
+    assert.deepEqual([created.key.createdBy, created.key.name], ['login:ada', 'ci']);
+    const entries = await auditTrail('minted');
+    assert.deepEqual(entries, [{ actor: 'login:ada', action: 'key.created', subject: created.key.keyId }]);
+    assert.ok(!JSON.stringify(entries).includes(created.raw));
   });
 
   it('is not made where its plan is none, and neither is its owner nor an entry', async () => {
-    const { keys, told } = makeWorker();
-    const minting = keys.mint({
+    const { keys, auditTrail } = makeWorker();
+    const minting = keys.create({
       owner: 'nothing',
       name: null,
       tier: 'platinum',
@@ -65,16 +65,16 @@ describe('a minted key', () => {
       actor: 'operator',
     });
     await assert.rejects(minting, /should be one of/);
-    assert.deepEqual([await keys.list('nothing'), await told('nothing')], [[], []]);
+    assert.deepEqual([await keys.list('nothing'), await auditTrail('nothing')], [[], []]);
   });
 
   it('that the operator gave is made once, whoever starts at the same time', async () => {
     const raw = newRawKey();
     const workers = [makeWorker(), makeWorker(), makeWorker()];
-    await Promise.all(workers.map(({ keys }) => keys.bootstrap({ file: '', given: raw })));
-    const [{ enter, told, keys }] = workers as [ReturnType<typeof makeWorker>];
+    await Promise.all(workers.map(({ keys }) => keys.bootstrap({ file: '', configured: raw })));
+    const [{ enter, auditTrail, keys }] = workers as [ReturnType<typeof makeWorker>];
     assert.equal((await enter({ raw })).owner, 'local');
-    assert.deepEqual([(await keys.list('local')).length, (await told('local')).map(({ actor }) => actor)], [1, ['service']]);
+    assert.deepEqual([(await keys.list('local')).length, (await auditTrail('local')).map(({ actor }) => actor)], [1, ['service']]);
   });
 });
 
@@ -104,37 +104,37 @@ describe('an owner’s people', () => {
   it('leave the operator free to make more', async () => {
     const { keys, own } = makeWorker();
     await Promise.all(Array.from({ length: 100 }, () => own('full')));
-    await keys.mint({ owner: 'full', name: null, expiresInDays: null, createdBy: 'admin', actor: 'operator' });
+    await keys.create({ owner: 'full', name: null, expiresInDays: null, createdBy: 'admin', actor: 'operator' });
   });
 });
 
 describe('a revoked key', () => {
-  it('is refused from then on, and told to whoever holds sockets of it', async () => {
+  it('is refused from then on, and listeners are notified', async () => {
     const { keys, own, enter, revoked, clock } = makeWorker();
-    const minted = await own('revoker');
-    await enter(minted);
-    const at = await keys.revoke({ keyId: minted.key.keyId, owner: 'revoker', actor: 'login:ada' });
+    const created = await own('revoker');
+    await enter(created);
+    const at = await keys.revoke({ keyId: created.key.keyId, owner: 'revoker', actor: 'login:ada' });
     assert.deepEqual(at, clock.now());
-    await refused(enter(minted), 'invalid_api_key');
-    assert.deepEqual(revoked, [minted.key.keyId]);
+    await refused(enter(created), 'invalid_api_key');
+    assert.deepEqual(revoked, [created.key.keyId]);
   });
 
   it('keeps its first time and its one entry, however often and by whomever it is revoked', async () => {
-    const { keys, own, told, clock } = makeWorker();
+    const { keys, own, auditTrail, clock } = makeWorker();
     const { key } = await own('twice');
     const first = await keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     clock.advance(1000);
     const again = await Promise.all([1, 2, 3].map(() => keys.revoke({ keyId: key.keyId, owner: 'twice', actor: 'login:ada' })));
     assert.deepEqual(again, [first, first, first]);
-    const revocations = (await told('twice')).filter(({ action }) => action === 'key.revoked');
+    const revocations = (await auditTrail('twice')).filter(({ action }) => action === 'key.revoked');
     assert.deepEqual(revocations, [{ actor: 'operator', action: 'key.revoked', subject: key.keyId }]);
   });
 
   it('is written down once when two revoke it at the same time', async () => {
-    const { keys, own, told } = makeWorker();
+    const { keys, own, auditTrail } = makeWorker();
     const { key } = await own('both');
     await Promise.all(['login:ada', 'login:ben', 'login:eve'].map((actor) => keys.revoke({ keyId: key.keyId, owner: 'both', actor })));
-    assert.equal((await told('both')).filter(({ action }) => action === 'key.revoked').length, 1);
+    assert.equal((await auditTrail('both')).filter(({ action }) => action === 'key.revoked').length, 1);
   });
 
   it('must be one’s own: unknown, malformed and foreign are the same', async () => {
@@ -154,7 +154,7 @@ describe('a revoked key', () => {
 
 describe('a replaced key', () => {
   it('is revoked at once without a grace, and the new one has its name', async () => {
-    const { keys, own, enter, revoked, told } = makeWorker();
+    const { keys, own, enter, revoked, auditTrail } = makeWorker();
     const old = await own('rotator', null, 'ci');
     await enter(old);
     const fresh = await keys.rotate({ keyId: old.key.keyId, owner: 'rotator', actor: 'login:ben', graceSeconds: 0 });
@@ -162,7 +162,7 @@ describe('a replaced key', () => {
     await refused(enter(old), 'invalid_api_key');
     assert.equal((await enter(fresh)).keyId, fresh.key.keyId);
     assert.deepEqual(revoked, [old.key.keyId]);
-    const [, entry] = await told('rotator');
+    const [, entry] = await auditTrail('rotator');
     assert.deepEqual(entry, {
       actor: 'login:ben',
       action: 'key.rotated',
@@ -179,10 +179,10 @@ describe('a replaced key', () => {
     const fresh = await keys.rotate({ keyId: old.key.keyId, owner: 'graceful', actor: 'login:ada', graceSeconds: 60 });
     clock.advance(59_999);
     await Promise.all([enter(old), enter(fresh)]);
-    assert.deepEqual(await keys.deadAmong([old.key.keyId]), []);
+    assert.deepEqual(await keys.findInactive([old.key.keyId]), []);
     clock.advance(1);
     await refused(enter(old), 'invalid_api_key');
-    assert.deepEqual(await keys.deadAmong([old.key.keyId, fresh.key.keyId]), [old.key.keyId]);
+    assert.deepEqual(await keys.findInactive([old.key.keyId, fresh.key.keyId]), [old.key.keyId]);
     await enter(fresh);
     assert.deepEqual(revoked, []);
   });
@@ -193,19 +193,19 @@ describe('a replaced key', () => {
     clock.advance(30 * dayMs - 10_000);
     const fresh = await keys.rotate({ keyId: old.key.keyId, owner: 'mortal', actor: 'login:ada', graceSeconds: 60 });
     assert.deepEqual(fresh.key.expiresAt, new Date(clock.now().getTime() + 30 * dayMs));
-    const found = (await keys.list('mortal')).find(({ keyId }) => keyId === old.key.keyId);
-    assert.deepEqual(found?.expiresAt, old.key.expiresAt);
+    const match = (await keys.list('mortal')).find(({ keyId }) => keyId === old.key.keyId);
+    assert.deepEqual(match?.expiresAt, old.key.expiresAt);
   });
 
   it('cannot be one that is revoked or expired', async () => {
-    const { keys, own, clock, told } = makeWorker();
+    const { keys, own, clock, auditTrail } = makeWorker();
     const [revoked, expired] = [await own('late'), await own('late', 1)];
     await keys.revoke({ keyId: revoked.key.keyId, owner: 'late', actor: 'login:ada' });
     clock.advance(dayMs);
-    const before = await told('late');
+    const before = await auditTrail('late');
     for (const { key } of [revoked, expired])
       await refused(keys.rotate({ keyId: key.keyId, owner: 'late', actor: 'login:ada', graceSeconds: 60 }), 'key_revoked');
-    assert.deepEqual(await told('late'), before);
+    assert.deepEqual(await auditTrail('late'), before);
   });
 
   it('is replaced by one key when two ask at the same time', async () => {
@@ -222,20 +222,20 @@ describe('a replaced key', () => {
 describe('a plan that changes', () => {
   it('counts for keys that are known already, from the next request on', async () => {
     const { owners, own, enter } = makeWorker();
-    const minted = await own('mover');
-    assert.equal((await enter(minted)).requestsPerMinute, 600);
+    const created = await own('mover');
+    assert.equal((await enter(created)).requestsPerMinute, 600);
     await store.transaction((tx) => owners.setTier(tx, 'mover', 'self_hosted', { actor: 'operator', why: 'assigned' }));
     owners.changed('mover');
-    assert.equal((await enter(minted)).requestsPerMinute, null);
+    assert.equal((await enter(created)).requestsPerMinute, null);
   });
 
   it('is the one of a trial while it runs', async () => {
     const { owners, own, enter, clock } = makeWorker();
-    const minted = await own('trier');
+    const created = await own('trier');
     await store.transaction((tx) =>
       owners.startTrial(tx, 'trier', { tier: 'self_hosted', endsAt: new Date(clock.now().getTime() + dayMs), actor: 'login:ada' }),
     );
     owners.changed('trier');
-    assert.equal((await enter(minted)).requestsPerMinute, null);
+    assert.equal((await enter(created)).requestsPerMinute, null);
   });
 });

@@ -1,4 +1,4 @@
-/** API keys: minted once, kept as a hash, checked on every request. */
+/** API keys: stored as a hash, checked on every request. */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '@berth/contract';
@@ -7,48 +7,47 @@ import type { Credentials, Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
-import { readOrMakeSecret } from '../lib/secret-file.ts';
+import { readOrCreateSecret } from '../lib/secret-file.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store, Tables } from '../store/store.ts';
 import { digestOf, isWellFormed, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
-import { countActive, deadAmong, findKey, insertKey, listKeys, lockKey, touchKeys, updateKey, type KeyPlace } from './store.ts';
+import { countActive, findInactive, findKey, insertKey, listKeys, lockKey, touchKeys, updateKey, type KeySelector } from './store.ts';
 
 export { isWellFormed, keyPrefix, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
 
 /**
- * How long an answer of the database is believed. A key revoked on this worker
- * is forgotten at once; on another worker this is how long it can still pass.
+ * A key revoked on this worker is refused at once; on other workers it may still
+ * be accepted for this time.
  */
-const believedMs = 1000;
+const cacheTtlMs = 1000;
 const touchEveryMs = 60_000;
 const dayMs = 86_400_000;
-/** Good ones, of one owner, that its people have made: more is a script that forgets to revoke. */
-const ownKeysMax = 100;
+/** Active keys of an owner. More is a script that forgets to revoke. */
+const keysPerOwnerMax = 100;
 
-export interface MintOrder {
+export interface CreateKeyOptions {
   owner: string;
   name: string | null;
-  /** The owner's plan from now on. */
+  /** Sets the owner's tier. */
   tier?: string | undefined;
   expiresInDays: number | null;
-  /** Told with the key. */
   createdBy: string;
-  /** In the words of the audit log. */
+  /** As in the audit log. */
   actor: string;
   raw?: string;
 }
 
-export interface Minted {
+export interface CreatedKey {
   key: ApiKey;
-  /** In this answer and nowhere else. */
+  /** Only returned here; never stored. */
   raw: string;
 }
 
-interface Draft extends Pick<ApiKey, 'owner' | 'name' | 'createdBy'> {
+interface KeyDraft extends Pick<ApiKey, 'owner' | 'name' | 'createdBy'> {
   actor: string;
   raw?: string;
-  /** null: for ever. */
-  lifeMs: number | null;
+  /** null: never expires. */
+  lifetimeMs: number | null;
   replaces?: { keyId: string; graceSeconds: number };
 }
 
@@ -59,7 +58,7 @@ export interface KeysDeps {
   clock: Clock;
 }
 
-interface Known {
+interface CachedKey {
   principal: Principal;
   expiresAt: Date | null;
   touchedMs: number;
@@ -70,12 +69,12 @@ export class Keys {
   readonly #owners: Owners;
   readonly #audit: Audit;
   readonly #clock: Clock;
-  readonly #known: LRUCache<string, Known>;
-  /** Counts what was done to keys and plans: an answer that was asked for before that is not believed after it. */
+  readonly #cache: LRUCache<string, CachedKey>;
+  /** Version of keys and plans: a read that began before a change is not cached after it. */
   #changes = 0;
   #used = new Set<string>();
   #revocationListeners: ((keyId: string) => void)[] = [];
-  /** Writes down which keys were used: at most once a minute for each, never on the path of a request. */
+  /** Stores `last_used_at`, at most once a minute for each key, never while a request waits. */
   readonly usageLoop = new Loop('key-usage', 30_000, () => this.#flushUsage());
 
   constructor({ store, owners, audit, clock }: KeysDeps) {
@@ -83,43 +82,49 @@ export class Keys {
     this.#owners = owners;
     this.#audit = audit;
     this.#clock = clock;
-    this.#known = new LRUCache({ max: 10_000, ttl: believedMs });
+    this.#cache = new LRUCache({ max: 10_000, ttl: cacheTtlMs });
     owners.onChanged((owner) => this.#forget((principal) => principal.owner === owner));
   }
 
-  /** Mints a key, and its owner when that is new. Throws ValidationError for a tier that is not in the table. */
-  async mint(order: MintOrder): Promise<Minted> {
-    const { tier, expiresInDays, ...draft } = order;
-    const minted = await this.#store.transaction(async (tx) => {
-      await this.#owners.ensure(tx, order.owner, tier, order.actor);
-      return this.#make(tx, { ...draft, lifeMs: lifeOf(expiresInDays) });
+  /** Creates a key, and its owner if that is new. @throws ValidationError for an unknown tier */
+  async create(options: CreateKeyOptions): Promise<CreatedKey> {
+    const { tier, expiresInDays, ...draft } = options;
+    const created = await this.#store.transaction(async (tx) => {
+      await this.#owners.ensure(tx, options.owner, tier, options.actor);
+      return this.#insert(tx, { ...draft, lifetimeMs: toLifetimeMs(expiresInDays) });
     });
-    if (tier !== undefined) this.#owners.changed(order.owner);
-    return minted;
+    if (tier !== undefined) this.#owners.changed(options.owner);
+    return created;
   }
 
-  /** Mints a key for somebody of the owner's. Throws ServiceError key_limit_reached. */
-  mintOwn({ owner, actor, name, expiresInDays }: Pick<MintOrder, 'owner' | 'actor' | 'name' | 'expiresInDays'>): Promise<Minted> {
+  /** Creates a key on behalf of the owner. @throws ServiceError key_limit_reached */
+  createOwn({
+    owner,
+    actor,
+    name,
+    expiresInDays,
+  }: Pick<CreateKeyOptions, 'owner' | 'actor' | 'name' | 'expiresInDays'>): Promise<CreatedKey> {
     return this.#store.transaction(async (tx) => {
       await this.#owners.ensure(tx, owner, undefined, actor);
       await this.#owners.lock(tx, owner);
-      await this.#checkRoom(tx, owner);
-      return this.#make(tx, { owner, actor, name, createdBy: actor, lifeMs: lifeOf(expiresInDays) });
+      await this.#checkKeyLimit(tx, owner);
+      return this.#insert(tx, { owner, actor, name, createdBy: actor, lifetimeMs: toLifetimeMs(expiresInDays) });
     });
   }
 
   /**
-   * The key of the owner `local`: the one given by the operator, else one that
-   * is made on the first start and kept in `file`. Valid also when the database
-   * is a new one. Throws where the given key is not of the form of a key.
+   * The key of the owner `local`: the configured one, else one that is generated
+   * at the first start and stored in `file`. Also registers it in a new database.
+   *
+   * @throws Error when the configured key is malformed
    */
-  async bootstrap({ file, given }: { file: string; given: string | null }): Promise<{ secret: string; made: boolean }> {
-    if (given !== null && !isWellFormed(given))
-      throw new Error('BERTH_BOOTSTRAP_API_KEY is not a key: brt_live_, 43 letters and digits, and their checksum');
-    const { secret, made } = given === null ? readOrMakeSecret(file, newRawKey) : { secret: given, made: false };
+  async bootstrap({ file, configured }: { file: string; configured: string | null }): Promise<{ secret: string; created: boolean }> {
+    if (configured !== null && !isWellFormed(configured))
+      throw new Error('BERTH_BOOTSTRAP_API_KEY is malformed: expected brt_live_, 43 letters and digits, and a checksum of 6');
+    const { secret, created } = configured === null ? readOrCreateSecret(file, newRawKey) : { secret: configured, created: false };
     if (!(await findKey(this.#store, digestOf(secret))))
-      await this.mint({ owner: 'local', name: 'bootstrap', expiresInDays: null, createdBy: 'bootstrap', actor: 'service', raw: secret });
-    return { secret, made };
+      await this.create({ owner: 'local', name: 'bootstrap', expiresInDays: null, createdBy: 'bootstrap', actor: 'service', raw: secret });
+    return { secret, created };
   }
 
   list(owner: string | undefined): Promise<ApiKey[]> {
@@ -127,10 +132,12 @@ export class Keys {
   }
 
   /**
-   * Tells since when the key is revoked: the first time stands. With an owner,
-   * a key of another is one that is not there. Throws ServiceError key_not_found.
+   * Returns when the key was first revoked. With an owner, keys of others are
+   * not found.
+   *
+   * @throws ServiceError key_not_found
    */
-  async revoke({ keyId, owner, actor }: KeyPlace & { actor: string }): Promise<Date> {
+  async revoke({ keyId, owner, actor }: KeySelector & { actor: string }): Promise<Date> {
     const revokedAt = await this.#store.transaction(async (tx) => {
       const key = await this.#find(tx, { keyId, owner });
       if (key.revokedAt) return key.revokedAt;
@@ -139,14 +146,16 @@ export class Keys {
       await this.#audit.record(tx, { actor, action: 'key.revoked', owner: key.owner, subject: keyId });
       return now;
     });
-    this.#tellRevoked(keyId);
+    this.#notifyRevoked(keyId);
     return revokedAt;
   }
 
   /**
-   * Replaces a key by one of the same name that lives as long. The old one is
-   * good for the grace, though never for longer than it was; without any it is
-   * revoked. Throws ServiceError key_not_found, key_revoked, key_limit_reached.
+   * Replaces a key by one with the same name and lifetime. The old key expires
+   * after the grace period, or at its own expiry if that is earlier; without a
+   * grace period it is revoked.
+   *
+   * @throws ServiceError key_not_found, key_revoked, key_limit_reached
    */
   async rotate({
     keyId,
@@ -158,50 +167,51 @@ export class Keys {
     owner: string;
     actor: string;
     graceSeconds: number;
-  }): Promise<Minted> {
-    const minted = await this.#store.transaction(async (tx) => {
+  }): Promise<CreatedKey> {
+    const created = await this.#store.transaction(async (tx) => {
       await this.#owners.lock(tx, owner);
       const old = await this.#find(tx, { keyId, owner });
       const now = this.#clock.now();
-      if (keyStatus(old, now) !== 'active') throw new ServiceError('key_revoked', 'This key is good no more. Make a new one instead.');
-      if (graceSeconds > 0) await this.#checkRoom(tx, owner);
+      if (keyStatus(old, now) !== 'active')
+        throw new ServiceError('key_revoked', 'This API key has been revoked or has expired. Create a new one.');
+      if (graceSeconds > 0) await this.#checkKeyLimit(tx, owner);
       await updateKey(
         tx,
         keyId,
         graceSeconds === 0 ? { revokedAt: now } : { expiresAt: earlier(old.expiresAt, later(now, graceSeconds * 1000)) },
       );
-      const lifeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
-      return this.#make(tx, { owner, actor, name: old.name, createdBy: actor, lifeMs, replaces: { keyId, graceSeconds } });
+      const lifetimeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
+      return this.#insert(tx, { owner, actor, name: old.name, createdBy: actor, lifetimeMs, replaces: { keyId, graceSeconds } });
     });
-    if (graceSeconds === 0) this.#tellRevoked(keyId);
+    if (graceSeconds === 0) this.#notifyRevoked(keyId);
     else this.#forget((principal) => principal.keyId === keyId);
-    return minted;
+    return created;
   }
 
-  /** Told of each key revoked on this worker. */
+  /** Called for each key revoked on this worker. */
   onRevoked(listener: (keyId: string) => void): void {
     this.#revocationListeners.push(listener);
   }
 
-  /** Which of these keys are good no more, revoked by whichever worker. */
-  deadAmong(keyIds: string[]): Promise<string[]> {
-    return keyIds.length === 0 ? Promise.resolve([]) : deadAmong(this.#store, keyIds, this.#clock.now());
+  /** Which of these keys are revoked or expired, by whichever worker. */
+  findInactive(keyIds: string[]): Promise<string[]> {
+    return keyIds.length === 0 ? Promise.resolve([]) : findInactive(this.#store, keyIds, this.#clock.now());
   }
 
-  /** The guard of every endpoint with auth `bearer`. Missing is 401; unknown, malformed, revoked and expired are one 403. */
+  /** The guard of endpoints with auth `bearer`. Missing is 401; unknown, malformed, revoked and expired are the same 403. */
   authenticate = (credentials: Credentials): Principal | Promise<Principal> => {
     const raw = bearerToken(credentials.authorization);
     const digest = digestOf(raw);
-    const known = this.#known.get(digest.toString('latin1'));
-    if (known) return this.#admit(known);
+    const cached = this.#cache.get(digest.toString('latin1'));
+    if (cached) return this.#admit(cached);
     if (!isWellFormed(raw)) throw invalidKey();
-    return this.#lookUp(digest);
+    return this.#readKey(digest);
   };
 
-  /** Writes a key down. What is there already, as a key given by the operator can be, is not made again. */
-  async #make(tx: Tables, { raw = newRawKey(), actor, lifeMs, replaces, ...draft }: Draft): Promise<Minted> {
+  /** Has no effect where the key exists, as a configured one may. */
+  async #insert(tx: Tables, { raw = newRawKey(), actor, lifetimeMs, replaces, ...draft }: KeyDraft): Promise<CreatedKey> {
     const now = this.#clock.now();
-    const expiresAt = lifeMs === null ? null : later(now, lifeMs);
+    const expiresAt = lifetimeMs === null ? null : later(now, lifetimeMs);
     const key: ApiKey = {
       ...draft,
       keyId: newId('key'),
@@ -223,54 +233,58 @@ export class Keys {
     return { key, raw };
   }
 
-  /** Unknown, malformed and foreign are one answer. */
-  async #find(tx: Tables, place: KeyPlace): Promise<ApiKey> {
-    const key = isId('key', place.keyId) ? await lockKey(tx, place) : undefined;
-    if (!key) throw new ServiceError('key_not_found', 'There is no such key.');
+  /** Unknown, malformed and foreign ids are the same error. */
+  async #find(tx: Tables, selector: KeySelector): Promise<ApiKey> {
+    const key = isId('key', selector.keyId) ? await lockKey(tx, selector) : undefined;
+    if (!key) throw new ServiceError('key_not_found', 'No API key with this id.');
     return key;
   }
 
-  /** Holds only under the owner's lock. */
-  async #checkRoom(tx: Tables, owner: string): Promise<void> {
-    if ((await countActive(tx, owner, this.#clock.now())) < ownKeysMax) return;
-    throw new ServiceError('key_limit_reached', `There are ${ownKeysMax} keys already. Revoke one that is not used any more.`, {
-      details: { limit: ownKeysMax },
-    });
+  /** Requires the owner's lock. */
+  async #checkKeyLimit(tx: Tables, owner: string): Promise<void> {
+    if ((await countActive(tx, owner, this.#clock.now())) < keysPerOwnerMax) return;
+    throw new ServiceError(
+      'key_limit_reached',
+      `The limit of ${keysPerOwnerMax} active API keys is reached. Revoke a key that you no longer use.`,
+      {
+        details: { limit: keysPerOwnerMax },
+      },
+    );
   }
 
-  #tellRevoked(keyId: string): void {
+  #notifyRevoked(keyId: string): void {
     this.#forget((principal) => principal.keyId === keyId);
     for (const listener of this.#revocationListeners) listener(keyId);
   }
 
-  #forget(concerns: (principal: Principal) => boolean): void {
+  #forget(matches: (principal: Principal) => boolean): void {
     this.#changes += 1;
-    for (const [digest, { principal }] of this.#known.entries()) if (concerns(principal)) this.#known.delete(digest);
+    for (const [digest, { principal }] of this.#cache.entries()) if (matches(principal)) this.#cache.delete(digest);
   }
 
-  async #lookUp(digest: Buffer): Promise<Principal> {
+  async #readKey(digest: Buffer): Promise<Principal> {
     const changes = this.#changes;
-    const found = await findKey(this.#store, digest);
-    if (!found || !timingSafeEqual(found.digest, digest) || found.key.revokedAt) throw invalidKey();
-    const { owner, keyId, expiresAt, lastUsedAt } = found.key;
+    const match = await findKey(this.#store, digest);
+    if (!match || !timingSafeEqual(match.digest, digest) || match.key.revokedAt) throw invalidKey();
+    const { owner, keyId, expiresAt, lastUsedAt } = match.key;
     const { requests_per_minute: requestsPerMinute } = await this.#owners.tierOf(owner);
-    const known: Known = {
+    const cached: CachedKey = {
       principal: { owner, keyId, requestsPerMinute, scope: `owner:${owner}` },
       expiresAt,
       touchedMs: lastUsedAt?.getTime() ?? 0,
     };
-    if (changes === this.#changes) this.#known.set(digest.toString('latin1'), known);
-    return this.#admit(known);
+    if (changes === this.#changes) this.#cache.set(digest.toString('latin1'), cached);
+    return this.#admit(cached);
   }
 
-  #admit(known: Known): Principal {
+  #admit(cached: CachedKey): Principal {
     const now = this.#clock.now();
-    if (known.expiresAt && known.expiresAt <= now) throw invalidKey();
-    if (now.getTime() - known.touchedMs > touchEveryMs) {
-      known.touchedMs = now.getTime();
-      if (known.principal.keyId) this.#used.add(known.principal.keyId);
+    if (cached.expiresAt && cached.expiresAt <= now) throw invalidKey();
+    if (now.getTime() - cached.touchedMs > touchEveryMs) {
+      cached.touchedMs = now.getTime();
+      if (cached.principal.keyId) this.#used.add(cached.principal.keyId);
     }
-    return known.principal;
+    return cached.principal;
   }
 
   async #flushUsage(): Promise<void> {
@@ -281,14 +295,14 @@ export class Keys {
   }
 }
 
-/** Throws ServiceError missing_api_key where there is no bearer credential. */
+/** @throws ServiceError missing_api_key */
 export function bearerToken(authorization: string | undefined): string {
   const [, raw] = /^Bearer +([^\s]+) *$/i.exec(authorization ?? '') ?? [];
   if (!raw) throw new ServiceError('missing_api_key', 'Send your API key as `Authorization: Bearer brt_live_…`.');
   return raw;
 }
 
-const lifeOf = (days: number | null): number | null => (days === null ? null : days * dayMs);
+const toLifetimeMs = (days: number | null): number | null => (days === null ? null : days * dayMs);
 const later = (time: Date, ms: number): Date => new Date(time.getTime() + ms);
 const earlier = (one: Date | null, other: Date): Date => (one && one < other ? one : other);
 

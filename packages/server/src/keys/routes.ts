@@ -1,5 +1,5 @@
 import { createOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from '@berth/contract';
-import { ownerOf, whoOf, type Routes } from '../http/call.ts';
+import { ownerOf, callerOf, type Routes } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { toKey } from './api-key.ts';
 import type { Keys } from './keys.ts';
@@ -7,15 +7,15 @@ import type { Keys } from './keys.ts';
 export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
   routes.on(listOwnKeys, async ({ principal }) => (await keys.list(ownerOf(principal))).map((key) => toKey(key, clock.now())));
   routes.on(createOwnKey, async ({ body, principal }) => {
-    const { key, raw } = await keys.mintOwn({ ...whoOf(principal), name: body.name, expiresInDays: body.expires_in_days });
+    const { key, raw } = await keys.createOwn({ ...callerOf(principal), name: body.name, expiresInDays: body.expires_in_days });
     return { ...toKey(key, clock.now()), key: raw };
   });
   routes.on(revokeOwnKey, async ({ params, principal }) => {
-    const revokedAt = await keys.revoke({ ...whoOf(principal), keyId: params.key_id });
+    const revokedAt = await keys.revoke({ ...callerOf(principal), keyId: params.key_id });
     return { key_id: params.key_id, status: 'revoked' as const, revoked_at: revokedAt.toISOString() };
   });
   routes.on(rotateOwnKey, async ({ params, body, principal }) => {
-    const { key, raw } = await keys.rotate({ ...whoOf(principal), keyId: params.key_id, graceSeconds: body.grace_seconds });
+    const { key, raw } = await keys.rotate({ ...callerOf(principal), keyId: params.key_id, graceSeconds: body.grace_seconds });
     return { ...toKey(key, clock.now()), key: raw, replaces: params.key_id };
   });
 }

@@ -31,7 +31,7 @@ const toApiKey = (row: Selectable<KeyTables['api_keys']>): ApiKey => ({
 
 const own = (tables: Tables) => tables.tables<KeyTables>();
 
-/** False where the same key is there already: then nothing happens. */
+/** False where the same key exists: then nothing is written. */
 export async function insertKey(tables: Tables, key: ApiKey, digest: Buffer): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await own(tables)
     .insertInto('api_keys')
@@ -55,21 +55,21 @@ export async function findKey(tables: Tables, digest: Buffer): Promise<{ key: Ap
   return row && { key: toApiKey(row), digest: row.digest };
 }
 
-/** A key by its id: of this owner, where one is named. */
-export interface KeyPlace {
+/** A key by its id; with an owner, only if it is that owner's. */
+export interface KeySelector {
   keyId: string;
   owner: string | null;
 }
 
-const at = (where: ExpressionBuilder<KeyTables, 'api_keys'>, { keyId, owner }: KeyPlace) =>
+const at = (where: ExpressionBuilder<KeyTables, 'api_keys'>, { keyId, owner }: KeySelector) =>
   where.and([where('key_id', '=', keyId), ...(owner === null ? [] : [where('owner_id', '=', owner)])]);
 
-/** Holds the row until the transaction ends. */
-export async function lockKey(tx: Tables, place: KeyPlace): Promise<ApiKey | undefined> {
+/** Locks the row until the transaction ends. */
+export async function lockKey(tx: Tables, selector: KeySelector): Promise<ApiKey | undefined> {
   const row = await own(tx)
     .selectFrom('api_keys')
     .selectAll()
-    .where((where) => at(where, place))
+    .where((where) => at(where, selector))
     .forUpdate()
     .executeTakeFirst();
   return row && toApiKey(row);
@@ -81,7 +81,7 @@ export async function listKeys(tables: Tables, owner: string | undefined): Promi
   return (await query.execute()).map(toApiKey);
 }
 
-/** How many keys of an owner are good. */
+/** Number of active keys of an owner. */
 export async function countActive(tables: Tables, owner: string, now: Date): Promise<number> {
   const { count } = await own(tables)
     .selectFrom('api_keys')
@@ -101,8 +101,8 @@ export async function updateKey(
   await own(tables).updateTable('api_keys').set({ revoked_at: revokedAt, expires_at: expiresAt }).where('key_id', '=', keyId).execute();
 }
 
-/** Which of these keys are good no more. */
-export async function deadAmong(tables: Tables, keyIds: string[], now: Date): Promise<string[]> {
+/** Which of these keys are revoked or expired. */
+export async function findInactive(tables: Tables, keyIds: string[], now: Date): Promise<string[]> {
   const rows = await own(tables)
     .selectFrom('api_keys')
     .select('key_id')

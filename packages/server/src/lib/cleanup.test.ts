@@ -21,10 +21,10 @@ describe('a cleanup', () => {
     const undone: string[] = [];
     const cleanup = new Cleanup();
     cleanup.push('step', () => void undone.push('step'));
-    const kept = cleanup.keep();
+    const transferred = cleanup.transfer();
     await cleanup.run();
     assert.deepEqual(undone, []);
-    await kept.run();
+    await transferred.run();
     assert.deepEqual(undone, ['step']);
   });
 });

@@ -1,8 +1,8 @@
 /**
  * Time as a dependency, so that tests move it instead of sleeping.
  *
- * `now` is the wall clock, for what is told and kept. `monotonicMs` never
- * jumps, for everything that measures or waits.
+ * `now` is the wall clock, for timestamps. `monotonicMs` never jumps and is for
+ * measuring and waiting.
  */
 export interface Clock {
   now(): Date;
@@ -14,7 +14,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only by `advance`. */
 export class ManualClock implements Clock {
   #epochMs: number;
   #elapsedMs = 0;

@@ -5,8 +5,8 @@ export type IdPrefix = 'ses' | 'vm' | 'key' | 'wrk' | 'req' | 'file' | 'evt' | '
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * `ses_` and 24 lower-case letters and digits: 124 bits, so ids are not guessed
- * and need no check for collisions. No dot, because a job id splits on its first.
+ * `ses_` and 24 lower-case letters and digits: 124 bits, so ids cannot be guessed
+ * and do not collide. No dot, because a job id splits on its first.
  */
 export function newId(prefix: IdPrefix): string {
   let text = '';
@@ -18,7 +18,7 @@ export function newId(prefix: IdPrefix): string {
   return `${prefix}_${text}`;
 }
 
-/** Bytes are drawn ahead: a request id for each request must not cost a system call each. */
+/** Random bytes are buffered, because a system call for each request id would be expensive. */
 const drawn = Buffer.alloc(4096);
 let next = drawn.length;
 
@@ -33,6 +33,6 @@ function randomByte(): number {
   return byte;
 }
 
-/** Whether a text can be an id of this kind at all. One that cannot is unknown, and never asked for in the store. */
+/** Whether a text has the form of such an id. Others are unknown without a query. */
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.length === prefix.length + 25 && text.startsWith(`${prefix}_`) && /^[0-9a-z]{24}$/.test(text.slice(-24));

@@ -1,10 +1,10 @@
-/** The lane has as many waiting callers as it holds. */
+/** The queue of the lane is full. */
 export class LaneFull extends Error {}
-/** The caller's turn did not come in time. */
+/** The caller waited longer than `waitMsMax`. */
 export class LaneTimeout extends Error {}
 
 export interface LaneBounds {
-  /** How much work of one key runs at once. */
+  /** Concurrent runs of one key. */
   width: number;
   waitingMax: number;
   waitMsMax: number;
@@ -25,13 +25,13 @@ interface Waiter {
  * it came.
  *
  * Two drive calls on one session would race for one page, so they share a
- * lane; two sessions never wait for each other. A lane holds at most
- * `waitingMax` callers, each for at most `waitMsMax`: past that the caller is
- * told at once. A caller whose signal aborts leaves the queue at once too.
+ * lane; two sessions never wait for each other. A lane queues at most
+ * `waitingMax` callers, each for at most `waitMsMax`. A caller whose signal
+ * aborts leaves the queue at once.
  */
 export class Lanes {
   readonly bounds: LaneBounds;
-  /** A key is here only while its work runs. */
+  /** Only keys with running work. */
   #lanes = new Map<string, Lane>();
 
   constructor(bounds: LaneBounds) {
@@ -42,7 +42,7 @@ export class Lanes {
     return this.#lanes.size;
   }
 
-  /** Throws LaneFull, LaneTimeout, the signal's reason, or what `work` throws. */
+  /** @throws LaneFull, LaneTimeout, the signal's reason, or what `work` throws */
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const lane = this.#lanes.get(key) ?? { running: 0, waiters: [] };
@@ -62,8 +62,8 @@ export class Lanes {
       const done = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', aborted);
-        const place = waiters.indexOf(waiter);
-        if (place >= 0) waiters.splice(place, 1);
+        const index = waiters.indexOf(waiter);
+        if (index >= 0) waiters.splice(index, 1);
       };
       const waiter: Waiter = {
         start: () => {
@@ -82,7 +82,7 @@ export class Lanes {
     });
   }
 
-  /** Hands the place on to the next in line, so that nobody can slip in between. */
+  /** Passes the slot directly to the next waiter, so that no new caller can overtake it. */
   #next(key: string, lane: Lane): void {
     const next = lane.waiters[0];
     if (next) return next.start();

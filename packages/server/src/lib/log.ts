@@ -1,14 +1,14 @@
 import { pino } from 'pino';
 
 export interface Log {
-  debug(facts: object, message: string): void;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-  child(facts: object): Log;
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  child(fields: object): Log;
 }
 
-/** Names of fields that hold secrets, wherever they stand. */
+/** Names of fields that hold secrets, redacted at every level. */
 const secretFields = [
   'authorization',
   'cookie',
@@ -25,8 +25,8 @@ const redactedPaths = secretFields
   .map((path) => path.replace(/[^.*]*-[^.]*/g, (part) => `["${part}"]`).replaceAll('.["', '["'));
 
 /**
- * Structured logs on standard error: standard output belongs to the lines a
- * person or a script waits for. A token in an address is cut out as well.
+ * Structured logs on standard error. Standard output is for the lines that
+ * people and scripts read.
  */
 export function createLog(level: string, options: { destination?: NodeJS.WritableStream } = {}): Log {
   return pino(
@@ -42,9 +42,9 @@ export function createLog(level: string, options: { destination?: NodeJS.Writabl
   );
 }
 
-/** An address without what must not be logged: credentials and the token in its query. */
+/** Redacts the credentials and the token of a URL. */
 export const withoutSecrets = (address: string): string =>
   address.replace(/([?&](?:token|api_key|key)=)[^&\s#]*/gi, '$1[secret]').replace(/\b(\w+:\/\/)[^/\s@]*@/g, '$1[secret]@');
 
-/** Says nothing: for tests and for tools that print for themselves. */
+/** For tests, and for tools that print their own output. */
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silentLog };

@@ -26,13 +26,13 @@ describe('a loop', () => {
       loop.nudge();
       await loop.idle();
     }
-    assert.equal(loop.failing, true);
+    assert.equal(loop.isFailing, true);
     assert.match(loop.status.lastError ?? '', /down/);
     assert.equal(heard.length, 3);
     healthy = true;
     loop.nudge();
     await loop.idle();
-    assert.equal(loop.failing, false);
+    assert.equal(loop.isFailing, false);
     assert.equal(loop.status.lastError, null);
   });
 

@@ -1,26 +1,26 @@
 export interface LoopStatus {
   turns: number;
   lastStartedAt: Date | null;
-  /** Of the last turn; null where it went well. */
+  /** Of the last iteration; null where it succeeded. */
   lastError: string | null;
-  /** Turns in a row that failed. */
+  /** Consecutive failed iterations. */
   failures: number;
 }
 
-/** Fewer failures in a row than this are a blip, such as one lost database connection. */
+/** Fewer consecutive failures are transient, such as a lost database connection. */
 const failuresBeforeFailing = 3;
 
 /**
- * Work that happens again and again: refill the pool, reap orphans, expire tokens.
+ * Periodic work: refill the pool, reap orphans, expire tokens.
  *
- * A loop takes no input. It looks at what is, compares it with what should be,
- * and closes the gap, so a missed nudge, a crash or a second worker changes
- * only when it happens, never what happens. It never retries: the next turn does.
+ * A loop takes no input. It reconciles the actual state with the desired one, so
+ * a missed nudge, a crash or a second worker changes only when something
+ * happens, never what happens. There are no retries but the next iteration.
  */
 export class Loop {
   readonly name: string;
-  readonly everyMs: number;
-  readonly #turn: (signal: AbortSignal) => Promise<void>;
+  readonly intervalMs: number;
+  readonly #iterate: (signal: AbortSignal) => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #again = false;
@@ -28,13 +28,13 @@ export class Loop {
   #errorListener: (error: unknown) => void = () => undefined;
   status: LoopStatus = { turns: 0, lastStartedAt: null, lastError: null, failures: 0 };
 
-  constructor(name: string, everyMs: number, turn: (signal: AbortSignal) => Promise<void>) {
+  constructor(name: string, intervalMs: number, turn: (signal: AbortSignal) => Promise<void>) {
     this.name = name;
-    this.everyMs = everyMs;
-    this.#turn = turn;
+    this.intervalMs = intervalMs;
+    this.#iterate = turn;
   }
 
-  get failing(): boolean {
+  get isFailing(): boolean {
     return this.status.failures >= failuresBeforeFailing;
   }
 
@@ -43,18 +43,18 @@ export class Loop {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.nudge(), this.everyMs).unref();
+    this.#timer = setInterval(() => this.nudge(), this.intervalMs).unref();
     this.nudge();
   }
 
-  /** Takes a turn soon. Nudges during a turn collapse into one more turn. */
+  /** Starts an iteration now. Nudges during an iteration cause one more. */
   nudge(): void {
     if (this.#stopped.signal.aborted) return;
     if (this.#running) this.#again = true;
-    else this.#running = this.#takeTurns();
+    else this.#running = this.#runIterations();
   }
 
-  /** Resolves when no turn is under way and none is to come: for tests, which take turns by hand. */
+  /** Resolves when no iteration is running or pending. For tests. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -65,12 +65,12 @@ export class Loop {
     await this.#running;
   }
 
-  async #takeTurns(): Promise<void> {
+  async #runIterations(): Promise<void> {
     do {
       this.#again = false;
       this.status = { ...this.status, turns: this.status.turns + 1, lastStartedAt: new Date() };
       try {
-        await this.#turn(this.#stopped.signal);
+        await this.#iterate(this.#stopped.signal);
         this.status = { ...this.status, lastError: null, failures: 0 };
       } catch (error) {
         this.status = { ...this.status, lastError: String(error), failures: this.status.failures + 1 };

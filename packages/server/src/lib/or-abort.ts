@@ -1,4 +1,4 @@
-/** Waits for work that cannot be told to stop, and no longer than until the signal comes. Throws the signal's reason, or what the work throws. */
+/** Waits for work that cannot be cancelled, at most until the signal aborts. @throws the signal's reason, or what the work throws */
 export function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { readOrMakeSecret } from './secret-file.ts';
+import { readOrCreateSecret } from './secret-file.ts';
 
 describe('a secret file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-secret-'));
@@ -12,12 +12,12 @@ describe('a secret file', () => {
   it('is made once with mode 0600, read afterwards, and leaves no draft', () => {
     const path = join(folder, 'one', 'key');
     assert.deepEqual(
-      readOrMakeSecret(path, () => 'first'),
-      { secret: 'first', made: true },
+      readOrCreateSecret(path, () => 'first'),
+      { secret: 'first', created: true },
     );
     assert.deepEqual(
-      readOrMakeSecret(path, () => 'second'),
-      { secret: 'first', made: false },
+      readOrCreateSecret(path, () => 'second'),
+      { secret: 'first', created: false },
     );
     assert.equal(statSync(path).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(join(folder, 'one')), ['key']);
@@ -25,9 +25,9 @@ describe('a secret file', () => {
 
   it('is closed to others again when its mode was widened', () => {
     const path = join(folder, 'wide');
-    readOrMakeSecret(path, () => 'wide');
+    readOrCreateSecret(path, () => 'wide');
     chmodSync(path, 0o644);
-    readOrMakeSecret(path, () => 'other');
+    readOrCreateSecret(path, () => 'other');
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
@@ -35,8 +35,8 @@ describe('a secret file', () => {
     const path = join(folder, 'empty');
     writeFileSync(path, '');
     assert.deepEqual(
-      readOrMakeSecret(path, () => 'new'),
-      { secret: 'new', made: true },
+      readOrCreateSecret(path, () => 'new'),
+      { secret: 'new', created: true },
     );
   });
 });

@@ -3,16 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 
 /**
- * Reads a secret that this installation keeps for itself, or makes it on the
- * first start. Mode 0600, and whole or not there at all: a crash while writing
- * leaves no half of a key.
+ * Reads a secret of this installation, or creates it at the first start, with
+ * mode 0600 and atomically: a crash never leaves a partial key.
  */
-export function readOrMakeSecret(path: string, make: () => string): { secret: string; made: boolean } {
+export function readOrCreateSecret(path: string, create: () => string): { secret: string; created: boolean } {
   try {
     const secret = readFileSync(path, 'utf8').trim();
     if (secret) {
       chmodSync(path, 0o600);
-      return { secret, made: false };
+      return { secret, created: false };
     }
     rmSync(path);
   } catch (error) {
@@ -20,14 +19,14 @@ export function readOrMakeSecret(path: string, make: () => string): { secret: st
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  writeFileSync(draft, `${make()}\n`, { mode: 0o600, flush: true });
+  writeFileSync(draft, `${create()}\n`, { mode: 0o600, flush: true });
   try {
-    // A link fails where the file is there by now: the first to arrive wins, and all read the same secret.
+    // The link fails if another process has created the file meanwhile: all use the secret of the first.
     linkSync(draft, path);
-    return { secret: readFileSync(path, 'utf8').trim(), made: true };
+    return { secret: readFileSync(path, 'utf8').trim(), created: true };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return { secret: readFileSync(path, 'utf8').trim(), made: false };
+    return { secret: readFileSync(path, 'utf8').trim(), created: false };
   } finally {
     rmSync(draft, { force: true });
   }

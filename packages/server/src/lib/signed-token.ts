@@ -1,38 +1,38 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface TokenClaims {
-  /** What the token is good for: a token of one purpose is refused for every other. */
+  /** A token is valid for one purpose only. */
   purpose: string;
   owner: string;
   session: string;
-  /** The key that asked for it: the token dies with the key. */
+  /** The key that requested it: the token is valid only as long as the key. */
   keyId: string | null;
   /** Epoch seconds. */
   expiresAt: number;
-  /** How much of its purpose it allows, where that differs. */
+  /** Restricts what the token allows. */
   scope?: string;
-  /** Epoch ms at which it was made: all that were made before a time can be taken back at once. */
+  /** Epoch ms: all tokens issued before a time can be revoked at once. */
   issuedAtMs?: number;
-  /** A name for this one token that is no secret. */
+  /** Public id of this token. */
   grantId?: string;
 }
 
 const mac = (secret: Buffer, payload: string): Buffer => createHmac('sha256', secret).update(payload).digest();
 
-/** `payload.mac`, both base64url: short-lived, bound to what its claims say, kept nowhere. */
+/** Returns `payload.mac`, both in base64url. The token is not stored. */
 export function signToken(secret: Buffer, claims: TokenClaims): string {
   const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
   return `${payload}.${mac(secret, payload).toString('base64url')}`;
 }
 
-/** The claims of a token that is ours, of this purpose and not expired; null for every other text. */
+/** The claims of a valid token of this purpose that has not expired; else null. */
 export function verifyToken(secret: Buffer, token: string, purpose: string, now: Date): TokenClaims | null {
   const [payload, signature, rest] = token.split('.');
   if (!payload || !signature || rest !== undefined) return null;
   const expected = mac(secret, payload);
   const given = Buffer.from(signature, 'base64url');
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
-  // Only what we signed ourselves is parsed, so its shape is known.
+  // The signature is valid, so the shape is known.
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as TokenClaims;
   return claims.purpose === purpose && claims.expiresAt * 1000 > now.getTime() ? claims : null;
 }

@@ -1,8 +1,8 @@
-/** Authorization codes of the development issuer: for one use within a minute, and in this process only. */
+/** Authorization codes of the development issuer: valid once, for a minute, in this process. */
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 
-/** Who signed in, in their own words. */
+/** Who signed in, unverified. */
 export interface Person {
   email: string;
   organisation: string;
@@ -12,12 +12,12 @@ export interface Grant {
   person: Person;
   clientId: string;
   redirectUri: string;
-  /** Of the verifier that the one who asked has kept: SHA-256 in base64url. */
+  /** SHA-256 of the client's code verifier, in base64url (RFC 7636). */
   codeChallenge: string;
 }
 
-const livesMs = 60_000;
-/** More than people can sign in within a minute: the oldest make way. */
+const lifetimeMs = 60_000;
+/** More than people can sign in within a minute; beyond it the oldest are dropped. */
 const codesMax = 1000;
 
 export class Codes {
@@ -33,16 +33,16 @@ export class Codes {
     const [oldest] = this.#grants.keys();
     if (this.#grants.size >= codesMax && oldest !== undefined) this.#grants.delete(oldest);
     const code = randomBytes(32).toString('base64url');
-    this.#grants.set(code, { grant, untilMs: this.#clock.monotonicMs() + livesMs });
+    this.#grants.set(code, { grant, untilMs: this.#clock.monotonicMs() + lifetimeMs });
     return code;
   }
 
-  /** What a code was issued for; null for one that is unknown, used, too old, or not this caller's. It is used up in any case. */
+  /** The person of a code; null for one that is unknown, used, expired or another client's. The code is consumed in any case. */
   redeem(code: string, caller: { clientId: string; redirectUri: string; codeVerifier: string }): Person | null {
-    const found = this.#grants.get(code);
+    const entry = this.#grants.get(code);
     this.#grants.delete(code);
-    if (!found || found.untilMs <= this.#clock.monotonicMs()) return null;
-    const { person, clientId, redirectUri, codeChallenge } = found.grant;
+    if (!entry || entry.untilMs <= this.#clock.monotonicMs()) return null;
+    const { person, clientId, redirectUri, codeChallenge } = entry.grant;
     const isCaller =
       clientId === caller.clientId &&
       redirectUri === caller.redirectUri &&

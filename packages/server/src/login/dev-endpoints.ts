@@ -1,4 +1,4 @@
-/** The endpoints of the development issuer. They are no part of the contract: nobody may rely on them but people on their own machine. */
+/** The endpoints of the development issuer. Not part of the contract: for local development only. */
 import { endpoint } from '@berth/contract';
 import { z } from 'zod';
 import { devIdpPath } from './dev-issuer.ts';
@@ -8,7 +8,7 @@ const page = { ...common, replyKind: 'html', reply: z.string(), alsoStatus: [303
 const form = { rawBody: 'form', bodyLimitBytes: 16 * 1024 } as const;
 const reply = z.record(z.string(), z.unknown());
 
-export const openDevSignIn = endpoint({ ...page, id: 'openDevSignIn', method: 'GET', path: devIdpPath, summary: 'Who are you?' });
+export const openDevSignIn = endpoint({ ...page, id: 'openDevSignIn', method: 'GET', path: devIdpPath, summary: 'Open the sign-in page' });
 
 export const devSignIn = endpoint({
   ...page,
@@ -16,7 +16,7 @@ export const devSignIn = endpoint({
   id: 'devSignIn',
   method: 'POST',
   path: `${devIdpPath}/sign-in`,
-  summary: 'A page with a login token',
+  summary: 'Sign in',
 });
 
 export const openDevAuthorize = endpoint({
@@ -24,7 +24,7 @@ export const openDevAuthorize = endpoint({
   id: 'openDevAuthorize',
   method: 'GET',
   path: `${devIdpPath}/authorize`,
-  summary: 'Who are you? For a program that asks, by the authorization code flow',
+  summary: 'Open the sign-in page of the authorization code flow',
 });
 
 export const devAuthorize = endpoint({
@@ -33,7 +33,7 @@ export const devAuthorize = endpoint({
   id: 'devAuthorize',
   method: 'POST',
   path: `${devIdpPath}/authorize`,
-  summary: 'Back to the program that asked, with a code',
+  summary: 'Sign in and redirect with an authorization code',
 });
 
 export const devToken = endpoint({
@@ -42,7 +42,7 @@ export const devToken = endpoint({
   id: 'devToken',
   method: 'POST',
   path: `${devIdpPath}/token`,
-  summary: 'A login token for a code',
+  summary: 'Exchange an authorization code for a login token',
   reply,
   secretReplyFields: ['access_token'],
   alsoStatus: [400],
@@ -53,7 +53,7 @@ export const devDiscovery = endpoint({
   id: 'devDiscovery',
   method: 'GET',
   path: `${devIdpPath}/.well-known/openid-configuration`,
-  summary: 'Where what is',
+  summary: 'Get the discovery document',
   reply,
 });
 
@@ -62,7 +62,7 @@ export const devKeys = endpoint({
   id: 'devKeys',
   method: 'GET',
   path: `${devIdpPath}/jwks`,
-  summary: 'The key that login tokens are signed with',
+  summary: 'Get the signing keys',
   reply,
 });
 
@@ -71,7 +71,7 @@ export const devStyle = endpoint({
   id: 'devStyle',
   method: 'GET',
   path: `${devIdpPath}/pages.css`,
-  summary: 'How the pages look',
+  summary: 'Get the style sheet',
   replyKind: 'text',
   reply: z.string(),
 });

@@ -1,26 +1,26 @@
-/** What people and programs send to the development issuer, read and judged. */
+/** Parses and validates the forms of the development issuer. */
 import { OwnerId } from '@berth/contract';
 import { z } from 'zod';
 import type { Person } from './dev-codes.ts';
 import { isLoopbackUrl } from './loopback.ts';
 
-/** As typed, so that a form with a mistake in it is not to be filled in again. */
+/** As typed, so that the form can be shown again with its values. */
 export interface SignInFields {
   email: string;
   organisation: string;
 }
 
-export type FieldFaults = Partial<Record<keyof SignInFields, string>>;
+export type FieldErrors = Partial<Record<keyof SignInFields, string>>;
 
 const Email = z.email().max(254);
 
-/** Who signs in, or what they should change. */
-export function readPerson({ email, organisation }: SignInFields): { person: Person } | { faults: FieldFaults } {
-  const faults: FieldFaults = {};
-  if (!Email.safeParse(email).success) faults.email = 'Enter an e-mail address, such as ada@example.com.';
+/** The person, or what to correct. */
+export function parsePerson({ email, organisation }: SignInFields): { person: Person } | { errors: FieldErrors } {
+  const errors: FieldErrors = {};
+  if (!Email.safeParse(email).success) errors.email = 'Enter an e-mail address, such as ada@example.com.';
   if (!OwnerId.safeParse(organisation).success)
-    faults.organisation = 'Enter 1 to 64 letters and digits without blanks. The characters . _ - : | @ may follow the first one.';
-  return Object.keys(faults).length > 0 ? { faults } : { person: { email, organisation } };
+    errors.organisation = 'Enter 1 to 64 letters and digits without blanks. The characters . _ - : | @ may follow the first one.';
+  return Object.keys(errors).length > 0 ? { errors } : { person: { email, organisation } };
 }
 
 export const signInFields = (fields: URLSearchParams): SignInFields => ({
@@ -28,7 +28,7 @@ export const signInFields = (fields: URLSearchParams): SignInFields => ({
   organisation: (fields.get('organisation') ?? '').trim().slice(0, 500),
 });
 
-/** What a program asks for that wants a login token (RFC 6749, with the proof key of RFC 7636). */
+/** An authorization request (RFC 6749) with PKCE (RFC 7636). */
 export interface Authorization {
   clientId: string;
   redirectUri: string;
@@ -36,21 +36,20 @@ export interface Authorization {
   state: string | null;
 }
 
-/** The request, or what the program's author should change. Nobody is sent to an address that was not checked. */
-export function readAuthorization(fields: URLSearchParams, origin: string): Authorization | { problem: string } {
+/** The request, or what to correct in it. The redirect URI is validated here. */
+export function parseAuthorization(fields: URLSearchParams, origin: string): Authorization | { problem: string } {
   const clientId = fields.get('client_id') ?? '';
   const redirectUri = fields.get('redirect_uri') ?? '';
   const codeChallenge = fields.get('code_challenge') ?? '';
-  if (fields.get('response_type') !== 'code') return { problem: 'Ask with response_type=code: there are authorization codes only.' };
+  if (fields.get('response_type') !== 'code') return { problem: 'Use response_type=code: only the authorization code flow is supported.' };
   if (!/^[\x20-\x7e]{1,255}$/.test(clientId))
-    return { problem: 'Say which program you are in client_id: any name of up to 255 ASCII characters.' };
+    return { problem: 'Set client_id to the name of your program: 1 to 255 printable ASCII characters.' };
   if (!isReturnAddress(redirectUri, origin))
     return {
-      problem:
-        'redirect_uri must be an address of this machine, such as http://localhost:3000/callback, or of this service, without a fragment.',
+      problem: 'redirect_uri must be a URL of this host, such as http://localhost:3000/callback, or of this service, without a fragment.',
     };
   if (fields.get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(codeChallenge))
-    return { problem: 'Prove with PKCE that the code is yours: code_challenge, with code_challenge_method=S256.' };
+    return { problem: 'PKCE is required: send code_challenge with code_challenge_method=S256.' };
   return { clientId, redirectUri, codeChallenge, state: fields.get('state') };
 }
 
@@ -60,7 +59,7 @@ function isReturnAddress(text: string, origin: string): boolean {
   return isLoopbackUrl(text) || (url.origin === origin && url.username === '' && url.password === '');
 }
 
-/** The same as fields of a form, for the page that stands between. */
+/** The request as hidden fields of the sign-in form. */
 export const authorizationFields = ({ clientId, redirectUri, codeChallenge, state }: Authorization): [name: string, value: string][] => [
   ['response_type', 'code'],
   ['client_id', clientId],
@@ -70,7 +69,7 @@ export const authorizationFields = ({ clientId, redirectUri, codeChallenge, stat
   ...(state === null ? [] : [['state', state] satisfies [string, string]]),
 ];
 
-/** Where the program waits for its code. */
+/** The redirect URI with the code. */
 export function returnAddress({ redirectUri, state }: Authorization, answer: { code: string; issuer: string }): string {
   const url = new URL(redirectUri);
   url.searchParams.append('code', answer.code);
@@ -86,10 +85,10 @@ interface CodeExchange {
   codeVerifier: string;
 }
 
-/** A program that wants its token; a word of RFC 6749 for what is wrong with the request. */
-export function readExchange(fields: URLSearchParams): CodeExchange | { error: string; description: string } {
+/** The token request, or an error of RFC 6749. */
+export function parseExchange(fields: URLSearchParams): CodeExchange | { error: string; description: string } {
   if (fields.get('grant_type') !== 'authorization_code')
-    return { error: 'unsupported_grant_type', description: 'There is grant_type=authorization_code only.' };
+    return { error: 'unsupported_grant_type', description: 'Use grant_type=authorization_code.' };
   const codeVerifier = fields.get('code_verifier') ?? '';
   const code = fields.get('code') ?? '';
   if (code === '' || !/^[\w.~-]{43,128}$/.test(codeVerifier))

@@ -1,29 +1,30 @@
-/** Whom the development issuer answers: this machine, and no page of somebody else's in a browser on it. */
+/** Restricts the development issuer to this host, and to its own pages in browsers. */
 import { ServiceError } from '@berth/contract';
 import type { Call } from '../http/call.ts';
 import { hostWithoutPort, isLoopbackHost, isLoopbackUrl } from './loopback.ts';
 
-type Asked = Pick<Call, 'header' | 'origin'>;
+type CallOrigin = Pick<Call, 'header' | 'origin'>;
 
 /**
- * Throws origin_not_allowed where the caller has reached us by another name
- * than this machine's own. A site that lets its name point here, to have its
- * pages read what we answer, is known by that name.
+ * Protects against DNS rebinding: a site whose name resolves to this host is
+ * refused by its name.
+ *
+ * @throws ServiceError origin_not_allowed unless the request names a loopback host
  */
-export function requireLoopback(call: Asked): void {
+export function requireLoopback(call: CallOrigin): void {
   if (isLoopbackHost(hostWithoutPort(call.header('host') ?? '')) && isLoopbackUrl(call.origin)) return;
-  throw new ServiceError('origin_not_allowed', 'The development sign-in is open under http://localhost and http://127.0.0.1 only.');
+  throw new ServiceError('origin_not_allowed', 'The development sign-in is available at http://localhost and http://127.0.0.1 only.');
 }
 
-/** Throws origin_not_allowed for a form that another site's page has sent. Programs send no origin. */
-export function requireOwnForm(call: Asked): void {
+/** Programs send no Origin. @throws ServiceError origin_not_allowed for a form of another site's page */
+export function requireOwnForm(call: CallOrigin): void {
   const origin = call.header('origin');
   if (origin === undefined || URL.parse(origin)?.host === call.header('host')?.toLowerCase()) return;
-  throw new ServiceError('origin_not_allowed', 'This form was sent by a page of another site. Open it here.');
+  throw new ServiceError('origin_not_allowed', 'This form was sent by a page of another site. Open the sign-in page of this service.');
 }
 
-/** Lets scripts read the answer whose pages are on this machine too, such as those of a program in development. */
-export function allowLoopbackPages(call: Asked & Pick<Call, 'setHeader'>): void {
+/** Lets pages on this host, such as a program in development, read the response (CORS). */
+export function allowLoopbackPages(call: CallOrigin & Pick<Call, 'setHeader'>): void {
   const origin = call.header('origin');
   call.setHeader('vary', 'origin');
   if (origin !== undefined && isLoopbackUrl(origin)) call.setHeader('access-control-allow-origin', origin);

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { ManualClock } from '../lib/clock.ts';
 import type { DevIssuer } from './login.ts';
 import { createDevIssuer } from './login.ts';
-import { audience, openDoor, refusalOf } from './login.fixture.ts';
+import { audience, openLogins, refusalOf } from './login.fixture.ts';
 
 const ada = { email: 'ada@example.com', organisation: 'acme' };
 const origin = 'http://127.0.0.1:8080';
@@ -22,7 +22,7 @@ describe('the development issuer', () => {
   it('issues tokens that are taken without asking anybody', async () => {
     const issuer = issuerOf('one');
     const { token } = await issuer.issue(ada, origin);
-    const { owner, subject, scope } = await openDoor(issuer.login, { clock }).enter(token);
+    const { owner, subject, scope } = await openLogins(issuer.login, { clock }).authenticate(token);
     assert.deepEqual([owner, subject, scope], ['acme', 'ada@example.com', 'login:acme']);
   });
 
@@ -31,10 +31,10 @@ describe('the development issuer', () => {
     const before = createDevIssuer({ secretFile: fileOf('restart'), clock: time, audience });
     const { token, expiresAt } = await before.issue(ada, origin);
     assert.equal(expiresAt.getTime() - time.now().getTime(), 3_600_000);
-    const { enter } = openDoor(createDevIssuer({ secretFile: fileOf('restart'), clock: time, audience }).login, { clock: time });
-    assert.equal((await enter(token)).owner, 'acme');
+    const { authenticate } = openLogins(createDevIssuer({ secretFile: fileOf('restart'), clock: time, audience }).login, { clock: time });
+    assert.equal((await authenticate(token)).owner, 'acme');
     time.advance(3_600_000 + 31_000);
-    assert.match((await refusalOf(enter(token))).publicMessage, /has expired/);
+    assert.match((await refusalOf(authenticate(token))).publicMessage, /has expired/);
   });
 
   it('keeps its key where nobody else can read it', () => {
@@ -45,9 +45,9 @@ describe('the development issuer', () => {
 
   it('is believed under every name of this machine, and under no other', async () => {
     const issuer = issuerOf('names');
-    const { enter } = openDoor(issuer.login, { clock });
+    const { authenticate } = openLogins(issuer.login, { clock });
     for (const name of ['http://127.0.0.1:1', 'http://localhost:8080', 'http://[::1]:8080', 'https://localhost'])
-      assert.equal((await enter((await issuer.issue(ada, name)).token)).owner, 'acme', name);
+      assert.equal((await authenticate((await issuer.issue(ada, name)).token)).owner, 'acme', name);
     for (const name of [
       'http://berth.example',
       'http://127.0.0.1.evil.example',
@@ -56,22 +56,22 @@ describe('the development issuer', () => {
       'ftp://localhost',
       'localhost',
     ])
-      assert.match((await refusalOf(enter((await issuer.issue(ada, name)).token))).publicMessage, /another issuer/, name);
+      assert.match((await refusalOf(authenticate((await issuer.issue(ada, name)).token))).publicMessage, /another issuer/, name);
   });
 
   it('is not believed for another installation, and not for another audience', async () => {
-    const { enter } = openDoor(issuerOf('ours').login, { clock });
+    const { authenticate } = openLogins(issuerOf('ours').login, { clock });
     const foreign = await issuerOf('theirs').issue(ada, origin);
-    assert.match((await refusalOf(enter(foreign.token))).publicMessage, /none of the identity provider’s keys/);
+    assert.match((await refusalOf(authenticate(foreign.token))).publicMessage, /not signed with a key of the identity provider/);
     const other = await issuerOf('ours', { audience: 'other' }).issue(ada, origin);
-    assert.match((await refusalOf(enter(other.token))).publicMessage, /another audience/);
+    assert.match((await refusalOf(authenticate(other.token))).publicMessage, /another audience/);
   });
 
   it('refuses to start with a key file that is not its own, and names the file', () => {
     for (const [name, text] of Object.entries({ broken: '{', other: '{"kty":"oct","k":"AA"}', words: 'hello' })) {
       const file = join(folder, `${name}-key`);
       writeFileSync(file, text);
-      assert.throws(() => createDevIssuer({ secretFile: file, clock, audience }), new RegExp(`${name}-key. Delete the file`));
+      assert.throws(() => createDevIssuer({ secretFile: file, clock, audience }), new RegExp(`${name}-key is invalid. Delete the file`));
     }
   });
 });

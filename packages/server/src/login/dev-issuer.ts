@@ -1,12 +1,12 @@
 /**
- * An identity provider for one machine, where there is no real one: it believes
- * everybody who they say they are. That is as safe as the machine itself, since
- * it answers on loopback addresses only.
+ * An identity provider for local development: it signs in anyone without a
+ * password. It is as safe as the host itself, because it is served on loopback
+ * addresses only.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
 import { SignJWT, type JSONWebKeySet, type JWK } from 'jose';
 import type { Clock } from '../lib/clock.ts';
-import { readOrMakeSecret } from '../lib/secret-file.ts';
+import { readOrCreateSecret } from '../lib/secret-file.ts';
 import { Codes, type Grant, type Person } from './dev-codes.ts';
 import type { LocalLogin } from './login-config.ts';
 import { isLoopbackUrl } from './loopback.ts';
@@ -17,10 +17,10 @@ export const devIdpPath = '/dev-idp';
 export const tokenSeconds = 3600;
 
 export interface DevIssuerOptions {
-  /** Keeps the signing key, so that tokens outlive a restart. */
+  /** File of the signing key, so that tokens survive a restart. */
   secretFile: string;
   clock: Clock;
-  /** What the tokens are for. */
+  /** `aud` claim of the tokens. */
   audience: string;
 }
 
@@ -31,13 +31,13 @@ export interface DevToken {
 
 export type DevIssuer = LocalIssuer;
 
-/** Throws where the file holds something else than a key of ours. */
+/** @throws Error when the file does not hold a valid key */
 export function createDevIssuer({ secretFile, clock, audience }: DevIssuerOptions): DevIssuer {
-  const { secret } = readOrMakeSecret(secretFile, newSigningKey);
+  const { secret } = readOrCreateSecret(secretFile, newSigningKey);
   try {
     return new LocalIssuer(createPrivateKey({ key: JSON.parse(secret) as JWK, format: 'jwk' }), { clock, audience });
   } catch (cause) {
-    throw new Error(`the signing key of the development sign-in cannot be read: ${secretFile}. Delete the file to have a new one made.`, {
+    throw new Error(`the signing key of the development sign-in in ${secretFile} is invalid. Delete the file to generate a new one.`, {
       cause,
     });
   }
@@ -46,7 +46,7 @@ export function createDevIssuer({ secretFile, clock, audience }: DevIssuerOption
 const newSigningKey = (): string => JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }));
 
 class LocalIssuer {
-  /** What takes its tokens, see {@link LocalLogin}. */
+  /** Configures the verification of its tokens. */
   readonly login: LocalLogin;
   readonly keys: JSONWebKeySet;
   readonly #privateKey: KeyObject;
@@ -57,7 +57,7 @@ class LocalIssuer {
 
   constructor(privateKey: KeyObject, { clock, audience }: Omit<DevIssuerOptions, 'secretFile'>) {
     const { kty = '', crv = '', x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
-    if (crv !== 'Ed25519') throw new Error(`it is no Ed25519 key but ${crv || kty}`);
+    if (crv !== 'Ed25519') throw new Error(`expected an Ed25519 key, got ${crv || kty}`);
     this.#privateKey = privateKey;
     // The thumbprint of RFC 7638: these members, in this order.
     this.#keyId = hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url');
@@ -65,10 +65,10 @@ class LocalIssuer {
     this.#audience = audience;
     this.#codes = new Codes(clock);
     this.keys = { keys: [{ kty, crv, x, kid: this.#keyId, alg: algorithm, use: 'sig' }] };
-    this.login = { audience, orgClaim, algorithms: [algorithm], keys: this.keys, isIssuer: isAddressOfOurs };
+    this.login = { audience, orgClaim, algorithms: [algorithm], keys: this.keys, isIssuer: isOwnIssuer };
   }
 
-  /** A login token. `origin`: where the one who signs in reaches us. */
+  /** Issues a login token. `origin` is that of the request. */
   async issue({ email, organisation }: Person, origin: string): Promise<DevToken> {
     const seconds = Math.floor(this.#clock.now().getTime() / 1000);
     const expires = seconds + tokenSeconds;
@@ -83,18 +83,18 @@ class LocalIssuer {
     return { token, expiresAt: new Date(expires * 1000) };
   }
 
-  /** A code for a program whose address was checked, to be exchanged for a login token. */
+  /** Issues a code for a validated redirect URI. */
   grantCode(grant: Grant): string {
     return this.#codes.issue(grant);
   }
 
-  /** null where the code is not good, or is somebody else's. */
+  /** null for an invalid code or one of another client. */
   async exchange(code: string, caller: Parameters<Codes['redeem']>[1], origin: string): Promise<DevToken | null> {
     const person = this.#codes.redeem(code, caller);
     return person && this.issue(person, origin);
   }
 
-  /** What OpenID Connect Discovery asks for. */
+  /** The OpenID Connect discovery document. */
   discovery(origin: string): Record<string, unknown> {
     const issuer = issuerAt(origin);
     return {
@@ -118,12 +118,9 @@ class LocalIssuer {
 export const issuerAt = (origin: string): string => `${origin}${devIdpPath}`;
 
 /**
- * Whether `iss` is this issuer under any of the names that the machine has for
- * itself. The port is another one after a restart with BERTH_PORT=0, and people
- * come by `localhost` and by `127.0.0.1`, so no one address can be asked for.
- * Nothing is lost by that: `iss` tells apart the issuers that a key may belong
- * to and where keys are fetched from. Here the one key never leaves the data
- * folder, and no key is fetched: what it has signed is from here, whatever `iss`
- * says.
+ * Whether `iss` is this issuer under any loopback name and port: the port changes
+ * with BERTH_PORT=0, and people use both `localhost` and `127.0.0.1`. This is
+ * safe, because the only key never leaves the data directory: whatever it has
+ * signed was issued here.
  */
-const isAddressOfOurs = (issuer: string): boolean => isLoopbackUrl(issuer) && issuer === issuerAt(new URL(issuer).origin);
+const isOwnIssuer = (issuer: string): boolean => isLoopbackUrl(issuer) && issuer === issuerAt(new URL(issuer).origin);

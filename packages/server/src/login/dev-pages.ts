@@ -1,10 +1,10 @@
-/** The pages of the development issuer: made here, whole, and without scripts. */
+/** The pages of the development issuer, without scripts. */
 import { escapeHtml } from '../http/error-page.ts';
 import type { Person } from './dev-codes.ts';
-import { authorizationFields, type Authorization, type FieldFaults, type SignInFields } from './dev-forms.ts';
+import { authorizationFields, type Authorization, type FieldErrors, type SignInFields } from './dev-forms.ts';
 import { devIdpPath, type DevToken } from './dev-issuer.ts';
 
-/** Markup, as opposed to text that is still to be escaped. */
+/** HTML, as opposed to text that must be escaped. */
 class Markup {
   readonly text: string;
 
@@ -13,15 +13,15 @@ class Markup {
   }
 }
 
-type Part = string | Markup | readonly Markup[];
+type HtmlPart = string | Markup | readonly Markup[];
 
-const toText = (part: Part): string => {
+const toText = (part: HtmlPart): string => {
   if (typeof part === 'string') return escapeHtml(part);
   return part instanceof Markup ? part.text : part.map(({ text }) => text).join('');
 };
 
-/** What is put into it is escaped, unless `html` has made it. */
-const html = (texts: TemplateStringsArray, ...parts: Part[]): Markup => new Markup(String.raw({ raw: texts }, ...parts.map(toText)));
+/** Escapes interpolated text, but not the result of another `html`. */
+const html = (texts: TemplateStringsArray, ...parts: HtmlPart[]): Markup => new Markup(String.raw({ raw: texts }, ...parts.map(toText)));
 const nothing = html``;
 
 const mark = html`<svg class="mark" viewBox="0 0 32 32" width="44" height="44" aria-hidden="true">
@@ -49,8 +49,8 @@ const document = (title: string, content: Markup): string =>
     </html> `.text;
 
 /**
- * Headers of a page. `returnsTo`: where the answer to its form sends people on;
- * browsers hold that against the page's policy as well.
+ * Headers of a page. `returnsTo` is the redirect after its form, which browsers
+ * check against `form-action`, too.
  */
 export function pageHeaders(returnsTo?: string): Record<string, string> {
   const policy = [
@@ -61,11 +61,11 @@ export function pageHeaders(returnsTo?: string): Record<string, string> {
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ];
-  // With no-referrer a browser hides the origin of its forms, by which they are told from those of other pages.
+  // With no-referrer a browser would hide the Origin of the form, which requireOwnForm checks.
   return { 'content-security-policy': policy.join('; '), 'referrer-policy': 'same-origin' };
 }
 
-/** A policy has no words for a host in brackets, so that one stands for all of its scheme. */
+/** CSP has no syntax for IPv6 hosts, so their whole scheme is allowed. */
 function sourceOf(url: string): string {
   const { origin, protocol, hostname } = new URL(url);
   return hostname.startsWith('[') ? protocol : origin;
@@ -73,37 +73,37 @@ function sourceOf(url: string): string {
 
 export interface SignInForm {
   fields?: SignInFields;
-  faults?: FieldFaults;
-  /** The program that asks; absent: the person does, for a token to use by hand. */
+  errors?: FieldErrors;
+  /** Of the requesting program; absent: the person signs in for a token to copy. */
   authorization?: Authorization;
 }
 
-export function signInPage({ fields, faults = {}, authorization }: SignInForm): string {
-  const isFaulty = Object.keys(faults).length > 0;
-  const first = faults.email === undefined && faults.organisation !== undefined ? 'organisation' : 'email';
-  const kept = authorization === undefined ? [] : authorizationFields(authorization);
+export function signInPage({ fields, errors = {}, authorization }: SignInForm): string {
+  const hasErrors = Object.keys(errors).length > 0;
+  const first = errors.email === undefined && errors.organisation !== undefined ? 'organisation' : 'email';
+  const hiddenFields = authorization === undefined ? [] : authorizationFields(authorization);
   const content = html` <h1>Sign in</h1>
     <p class="lead">
-      ${authorization === undefined ? 'For a login token to make API keys with.' : html`To go on to <strong>${new URL(authorization.redirectUri).host}</strong>.`}
+      ${authorization === undefined ? 'Get a login token to create API keys.' : html`To continue to <strong>${new URL(authorization.redirectUri).host}</strong>.`}
     </p>
     <form method="post" action="${devIdpPath}/${authorization === undefined ? 'sign-in' : 'authorize'}" novalidate>
-      ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
-      ${field({ name: 'email', label: 'E-mail', type: 'email', value: fields?.email, fault: faults.email, isFirst: first === 'email' })}
+      ${hiddenFields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+      ${field({ name: 'email', label: 'E-mail', type: 'email', value: fields?.email, error: errors.email, isFirst: first === 'email' })}
       ${field({
         name: 'organisation',
         label: 'Organisation',
         type: 'text',
         value: fields?.organisation,
-        hint: 'Keys and credits belong to it. A new name makes a new one. The key of the first start belongs to local.',
-        fault: faults.organisation,
+        hint: 'Keys and credits belong to the organisation. A new name creates a new one. The key of the first start belongs to local.',
+        error: errors.organisation,
         isFirst: first === 'organisation',
       })}
       <button class="button" type="submit">Sign in</button>
     </form>
     <p class="note">
-      This is the development sign-in of a service on your own machine. It asks for no password and believes who you say you are.
+      This is the development sign-in of a service on your own machine. It needs no password and does not verify who you are.
     </p>`;
-  return document(isFaulty ? 'Not signed in yet' : 'Sign in', content);
+  return document(hasErrors ? 'Not signed in yet' : 'Sign in', content);
 }
 
 interface Field {
@@ -112,15 +112,15 @@ interface Field {
   type: string;
   value: string | undefined;
   hint?: string;
-  fault: string | undefined;
+  error: string | undefined;
   isFirst: boolean;
 }
 
-function field({ name, label, type, value = '', hint, fault, isFirst }: Field): Markup {
-  const described = [...(fault === undefined ? [] : [`${name}-fault`]), ...(hint === undefined ? [] : [`${name}-hint`])].join(' ');
+function field({ name, label, type, value = '', hint, error, isFirst }: Field): Markup {
+  const described = [...(error === undefined ? [] : [`${name}-fault`]), ...(hint === undefined ? [] : [`${name}-hint`])].join(' ');
   return html` <div class="field">
     <label for="${name}">${label}</label>
-    ${fault === undefined ? nothing : html`<p class="fault" id="${name}-fault">${fault}</p>`}
+    ${error === undefined ? nothing : html`<p class="fault" id="${name}-fault">${error}</p>`}
     <input
       id="${name}"
       name="${name}"
@@ -130,13 +130,13 @@ function field({ name, label, type, value = '', hint, fault, isFirst }: Field): 
       autocapitalize="none"
       spellcheck="false"
       autocomplete="${type === 'email' ? 'email' : 'organization'}"
-      ${fault === undefined ? nothing : html` aria-invalid="true"`}${described === '' ? nothing : html` aria-describedby="${described}"`}${isFirst ? html` autofocus` : nothing}
+      ${error === undefined ? nothing : html` aria-invalid="true"`}${described === '' ? nothing : html` aria-describedby="${described}"`}${isFirst ? html` autofocus` : nothing}
     />
     ${hint === undefined ? nothing : html`<p class="hint" id="${name}-hint">${hint}</p>`}
   </div>`;
 }
 
-/** `origin`: where the person reaches us. */
+/** `origin` is that of the request. */
 export function tokenPage({ email, organisation }: Person, { token, expiresAt }: DevToken, origin: string): string {
   const bearer = `-H "Authorization: Bearer $TOKEN"`;
   const until = expiresAt.toISOString();
@@ -145,10 +145,10 @@ export function tokenPage({ email, organisation }: Person, { token, expiresAt }:
       <strong>${email}</strong> acts for <strong>${organisation}</strong> until <time datetime="${until}">${until.slice(11, 16)} UTC</time>.
     </p>
     ${copyField('token', 'Login token', token)}
-    <h2>Make an API key</h2>
-    <p class="note" id="how-to-copy">To copy a field, go into it and press Ctrl+A and Ctrl+C, or ⌘A and ⌘C.</p>
-    ${copyField('make', 'Make a key: it is in the reply, and nowhere else', `TOKEN='${token}'\ncurl -X POST ${origin}/v1/keys ${bearer} -H 'Content-Type: application/json' -d '{"name":"my key"}'`)}
-    ${copyField('list', 'See the keys of your organisation', `curl ${origin}/v1/keys ${bearer}`)}
+    <h2>Create an API key</h2>
+    <p class="note" id="how-to-copy">To copy a field, click into it and press Ctrl+A and Ctrl+C, or ⌘A and ⌘C.</p>
+    ${copyField('make', 'Create a key: the response is the only place that shows it', `TOKEN='${token}'\ncurl -X POST ${origin}/v1/keys ${bearer} -H 'Content-Type: application/json' -d '{"name":"my key"}'`)}
+    ${copyField('list', 'List the keys of your organisation', `curl ${origin}/v1/keys ${bearer}`)}
     ${copyField('use', 'Use a key', `curl ${origin}/v1/usage -H 'Authorization: Bearer THE_KEY'`)}
     <p class="note"><a href="${devIdpPath}">Sign in as somebody else</a></p>`;
   return document('Signed in', content);
@@ -160,11 +160,11 @@ const copyField = (id: string, label: string, text: string): Markup =>
     <textarea id="${id}" rows="3" readonly spellcheck="false" aria-describedby="how-to-copy">${text}</textarea>
   </div>`;
 
-/** For the author of a program whose request cannot be answered. */
+/** For the author of a program with an invalid request. */
 export const problemPage = (problem: string): string =>
   document(
     'This program cannot sign you in',
     html` <h1>This program cannot sign you in</h1>
-      <p class="lead">What it asked for is not right, so it is not told anything.</p>
+      <p class="lead">Its request is invalid.</p>
       <p class="fault">${problem}</p>`,
   );

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { decodeJwt } from 'jose';
 import { sendRaw, serve } from '../http/server.fixture.ts';
 import { ManualClock } from '../lib/clock.ts';
-import { audience, openDoor } from './login.fixture.ts';
+import { audience, openLogins } from './login.fixture.ts';
 import { createDevIssuer, mountDevIdp } from './login.ts';
 
 interface Setting {
@@ -25,10 +25,10 @@ async function set(t: TestContext): Promise<Setting> {
   const clock = new ManualClock();
   const issuer = createDevIssuer({ secretFile: join(folder, 'key'), clock, audience });
   const { origin, port } = await serve(t, (http) => mountDevIdp(http, issuer));
-  const { enter } = openDoor(issuer.login, { clock });
+  const { authenticate } = openLogins(issuer.login, { clock });
   const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(`${origin}/dev-idp${path}`, { method: 'POST', body: new URLSearchParams(fields), headers, redirect: 'manual' });
-  return { origin, port, clock, post, ownerOf: async (token) => (await enter(token)).owner };
+  return { origin, port, clock, post, ownerOf: async (token) => (await authenticate(token)).owner };
 }
 
 const ada = { email: 'ada@example.com', organisation: 'acme' };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Endpoint } from '@berth/contract';
 import type { Call, Handler, Routes } from '../http/call.ts';
 import { devAuthorize, devDiscovery, devKeys, devSignIn, devStyle, devToken, openDevAuthorize, openDevSignIn } from './dev-endpoints.ts';
-import { readAuthorization, readExchange, readPerson, returnAddress, signInFields } from './dev-forms.ts';
+import { parseAuthorization, parseExchange, parsePerson, returnAddress, signInFields } from './dev-forms.ts';
 import { allowLoopbackPages, requireLoopback, requireOwnForm } from './dev-guards.ts';
 import { issuerAt, tokenSeconds, type DevIssuer } from './dev-issuer.ts';
 import { pageHeaders, problemPage, signInPage, tokenPage, type SignInForm } from './dev-pages.ts';
@@ -12,7 +12,7 @@ export function mountDevIdp(routes: Routes, issuer: DevIssuer): void {
   const style = readFileSync(new URL('dev-pages.css', import.meta.url), 'utf8');
   routes.on(
     devStyle,
-    forThisMachine((call) => tell(call, style, { 'content-type': 'text/css; charset=utf-8' })),
+    forThisMachine((call) => respond(call, style, { 'content-type': 'text/css; charset=utf-8' })),
   );
   mountPages(routes, issuer);
   mountProtocol(routes, issuer);
@@ -28,15 +28,15 @@ function mountPages(routes: Routes, issuer: DevIssuer): void {
     forThisMachine(async (call) => {
       requireOwnForm(call);
       const fields = signInFields(formOf(call));
-      const answer = readPerson(fields);
-      if ('faults' in answer) return showForm(call, { fields, faults: answer.faults });
-      return tell(call, tokenPage(answer.person, await issuer.issue(answer.person, call.origin), call.origin), pageHeaders());
+      const answer = parsePerson(fields);
+      if ('errors' in answer) return showForm(call, { fields, errors: answer.errors });
+      return respond(call, tokenPage(answer.person, await issuer.issue(answer.person, call.origin), call.origin), pageHeaders());
     }),
   );
   routes.on(
     openDevAuthorize,
     forThisMachine((call) => {
-      const authorization = readAuthorization(new URL(call.target, call.origin).searchParams, call.origin);
+      const authorization = parseAuthorization(new URL(call.target, call.origin).searchParams, call.origin);
       return 'problem' in authorization ? showProblem(call, authorization.problem) : showForm(call, { authorization });
     }),
   );
@@ -45,14 +45,14 @@ function mountPages(routes: Routes, issuer: DevIssuer): void {
     forThisMachine((call) => {
       requireOwnForm(call);
       const form = formOf(call);
-      const authorization = readAuthorization(form, call.origin);
+      const authorization = parseAuthorization(form, call.origin);
       if ('problem' in authorization) return showProblem(call, authorization.problem);
       const fields = signInFields(form);
-      const answer = readPerson(fields);
-      if ('faults' in answer) return showForm(call, { fields, faults: answer.faults, authorization });
+      const answer = parsePerson(fields);
+      if ('errors' in answer) return showForm(call, { fields, errors: answer.errors, authorization });
       const code = issuer.grantCode({ ...authorization, person: answer.person });
       call.setStatus(303);
-      return tell(call, '', { ...pageHeaders(), location: returnAddress(authorization, { code, issuer: issuerAt(call.origin) }) });
+      return respond(call, '', { ...pageHeaders(), location: returnAddress(authorization, { code, issuer: issuerAt(call.origin) }) });
     }),
   );
 }
@@ -62,7 +62,7 @@ function mountProtocol(routes: Routes, issuer: DevIssuer): void {
     devToken,
     forThisMachine(async (call) => {
       allowLoopbackPages(call);
-      const exchange = readExchange(formOf(call));
+      const exchange = parseExchange(formOf(call));
       const token = 'error' in exchange ? null : await issuer.exchange(exchange.code, exchange, call.origin);
       if (token) return { access_token: token.token, token_type: 'Bearer', expires_in: tokenSeconds };
       call.setStatus(400);
@@ -97,17 +97,17 @@ type Reply = Pick<Call, 'setHeader' | 'setStatus'>;
 
 const formOf = ({ rawBody }: Pick<Call, 'rawBody'>): URLSearchParams => new URLSearchParams(rawBody.toString('utf8'));
 
-function tell(call: Reply, body: string, headers: Record<string, string>): string {
+function respond(call: Reply, body: string, headers: Record<string, string>): string {
   for (const [name, value] of Object.entries(headers)) call.setHeader(name, value);
   return body;
 }
 
 function showForm(call: Reply, form: SignInForm): string {
-  if (form.faults) call.setStatus(422);
-  return tell(call, signInPage(form), pageHeaders(form.authorization?.redirectUri));
+  if (form.errors) call.setStatus(422);
+  return respond(call, signInPage(form), pageHeaders(form.authorization?.redirectUri));
 }
 
 function showProblem(call: Reply, problem: string): string {
   call.setStatus(400);
-  return tell(call, problemPage(problem), pageHeaders());
+  return respond(call, problemPage(problem), pageHeaders());
 }

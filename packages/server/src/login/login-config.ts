@@ -1,26 +1,26 @@
 import type { JSONWebKeySet } from 'jose';
 
-/** All that a login token may be signed with: nothing without a signature, and nothing with a secret that two sides share. */
+/** Signature algorithms of login tokens: asymmetric ones only, never `none`. */
 export const loginAlgorithms: readonly string[] = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 
 interface TokenRules {
-  /** What `aud` must name. */
+  /** Required in `aud`. */
   audience: string;
-  /** The claim that holds the organisation, by its exact name. */
+  /** Name of the claim with the organisation. */
   orgClaim: string;
   /** Of {@link loginAlgorithms}. */
   algorithms: readonly string[];
 }
 
-/** An identity provider somewhere on the network. */
+/** A remote identity provider. */
 export interface LoginConfig extends TokenRules {
-  /** What `iss` must be, and where its discovery document is looked for. */
+  /** Required in `iss`; base URL of the discovery document. */
   issuer: string;
-  /** Where its keys are; null: where its discovery document says. */
+  /** null: `jwks_uri` of the discovery document. */
   jwksUrl: string | null;
 }
 
-/** An issuer within this process: its keys are at hand, so nothing is fetched. */
+/** An issuer in this process, whose keys need not be fetched. */
 export interface LocalLogin extends TokenRules {
   isIssuer(issuer: string): boolean;
   keys: JSONWebKeySet;

@@ -1,4 +1,4 @@
-/** What makes a token one that somebody may act with: signed by the provider, for us, now, and meant for access. */
+/** Verifies login tokens: signed by the provider, for this audience, not expired, and an access token. */
 import { OwnerId, ServiceError } from '@berth/contract';
 import { errors, jwtVerify, type JWTHeaderParameters, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 
@@ -10,7 +10,6 @@ export interface TokenCheck {
   findKey: JWTVerifyGetKey;
 }
 
-/** Who acts, and for whom. */
 export interface Identity {
   org: string;
   subject: string;
@@ -21,18 +20,18 @@ const subjectLengthMax = 255;
 const clockToleranceSeconds = 30;
 
 const accessTypes = new Set(['jwt', 'at+jwt']);
-/** What only tokens have that tell a client who signed in or out, and that open nothing. */
+/** Claims of ID and logout tokens, which must not grant access. */
 const foreignClaims = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
-/** What providers without a `typ` header call such a token inside it. */
+/** The same by claim, for providers that set no `typ` header. */
 const foreignUses = new Set(['id', 'refresh', 'logout']);
 
-/** Throws invalid_login_token for everything else, and what `findKey` throws. */
+/** @throws ServiceError invalid_login_token, or what `findKey` throws */
 export async function verifyLogin(token: string, check: TokenCheck, now: Date): Promise<Identity> {
   if (token.length > tokenLengthMax) throw invalid('it is too long');
-  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalid(token.startsWith('brt_') ? 'it is an API key' : 'it is no signed JWT');
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalid(token.startsWith('brt_') ? 'it is an API key' : 'it is not a signed JWT');
   const { payload, protectedHeader } = await verify(token, check, now);
-  if (typeof payload.iss !== 'string' || !check.isIssuer(payload.iss)) throw invalid('it is of another issuer');
-  if (!isForAccess(protectedHeader, payload)) throw invalid('it is no access token');
+  if (typeof payload.iss !== 'string' || !check.isIssuer(payload.iss)) throw invalid('it has another issuer');
+  if (!isForAccess(protectedHeader, payload)) throw invalid('it is not an access token');
   return identityOf(payload, check.orgClaim);
 }
 
@@ -64,38 +63,38 @@ function isForAccess({ typ }: JWTHeaderParameters, payload: JWTPayload): boolean
   );
 }
 
-/** A verified token is the provider's, and still of whatever types it likes. */
+/** The claims of a verified token may still have any type. */
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value.toLowerCase() : '');
 
 function identityOf(payload: JWTPayload, orgClaim: string): Identity {
   const org = OwnerId.safeParse(Object.hasOwn(payload, orgClaim) ? payload[orgClaim] : undefined);
-  if (!org.success) throw invalid(`it names no organisation: the claim \`${orgClaim}\` is missing, or is no name that can be kept`);
+  if (!org.success) throw invalid(`it names no organisation: the claim \`${orgClaim}\` is missing or invalid`);
   const subject = typeof payload.sub === 'string' ? printable(payload.sub) : '';
-  if (subject === '') throw invalid('it names nobody');
+  if (subject === '') throw invalid('it has no subject');
   return { org: org.data, subject };
 }
 
-/** It is shown to operators: nothing in it may break a line or turn its direction. */
+/** Shown to operators: removes control characters, line breaks and bidirectional overrides. */
 function printable(text: string): string {
   const visible = text.toWellFormed().replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
   return [...visible.trim()].slice(0, subjectLengthMax).join('');
 }
 
 const claimReasons: Readonly<Record<string, string>> = {
-  iss: 'it names no issuer',
+  iss: 'it has no issuer',
   aud: 'it is for another audience',
-  exp: 'it says no time at which it expires',
+  exp: 'it has no expiry time',
   nbf: 'it is not valid yet',
-  sub: 'it names nobody',
+  sub: 'it has no subject',
 };
 
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired';
-  if (error instanceof errors.JWTClaimValidationFailed) return claimReasons[error.claim] ?? 'a claim of it is malformed';
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'it is signed with an algorithm that is not taken';
+  if (error instanceof errors.JWTClaimValidationFailed) return claimReasons[error.claim] ?? 'one of its claims is malformed';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'its signature algorithm is not accepted';
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
-    return 'none of the identity provider’s keys has signed it';
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong';
+    return 'it is not signed with a key of the identity provider';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is invalid';
   return error instanceof errors.JOSEError ? 'it is malformed' : 'its signature cannot be checked';
 }
 

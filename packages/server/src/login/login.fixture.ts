@@ -1,4 +1,4 @@
-/** What the tests of this folder share: an identity provider that does as it is told, and tokens of it. */
+/** A scriptable identity provider and its tokens. */
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
@@ -27,16 +27,16 @@ interface Answer {
   body: string;
 }
 
-/** An identity provider on loopback. What it answers may be anything. */
+/** An identity provider on loopback with configurable responses. */
 export class Provider {
   issuer = '';
-  /** How often its keys and its discovery document were asked for. */
-  keysAsked = 0;
-  discoveriesAsked = 0;
+  /** Number of requests for the keys and for the discovery document. */
+  keyRequests = 0;
+  discoveryRequests = 0;
   keys: readonly JWK[] = [];
-  /** Instead of its keys. */
+  /** Replaces the response with the keys. */
   answer: Answer | null = null;
-  /** Instead of its discovery document. */
+  /** Replaces the discovery document. */
   discovery: Record<string, unknown> | null = null;
 
   static async start(t: TestContext, ...keys: SigningKey[]): Promise<Provider> {
@@ -61,10 +61,10 @@ export class Provider {
 
   #answerTo(path: string): Answer {
     if (path === '/.well-known/openid-configuration') {
-      this.discoveriesAsked += 1;
+      this.discoveryRequests += 1;
       return { body: JSON.stringify(this.discovery ?? { issuer: this.issuer, jwks_uri: `${this.issuer}/keys` }) };
     }
-    this.keysAsked += 1;
+    this.keyRequests += 1;
     return (path === '/keys' ? this.answer : null) ?? { body: JSON.stringify({ keys: this.keys }) };
   }
 }
@@ -82,29 +82,29 @@ export const configFor = (provider: Provider, changes: Partial<LoginConfig> = {}
 
 const free = loadTiers(null, { billing: true }).get('free') as Tier;
 
-export interface Door {
+export interface TestLogins {
   logins: Logins;
   clock: ManualClock;
-  /** What the guard makes of a token. */
-  enter(token: string): Promise<Principal>;
+  /** Runs the guard. */
+  authenticate(token: string): Promise<Principal>;
 }
 
 export const noCredentials: Credentials = { authorization: undefined, adminKey: undefined, token: undefined, viewCookies: [], params: {} };
 
-/** The door with a clock that stands still. */
-export function openDoor(config: LoginConfig | LocalLogin | null, { clock = new ManualClock() }: { clock?: Clock } = {}): Door {
+/** Logins with a manual clock. */
+export function openLogins(config: LoginConfig | LocalLogin | null, { clock = new ManualClock() }: { clock?: Clock } = {}): TestLogins {
   const logins = new Logins({ config, owners: { tierOf: () => Promise.resolve(free) }, clock, log: silentLog });
   return {
     logins,
     clock: clock as ManualClock,
-    enter: (token) => logins.authenticate({ ...noCredentials, authorization: `Bearer ${token}` }),
+    authenticate: (token) => logins.authenticate({ ...noCredentials, authorization: `Bearer ${token}` }),
   };
 }
 
-/** The clock's seconds, as tokens count. */
+/** The clock's time in seconds, as in tokens. */
 export const secondsOf = (clock: Clock): number => Math.floor(clock.now().getTime() / 1000);
 
-/** What a good token says at the clock's time. */
+/** Claims of a valid token at the clock's time. */
 export const goodClaims = (issuer: string, clock: Clock): JWTPayload => ({
   iss: issuer,
   aud: audience,
@@ -117,11 +117,11 @@ export const goodClaims = (issuer: string, clock: Clock): JWTPayload => ({
 export const sign = (claims: JWTPayload, key: SigningKey, header: Record<string, unknown> = {}): Promise<string> =>
   new SignJWT(claims).setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header }).sign(key.privateKey);
 
-/** A token's parts as they are, whatever they are. */
+/** A token of arbitrary parts. */
 export const compose = (header: object, claims: object | string, signature = 'AAAA'): string =>
   `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${Buffer.from(typeof claims === 'string' ? claims : JSON.stringify(claims)).toString('base64url')}.${signature}`;
 
-/** The error of a refused token. */
+/** The error of a rejected token. */
 export async function refusalOf(entering: Promise<unknown>): Promise<ServiceError> {
   try {
     await entering;
@@ -129,5 +129,5 @@ export async function refusalOf(entering: Promise<unknown>): Promise<ServiceErro
     if (error instanceof ServiceError) return error;
     throw error;
   }
-  throw new Error('the token was let in');
+  throw new Error('the token was accepted');
 }

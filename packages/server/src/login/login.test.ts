@@ -11,11 +11,11 @@ import {
   goodClaims,
   newKey,
   noCredentials,
-  openDoor,
+  openLogins,
   refusalOf,
   secondsOf,
   sign,
-  type Door,
+  type TestLogins,
   type SigningKey,
 } from './login.fixture.ts';
 import { Logins, isLoopbackHost, loginAlgorithms } from './login.ts';
@@ -26,21 +26,21 @@ before(async () => {
   [key, stranger] = await Promise.all([newKey('k1'), newKey('k1')]);
 });
 
-interface Setting extends Door {
+interface Setting extends TestLogins {
   provider: Provider;
   claims: JWTPayload;
 }
 
 async function set(t: TestContext): Promise<Setting> {
   const provider = await Provider.start(t, key);
-  const door = openDoor(configFor(provider));
-  return { ...door, provider, claims: goodClaims(provider.issuer, door.clock) };
+  const opened = openLogins(configFor(provider));
+  return { ...opened, provider, claims: goodClaims(provider.issuer, opened.clock) };
 }
 
 describe('a login token', () => {
   it('acts for the organisation that its claim names, at the rate of its plan', async (t) => {
-    const { enter, claims } = await set(t);
-    assert.deepEqual(await enter(await sign(claims, key)), {
+    const { authenticate, claims } = await set(t);
+    assert.deepEqual(await authenticate(await sign(claims, key)), {
       owner: 'acme',
       keyId: null,
       subject: 'user-1',
@@ -51,40 +51,40 @@ describe('a login token', () => {
 
   it('may be signed with each of the pinned algorithms', async (t) => {
     const keys = await Promise.all(loginAlgorithms.map((alg) => newKey(alg, alg)));
-    const { enter, provider, claims } = await set(t);
+    const { authenticate, provider, claims } = await set(t);
     provider.publish(...keys);
-    for (const each of keys) assert.equal((await enter(await sign(claims, each))).owner, 'acme', each.alg);
+    for (const each of keys) assert.equal((await authenticate(await sign(claims, each))).owner, 'acme', each.alg);
   });
 
   it('says that it is one, or nothing of its kind', async (t) => {
-    const { enter, claims } = await set(t);
+    const { authenticate, claims } = await set(t);
     for (const typ of ['JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', undefined])
-      assert.equal((await enter(await sign(claims, key, { typ }))).owner, 'acme', String(typ));
+      assert.equal((await authenticate(await sign(claims, key, { typ }))).owner, 'acme', String(typ));
     for (const typ of ['logout+jwt', 'id_token', 'dpop+jwt', 'secevent+jwt', '', 5])
-      assert.equal((await refusalOf(enter(await sign(claims, key, { typ })))).code, 'invalid_login_token', String(typ));
+      assert.equal((await refusalOf(authenticate(await sign(claims, key, { typ })))).code, 'invalid_login_token', String(typ));
   });
 
   it('may name several audiences, and the organisation in a claim of another name', async (t) => {
     const { provider, claims, clock } = await set(t);
-    const { enter } = openDoor(configFor(provider, { orgClaim: 'https://example.com/org' }), { clock });
+    const { authenticate } = openLogins(configFor(provider, { orgClaim: 'https://example.com/org' }), { clock });
     const { org_id: _, ...others } = claims;
     const token = await sign({ ...others, aud: ['other', audience], 'https://example.com/org': 'Org|42:eu@x' }, key);
-    assert.equal((await enter(token)).owner, 'Org|42:eu@x');
+    assert.equal((await authenticate(token)).owner, 'Org|42:eu@x');
   });
 
   it('is good for half a minute more than it says, because clocks differ', async (t) => {
-    const { enter, claims, clock } = await set(t);
+    const { authenticate, claims, clock } = await set(t);
     const now = secondsOf(clock);
-    assert.equal((await enter(await sign({ ...claims, exp: now - 29 }, key))).owner, 'acme');
-    assert.equal((await enter(await sign({ ...claims, nbf: now + 29 }, key))).owner, 'acme');
-    assert.match((await refusalOf(enter(await sign({ ...claims, exp: now - 31 }, key)))).publicMessage, /has expired/);
-    assert.match((await refusalOf(enter(await sign({ ...claims, nbf: now + 31 }, key)))).publicMessage, /not valid yet/);
+    assert.equal((await authenticate(await sign({ ...claims, exp: now - 29 }, key))).owner, 'acme');
+    assert.equal((await authenticate(await sign({ ...claims, nbf: now + 29 }, key))).owner, 'acme');
+    assert.match((await refusalOf(authenticate(await sign({ ...claims, exp: now - 31 }, key)))).publicMessage, /has expired/);
+    assert.match((await refusalOf(authenticate(await sign({ ...claims, nbf: now + 31 }, key)))).publicMessage, /not valid yet/);
   });
 
   it('keeps of a subject what can be shown, up to 255 characters', async (t) => {
-    const { enter, claims } = await set(t);
-    assert.equal((await enter(await sign({ ...claims, sub: ' a\u0000\n\u202eb\u2028c ' }, key))).subject, 'abc');
-    assert.equal((await enter(await sign({ ...claims, sub: '🙂'.repeat(400) }, key))).subject, '🙂'.repeat(255));
+    const { authenticate, claims } = await set(t);
+    assert.equal((await authenticate(await sign({ ...claims, sub: ' a\u0000\n\u202eb\u2028c ' }, key))).subject, 'abc');
+    assert.equal((await authenticate(await sign({ ...claims, sub: '🙂'.repeat(400) }, key))).subject, '🙂'.repeat(255));
   });
 
   it('is asked for as a bearer token', async (t) => {
@@ -98,7 +98,7 @@ describe('a login token', () => {
   });
 
   it('is refused by a service without an identity provider, which says what the operator has to do', async () => {
-    const refusal = await refusalOf(openDoor(null).enter('x.y.z'));
+    const refusal = await refusalOf(openLogins(null).authenticate('x.y.z'));
     assert.equal(refusal.code, 'invalid_login_token');
     assert.match(refusal.publicMessage, /BERTH_OIDC_ISSUER.*BERTH_DEV_IDP=1/);
   });
@@ -144,9 +144,9 @@ describe('an attacker’s token', () => {
   };
   for (const [what, changes] of Object.entries(badClaims))
     it(`is refused: one ${what}`, async (t) => {
-      const { enter, claims, clock, provider } = await set(t);
+      const { authenticate, claims, clock, provider } = await set(t);
       const token = await sign({ ...claims, ...changes(secondsOf(clock), provider.issuer) }, key);
-      await refused(enter, token);
+      await refused(authenticate, token);
     });
 
   /** What is refused for how it is made. */
@@ -205,22 +205,22 @@ describe('an attacker’s token', () => {
   for (const [what, forge] of Object.entries(forgeries))
     it(`is refused: one ${what}`, async (t) => {
       const setting = await set(t);
-      await refused(setting.enter, await forge(setting));
-      assert.ok(setting.provider.keysAsked <= 1, 'it made us ask for keys more than once');
+      await refused(setting.authenticate, await forge(setting));
+      assert.ok(setting.provider.keyRequests <= 1, 'it made us ask for keys more than once');
     });
 
   it('is not taken although it is signed with a secret that the provider has published', async (t) => {
-    const { enter, provider, claims } = await set(t);
+    const { authenticate, provider, claims } = await set(t);
     const secret = Buffer.alloc(32, 7);
     provider.keys = [{ kty: 'oct', k: secret.toString('base64url'), kid: 'k1', alg: 'HS256' }, key.publicJwk];
     const forged = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(secret);
-    await refused(enter, forged);
-    assert.equal((await enter(await sign(claims, key))).owner, 'acme');
+    await refused(authenticate, forged);
+    assert.equal((await authenticate(await sign(claims, key))).owner, 'acme');
   });
 
   it('cannot be let in by configuration either', async (t) => {
     const provider = await Provider.start(t, key);
-    const { clock } = openDoor(null);
+    const { clock } = openLogins(null);
     for (const algorithms of [['none'], ['HS256'], ['RS256', 'HS512'], []])
       assert.throws(
         () =>
@@ -235,15 +235,15 @@ describe('an attacker’s token', () => {
   });
 
   it('is not repeated to whoever sent it', async (t) => {
-    const { enter, claims } = await set(t);
+    const { authenticate, claims } = await set(t);
     const token = await sign({ ...claims, org_id: 'secret org' }, key);
-    const { publicMessage, message, details } = await refusalOf(enter(token));
+    const { publicMessage, message, details } = await refusalOf(authenticate(token));
     const told = JSON.stringify({ publicMessage, message, details });
     assert.ok(!told.includes('secret org') && !token.split('.').some((part) => told.includes(part)), told);
   });
 
-  const refused = async (enter: Door['enter'], token: string): Promise<void> => {
-    const { code, status, publicMessage } = await refusalOf(enter(token));
+  const refused = async (authenticate: TestLogins['authenticate'], token: string): Promise<void> => {
+    const { code, status, publicMessage } = await refusalOf(authenticate(token));
     assert.deepEqual([code, status], ['invalid_login_token', 401], publicMessage);
     assert.match(publicMessage, /^This login token is not valid: .{5,160}\.$/);
   };

@@ -1,4 +1,4 @@
-/** Who signs in: tokens of an identity provider, each of which acts for one organisation. */
+/** Sign-in by tokens of an identity provider, each for one organisation. */
 import { ServiceError } from '@berth/contract';
 import { createLocalJWKSet } from 'jose';
 import type { Credentials, Principal } from '../http/call.ts';
@@ -15,7 +15,7 @@ export { loginAlgorithms, type LocalLogin, type LoginConfig } from './login-conf
 export { isLoopbackHost } from './loopback.ts';
 
 export interface LoginsDeps {
-  /** null: nobody can sign in. */
+  /** null: sign-in is off. */
   config: LoginConfig | LocalLogin | null;
   owners: Pick<Owners, 'tierOf'>;
   clock: Clock;
@@ -27,14 +27,14 @@ export class Logins {
   readonly #owners: Pick<Owners, 'tierOf'>;
   readonly #clock: Clock;
 
-  /** Throws TypeError for an algorithm that no login token may be signed with. */
+  /** @throws TypeError for an algorithm that is not allowed */
   constructor({ config, owners, clock, log }: LoginsDeps) {
     this.#check = config && toCheck(config, { clock, log });
     this.#owners = owners;
     this.#clock = clock;
   }
 
-  /** The guard of every endpoint with auth `login`. Throws invalid_login_token for each token that is not good, login_unavailable where that cannot be told. */
+  /** The guard of endpoints with auth `login`. @throws ServiceError invalid_login_token, login_unavailable */
   readonly authenticate = async ({ authorization }: Credentials): Promise<Principal> => {
     const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
     if (!token)
@@ -50,7 +50,7 @@ function toCheck(config: LoginConfig | LocalLogin, { clock, log }: Pick<LoginsDe
   const { audience, orgClaim, algorithms } = config;
   const refused = algorithms.find((algorithm) => !loginAlgorithms.includes(algorithm));
   if (refused !== undefined || algorithms.length === 0)
-    throw new TypeError(`login tokens are signed with ${loginAlgorithms.join(', ')}, and not with ${refused ?? 'nothing'}`);
+    throw new TypeError(`login tokens must be signed with ${loginAlgorithms.join(', ')}, not with ${refused ?? 'nothing'}`);
   const rules = { audience, orgClaim, algorithms };
   if ('keys' in config) return { ...rules, isIssuer: config.isIssuer, findKey: createLocalJWKSet(config.keys) };
   return { ...rules, isIssuer: (issuer) => issuer === config.issuer, findKey: new RemoteKeys({ config, clock, log }).find };
@@ -59,5 +59,5 @@ function toCheck(config: LoginConfig | LocalLogin, { clock, log }: Pick<LoginsDe
 const notConfigured = (): ServiceError =>
   new ServiceError(
     'invalid_login_token',
-    'Nobody can sign in here: no identity provider is configured. The operator sets BERTH_OIDC_ISSUER, or BERTH_DEV_IDP=1 on a machine of their own.',
+    'Sign-in is not configured on this service. Set BERTH_OIDC_ISSUER, or BERTH_DEV_IDP=1 for local development.',
   );

@@ -10,10 +10,10 @@ import {
   configFor,
   goodClaims,
   newKey,
-  openDoor,
+  openLogins,
   refusalOf,
   sign,
-  type Door,
+  type TestLogins,
   type SigningKey,
 } from './login.fixture.ts';
 import type { LoginConfig } from './login.ts';
@@ -27,7 +27,7 @@ before(async () => {
   [first, second] = await Promise.all([newKey('k1'), newKey('k2', 'ES256')]);
 });
 
-interface Setting extends Door {
+interface Setting extends TestLogins {
   provider: Provider;
   /** A token of now that the key has signed. */
   token(key: SigningKey): Promise<string>;
@@ -38,8 +38,8 @@ async function set(
   { clock = new ManualClock(), ...changes }: Partial<LoginConfig> & { clock?: Clock } = {},
 ): Promise<Setting> {
   const provider = await Provider.start(t, first);
-  const door = openDoor(configFor(provider, changes), { clock });
-  return { ...door, provider, token: (key) => sign(goodClaims(provider.issuer, clock), key) };
+  const opened = openLogins(configFor(provider, changes), { clock });
+  return { ...opened, provider, token: (key) => sign(goodClaims(provider.issuer, clock), key) };
 }
 
 const codeOf = async (entering: Promise<unknown>): Promise<string> => (await refusalOf(entering)).code;
@@ -47,88 +47,88 @@ const down = { status: 503, body: 'down' };
 
 describe('the keys of the identity provider', () => {
   it('are asked for by the first token, and once for all that come at the same time', async (t) => {
-    const { provider, enter, token } = await set(t);
-    assert.equal(provider.keysAsked, 0);
+    const { provider, authenticate, token } = await set(t);
+    assert.equal(provider.keyRequests, 0);
     const tokens = await Promise.all(Array.from({ length: 50 }, () => token(first)));
-    await Promise.all(tokens.map(enter));
-    assert.equal(provider.keysAsked, 1);
+    await Promise.all(tokens.map(authenticate));
+    assert.equal(provider.keyRequests, 1);
   });
 
   it('are asked for once in half a minute by ten thousand tokens with made-up key ids', async (t) => {
-    const { provider, enter, token, clock } = await set(t);
-    await enter(await token(first));
+    const { provider, authenticate, token, clock } = await set(t);
+    await authenticate(await token(first));
     clock.advance(coolDownMs);
     const claims = goodClaims(provider.issuer, clock);
     const forged = Array.from({ length: 10_000 }, () => compose({ alg: 'RS256', kid: randomUUID() }, claims));
-    const codes = await Promise.all(forged.map((one) => codeOf(enter(one))));
+    const codes = await Promise.all(forged.map((one) => codeOf(authenticate(one))));
     assert.deepEqual([...new Set(codes)], ['invalid_login_token']);
-    assert.equal(provider.keysAsked, 2);
-    assert.equal((await enter(await token(first))).owner, 'acme');
+    assert.equal(provider.keyRequests, 2);
+    assert.equal((await authenticate(await token(first))).owner, 'acme');
   });
 
   it('are asked for no more often while the provider is down', async (t) => {
-    const { provider, enter, clock } = await set(t);
+    const { provider, authenticate, clock } = await set(t);
     provider.answer = down;
     for (let second = 0; second < 60; second += 1) {
       const forged = compose({ alg: 'RS256', kid: randomUUID() }, goodClaims(provider.issuer, clock));
-      assert.equal(await codeOf(enter(forged)), 'login_unavailable');
+      assert.equal(await codeOf(authenticate(forged)), 'login_unavailable');
       clock.advance(1000);
     }
-    assert.equal(provider.keysAsked, 2);
+    assert.equal(provider.keyRequests, 2);
   });
 
   it('may be exchanged: a new one is good after the cool-down, an old one until it is withdrawn', async (t) => {
-    const { provider, enter, token, clock } = await set(t);
-    await enter(await token(first));
+    const { provider, authenticate, token, clock } = await set(t);
+    await authenticate(await token(first));
     provider.publish(first, second);
-    assert.equal(await codeOf(enter(await token(second))), 'invalid_login_token');
+    assert.equal(await codeOf(authenticate(await token(second))), 'invalid_login_token');
     clock.advance(coolDownMs);
-    assert.equal((await enter(await token(second))).owner, 'acme');
-    assert.equal((await enter(await token(first))).owner, 'acme');
+    assert.equal((await authenticate(await token(second))).owner, 'acme');
+    assert.equal((await authenticate(await token(first))).owner, 'acme');
 
     provider.publish(second);
-    assert.equal((await enter(await token(first))).owner, 'acme');
+    assert.equal((await authenticate(await token(first))).owner, 'acme');
     clock.advance(maxAgeMs);
-    assert.equal(await codeOf(enter(await token(first))), 'invalid_login_token');
-    assert.equal((await enter(await token(second))).owner, 'acme');
-    assert.equal(provider.keysAsked, 3);
+    assert.equal(await codeOf(authenticate(await token(first))), 'invalid_login_token');
+    assert.equal((await authenticate(await token(second))).owner, 'acme');
+    assert.equal(provider.keyRequests, 3);
   });
 
   it('that are known stay good for ten minutes while the provider is down, and what is not known waits', async (t) => {
-    const { provider, enter, token, clock } = await set(t);
-    await enter(await token(first));
+    const { provider, authenticate, token, clock } = await set(t);
+    await authenticate(await token(first));
     provider.answer = down;
     clock.advance(maxAgeMs - 1);
-    assert.equal(await codeOf(enter(await token(second))), 'login_unavailable');
-    assert.equal((await enter(await token(first))).owner, 'acme');
+    assert.equal(await codeOf(authenticate(await token(second))), 'login_unavailable');
+    assert.equal((await authenticate(await token(first))).owner, 'acme');
     clock.advance(1);
-    assert.equal(await codeOf(enter(await token(first))), 'login_unavailable');
+    assert.equal(await codeOf(authenticate(await token(first))), 'login_unavailable');
   });
 
   it('are asked for again when the provider is back, half a minute after it failed', async (t) => {
-    const { provider, enter, token, clock } = await set(t);
+    const { provider, authenticate, token, clock } = await set(t);
     provider.answer = down;
-    const { status, retryAfterSeconds } = await refusalOf(enter(await token(first)));
+    const { status, retryAfterSeconds } = await refusalOf(authenticate(await token(first)));
     assert.deepEqual([status, retryAfterSeconds], [503, 30]);
     provider.answer = null;
     clock.advance(coolDownMs - 1000);
-    assert.equal((await refusalOf(enter(await token(first)))).retryAfterSeconds, 1);
+    assert.equal((await refusalOf(authenticate(await token(first)))).retryAfterSeconds, 1);
     clock.advance(1000);
-    assert.equal((await enter(await token(first))).owner, 'acme');
-    assert.equal(provider.keysAsked, 2);
+    assert.equal((await authenticate(await token(first))).owner, 'acme');
+    assert.equal(provider.keyRequests, 2);
   });
 
   it('do not depend on the wall clock, which may jump', async (t) => {
     const time = new ManualClock();
     let jumpMs = 0;
     const clock: Clock = { now: () => new Date(time.now().getTime() + jumpMs), monotonicMs: () => time.monotonicMs() };
-    const { provider, enter, token } = await set(t, { clock });
-    await enter(await token(first));
-    for (jumpMs of [3_600_000, -3_600_000]) assert.equal((await enter(await token(first))).owner, 'acme');
-    assert.equal(provider.keysAsked, 1);
+    const { provider, authenticate, token } = await set(t, { clock });
+    await authenticate(await token(first));
+    for (jumpMs of [3_600_000, -3_600_000]) assert.equal((await authenticate(await token(first))).owner, 'acme');
+    assert.equal(provider.keyRequests, 1);
     provider.publish(first, second);
     time.advance(coolDownMs);
-    assert.equal((await enter(await token(second))).owner, 'acme');
+    assert.equal((await authenticate(await token(second))).owner, 'acme');
   });
 
   const garbage: Record<string, () => { status?: number; headers?: Record<string, string>; body: string }> = {
@@ -146,62 +146,62 @@ describe('the keys of the identity provider', () => {
   };
   for (const [what, answer] of Object.entries(garbage))
     it(`are not replaced by ${what}`, async (t) => {
-      const { provider, enter, token, clock } = await set(t);
-      await enter(await token(first));
+      const { provider, authenticate, token, clock } = await set(t);
+      await authenticate(await token(first));
       provider.answer = answer();
       clock.advance(coolDownMs);
-      assert.equal(await codeOf(enter(await token(second))), 'login_unavailable');
-      assert.equal((await enter(await token(first))).owner, 'acme');
+      assert.equal(await codeOf(authenticate(await token(second))), 'login_unavailable');
+      assert.equal((await authenticate(await token(first))).owner, 'acme');
       provider.answer = null;
       provider.publish(first, second);
       clock.advance(coolDownMs);
-      assert.equal((await enter(await token(second))).owner, 'acme');
+      assert.equal((await authenticate(await token(second))).owner, 'acme');
     });
 
   it('are used one by one: a broken or private one does not spoil the others', async (t) => {
-    const { provider, enter, token } = await set(t);
+    const { provider, authenticate, token } = await set(t);
     const secret = await exportJWK(second.privateKey);
     provider.keys = [{ ...second.publicJwk, kid: 'broken', x: 'AA' }, { ...secret, kid: 'k2', alg: 'ES256' }, first.publicJwk];
-    assert.equal((await enter(await token(first))).owner, 'acme');
-    assert.equal(await codeOf(enter(await token({ ...second, kid: 'broken' }))), 'login_unavailable');
-    assert.equal(await codeOf(enter(await token(second))), 'login_unavailable');
+    assert.equal((await authenticate(await token(first))).owner, 'acme');
+    assert.equal(await codeOf(authenticate(await token({ ...second, kid: 'broken' }))), 'login_unavailable');
+    assert.equal(await codeOf(authenticate(await token(second))), 'login_unavailable');
   });
 });
 
 describe('the discovery document', () => {
   it('tells where the keys are, and is read once', async (t) => {
-    const { provider, enter, token, clock } = await set(t, { jwksUrl: null });
-    assert.equal(provider.discoveriesAsked, 0);
-    await enter(await token(first));
+    const { provider, authenticate, token, clock } = await set(t, { jwksUrl: null });
+    assert.equal(provider.discoveryRequests, 0);
+    await authenticate(await token(first));
     clock.advance(maxAgeMs);
-    await enter(await token(first));
-    assert.deepEqual([provider.discoveriesAsked, provider.keysAsked], [1, 2]);
+    await authenticate(await token(first));
+    assert.deepEqual([provider.discoveryRequests, provider.keyRequests], [1, 2]);
   });
 
   it('is not asked for where the operator has told the address', async (t) => {
-    const { provider, enter, token } = await set(t);
-    await enter(await token(first));
-    assert.equal(provider.discoveriesAsked, 0);
+    const { provider, authenticate, token } = await set(t);
+    await authenticate(await token(first));
+    assert.equal(provider.discoveryRequests, 0);
   });
 
   it('is found under an issuer that ends with a slash', async (t) => {
     const { provider } = await set(t);
     provider.issuer += '/';
     provider.discovery = { issuer: provider.issuer, jwks_uri: `${provider.issuer}keys` };
-    const { enter, clock } = openDoor(configFor(provider, { jwksUrl: null }));
-    assert.equal((await enter(await sign(goodClaims(provider.issuer, clock), first))).owner, 'acme');
+    const { authenticate, clock } = openLogins(configFor(provider, { jwksUrl: null }));
+    assert.equal((await authenticate(await sign(goodClaims(provider.issuer, clock), first))).owner, 'acme');
   });
 
   it('is asked for again when there are no keys any more where it has pointed', async (t) => {
-    const { provider, enter, token, clock } = await set(t, { jwksUrl: null });
-    await enter(await token(first));
+    const { provider, authenticate, token, clock } = await set(t, { jwksUrl: null });
+    await authenticate(await token(first));
     provider.answer = down;
     clock.advance(maxAgeMs);
-    assert.equal(await codeOf(enter(await token(first))), 'login_unavailable');
+    assert.equal(await codeOf(authenticate(await token(first))), 'login_unavailable');
     provider.answer = null;
     clock.advance(coolDownMs);
-    await enter(await token(first));
-    assert.equal(provider.discoveriesAsked, 2);
+    await authenticate(await token(first));
+    assert.equal(provider.discoveryRequests, 2);
   });
 
   it('of a safe issuer is not believed where it points to keys at an unsafe address', async (t) => {
@@ -211,8 +211,8 @@ describe('the discovery document', () => {
       asked.push(url.href);
       return Promise.resolve(Response.json({ issuer, jwks_uri: 'http://issuer.example/keys', keys: [first.publicJwk] }));
     });
-    const { enter, clock } = openDoor({ issuer, audience, jwksUrl: null, orgClaim: 'org_id', algorithms: ['RS256'] });
-    assert.equal(await codeOf(enter(await sign(goodClaims(issuer, clock), first))), 'login_unavailable');
+    const { authenticate, clock } = openLogins({ issuer, audience, jwksUrl: null, orgClaim: 'org_id', algorithms: ['RS256'] });
+    assert.equal(await codeOf(authenticate(await sign(goodClaims(issuer, clock), first))), 'login_unavailable');
     assert.deepEqual(asked, [`${issuer}/.well-known/openid-configuration`]);
   });
 
@@ -224,9 +224,9 @@ describe('the discovery document', () => {
   };
   for (const [what, document] of Object.entries(wrong))
     it(`is not believed: one ${what}`, async (t) => {
-      const { provider, enter, token } = await set(t, { jwksUrl: null });
+      const { provider, authenticate, token } = await set(t, { jwksUrl: null });
       provider.discovery = document(provider.issuer);
-      assert.equal(await codeOf(enter(await token(first))), 'login_unavailable');
-      assert.equal(provider.keysAsked, 0);
+      assert.equal(await codeOf(authenticate(await token(first))), 'login_unavailable');
+      assert.equal(provider.keyRequests, 0);
     });
 });

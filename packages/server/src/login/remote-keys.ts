@@ -1,11 +1,10 @@
 /**
- * The keys that an identity provider publishes.
+ * The signing keys that an identity provider publishes.
  *
- * They are asked for when a token needs them, by one request at a time and at
- * most one in 30 seconds, whether it succeeded or not: tokens with made-up key
- * ids, and a provider that is down, cost nobody more than that. jose has the
- * like, but asks again and again while a provider fails, and by the wall clock,
- * which may jump.
+ * They are fetched on demand, by one request at a time and at most once in 30
+ * seconds, successful or not. So tokens with made-up key ids and a provider that
+ * is down cause little load. jose's createRemoteJWKSet has no such limit for
+ * failures and uses the wall clock, which may jump.
  */
 import { ServiceError } from '@berth/contract';
 import { createLocalJWKSet, errors, type FlattenedJWSInput, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
@@ -13,11 +12,11 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { LoginConfig } from './login-config.ts';
 
-/** How long keys are believed: a key that was withdrawn is good for this much longer. */
+/** A withdrawn key stays valid for at most this time. */
 const maxAgeMs = 600_000;
-const coolDownMs = 30_000;
+const cooldownMs = 30_000;
 const timeoutMs = 5000;
-/** Of a document of the provider. Sets of keys are a few kilobytes. */
+/** Key sets are a few kilobytes. */
 const documentBytesMax = 256 * 1024;
 
 type KeyFinder = ReturnType<typeof createLocalJWKSet>;
@@ -30,34 +29,34 @@ interface RemoteKeysDeps {
 
 export class RemoteKeys {
   readonly #deps: RemoteKeysDeps;
-  #known: { find: KeyFinder; atMs: number } | null = null;
-  /** Of the last attempt, which {@link #failure} tells the outcome of. */
-  #triedMs = Number.NEGATIVE_INFINITY;
+  #cached: { find: KeyFinder; atMs: number } | null = null;
+  /** {@link #failure} is the result of that attempt. */
+  #lastAttemptMs = Number.NEGATIVE_INFINITY;
   #failure: unknown = null;
   #pending: Promise<void> | null = null;
-  /** From the discovery document; asked for again when there are no keys at it. */
+  /** From the discovery document, which is read again when no keys are there. */
   #discovered: URL | null = null;
 
   constructor(deps: RemoteKeysDeps) {
     this.#deps = deps;
   }
 
-  /** The key that a token names. Throws jose's JWKSNoMatchingKey for one that there is not, login_unavailable where that cannot be known. */
+  /** The key that a token names. @throws JWKSNoMatchingKey, ServiceError login_unavailable when the keys cannot be read */
   readonly find = async (header: JWSHeaderParameters, token: FlattenedJWSInput): ReturnType<KeyFinder> => {
-    const known = await this.#findKnown(header, token);
-    if (known) return known;
+    const cached = await this.#findCached(header, token);
+    if (cached) return cached;
     await this.#reload();
-    const found = await this.#findKnown(header, token);
-    if (found) return found;
+    const reloaded = await this.#findCached(header, token);
+    if (reloaded) return reloaded;
     if (this.#failure !== null) throw this.#unavailable(this.#failure);
     throw new errors.JWKSNoMatchingKey();
   };
 
-  async #findKnown(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<Awaited<ReturnType<KeyFinder>> | null> {
-    const known = this.#known;
-    if (!known || this.#deps.clock.monotonicMs() - known.atMs >= maxAgeMs) return null;
+  async #findCached(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<Awaited<ReturnType<KeyFinder>> | null> {
+    const cached = this.#cached;
+    if (!cached || this.#deps.clock.monotonicMs() - cached.atMs >= maxAgeMs) return null;
     try {
-      return await known.find(header, token);
+      return await cached.find(header, token);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return null;
       if (error instanceof errors.JWKSMultipleMatchingKeys) throw error;
@@ -65,12 +64,12 @@ export class RemoteKeys {
     }
   }
 
-  /** Resolves when there is no newer answer to wait for. */
+  /** Has no effect within the cooldown. */
   async #reload(): Promise<void> {
     const nowMs = this.#deps.clock.monotonicMs();
     if (!this.#pending) {
-      if (nowMs - this.#triedMs < coolDownMs) return;
-      this.#triedMs = nowMs;
+      if (nowMs - this.#lastAttemptMs < cooldownMs) return;
+      this.#lastAttemptMs = nowMs;
       this.#pending = this.#load(nowMs).finally(() => (this.#pending = null));
     }
     await this.#pending;
@@ -80,14 +79,14 @@ export class RemoteKeys {
     try {
       const keys = (await readDocument(await this.#keysUrl())) as JSONWebKeySet;
       const find = createLocalJWKSet(keys);
-      // As good as no answer: whoever has no keys has signed nothing.
+      // Treated as a failure: without keys, no token can be valid.
       if (keys.keys.length === 0) throw new Error('the set of keys is empty');
-      this.#known = { find, atMs: nowMs };
+      this.#cached = { find, atMs: nowMs };
       this.#failure = null;
     } catch (error) {
       this.#discovered = null;
       this.#failure = error;
-      this.#deps.log.warn({ err: error, issuer: this.#deps.config.issuer }, 'the identity provider’s keys cannot be read');
+      this.#deps.log.warn({ err: error, issuer: this.#deps.config.issuer }, 'identity provider keys not readable');
     }
   }
 
@@ -98,25 +97,24 @@ export class RemoteKeys {
   }
 
   #unavailable(cause: unknown): ServiceError {
-    const waitMs = Math.max(0, this.#triedMs + coolDownMs - this.#deps.clock.monotonicMs());
-    return new ServiceError('login_unavailable', 'The identity provider’s keys cannot be read now. Try again.', {
+    const waitMs = Math.max(0, this.#lastAttemptMs + cooldownMs - this.#deps.clock.monotonicMs());
+    return new ServiceError('login_unavailable', 'The keys of the identity provider are unavailable. Try again shortly.', {
       cause,
-      internal: 'the identity provider’s keys cannot be read',
+      internal: 'the keys of the identity provider cannot be read',
       retryAfterSeconds: waitMs / 1000,
     });
   }
 }
 
-/** Where the issuer says that its keys are. */
+/** Reads `jwks_uri` from the discovery document. */
 async function discover(issuer: string): Promise<URL> {
   const document = (await readDocument(new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`))) as Record<
     string,
     unknown
   > | null;
-  if (document?.['issuer'] !== issuer) throw new Error(`the discovery document is of another issuer than ${issuer}`);
+  if (document?.['issuer'] !== issuer) throw new Error(`the discovery document names another issuer than ${issuer}`);
   const url = new URL(String(document['jwks_uri']));
-  if (url.protocol !== 'https:' && url.protocol !== new URL(issuer).protocol)
-    throw new Error('the keys are at an address that is less safe than the issuer’s');
+  if (url.protocol !== 'https:' && url.protocol !== new URL(issuer).protocol) throw new Error('jwks_uri must use https like the issuer');
   return url;
 }
 

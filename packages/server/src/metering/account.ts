@@ -3,33 +3,32 @@ import { minus, noCounts, plus, raise, type Counts } from './counts.ts';
 import type { Need, Used } from './limits.ts';
 import type { LiveMeter } from './meter.ts';
 
-/** What an owner has used in a month beside what the meters of this worker hold. */
-export interface Others {
+/** An owner's usage in a month, except that of the open meters of this worker. */
+export interface RemoteUsage {
   month: string;
   counts: Counts;
-  /** When it was asked for, on the monotonic clock. */
+  /** Time of the query, on the monotonic clock. */
   readMs: number;
 }
 
 /**
- * One owner, as this worker knows it. Used is what the database tells of
- * others, and all that the meters here have counted, written or not: so what
- * is told neither falls nor rises when a meter is written.
+ * One owner on this worker. Its usage is the remote usage plus all counts of the
+ * local meters, written or not, so it does not change when a meter is written.
  */
 export class Account {
   readonly owner: string;
   readonly meters = new Set<LiveMeter>();
-  others: Others | null = null;
-  /** One question to the database for all who ask at the same time. */
-  reading: { month: string; answer: Promise<Others> } | null = null;
-  /** What the wallet had left when something was last taken from it; null where that is not known. */
+  remoteUsage: RemoteUsage | null = null;
+  /** Shared by concurrent reads. */
+  reading: { month: string; answer: Promise<RemoteUsage> } | null = null;
+  /** Available credits after the last charge, in millionths; null: unknown. */
   available: number | null = null;
-  /** Writes that were begun: an answer from the time of one is not sure. */
+  /** Number of writes begun: a read that overlaps one is not consistent. */
   writes = 0;
-  /** Debts that are being settled, and how many were: a wallet that is read meanwhile may have them or not. */
-  readonly settling = new Set<Promise<void>>();
-  settled = 0;
-  /** Calls that were admitted and are under way. */
+  /** Running charges, and the number of completed ones: a wallet read that overlaps one may or may not include it. */
+  readonly charging = new Set<Promise<void>>();
+  chargesCompleted = 0;
+  /** Admitted calls that are running. */
   readonly #inFlight = { action: 0, session: 0, captcha: 0 };
   #tickets = 0;
 
@@ -37,15 +36,15 @@ export class Account {
     this.owner = owner;
   }
 
-  /** Whether something hangs on this very object. */
+  /** Whether meters or tickets refer to this object. */
   get isBusy(): boolean {
     return this.meters.size > 0 || this.#tickets > 0;
   }
 
-  /** What is owed to the wallet and has not been taken. */
-  get unsettled(): number {
+  /** Accrued and not yet charged, in millionths. */
+  get uncharged(): number {
     let sum = 0;
-    for (const meter of this.meters) sum += meter.debts.unsettled;
+    for (const meter of this.meters) sum += meter.accruedCharges.uncharged;
     return sum;
   }
 
@@ -53,18 +52,18 @@ export class Account {
     for (const meter of this.meters) meter.sample(month);
   }
 
-  counts(others: Others): Counts {
-    const { month } = others;
-    // Whoever had to wait for something else holds what was known before, and meters may have gone over to the others since.
-    const latest = this.others?.month === month ? this.others : others;
+  counts(remoteUsage: RemoteUsage): Counts {
+    const { month } = remoteUsage;
+    // `remoteUsage` may be outdated if the caller has awaited something: closed meters move to the remote usage.
+    const latest = this.remoteUsage?.month === month ? this.remoteUsage : remoteUsage;
     const sum = { ...latest.counts };
     for (const meter of this.meters) raise(sum, meter.countsIn(month) ?? nothing);
     return sum;
   }
 
-  /** For whoever asks for more: calls under way count as used. */
-  used(others: Others): Used {
-    const counts = this.counts(others);
+  /** For admission: running calls count as used. */
+  used(remoteUsage: RemoteUsage): Used {
+    const counts = this.counts(remoteUsage);
     return {
       actions: counts.actions + this.#inFlight.action,
       egress_bytes: counts.egressBytes,
@@ -83,27 +82,27 @@ export class Account {
     this.#tickets -= 1;
   }
 
-  /** A meter that comes back after its rows had become those of others takes them along. */
+  /** Moves the rows of a reopened meter from the remote usage back to the local one. */
   add(meter: LiveMeter): void {
     if (this.meters.has(meter)) return;
     this.meters.add(meter);
     this.#moveRows(meter, minus);
   }
 
-  /** Only once all of it is written. */
+  /** Only after all of it is written. */
   remove(meter: LiveMeter): void {
     if (this.meters.delete(meter)) this.#moveRows(meter, plus);
   }
 
   #moveRows(meter: LiveMeter, move: typeof plus): void {
     this.writes += 1;
-    if (this.others) this.others.counts = move(this.others.counts, meter.writtenIn(this.others.month) ?? nothing);
+    if (this.remoteUsage) this.remoteUsage.counts = move(this.remoteUsage.counts, meter.writtenIn(this.remoteUsage.month) ?? nothing);
   }
 }
 
 const nothing: Readonly<Counts> = noCounts();
 
-/** Owners of whom nothing is under way here: the least lately used are forgotten, and read again. */
+/** Idle owners in the cache; the least recently used are evicted and read again. */
 const idleMax = 10_000;
 
 export class Accounts {
@@ -111,15 +110,15 @@ export class Accounts {
   readonly #idle = new LRUCache<string, Account>({ max: idleMax });
 
   of(owner: string): Account {
-    const known = this.#busy.get(owner) ?? this.#idle.get(owner);
-    if (known) return known;
+    const existing = this.#busy.get(owner) ?? this.#idle.get(owner);
+    if (existing) return existing;
     const account = new Account(owner);
     this.#idle.set(owner, account);
     return account;
   }
 
-  /** To be called when one may have become busy, or idle. */
-  place(account: Account): void {
+  /** Call it when an account may have become busy or idle. */
+  reindex(account: Account): void {
     if (account.isBusy) {
       this.#busy.set(account.owner, account);
       this.#idle.delete(account.owner);

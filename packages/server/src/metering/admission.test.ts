@@ -4,7 +4,17 @@ import type { Credits } from '../credits/credits.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog, type Log } from '../lib/log.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { JumpyClock, Use, Worker, awayError, chargesOf, micro, told, tierOf, type WorkerOptions } from './metering.fixture.ts';
+import {
+  JumpyClock,
+  FakeBrowser,
+  Worker,
+  unavailableError,
+  chargesOf,
+  micro,
+  failsWith,
+  tierOf,
+  type WorkerOptions,
+} from './metering.fixture.ts';
 
 let database: TestStore;
 before(async () => {
@@ -32,8 +42,9 @@ describe('a plan', () => {
     const owner = newOwner();
     const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => worker.metering.admit(owner, action)));
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 10);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') assert.ok(told('plan_limit_exceeded', { used: 10 })(outcome.reason));
-    assert.equal(worker.metering.facts().refused.plan_limit_exceeded, 90);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') assert.ok(failsWith('plan_limit_exceeded', { used: 10 })(outcome.reason));
+    assert.equal(worker.metering.stats().refused.plan_limit_exceeded, 90);
   });
 
   it('tells which limit was reached, how much was used, and when it begins anew', async () => {
@@ -43,7 +54,7 @@ describe('a plan', () => {
     await worker.act(owner, meter, 9);
     await assert.rejects(
       worker.metering.admit(owner, { axis: 'action', count: 2 }),
-      told('plan_limit_exceeded', { axis: 'actions', limit: 10, used: 9, resets_at: '2026-02-01T00:00:00.000Z' }),
+      failsWith('plan_limit_exceeded', { axis: 'actions', limit: 10, used: 9, resets_at: '2026-02-01T00:00:00.000Z' }),
     );
     await worker.act(owner, meter);
   });
@@ -51,15 +62,15 @@ describe('a plan', () => {
   it('refuses by what the browsers have used up to this very moment', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { use } = await worker.open(owner);
-    use.browserMs = 59_999;
+    const { browser } = await worker.open(owner);
+    browser.browserMs = 59_999;
     await (await worker.metering.admit(owner, session)).drop();
-    use.browserMs = 60_000;
+    browser.browserMs = 60_000;
     await assert.rejects(
       worker.metering.admit(owner, session),
-      told('plan_limit_exceeded', { axis: 'browser_seconds', limit: 60, used: 60 }),
+      failsWith('plan_limit_exceeded', { axis: 'browser_seconds', limit: 60, used: 60 }),
     );
-    await assert.rejects(worker.metering.admit(owner, action), told('plan_limit_exceeded', { axis: 'browser_seconds' }));
+    await assert.rejects(worker.metering.admit(owner, action), failsWith('plan_limit_exceeded', { axis: 'browser_seconds' }));
     await (await worker.metering.admit(owner, captcha)).drop();
   });
 
@@ -67,10 +78,10 @@ describe('a plan', () => {
     const clock = new JumpyClock();
     const [here, there] = [workerOn({ clock }), workerOn({ clock })];
     const owner = newOwner();
-    const { use } = await there.open(owner);
-    use.egressBytes = 1000;
+    const { browser } = await there.open(owner);
+    browser.egressBytes = 1000;
     await there.turn();
-    await assert.rejects(here.metering.admit(owner, session), told('plan_limit_exceeded', { axis: 'egress_bytes', used: 1000 }));
+    await assert.rejects(here.metering.admit(owner, session), failsWith('plan_limit_exceeded', { axis: 'egress_bytes', used: 1000 }));
   });
 
   it('gives back what was not done', async () => {
@@ -78,7 +89,7 @@ describe('a plan', () => {
     const owner = newOwner();
     const { meter } = await worker.open(owner);
     const ticket = await worker.metering.admit(owner, { axis: 'captcha', count: 2 });
-    await assert.rejects(worker.metering.admit(owner, captcha), told('plan_limit_exceeded', { axis: 'captcha_solves', used: 2 }));
+    await assert.rejects(worker.metering.admit(owner, captcha), failsWith('plan_limit_exceeded', { axis: 'captcha_solves', used: 2 }));
     await ticket.charge(meter, 0);
     const second = await worker.metering.admit(owner, { axis: 'captcha', count: 2 });
     await second.charge(meter, 1);
@@ -105,15 +116,15 @@ describe('a plan', () => {
     for (const tier of ['generous', 'lenient', 'endless']) {
       const owner = newOwner();
       await worker.setTier(owner, tier);
-      const { meter, use } = await worker.open(owner);
-      Object.assign(use, { egressBytes: 5000, browserMs: 100_000 });
+      const { meter, browser } = await worker.open(owner);
+      Object.assign(browser, { egressBytes: 5000, browserMs: 100_000 });
       for (const need of [session, { axis: 'action', count: 50 }, { axis: 'captcha', count: 9 }] as const)
         await (await worker.metering.admit(owner, need)).charge(meter);
       const usage = await worker.metering.usage(owner);
       assert.deepEqual(usage.usage, { actions: 50, egress_bytes: 5000, browser_seconds: 100, sessions: 1, captcha_solves: 9 });
       assert.equal(usage.remaining.actions, tier === 'endless' ? null : 0);
       await worker.turn();
-      assert.deepEqual(use.exhausted, []);
+      assert.deepEqual(browser.exhausted, []);
     }
   });
 
@@ -127,7 +138,7 @@ describe('a plan', () => {
     await worker.act(owner, meter, 11);
     assert.equal((await worker.metering.usage(owner)).trial_ends_at, endsAt.toISOString());
     worker.clock.advance(60_000);
-    await assert.rejects(worker.metering.admit(owner, action), told('plan_limit_exceeded', { limit: 10, used: 11 }));
+    await assert.rejects(worker.metering.admit(owner, action), failsWith('plan_limit_exceeded', { limit: 10, used: 11 }));
     const { tier, trial_ends_at } = await worker.metering.usage(owner);
     assert.deepEqual([tier, trial_ends_at], ['small', null]);
   });
@@ -146,13 +157,13 @@ describe('a session', () => {
   it('is told when its plan has no browser seconds left, after they are written', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { use } = await worker.open(owner);
-    use.browserMs = 59_999;
+    const { browser } = await worker.open(owner);
+    browser.browserMs = 59_999;
     await worker.turn();
-    assert.deepEqual(use.exhausted, []);
-    use.browserMs = 60_500;
+    assert.deepEqual(browser.exhausted, []);
+    browser.browserMs = 60_500;
     await worker.turn();
-    assert.deepEqual(use.exhausted, ['plan_limit']);
+    assert.deepEqual(browser.exhausted, ['plan_limit']);
   });
 
   it('is told when sessions together have used the traffic up, all of them, and not once it is over', async () => {
@@ -160,52 +171,52 @@ describe('a session', () => {
     const [here, there] = [workerOn({ clock }), workerOn({ clock })];
     const owner = newOwner();
     const opened = [await here.open(owner), await here.open(owner), await there.open(owner)];
-    for (const { use } of opened) use.egressBytes = 400;
+    for (const { browser } of opened) browser.egressBytes = 400;
     await opened[0]?.meter.close();
     await there.turn();
     await here.turn();
     assert.deepEqual(
-      opened.map(({ use }) => use.exhausted),
+      opened.map(({ browser }) => browser.exhausted),
       [[], ['plan_limit'], []],
     );
     await there.turn();
-    assert.deepEqual(opened[2]?.use.exhausted, ['plan_limit']);
+    assert.deepEqual(opened[2]?.browser.exhausted, ['plan_limit']);
   });
 
   it('goes on where its owner’s plan became a lesser one, and no new one begins', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.setTier(owner, 'endless');
-    const { use } = await worker.open(owner);
-    use.browserMs = 100_000;
+    const { browser } = await worker.open(owner);
+    browser.browserMs = 100_000;
     await worker.setTier(owner, 'small');
     await worker.turn();
-    assert.deepEqual(use.exhausted, []);
-    await assert.rejects(worker.metering.admit(owner, session), told('plan_limit_exceeded'));
+    assert.deepEqual(browser.exhausted, []);
+    await assert.rejects(worker.metering.admit(owner, session), failsWith('plan_limit_exceeded'));
   });
 
   it('goes on where its owner’s plan became a larger one meanwhile', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { use } = await worker.open(owner);
-    use.browserMs = 100_000;
+    const { browser } = await worker.open(owner);
+    browser.browserMs = 100_000;
     await worker.setTier(owner, 'endless');
     await worker.turn();
-    assert.deepEqual(use.exhausted, []);
+    assert.deepEqual(browser.exhausted, []);
   });
 
   it('that fails to listen keeps no other from being told', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const deaf = new Use();
+    const deaf = new FakeBrowser();
     deaf.onExhausted = () => {
       throw new Error('deaf');
     };
     await worker.open(owner, deaf);
-    const { use } = await worker.open(owner);
-    use.browserMs = 60_000;
+    const { browser } = await worker.open(owner);
+    browser.browserMs = 60_000;
     await worker.turn();
-    assert.deepEqual(use.exhausted, ['plan_limit']);
+    assert.deepEqual(browser.exhausted, ['plan_limit']);
     assert.equal(worker.metering.flushing.status.failures, 0);
   });
 });
@@ -221,10 +232,10 @@ describe('a wallet that is enforced', () => {
     const { meter } = await worker.open(owner);
     const ticket = await worker.metering.admit(owner, session);
     assert.deepEqual(await worker.credits.wallet(owner), { balance: 1.5 * micro, held: micro });
-    await assert.rejects(worker.metering.admit(owner, session), told('insufficient_credits', { balance: 0.5, required: 1 }));
+    await assert.rejects(worker.metering.admit(owner, session), failsWith('insufficient_credits', { balance: 0.5, required: 1 }));
     await ticket.charge(meter);
     assert.deepEqual(await worker.credits.wallet(owner), { balance: 0.5 * micro, held: 0 });
-    assert.equal(worker.metering.facts().refused.insufficient_credits, 1);
+    assert.equal(worker.metering.stats().refused.insufficient_credits, 1);
     await meter.close();
     assert.deepEqual(await chargesOf(database.store, owner), { session: micro });
   });
@@ -310,11 +321,11 @@ describe('a wallet that is enforced', () => {
     (failures: number, { reached = false } = {}) =>
     (credits: Credits): Credits => {
       let left = failures;
-      const commit: Credits['commit'] = async (order) => {
-        if (left === 0) return credits.commit(order);
+      const commit: Credits['commit'] = async (request) => {
+        if (left === 0) return credits.commit(request);
         left -= 1;
-        if (reached) await credits.commit(order);
-        throw awayError();
+        if (reached) await credits.commit(request);
+        throw unavailableError();
       };
       return Object.assign(Object.create(credits) as Credits, {
         commit,
@@ -335,7 +346,7 @@ describe('a wallet that is enforced', () => {
 
   it('that cannot be reached for a second leaves what was done uncharged, told in the log, and what was held to expire', async () => {
     const errors: object[] = [];
-    const log: Log = { ...silentLog, error: (facts) => void errors.push(facts) };
+    const log: Log = { ...silentLog, error: (stats) => void errors.push(stats) };
     const worker = enforced({ wrap: failing(4), log });
     const owner = newOwner();
     await worker.grant(owner, 5);

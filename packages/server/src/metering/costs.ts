@@ -1,4 +1,4 @@
-/** What things cost, in millionths of a credit: whole numbers throughout. */
+/** Prices in millionths of a credit, always integers. */
 import type { CreditsResponse } from '@berth/contract';
 import { toCredits } from '../credits/credits.ts';
 import type { Counts } from './counts.ts';
@@ -7,7 +7,7 @@ export const prices = { action: 10_000, session: 1_000_000, captcha: 1_000_000, 
 
 const megabyte = 1_000_000n;
 
-/** By the byte, and rounded down once, on all of a meter's bytes: what is charged bit by bit sums up to the same. */
+/** Rounded down once, on the total bytes of a meter, so partial charges add up to the same sum. */
 export const egressMicro = (bytes: number): number => Number((BigInt(bytes) * BigInt(prices.egressMegabyte)) / megabyte);
 
 export const microOf = ({ actions, sessions, captchaSolves, egressBytes }: Omit<Counts, 'browserMs'>): number =>

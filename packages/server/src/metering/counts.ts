@@ -1,4 +1,4 @@
-/** What is counted, in whole units, so that sums are exact. */
+/** Usage in integer units, so that sums are exact. */
 export interface Counts {
   actions: number;
   egressBytes: number;
@@ -7,7 +7,7 @@ export interface Counts {
   captchaSolves: number;
 }
 
-/** What is told of it. */
+/** Usage as in the API. */
 export interface Totals {
   actions: number;
   egress_bytes: number;
@@ -50,7 +50,7 @@ export const isEqual = (one: Counts, other: Counts): boolean =>
   one.sessions === other.sessions &&
   one.captchaSolves === other.captchaSolves;
 
-/** Only whole seconds of a sum are told. */
+/** Browser time is rounded down to whole seconds. */
 export const toTotals = (counts: Counts): Totals => ({
   actions: counts.actions,
   egress_bytes: counts.egressBytes,

@@ -4,48 +4,48 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
-import type { Account, Accounts, Others } from './account.ts';
-import type { CommitOrder } from './debts.ts';
+import type { Account, Accounts, RemoteUsage } from './account.ts';
+import type { CommitRequest } from './accrued-charges.ts';
 import { endsSessions, excessDuring } from './limits.ts';
 import type { Exhaustion, LiveMeter } from './meter.ts';
 import { monthFrom, monthOf } from './month.ts';
 import { deleteMeters, writeMeters, type MeterRow } from './store.ts';
 
-export interface FlushParts {
+export interface FlushDeps {
   store: Store;
-  owners: Pick<Owners, 'known' | 'standing'>;
+  owners: Pick<Owners, 'getCachedPlan' | 'getPlan'>;
   credits: Pick<Credits, 'commit'>;
   accounts: Accounts;
   clock: Clock;
   log: Log;
-  others: (account: Account) => Others | Promise<Others>;
+  getRemoteUsage: (account: Account) => RemoteUsage | Promise<RemoteUsage>;
   isWalletEnforced: (owner: string) => boolean | Promise<boolean>;
 }
 
-/** Rows in one transaction: few enough to hold its locks for milliseconds. */
+/** Rows in one transaction, which should hold its locks for milliseconds only. */
 const rowsMax = 300;
-/** What an open meter may owe before it is settled: a tenth of a credit, so that the journal has no row for each packet. */
-const owedMax = 100_000;
-/** The sums of owners are kept for ever, what each meter has to do with them for these months. */
-const monthsKept = 3;
+/** Accrued charges of an open meter before it is charged, in millionths: a tenth of a credit, to limit journal entries. */
+const accruedMax = 100_000;
+/** Rows of meters are retained for these months; monthly sums of owners forever. */
+const monthsRetained = 3;
 const pruneMs = 3_600_000;
-const prunedAtOnce = 5000;
+const pruneBatchSize = 5000;
 
 /**
- * Writes what meters have counted, has what they owe taken from the wallets,
- * and tells those that have nothing left. One at a time: an order that is under
- * way, or a row, must not be made a second time from a state that is passing.
+ * Writes the counts of meters, charges the wallets, and notifies meters whose
+ * plan or wallet is exhausted. Flushes run one at a time, so that no request or
+ * row is created twice from an intermediate state.
  */
 export class Flushes {
-  readonly #parts: FlushParts;
+  readonly #deps: FlushDeps;
   readonly #meters = new Map<string, LiveMeter>();
   #last: Promise<void> = Promise.resolve();
   #closed: LiveMeter[] = [];
   #closing: Promise<void> | null = null;
   #prunedMs = -Infinity;
 
-  constructor(parts: FlushParts) {
-    this.#parts = parts;
+  constructor(deps: FlushDeps) {
+    this.#deps = deps;
   }
 
   get size(): number {
@@ -53,29 +53,29 @@ export class Flushes {
   }
 
   track(meter: LiveMeter): void {
-    const known = this.#meters.get(meter.meterId);
-    if (known && known !== meter) throw new Error(`the meter ${meter.meterId} is open already`);
+    const tracked = this.#meters.get(meter.meterId);
+    if (tracked && tracked !== meter) throw new Error(`the meter ${meter.meterId} is already open`);
     this.#meters.set(meter.meterId, meter);
-    const account = this.#parts.accounts.of(meter.owner);
+    const account = this.#deps.accounts.of(meter.owner);
     account.add(meter);
-    this.#parts.accounts.place(account);
+    this.#deps.accounts.reindex(account);
   }
 
-  /** All meters. Throws where the database is away: nothing is lost by that, the next one has it all. */
+  /** Flushes all meters. Nothing is lost when it fails: the next flush includes it. @throws ServiceError store_unavailable */
   turn({ isLast = false } = {}): Promise<void> {
     return this.#inTurn(async () => {
       const meters = [...this.#meters.values()];
-      const month = monthOf(this.#parts.clock.now());
+      const month = monthOf(this.#deps.clock.now());
       for (const meter of meters) meter.sample(month);
       await this.#write(meters);
-      await this.#judge(meters);
-      await this.#settle(meters, isLast ? 1 : owedMax);
+      await this.#enforceLimits(meters);
+      await this.#chargeAll(meters, isLast ? 1 : accruedMax);
       this.#forget(meters);
       await this.#prune();
     });
   }
 
-  /** Those that close while a flush is under way share the next one, and wait for no open meter. Never throws. */
+  /** Meters that close during a flush share the next one, without open meters. Never throws. */
   close(meter: LiveMeter): Promise<void> {
     this.#closed.push(meter);
     this.#closing ??= this.#inTurn(async () => {
@@ -83,9 +83,9 @@ export class Flushes {
       this.#closed = [];
       this.#closing = null;
       await this.#write(meters);
-      await this.#settle(meters, 1);
+      await this.#chargeAll(meters, 1);
       this.#forget(meters);
-    }).catch((error: unknown) => this.#parts.log.warn({ error }, 'closed meters are left to the next turn'));
+    }).catch((err: unknown) => this.#deps.log.warn({ err }, 'meter flush failed'));
     return this.#closing;
   }
 
@@ -96,85 +96,85 @@ export class Flushes {
   }
 
   async #write(meters: readonly LiveMeter[]): Promise<void> {
-    const unwritten = meters.flatMap((meter) => meter.unwritten().map((written) => ({ meter, written })));
-    for (let n = 0; n < unwritten.length; n += rowsMax) {
-      const chunk = unwritten.slice(n, n + rowsMax);
-      for (const { meter } of chunk) this.#parts.accounts.of(meter.owner).writes += 1;
-      const rows = chunk.map(({ meter: { meterId, owner }, written }): MeterRow => ({ meterId, owner, ...written }));
-      await this.#parts.store.transaction((tx) => writeMeters(tx, rows, this.#parts.clock.now()));
-      for (const { meter, written } of chunk) meter.written(written);
+    const pending = meters.flatMap((meter) => meter.pendingWrites().map((pendingWrite) => ({ meter, pendingWrite })));
+    for (let n = 0; n < pending.length; n += rowsMax) {
+      const chunk = pending.slice(n, n + rowsMax);
+      for (const { meter } of chunk) this.#deps.accounts.of(meter.owner).writes += 1;
+      const rows = chunk.map(({ meter: { meterId, owner }, pendingWrite }): MeterRow => ({ meterId, owner, ...pendingWrite }));
+      await this.#deps.store.transaction((tx) => writeMeters(tx, rows, this.#deps.clock.now()));
+      for (const { meter, pendingWrite } of chunk) meter.markWritten(pendingWrite);
     }
   }
 
-  /** A session ends where the plan that it was started under and the plan of now both say so: a lesser plan lets it finish. */
-  async #judge(meters: readonly LiveMeter[]): Promise<void> {
+  /** A session ends only if both its original plan and the current one are exceeded: a downgrade does not end it. */
+  async #enforceLimits(meters: readonly LiveMeter[]): Promise<void> {
     const limited = meters.filter((meter) => !meter.isClosed && endsSessions(meter.tier));
-    await Promise.all([...Map.groupBy(limited, ({ owner }) => owner)].map(([owner, meters]) => this.#judgeOwner(owner, meters)));
+    await Promise.all([...Map.groupBy(limited, ({ owner }) => owner)].map(([owner, meters]) => this.#enforceOwnerLimits(owner, meters)));
   }
 
-  async #judgeOwner(owner: string, meters: readonly LiveMeter[]): Promise<void> {
-    const { accounts, owners, others } = this.#parts;
+  async #enforceOwnerLimits(owner: string, meters: readonly LiveMeter[]): Promise<void> {
+    const { accounts, owners, getRemoteUsage: remoteUsage } = this.#deps;
     const account = accounts.of(owner);
-    const used = account.used(await others(account));
+    const used = account.used(await remoteUsage(account));
     const exhausted = meters.filter(({ tier }) => excessDuring(tier, used));
     if (exhausted.length === 0) return;
-    const { tier } = owners.known(owner) ?? (await owners.standing(owner));
-    if (excessDuring(tier, used)) for (const meter of exhausted) this.#tell(meter, 'plan_limit');
+    const { tier } = owners.getCachedPlan(owner) ?? (await owners.getPlan(owner));
+    if (excessDuring(tier, used)) for (const meter of exhausted) this.#notify(meter, 'plan_limit');
   }
 
-  /** Each by itself, so that one wallet that fails holds up no other. */
-  async #settle(meters: readonly LiveMeter[], least: number): Promise<void> {
-    const outcomes = await Promise.allSettled(meters.map((meter) => this.#settleMeter(meter, least)));
+  /** Independently, so that a failing wallet delays no other. */
+  async #chargeAll(meters: readonly LiveMeter[], amountMin: number): Promise<void> {
+    const outcomes = await Promise.allSettled(meters.map((meter) => this.#chargeMeter(meter, amountMin)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  async #settleMeter(meter: LiveMeter, ofOpen: number): Promise<void> {
-    const mayOwe = !(await this.#parts.isWalletEnforced(meter.owner));
-    const least = meter.isClosed ? 1 : Math.min(ofOpen, mayOwe ? ofOpen : this.#left(meter));
-    // The order of an earlier turn comes alone; what was owed since comes after it.
-    for (let n = 0; n < 2 && meter.debts.isDue(least); n += 1) {
-      for (const order of meter.debts.orders({ least, mayOwe })) await this.#settleOrder(meter, order);
+  async #chargeMeter(meter: LiveMeter, openAmountMin: number): Promise<void> {
+    const allowOverdraft = !(await this.#deps.isWalletEnforced(meter.owner));
+    const amountMin = meter.isClosed ? 1 : Math.min(openAmountMin, allowOverdraft ? openAmountMin : this.#remaining(meter));
+    // A pending request of an earlier flush comes first, then what accrued since.
+    for (let n = 0; n < 2 && meter.accruedCharges.isDue(amountMin); n += 1) {
+      for (const request of meter.accruedCharges.collectRequests({ amountMin, allowOverdraft })) await this.#trackCharge(meter, request);
     }
   }
 
-  /** Nobody draws on when the wallet is as good as empty. */
-  #left({ owner }: LiveMeter): number {
-    return Math.max(1, this.#parts.accounts.of(owner).available ?? Infinity);
+  /** Charges earlier when the wallet is nearly empty. */
+  #remaining({ owner }: LiveMeter): number {
+    return Math.max(1, this.#deps.accounts.of(owner).available ?? Infinity);
   }
 
-  async #settleOrder(meter: LiveMeter, order: CommitOrder): Promise<void> {
-    const account = this.#parts.accounts.of(meter.owner);
-    const settling = this.#charge(meter, order);
-    account.settling.add(settling);
+  async #trackCharge(meter: LiveMeter, request: CommitRequest): Promise<void> {
+    const account = this.#deps.accounts.of(meter.owner);
+    const charging = this.#charge(meter, request);
+    account.charging.add(charging);
     try {
-      await settling;
+      await charging;
     } finally {
-      account.settling.delete(settling);
-      account.settled += 1;
+      account.charging.delete(charging);
+      account.chargesCompleted += 1;
     }
   }
 
-  async #charge(meter: LiveMeter, order: CommitOrder): Promise<void> {
-    const { credits, log } = this.#parts;
-    let charged = order.amount;
+  async #charge(meter: LiveMeter, request: CommitRequest): Promise<void> {
+    const { credits, log } = this.#deps;
+    let charged = request.amount;
     try {
-      const paid = await credits.commit(order);
+      const paid = await credits.commit(request);
       charged = paid.charged;
-      this.#parts.accounts.of(meter.owner).available = paid.available;
+      this.#deps.accounts.of(meter.owner).available = paid.available;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'idempotency_conflict')) throw error;
-      // It would be refused for ever: the id was used by somebody else.
-      log.error({ error, ...order }, 'what a meter owes can never be charged');
+      // A retry would always fail: the id was used for something else.
+      log.error({ err: error, ...request }, 'meter charge rejected');
     }
-    meter.debts.settle(order);
-    if (charged < order.amount) this.#tell(meter, 'credits_exhausted');
+    meter.accruedCharges.markCharged(request);
+    if (charged < request.amount) this.#notify(meter, 'credits_exhausted');
   }
 
-  #tell(meter: LiveMeter, reason: Exhaustion): void {
+  #notify(meter: LiveMeter, reason: Exhaustion): void {
     try {
-      meter.tell(reason);
+      meter.notifyExhausted(reason);
     } catch (error) {
-      this.#parts.log.error({ error, meterId: meter.meterId, reason }, 'a meter could not be told that nothing is left');
+      this.#deps.log.error({ err: error, meterId: meter.meterId, reason }, 'meter notification failed');
     }
   }
 
@@ -182,16 +182,16 @@ export class Flushes {
     for (const meter of meters) {
       if (!meter.isDone) continue;
       this.#meters.delete(meter.meterId);
-      const account = this.#parts.accounts.of(meter.owner);
+      const account = this.#deps.accounts.of(meter.owner);
       account.remove(meter);
-      this.#parts.accounts.place(account);
+      this.#deps.accounts.reindex(account);
     }
   }
 
   async #prune(): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     if (clock.monotonicMs() - this.#prunedMs < pruneMs) return;
-    while (await deleteMeters(store, monthOf(monthFrom(clock.now(), 1 - monthsKept)), prunedAtOnce));
+    while (await deleteMeters(store, monthOf(monthFrom(clock.now(), 1 - monthsRetained)), pruneBatchSize));
     this.#prunedMs = clock.monotonicMs();
   }
 }

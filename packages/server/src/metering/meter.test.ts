@@ -3,33 +3,33 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isEqual, minus, noCounts, plus, raise, type Counts } from './counts.ts';
 import { LiveMeter } from './meter.ts';
-import { JumpyClock, Use, tierOf } from './metering.fixture.ts';
+import { JumpyClock, FakeBrowser, tierOf } from './metering.fixture.ts';
 import { monthOf } from './month.ts';
 
 function openMeter(clock = new JumpyClock()) {
-  const use = new Use();
+  const browser = new FakeBrowser();
   const counted = noCounts();
   const reopened: LiveMeter[] = [];
   const meter: LiveMeter = new LiveMeter(
-    { meterId: 'ses_1', owner: 'anna', tier: tierOf('plain'), sample: use.sample, onExhausted: use.onExhausted },
+    { meterId: 'ses_1', owner: 'anna', tier: tierOf('plain'), sample: browser.sample, onExhausted: browser.onExhausted },
     { month: () => monthOf(clock.now()), counted, close: () => Promise.resolve(), reopen: (closed) => void reopened.push(closed) },
   );
-  return { clock, use, meter, counted, reopened };
+  return { clock, browser, meter, counted, reopened };
 }
 
 describe('a meter', () => {
   it('tells what was used up to this very moment', () => {
-    const { use, meter } = openMeter();
-    use.egressBytes = 1234;
-    use.browserMs = 5999;
+    const { browser, meter } = openMeter();
+    browser.egressBytes = 1234;
+    browser.browserMs = 5999;
     meter.count('action', 2);
     assert.deepEqual(meter.totals(), { actions: 2, egress_bytes: 1234, browser_seconds: 5, sessions: 0, captcha_solves: 0 });
     assert.equal(meter.credits(), 0.020246);
   });
 
   it('adds the time of browsers that are not its own', () => {
-    const { use, meter } = openMeter();
-    use.browserMs = 700;
+    const { browser, meter } = openMeter();
+    browser.browserMs = 700;
     meter.addBrowserMs(0.4);
     meter.addBrowserMs(300.7);
     for (const nothing of [-5000, NaN, Infinity]) meter.addBrowserMs(nothing);
@@ -38,14 +38,14 @@ describe('a meter', () => {
   });
 
   it('takes what is less than before, or is no number, as unchanged', () => {
-    const { use, meter } = openMeter();
-    use.egressBytes = 100;
+    const { browser, meter } = openMeter();
+    browser.egressBytes = 100;
     assert.equal(meter.totals().egress_bytes, 100);
     for (const less of [40, 0, NaN, -1, Infinity]) {
-      use.egressBytes = less;
+      browser.egressBytes = less;
       assert.equal(meter.totals().egress_bytes, 100);
     }
-    use.egressBytes = 130;
+    browser.egressBytes = 130;
     assert.equal(meter.totals().egress_bytes, 130);
   });
 
@@ -56,11 +56,11 @@ describe('a meter', () => {
   });
 
   it('begins a new month at the first event in it, and leaves to the old one what came before', () => {
-    const { clock, use, meter } = openMeter(new JumpyClock(new Date('2026-01-31T23:59:59.000Z')));
-    use.egressBytes = 100;
+    const { clock, browser, meter } = openMeter(new JumpyClock(new Date('2026-01-31T23:59:59.000Z')));
+    browser.egressBytes = 100;
     clock.advance(1000);
     meter.count('action', 1);
-    use.egressBytes = 150;
+    browser.egressBytes = 150;
     meter.sample();
     assert.deepEqual(meter.countsIn('2026-01'), { ...noCounts(), egressBytes: 100 });
     assert.deepEqual(meter.countsIn('2026-02'), { ...noCounts(), egressBytes: 50, actions: 1 });
@@ -68,7 +68,7 @@ describe('a meter', () => {
   });
 
   it('goes on with the old month where the clock goes back into it', () => {
-    const { clock, use, meter } = openMeter(new JumpyClock(new Date('2026-01-31T23:30:00.000Z')));
+    const { clock, browser, meter } = openMeter(new JumpyClock(new Date('2026-01-31T23:30:00.000Z')));
     for (const [jumpMs, bytes] of [
       [3_600_000, 10],
       [-3_600_000, 30],
@@ -77,17 +77,17 @@ describe('a meter', () => {
       meter.sample();
       clock.jump(jumpMs);
       meter.sample();
-      use.egressBytes = bytes;
+      browser.egressBytes = bytes;
     }
     meter.sample();
     assert.deepEqual([meter.countsIn('2026-01')?.egressBytes, meter.countsIn('2026-02')?.egressBytes], [20, 40]);
   });
 
   it('takes its last sample when it is closed, and nothing is sampled after that', async () => {
-    const { use, meter } = openMeter();
-    use.egressBytes = 10;
+    const { browser, meter } = openMeter();
+    browser.egressBytes = 10;
     await meter.close();
-    use.egressBytes = 1_000_000;
+    browser.egressBytes = 1_000_000;
     await meter.close();
     assert.equal(meter.totals().egress_bytes, 10);
   });
@@ -103,22 +103,22 @@ describe('a meter', () => {
   });
 
   it('tells its listener nothing once it is closed', async () => {
-    const { use, meter } = openMeter();
-    meter.tell('plan_limit');
+    const { browser, meter } = openMeter();
+    meter.notifyExhausted('plan_limit');
     await meter.close();
-    meter.tell('plan_limit');
-    assert.deepEqual(use.exhausted, ['plan_limit']);
+    meter.notifyExhausted('plan_limit');
+    assert.deepEqual(browser.exhausted, ['plan_limit']);
   });
 
   it('has written only what was written, whatever was counted meanwhile', () => {
     const { meter } = openMeter();
     meter.count('action', 3);
-    const [row] = meter.unwritten();
+    const [row] = meter.pendingWrites();
     meter.count('action', 1);
     assert.ok(row);
-    meter.written(row);
+    meter.markWritten(row);
     assert.deepEqual(
-      meter.unwritten().map(({ counts }) => counts.actions),
+      meter.pendingWrites().map(({ counts }) => counts.actions),
       [4],
     );
   });
@@ -146,17 +146,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** What the buckets must come to: by the month of each piece, and for what is sampled by the month of the sample before. */
 class Model {
   readonly months = new Map<string, Counts>();
-  readonly #use: Use;
+  readonly #browser: FakeBrowser;
   readonly #largest = { egressBytes: 0, browserMs: 0 };
   #month: string;
 
-  constructor(use: Use, month: string) {
-    this.#use = use;
+  constructor(browser: FakeBrowser, month: string) {
+    this.#browser = browser;
     this.#month = month;
   }
 
   sample(month: string): void {
-    const { egressBytes, browserMs } = this.#use;
+    const { egressBytes, browserMs } = this.#browser;
     this.#add({
       egressBytes: Math.max(0, egressBytes - this.#largest.egressBytes),
       browserMs: Math.max(0, browserMs - this.#largest.browserMs),
@@ -184,13 +184,13 @@ describe('the months of a meter', () => {
   it('are those of a simple model, whatever happens at their edges, and sum up to all that was used', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const { clock, use, meter, counted } = openMeter();
+        const { clock, browser, meter, counted } = openMeter();
         const now = (): string => monthOf(clock.now());
-        const model = new Model(use, now());
+        const model = new Model(browser, now());
         for (const each of steps) {
-          const before = new Map(meter.unwritten().map(({ month, counts }) => [month, counts]));
-          if (each.kind === 'egress') use.egressBytes += each.amount;
-          else if (each.kind === 'time') use.browserMs += each.amount;
+          const before = new Map(meter.pendingWrites().map(({ month, counts }) => [month, counts]));
+          if (each.kind === 'egress') browser.egressBytes += each.amount;
+          else if (each.kind === 'time') browser.browserMs += each.amount;
           else if (each.kind === 'pass') clock.advance(each.amount);
           else if (each.kind === 'jump') clock.jump(each.amount);
           else if (each.kind === 'sample') {

@@ -1,4 +1,4 @@
-/** Metering on a real store, with real owners and wallets, and browsers whose use a test tells. */
+/** Metering on a real store, with real owners and wallets, and fake browsers. */
 import { ServiceError } from '@berth/contract';
 import { Audit } from '../audit/audit.ts';
 import { Credits } from '../credits/credits.ts';
@@ -12,7 +12,7 @@ import { Metering, type Exhaustion, type Meter, type Totals } from './metering.t
 export const megabyte = 1_000_000;
 export const micro = 1_000_000;
 
-/** The wall may jump while the monotonic time goes on, as where a machine's time is set. */
+/** A clock whose wall time can jump while the monotonic time goes on. */
 export class JumpyClock implements Clock {
   readonly #steady: ManualClock;
   #jumpedMs = 0;
@@ -37,13 +37,13 @@ export class JumpyClock implements Clock {
     this.#jumpedMs += ms;
   }
 
-  /** Time passes until then. */
+  /** Advances to that time. */
   reach(at: string): void {
     this.advance(new Date(at).getTime() - this.now().getTime());
   }
 }
 
-/** A plan without limits, or with those that are given. */
+/** A plan without limits, except the given ones. */
 export const tierOf = (name: string, limits: Partial<Tier['limits']> = {}, rest: Partial<Tier> = {}): Tier => ({
   name,
   concurrency_limit: 3,
@@ -68,9 +68,9 @@ const tiersOf = (tiers: readonly Tier[]): Tiers => ({
   priceOf: () => undefined,
 });
 
-export const awayError = (): ServiceError => new ServiceError('store_unavailable', 'Away.');
+export const unavailableError = (): ServiceError => new ServiceError('store_unavailable', 'Unavailable.');
 
-/** A store whose transactions fail as a test wants: `refused` before they begin, `unanswered` after they were committed. */
+/** A store whose transactions fail on demand: `refused` before they begin, `unanswered` after the commit. */
 export class FaultyStore implements Store {
   readonly #store: Store;
   fault: 'refused' | 'unanswered' | null = null;
@@ -84,15 +84,15 @@ export class FaultyStore implements Store {
   close: Store['close'] = () => this.#store.close();
 
   async transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R> {
-    if (this.fault === 'refused') throw awayError();
+    if (this.fault === 'refused') throw unavailableError();
     const result = await this.#store.transaction(work);
-    if (this.fault === 'unanswered') throw awayError();
+    if (this.fault === 'unanswered') throw unavailableError();
     return result;
   }
 }
 
-/** A browser whose use a test tells. */
-export class Use {
+/** A browser whose usage a test sets. */
+export class FakeBrowser {
   egressBytes = 0;
   browserMs = 0;
   readonly exhausted: Exhaustion[] = [];
@@ -105,11 +105,11 @@ export interface WorkerOptions {
   tiers?: readonly Tier[];
   creditsEnforced?: boolean;
   log?: Log;
-  /** What stands between the metering and the wallets. */
+  /** Wraps the wallets. */
   wrap?: (credits: Credits) => Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
 }
 
-/** One worker's share: several of them on one store are a fleet. */
+/** One worker; several of them on one store are a fleet. */
 export class Worker {
   readonly clock: JumpyClock;
   readonly store: FaultyStore;
@@ -132,13 +132,13 @@ export class Worker {
     this.metering = new Metering({ store: this.store, owners: this.owners, credits: wrap(this.credits), clock, log, creditsEnforced });
   }
 
-  /** A meter of what `use` tells, of a session that was started under the owner's plan. */
-  async open(owner: string, use = new Use(), meterId = newId('ses')): Promise<{ meter: Meter; use: Use }> {
+  /** A meter of `browser`, of a session that was started under the owner's plan. */
+  async open(owner: string, browser = new FakeBrowser(), meterId = newId('ses')): Promise<{ meter: Meter; browser: FakeBrowser }> {
     const tier = await this.owners.tierOf(owner);
-    return { meter: this.metering.open({ meterId, owner, tier, sample: use.sample, onExhausted: use.onExhausted }), use };
+    return { meter: this.metering.open({ meterId, owner, tier, sample: browser.sample, onExhausted: browser.onExhausted }), browser };
   }
 
-  /** Admits and charges, as a call that succeeds does. */
+  /** Admits and charges, as a successful call does. */
   async act(owner: string, meter: Meter, count = 1): Promise<void> {
     await (await this.metering.admit(owner, { axis: 'action', count })).charge(meter);
   }
@@ -179,7 +179,7 @@ interface Written {
   credit_journal: { op_id: string; owner_id: string; to_account: string; amount: number };
 }
 
-/** What the database has of an owner, by month. */
+/** Rows of an owner in the database, by month. */
 export async function monthsOf(store: Tables, owner: string): Promise<Record<string, Written['usage_months']>> {
   const rows = await store.tables<Written>().selectFrom('usage_months').selectAll().where('owner_id', '=', owner).execute();
   return Object.fromEntries(rows.map((row) => [row.month, row]));
@@ -188,7 +188,7 @@ export async function monthsOf(store: Tables, owner: string): Promise<Record<str
 export const metersIn = (store: Tables, month: string): Promise<Written['usage_meters'][]> =>
   store.tables<Written>().selectFrom('usage_meters').select(['meter_id', 'month', 'egress_bytes']).where('month', '=', month).execute();
 
-/** What the journal took from an owner, in millionths, by axis. */
+/** Charges in an owner's journal, in millionths, by axis. */
 export async function chargesOf(store: Tables, owner: string): Promise<Record<string, number>> {
   const rows = await store
     .tables<Written>()
@@ -201,8 +201,8 @@ export async function chargesOf(store: Tables, owner: string): Promise<Record<st
   return Object.fromEntries(rows.map(({ to_account, sum }) => [to_account.replace('revenue:', ''), Number(sum)]));
 }
 
-/** Whether something failed with this code. */
-export const told =
+/** Matches a ServiceError by code and details. */
+export const failsWith =
   (code: string, details?: Record<string, unknown>) =>
   (error: unknown): boolean => {
     if (!(error instanceof ServiceError) || error.code !== code) return false;

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { newId } from '../lib/ids.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { JumpyClock, Use, Worker, monthsOf, tierOf, type WorkerOptions } from './metering.fixture.ts';
+import { JumpyClock, FakeBrowser, Worker, monthsOf, tierOf, type WorkerOptions } from './metering.fixture.ts';
 
 let database: TestStore;
 before(async () => {
@@ -21,9 +21,9 @@ describe('usage', () => {
     const tiers = [tierOf('small', { actions: 10, egress_bytes: 100 }, { premium_egress: true })];
     const worker = workerOn(new JumpyClock(new Date('2026-12-31T23:00:00.000Z')), { tiers });
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
+    const { meter, browser } = await worker.open(owner);
     await worker.act(owner, meter, 4);
-    Object.assign(use, { egressBytes: 120, browserMs: 7999 });
+    Object.assign(browser, { egressBytes: 120, browserMs: 7999 });
     assert.deepEqual(await worker.metering.usage(owner), {
       tier: 'small',
       month: '2026-12',
@@ -75,32 +75,32 @@ describe('usage', () => {
           return result;
         },
       });
-    const told = worker.totals(owner);
+    const failsWith = worker.totals(owner);
     await asked.promise;
-    const { meter, use } = await worker.open(owner);
-    use.egressBytes = 100;
+    const { meter, browser } = await worker.open(owner);
+    browser.egressBytes = 100;
     await meter.close();
     gate.resolve();
-    assert.equal((await told).egress_bytes, 100);
+    assert.equal((await failsWith).egress_bytes, 100);
   });
 
   it('is of the moment in which it is told, also where the plan had to be waited for', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
+    const { meter, browser } = await worker.open(owner);
     await worker.totals(owner);
-    use.egressBytes = 100;
-    const { standing } = worker.owners;
-    worker.owners.known = () => null;
-    worker.owners.standing = async (of) => {
+    browser.egressBytes = 100;
+    const { getPlan } = worker.owners;
+    worker.owners.getCachedPlan = () => null;
+    worker.owners.getPlan = async (of) => {
       await meter.close();
       worker.clock.advance(2000);
-      worker.owners.standing = standing;
+      worker.owners.getPlan = getPlan;
       await worker.totals(owner);
       const brief = await worker.open(owner);
-      brief.use.egressBytes = 11;
+      brief.browser.egressBytes = 11;
       await brief.meter.close();
-      return standing.call(worker.owners, of);
+      return getPlan.call(worker.owners, of);
     };
     assert.equal((await worker.totals(owner)).egress_bytes, 111);
   });
@@ -109,19 +109,19 @@ describe('usage', () => {
     const worker = workerOn();
     const owner = newOwner();
     const [one, other] = [await worker.open(owner), await worker.open(owner)];
-    one.use.browserMs = 700;
-    other.use.browserMs = 600;
+    one.browser.browserMs = 700;
+    other.browser.browserMs = 600;
     assert.equal((await worker.totals(owner)).browser_seconds, 1);
   });
 
   it('neither rises nor falls while it is being written', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
+    const { meter, browser } = await worker.open(owner);
     for (let n = 1; n <= 30; n += 1) {
-      use.egressBytes += 1000;
+      browser.egressBytes += 1000;
       const brief = await worker.open(owner);
-      brief.use.egressBytes = 500;
+      brief.browser.egressBytes = 500;
       const [turn, end] = [worker.turn(), brief.meter.close()];
       const reads = Array.from({ length: 6 }, async (_, rank) => {
         for (let turns = 0; turns < rank * 4; turns += 1) await setImmediate();
@@ -140,8 +140,8 @@ describe('usage', () => {
     const [here, there] = [workerOn(clock), workerOn(clock)];
     const owner = newOwner();
     const [ours, theirs] = [await here.open(owner), await there.open(owner)];
-    ours.use.egressBytes = 10;
-    theirs.use.egressBytes = 200;
+    ours.browser.egressBytes = 10;
+    theirs.browser.egressBytes = 200;
     assert.equal((await here.totals(owner)).egress_bytes, 10);
     await there.turn();
     assert.equal((await here.totals(owner)).egress_bytes, 210);
@@ -158,12 +158,12 @@ describe('what was counted', () => {
   it('is written by the loop, and once more when its meter closes', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
+    const { meter, browser } = await worker.open(owner);
     await worker.act(owner, meter);
-    use.egressBytes = 100;
+    browser.egressBytes = 100;
     await worker.turn();
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, 100);
-    use.egressBytes = 150;
+    browser.egressBytes = 150;
     await meter.close();
     assert.deepEqual((await monthsOf(database.store, owner))['2026-01'], {
       owner_id: owner,
@@ -174,16 +174,16 @@ describe('what was counted', () => {
       sessions: 0,
       captcha_solves: 0,
     });
-    assert.equal(worker.metering.facts().meters, 0);
+    assert.equal(worker.metering.stats().meters, 0);
     assert.equal((await worker.totals(owner)).egress_bytes, 150);
   });
 
   it('is written at the end of the service', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { use } = await worker.open(owner);
+    const { browser } = await worker.open(owner);
     worker.metering.start();
-    use.browserMs = 1234;
+    browser.browserMs = 1234;
     await worker.metering.stop();
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.browser_ms, 1234);
   });
@@ -191,28 +191,28 @@ describe('what was counted', () => {
   it('is kept while the database is away, and written when it is back', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
+    const { meter, browser } = await worker.open(owner);
     worker.store.fault = 'refused';
-    use.egressBytes = 100;
+    browser.egressBytes = 100;
     await worker.turn();
     assert.equal(worker.metering.flushing.status.failures, 1);
     await meter.close();
-    assert.equal(worker.metering.facts().meters, 1);
+    assert.equal(worker.metering.stats().meters, 1);
     worker.store.fault = null;
     await worker.turn();
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, 100);
-    assert.equal(worker.metering.facts().meters, 0);
+    assert.equal(worker.metering.stats().meters, 0);
   });
 
   it('is added once where the answer to its commit was lost', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
-    use.egressBytes = 100;
+    const { meter, browser } = await worker.open(owner);
+    browser.egressBytes = 100;
     worker.store.fault = 'unanswered';
     await worker.turn();
     assert.equal(worker.metering.flushing.status.failures, 1);
-    use.egressBytes = 130;
+    browser.egressBytes = 130;
     worker.clock.advance(2000);
     assert.equal((await worker.totals(owner)).egress_bytes, 130);
     await worker.turn();
@@ -225,16 +225,16 @@ describe('what was counted', () => {
   it('is lost by a crash since the last write, and never doubled', async () => {
     const owner = newOwner();
     const killed = workerOn();
-    const { meter, use } = await killed.open(owner);
+    const { meter, browser } = await killed.open(owner);
     await killed.act(owner, meter, 3);
-    use.egressBytes = 1000;
+    browser.egressBytes = 1000;
     await killed.turn();
     await killed.act(owner, meter, 1);
-    use.egressBytes = 1800;
+    browser.egressBytes = 1800;
     const next = workerOn(killed.clock);
     assert.deepEqual(await next.totals(owner), { actions: 3, egress_bytes: 1000, browser_seconds: 0, sessions: 0, captcha_solves: 0 });
     const second = await next.open(owner);
-    second.use.egressBytes = 50;
+    second.browser.egressBytes = 50;
     await next.turn();
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, 1050);
   });
@@ -242,7 +242,7 @@ describe('what was counted', () => {
   it('is written in parts where it is much', async () => {
     const worker = workerOn();
     const owner = newOwner();
-    for (let n = 0; n < 700; n += 1) (await worker.open(owner)).use.egressBytes = n;
+    for (let n = 0; n < 700; n += 1) (await worker.open(owner)).browser.egressBytes = n;
     await worker.turn();
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, (699 * 700) / 2);
   });
@@ -251,10 +251,10 @@ describe('what was counted', () => {
     const clock = new JumpyClock();
     const workers = [workerOn(clock), workerOn(clock), workerOn(clock)];
     const owners = Array.from({ length: 20 }, newOwner);
-    const uses: Use[] = [];
-    for (const worker of workers) for (const owner of owners.toReversed()) uses.push((await worker.open(owner)).use);
+    const uses: FakeBrowser[] = [];
+    for (const worker of workers) for (const owner of owners.toReversed()) uses.push((await worker.open(owner)).browser);
     for (let turns = 1; turns <= 10; turns += 1) {
-      for (const use of uses) use.egressBytes += 1;
+      for (const browser of uses) browser.egressBytes += 1;
       await Promise.all(workers.map((worker) => worker.turn()));
     }
     for (const worker of workers) assert.equal(worker.metering.flushing.status.failures, 0);
@@ -274,23 +274,23 @@ describe('what was counted', () => {
     worker.clock.advance(2000);
     assert.equal((await worker.totals(owner)).captcha_solves, 1);
     assert.deepEqual((await monthsOf(database.store, owner))['2026-01']?.actions, 2);
-    assert.equal(worker.metering.facts().meters, 0);
+    assert.equal(worker.metering.stats().meters, 0);
   });
 
   it('is refused a second meter under the same id', async () => {
     const worker = workerOn();
     const { meter } = await worker.open('anna');
-    await assert.rejects(worker.open('anna', new Use(), meter.meterId), /open already/);
+    await assert.rejects(worker.open('anna', new FakeBrowser(), meter.meterId), /already open/);
   });
 
   it('is told for the whole process, by axis', async () => {
     const worker = workerOn();
-    const { meter, use } = await worker.open(newOwner());
+    const { meter, browser } = await worker.open(newOwner());
     const other = await worker.open(newOwner());
     await worker.act(meter.owner, meter, 2);
-    Object.assign(use, { egressBytes: 10, browserMs: 1700 });
-    Object.assign(other.use, { browserMs: 400 });
+    Object.assign(browser, { egressBytes: 10, browserMs: 1700 });
+    Object.assign(other.browser, { browserMs: 400 });
     await worker.turn();
-    assert.deepEqual(worker.metering.facts().totals, { actions: 2, egress_bytes: 10, browser_seconds: 2, sessions: 0, captcha_solves: 0 });
+    assert.deepEqual(worker.metering.stats().totals, { actions: 2, egress_bytes: 10, browser_seconds: 2, sessions: 0, captcha_solves: 0 });
   });
 });

@@ -1,59 +1,59 @@
-/** What owners use, and what it costs them: the one door through which anything is counted, limited and charged. */
+/** Counts, limits and charges the usage of owners. All usage passes through here. */
 import { ServiceError, type CreditsResponse, type UsageResponse } from '@berth/contract';
 import { toCredits, type Credits } from '../credits/credits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
-import type { Owners, Standing, Tier } from '../owners/owners.ts';
+import type { Owners, EffectivePlan, Tier } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
-import { Accounts, type Account, type Others } from './account.ts';
+import { Accounts, type Account, type RemoteUsage } from './account.ts';
 import { costTable, microOf, prices } from './costs.ts';
 import { noCounts, toTotals, type Totals } from './counts.ts';
 import { Flushes } from './flushes.ts';
 import { excessAt, isLimited, planLimitExceeded, type Need } from './limits.ts';
-import { LiveMeter, type Meter, type MeterOrder } from './meter.ts';
+import { LiveMeter, type Meter, type MeterOptions } from './meter.ts';
 import { monthFrom, monthOf } from './month.ts';
-import { readMeter, readOthers } from './store.ts';
+import { readMeter, readRemoteCounts } from './store.ts';
 import { LiveTicket, type Ticket } from './ticket.ts';
 import { toUsage } from './usage.ts';
 
 export type { Totals } from './counts.ts';
-export type { Exhaustion, Meter, MeterOrder } from './meter.ts';
+export type { Exhaustion, Meter, MeterOptions } from './meter.ts';
 export type { Ticket } from './ticket.ts';
 
 export interface MeteringDeps {
   store: Store;
-  owners: Pick<Owners, 'known' | 'standing'>;
+  owners: Pick<Owners, 'getCachedPlan' | 'getPlan'>;
   credits: Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
   clock: Clock;
   log: Log;
-  /** Whether an empty wallet refuses calls. */
+  /** Whether calls are refused when the wallet is empty. */
   creditsEnforced: boolean;
 }
 
 export interface Admission {
   axis: Need['axis'];
-  /** One, where nothing is said. */
+  /** Default: 1. */
   count?: number | undefined;
-  /** What the charge is known by in the journal, for what may be tried again; a new one where nothing is said. */
+  /** Journal id of the charge, for calls that may be retried. Default: a new id. */
   opId?: string | undefined;
-  /** How long the wallet keeps the price back at most. */
+  /** Time to live of the hold. */
   ttlMs?: number | undefined;
 }
 
-/** What was used up to now in this process, and calls that were refused for want of it. */
-export interface MeteringFacts {
+/** Usage counted by this process, and refused calls. */
+export interface MeteringStats {
   totals: Totals;
   refused: Record<'plan_limit_exceeded' | 'insufficient_credits', number>;
   meters: number;
 }
 
-/** What a crash may lose, and how old what other workers count may be when it is first seen here. */
+/** The usage that a crash may lose, and the delay until usage of other workers is visible. */
 const flushMs = 2000;
-/** Longer than any call may take. */
+/** Longer than any call. */
 const holdMs = 600_000;
-/** Reads that a write has made unsure, before one is believed: a write takes no longer than a few of them. */
+/** Repeats of a read that overlaps a write; a write takes no longer than a few reads. */
 const readsMax = 10;
 
 export class Metering {
@@ -69,14 +69,14 @@ export class Metering {
     this.#flushes = new Flushes({
       ...deps,
       accounts: this.#accounts,
-      others: (account) => this.#others(account),
+      getRemoteUsage: (account) => this.#getRemoteUsage(account),
       isWalletEnforced: (owner) => this.#isWalletEnforced(owner),
     });
     this.flushing = new Loop('metering', flushMs, () => this.#flushes.turn());
   }
 
-  open(order: MeterOrder): Meter {
-    const meter = new LiveMeter(order, {
+  open(options: MeterOptions): Meter {
+    const meter = new LiveMeter(options, {
       month: () => this.#month(),
       counted: this.#counted,
       close: (closed) => this.#flushes.close(closed),
@@ -87,16 +87,17 @@ export class Metering {
   }
 
   /**
-   * The right to do something that costs, once. It counts as used until its
-   * ticket is charged or dropped. Throws plan_limit_exceeded, insufficient_credits
-   * and, where it must ask for either, store_unavailable.
+   * Admits one priced operation. It counts as used until its ticket is charged or
+   * dropped.
+   *
+   * @throws ServiceError plan_limit_exceeded, insufficient_credits, store_unavailable
    */
   async admit(owner: string, { axis, count = 1, opId = `call:${newId('opr')}`, ttlMs = holdMs }: Admission): Promise<Ticket> {
     const need = { axis, count };
     const account = this.#accounts.of(owner);
-    const { tier } = this.#deps.owners.known(owner) ?? (await this.#deps.owners.standing(owner));
-    if (isLimited(tier)) this.#check(tier, need, account, await this.#others(account));
-    // No wait between what was checked and this.
+    const { tier } = this.#deps.owners.getCachedPlan(owner) ?? (await this.#deps.owners.getPlan(owner));
+    if (isLimited(tier)) this.#check(tier, need, account, await this.#getRemoteUsage(account));
+    // Must follow the check synchronously.
     this.#enter(account, need);
     const isHeld = this.#deps.creditsEnforced && !tier.overage_allowed;
     if (isHeld) await this.#reserve({ opId, owner, amount: count * prices[axis], ttlMs }, () => this.#leave(account, need));
@@ -108,33 +109,33 @@ export class Metering {
       credits: this.#deps.credits,
       log: this.#deps.log,
       isEnforced: () => this.#isWalletEnforced(owner),
-      paid: (available) => (account.available = available),
+      onCharged: (available) => (account.available = available),
       leave: () => this.#leave(account, need),
     });
   }
 
-  /** All that this worker has counted, and what others have within the last seconds. Waits only where that is not known. */
+  /** Current usage of this worker, and that of others as of the last seconds. A promise only if a query is needed. */
   usage(owner: string): UsageResponse | Promise<UsageResponse> {
     const account = this.#accounts.of(owner);
-    const standing = this.#deps.owners.known(owner);
+    const plan = this.#deps.owners.getCachedPlan(owner);
     const now = this.#deps.clock.now();
-    const others = this.#others(account, monthOf(now));
-    if (standing && !(others instanceof Promise)) return this.#report(account, standing, others, now);
-    return Promise.all([standing ?? this.#deps.owners.standing(owner), others]).then(([standing, others]) =>
-      this.#report(account, standing, others, now),
+    const remoteUsage = this.#getRemoteUsage(account, monthOf(now));
+    if (plan && !(remoteUsage instanceof Promise)) return this.#report(account, plan, remoteUsage, now);
+    return Promise.all([plan ?? this.#deps.owners.getPlan(owner), remoteUsage]).then(([plan, remoteUsage]) =>
+      this.#report(account, plan, remoteUsage, now),
     );
   }
 
   async credits(owner: string): Promise<CreditsResponse> {
     const enforced = await this.#isWalletEnforced(owner);
-    const { balance, owed } = await this.#wallet(this.#accounts.of(owner));
-    // What is owed takes no more than there is.
-    const left = enforced ? Math.max(Math.min(balance, 0), balance - owed) : balance - owed;
+    const { balance, accrued } = await this.#wallet(this.#accounts.of(owner));
+    // Accrued charges never take more than the balance.
+    const left = enforced ? Math.max(Math.min(balance, 0), balance - accrued) : balance - accrued;
     return { owner, balance: toCredits(left), enforced, cost: costTable };
   }
 
-  /** What a meter has used as far as it is written, whoever opened it; within the months that are kept. */
-  async written(meterId: string): Promise<Totals & { credits: number }> {
+  /** The written usage of a meter of any worker, within the retained months. */
+  async readWrittenUsage(meterId: string): Promise<Totals & { credits: number }> {
     const counts = await readMeter(this.#deps.store, meterId);
     return { ...toTotals(counts), credits: toCredits(microOf(counts)) };
   }
@@ -149,7 +150,7 @@ export class Metering {
     return toCredits(microOf({ actions, sessions, captchaSolves, egressBytes }));
   }
 
-  facts(): MeteringFacts {
+  stats(): MeteringStats {
     return { totals: toTotals(this.#counted), refused: { ...this.#refused }, meters: this.#flushes.size };
   }
 
@@ -157,7 +158,7 @@ export class Metering {
     this.flushing.start();
   }
 
-  /** Writes and settles all that is left. Throws where the database is away: that is lost. */
+  /** Writes and charges everything. @throws ServiceError store_unavailable: then the rest is lost */
   async stop(): Promise<void> {
     await this.flushing.stop();
     await this.#flushes.turn({ isLast: true });
@@ -167,17 +168,17 @@ export class Metering {
     return monthOf(this.#deps.clock.now());
   }
 
-  #check(tier: Tier, need: Need, account: Account, others: Others): void {
+  #check(tier: Tier, need: Need, account: Account, remoteUsage: RemoteUsage): void {
     account.sample(this.#month());
-    const excess = excessAt(tier, account.used(others), need);
+    const excess = excessAt(tier, account.used(remoteUsage), need);
     if (!excess) return;
     this.#refused.plan_limit_exceeded += 1;
     throw planLimitExceeded(tier, excess, monthFrom(this.#deps.clock.now(), 1));
   }
 
-  async #reserve(order: Parameters<Credits['reserve']>[0], undo: () => void): Promise<void> {
+  async #reserve(options: Parameters<Credits['reserve']>[0], undo: () => void): Promise<void> {
     try {
-      await this.#deps.credits.reserve(order);
+      await this.#deps.credits.reserve(options);
     } catch (error) {
       undo();
       if (error instanceof ServiceError && error.code === 'insufficient_credits') this.#refused.insufficient_credits += 1;
@@ -187,60 +188,60 @@ export class Metering {
 
   #enter(account: Account, need: Need): void {
     account.enter(need);
-    this.#accounts.place(account);
+    this.#accounts.reindex(account);
   }
 
   #leave(account: Account, need: Need): void {
     account.leave(need);
-    this.#accounts.place(account);
+    this.#accounts.reindex(account);
   }
 
-  #report(account: Account, standing: Standing, others: Others, now: Date): UsageResponse {
+  #report(account: Account, plan: EffectivePlan, remoteUsage: RemoteUsage, now: Date): UsageResponse {
     account.sample(this.#month());
-    return toUsage(standing, toTotals(account.counts(others)), now);
+    return toUsage(plan, toTotals(account.counts(remoteUsage)), now);
   }
 
-  /** A wallet is spared where its owner's plan allows to owe. */
+  /** Not enforced where the owner's plan allows overage. */
   #isWalletEnforced(owner: string): boolean | Promise<boolean> {
     const { creditsEnforced, owners } = this.#deps;
     if (!creditsEnforced) return false;
-    const known = owners.known(owner);
-    return known ? !known.tier.overage_allowed : owners.standing(owner).then(({ tier }) => !tier.overage_allowed);
+    const cached = owners.getCachedPlan(owner);
+    return cached ? !cached.tier.overage_allowed : owners.getPlan(owner).then(({ tier }) => !tier.overage_allowed);
   }
 
-  /** The balance, and what is owed and not yet taken from it. Read again where something may have been taken meanwhile. */
-  async #wallet(account: Account): Promise<{ balance: number; owed: number }> {
+  /** The balance and the accrued, uncharged amount. Repeats the read if a charge ran meanwhile. */
+  async #wallet(account: Account): Promise<{ balance: number; accrued: number }> {
     for (let reads = 1; ; reads += 1) {
-      await Promise.allSettled(account.settling);
-      const { settled } = account;
+      await Promise.allSettled(account.charging);
+      const { chargesCompleted } = account;
       const { balance } = await this.#deps.credits.wallet(account.owner);
       account.sample(this.#month());
-      const isSure = settled === account.settled && account.settling.size === 0;
-      if (isSure || reads === readsMax) return { balance, owed: account.unsettled };
+      const isSure = chargesCompleted === account.chargesCompleted && account.charging.size === 0;
+      if (isSure || reads === readsMax) return { balance, accrued: account.uncharged };
     }
   }
 
-  #others(account: Account, month = this.#month()): Others | Promise<Others> {
-    const { others } = account;
-    if (others?.month === month && this.#deps.clock.monotonicMs() - others.readMs < flushMs) return others;
+  #getRemoteUsage(account: Account, month = this.#month()): RemoteUsage | Promise<RemoteUsage> {
+    const { remoteUsage } = account;
+    if (remoteUsage?.month === month && this.#deps.clock.monotonicMs() - remoteUsage.readMs < flushMs) return remoteUsage;
     if (account.reading?.month === month) return account.reading.answer;
-    const answer = this.#readOthers(account, month).finally(() => {
+    const answer = this.#readRemoteUsage(account, month).finally(() => {
       if (account.reading?.answer === answer) account.reading = null;
     });
     account.reading = { month, answer };
     return answer;
   }
 
-  async #readOthers(account: Account, month: string): Promise<Others> {
+  async #readRemoteUsage(account: Account, month: string): Promise<RemoteUsage> {
     const { owner } = account;
     for (let reads = 1; ; reads += 1) {
       const { writes } = account;
       const readMs = this.#deps.clock.monotonicMs();
       const meterIds = [...account.meters].map(({ meterId }) => meterId);
-      const counts = await readOthers(this.#deps.store, { owner, month }, meterIds);
+      const counts = await readRemoteCounts(this.#deps.store, { owner, month }, meterIds);
       if (writes !== account.writes && reads < readsMax) continue;
-      account.others = { month, counts, readMs };
-      return account.others;
+      account.remoteUsage = { month, counts, readMs };
+      return account.remoteUsage;
     }
   }
 }

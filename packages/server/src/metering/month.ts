@@ -1,6 +1,6 @@
-/** Months of the calendar in UTC, whatever the time zone of the machine or of the owner. */
+/** Calendar months in UTC. */
 
-/** `2026-11`: as text it sorts as in time. */
+/** `2026-11`: sorts as text. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7);
 
 /** The first instant of the month that is `distance` months after that of `at`. */

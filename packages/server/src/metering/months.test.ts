@@ -22,10 +22,10 @@ describe('a month', () => {
   it('is over at midnight in UTC: the turn that finds it so writes to it, and what comes then to the next', async () => {
     const worker = workerOn(lastSecond());
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
-    use.egressBytes = 100;
+    const { meter, browser } = await worker.open(owner);
+    browser.egressBytes = 100;
     await worker.turn();
-    use.egressBytes = 130;
+    browser.egressBytes = 130;
     await worker.turn();
     assert.deepEqual(await worker.totals(owner), { actions: 0, egress_bytes: 30, browser_seconds: 0, sessions: 0, captcha_solves: 0 });
     await meter.close();
@@ -36,11 +36,11 @@ describe('a month', () => {
   it('begins with an event, where one comes before the turn', async () => {
     const worker = workerOn(lastSecond());
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
-    use.egressBytes = 100;
+    const { meter, browser } = await worker.open(owner);
+    browser.egressBytes = 100;
     worker.clock.advance(1500);
     await worker.act(owner, meter);
-    use.egressBytes = 130;
+    browser.egressBytes = 130;
     assert.deepEqual(await worker.totals(owner), { actions: 1, egress_bytes: 30, browser_seconds: 0, sessions: 0, captcha_solves: 0 });
     await meter.close();
     const months = await monthsOf(database.store, owner);
@@ -51,10 +51,10 @@ describe('a month', () => {
   it('goes on where the clock goes back into it, and nothing is counted twice or negative', async () => {
     const worker = workerOn(new JumpyClock(new Date('2026-01-31T23:30:00.000Z')));
     const owner = newOwner();
-    const { meter, use } = await worker.open(owner);
+    const { meter, browser } = await worker.open(owner);
     for (let n = 0; n < 8; n += 1) {
-      use.egressBytes += 100;
-      use.browserMs += 2000;
+      browser.egressBytes += 100;
+      browser.browserMs += 2000;
       await worker.act(owner, meter);
       if (n % 3 !== 2) await worker.turn();
       worker.clock.jump(n % 2 === 0 ? 3_600_000 : -3_600_000);
@@ -127,7 +127,7 @@ describe('the sums of the database', () => {
         let written = { ...counted };
         for (const each of steps) {
           if (each.kind === 'use') {
-            open.use.egressBytes += each.bytes;
+            open.browser.egressBytes += each.bytes;
             counted.egress += each.bytes;
           } else if (each.kind === 'act') {
             await worker.act(owner, open.meter, each.count);

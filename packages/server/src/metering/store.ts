@@ -32,7 +32,7 @@ const fromCounts = (counts: Counts): CountColumns => ({
   captcha_solves: counts.captchaSolves,
 });
 
-/** What a meter has counted in a month. */
+/** The counts of a meter in a month. */
 export interface MeterRow {
   meterId: string;
   month: string;
@@ -41,13 +41,12 @@ export interface MeterRow {
 }
 
 /**
- * Writes what meters have counted, and raises their owners' months by what is
- * new of it: the same rows again, or older ones, change nothing.
+ * Writes the counts of meters and adds the difference to their owners' months.
+ * Idempotent: equal or older rows change nothing.
  *
- * The months are locked first, always in the same order, so that two workers
- * never hold what the other waits for. The lock is what makes the difference
- * right: the rows are compared in a statement of its own after it is held, so
- * it sees what an earlier try has written whose answer was lost.
+ * The months are locked first, sorted, so that two workers never deadlock. The
+ * rows are compared in a separate statement under the lock, so it sees what an
+ * earlier attempt with a lost response has written.
  */
 export async function writeMeters(tx: Tables, rows: MeterRow[], now: Date): Promise<void> {
   const sent = rows.map(({ meterId, month, owner, counts }) => ({
@@ -57,7 +56,7 @@ export async function writeMeters(tx: Tables, rows: MeterRow[], now: Date): Prom
     ...fromCounts(counts),
     updated_at: now,
   }));
-  // One text, not a parameter for each value: the statement has one form whatever the length, and is prepared once.
+  // One JSON parameter: the statement has the same text for any number of rows and is prepared once.
   const given = sql`select * from jsonb_populate_recordset(null::usage_meters, ${JSON.stringify(sent)}::jsonb)`;
   await sql`insert into usage_months (owner_id, month) select distinct owner_id, month from (${given}) given
     order by owner_id, month on conflict do nothing`.execute(own(tx));
@@ -91,8 +90,12 @@ export async function writeMeters(tx: Tables, rows: MeterRow[], now: Date): Prom
     from raised where usage_months.owner_id = raised.owner_id and usage_months.month = raised.month`.execute(own(tx));
 }
 
-/** What an owner has used in a month by other meters than these. One statement, so that the sum and its parts are of one moment. */
-export async function readOthers(tables: Tables, { owner, month }: { owner: string; month: string }, meterIds: string[]): Promise<Counts> {
+/** An owner's usage in a month, except that of these meters. One statement, so that both are of one snapshot. */
+export async function readRemoteCounts(
+  tables: Tables,
+  { owner, month }: { owner: string; month: string },
+  meterIds: string[],
+): Promise<Counts> {
   const { rows } = await sql<CountColumns>`
     with ours as (
       select sum(actions) as actions, sum(egress_bytes) as egress_bytes, sum(browser_ms) as browser_ms,
@@ -108,7 +111,7 @@ export async function readOthers(tables: Tables, { owner, month }: { owner: stri
   return toCounts(rows[0] ?? nothing);
 }
 
-/** What a meter has counted in all months that are kept. */
+/** The counts of a meter in all retained months. */
 export async function readMeter(tables: Tables, meterId: string): Promise<Counts> {
   const { rows } = await sql<CountColumns>`
     select coalesce(sum(actions), 0)::bigint as actions, coalesce(sum(egress_bytes), 0)::bigint as egress_bytes,
@@ -120,7 +123,7 @@ export async function readMeter(tables: Tables, meterId: string): Promise<Counts
 
 const nothing: CountColumns = { actions: 0, egress_bytes: 0, browser_ms: 0, sessions: 0, captcha_solves: 0 };
 
-/** Forgets meters of months before this one, `limit` at most; the sums of their owners stay. True where more may be left. */
+/** Deletes at most `limit` meter rows of earlier months; owners' sums stay. Returns whether more may be left. */
 export async function deleteMeters(tables: Tables, before: string, limit: number): Promise<boolean> {
   const { numAffectedRows } = await sql`delete from usage_meters where (meter_id, month) in
     (select meter_id, month from usage_meters where month < ${before} limit ${limit})`.execute(own(tables));

@@ -1,107 +1,104 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import type { Credits } from '../credits/credits.ts';
 import type { Log } from '../lib/log.ts';
-import type { CommitOrder } from './debts.ts';
+import type { CommitRequest } from './accrued-charges.ts';
 import { prices } from './costs.ts';
 import type { Need } from './limits.ts';
 import { LiveMeter, type Meter } from './meter.ts';
 
-/** The right to do something once. Charged when it was done, dropped when it was not; the first of both counts. */
+/** One admitted operation: charged when it was done, else dropped. Only the first of both calls counts. */
 export interface Ticket {
   /**
-   * Counts what was done: as many as were asked for, unless told otherwise; 0
-   * drops it. Where the wallet is enforced, it is paid when this resolves, with
-   * what is available if more was done than asked for.
+   * Counts and charges the operation; `count` defaults to the admitted number,
+   * and 0 drops the ticket. Where the wallet is enforced, it is charged when
+   * this resolves, with what is available if more was done than admitted.
    */
   charge(meter: Meter, count?: number): Promise<void>;
-  /** Nothing was done. Never throws. */
+  /** Cancels the operation. Never throws. */
   drop(): Promise<void>;
 }
 
-export interface TicketParts {
+export interface TicketDeps {
   owner: string;
   need: Need;
-  /** What the charge is known by in the journal: charged once, however often it is tried. */
+  /** Journal id of the charge, which makes retries idempotent. */
   opId: string;
-  /** Whether the wallet keeps back the price of what was asked for. */
+  /** Whether the price is held in the wallet. */
   isHeld: boolean;
   credits: Pick<Credits, 'commit' | 'release'>;
   log: Log;
-  /** Whether the wallet is enforced now. */
+  /** Whether the wallet is currently enforced. */
   isEnforced: () => boolean | Promise<boolean>;
-  /** What is left in the wallet. */
-  paid: (available: number) => void;
-  /** What is under way is so no longer. */
+  /** Called with the credits left in the wallet, in millionths. */
+  onCharged: (available: number) => void;
+  /** Called once when the operation has ended. */
   leave: () => void;
 }
 
-/** Within about a second: what was done waits for its charge, and somebody for the answer. */
-const pausesMs = [50, 150, 400];
+/** Less than a second in total, because a caller waits for the response. */
+const retryDelaysMs = [50, 150, 400];
 
 export class LiveTicket implements Ticket {
-  readonly #parts: TicketParts;
+  readonly #deps: TicketDeps;
   #isOver = false;
 
-  constructor(parts: TicketParts) {
-    this.#parts = parts;
+  constructor(deps: TicketDeps) {
+    this.#deps = deps;
   }
 
-  async charge(meter: Meter, count = this.#parts.need.count): Promise<void> {
+  async charge(meter: Meter, count = this.#deps.need.count): Promise<void> {
     if (count === 0) return this.drop();
     if (this.#isOver) return;
-    if (!(meter instanceof LiveMeter)) throw new Error(`${meter.meterId} is not a meter that was opened here`);
-    const { need, isHeld, opId, owner } = this.#parts;
-    // In one go, so that whoever asks in between finds it either under way or counted.
+    if (!(meter instanceof LiveMeter)) throw new Error(`${meter.meterId} is not a meter of this process`);
+    const { need, isHeld, opId, owner } = this.#deps;
+    // Synchronously, so that the operation is always either in flight or counted.
     this.#end();
     meter.count(need.axis, count);
     const isEnforced = await this.#isEnforced();
-    if (!isHeld && !isEnforced) return meter.owe(need.axis, count);
+    if (!isHeld && !isEnforced) return meter.accrue(need.axis, count);
     const details = { meter_id: meter.meterId, count };
-    await this.#commit({ opId, owner, amount: count * prices[need.axis], axis: need.axis, mayOwe: !isEnforced, details });
+    await this.#commit({ opId, owner, amount: count * prices[need.axis], axis: need.axis, allowOverdraft: !isEnforced, details });
   }
 
   async drop(): Promise<void> {
     if (this.#isOver) return;
     this.#end();
-    const { isHeld, opId, owner, credits, log } = this.#parts;
-    if (isHeld)
-      await credits
-        .release(opId, owner)
-        .catch((error: unknown) => log.warn({ error, owner, opId }, 'a hold on a wallet is left to expire'));
+    const { isHeld, opId, owner, credits, log } = this.#deps;
+    if (isHeld) await credits.release(opId, owner).catch((err: unknown) => log.warn({ err, owner, opId }, 'hold release failed'));
   }
 
   #end(): void {
     this.#isOver = true;
-    this.#parts.leave();
+    this.#deps.leave();
   }
 
   async #isEnforced(): Promise<boolean> {
     try {
-      return await this.#parts.isEnforced();
+      return await this.#deps.isEnforced();
     } catch (error) {
-      if (!isStoreAway(error)) throw error;
-      return this.#parts.isHeld;
+      if (!isStoreUnavailable(error)) throw error;
+      return this.#deps.isHeld;
     }
   }
 
   /**
-   * What was done cannot be undone. Where the wallet cannot be reached, it is
-   * tried again for a moment, and then the owner has it for nothing: the hold
-   * expires, and nothing is ever charged that was not told.
+   * The operation cannot be undone. While the store is unavailable, the charge is
+   * retried for a moment; then it is free for the owner: the hold expires, and
+   * nothing is charged later without notice.
    */
-  async #commit(order: CommitOrder): Promise<void> {
-    const { credits, log } = this.#parts;
-    for (const pauseMs of [...pausesMs, null]) {
+  async #commit(request: CommitRequest): Promise<void> {
+    const { credits, log } = this.#deps;
+    for (const delayMs of [...retryDelaysMs, null]) {
       try {
-        return this.#parts.paid((await credits.commit(order)).available);
+        return this.#deps.onCharged((await credits.commit(request)).available);
       } catch (error) {
-        if (!isStoreAway(error)) throw error;
-        if (pauseMs === null) return log.error({ error, ...order }, 'what was used could not be charged');
-        await wait(pauseMs);
+        if (!isStoreUnavailable(error)) throw error;
+        if (delayMs === null) return log.error({ err: error, ...request }, 'charge failed');
+        await sleep(delayMs);
       }
     }
   }
 }
 
-export const isStoreAway = (error: unknown): boolean => error instanceof ServiceError && error.code === 'store_unavailable';
+export const isStoreUnavailable = (error: unknown): boolean => error instanceof ServiceError && error.code === 'store_unavailable';

@@ -1,10 +1,10 @@
 import { limitedAxes, type LimitedAxis, type UsageResponse } from '@berth/contract';
-import type { Standing } from '../owners/owners.ts';
+import type { EffectivePlan } from '../owners/owners.ts';
 import type { Totals } from './counts.ts';
 import { monthFrom, monthOf } from './month.ts';
 
-/** What was used of a month against the plan that counts now. */
-export function toUsage({ tier, trialEndsAt }: Standing, totals: Totals, now: Date): UsageResponse {
+/** Usage of a month against the effective plan. */
+export function toUsage({ tier, trialEndsAt }: EffectivePlan, totals: Totals, now: Date): UsageResponse {
   const remaining = {} as Record<LimitedAxis, number | null>;
   for (const axis of limitedAxes) {
     const limit = tier.limits[axis];

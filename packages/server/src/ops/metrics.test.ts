@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EndedReason } from '@berth/contract';
-import type { FleetFacts } from '../fleet/fleet.ts';
+import type { FleetStats } from '../fleet/fleet.ts';
 import { Loop } from '../lib/loop.ts';
 import type { SessionRecord } from '../sessions/sessions.ts';
 import { Metrics, type MetricsDeps } from './metrics.ts';
@@ -13,7 +13,7 @@ import { readMetrics, type Metric } from './testing.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const idleFleet: FleetFacts = {
+const idleFleet: FleetStats = {
   runtime: { name: 'fake', isolation: 'process', warnings: [] },
   machines: [],
   targets: [],
@@ -27,29 +27,29 @@ const idleFleet: FleetFacts = {
 };
 const noneRefused = { plan_limit_exceeded: 0, insufficient_credits: 0 };
 
-/** Doors whose facts a test sets. */
-function createMetrics(facts: Partial<MetricsDeps> = {}) {
+/** Services whose stats a test sets. */
+function createMetrics(stats: Partial<MetricsDeps> = {}) {
   const listeners: ((record: SessionRecord) => void)[] = [];
   const metrics = new Metrics({
     version: '1.2.3',
     credits: {
-      facts: () => ({ charged: { action: 0, session: 0, captcha: 0, egress: 0 }, granted: 0, redeemed: 0, refused: 0 }),
+      stats: () => ({ charged: { action: 0, session: 0, captcha: 0, egress: 0 }, granted: 0, redeemed: 0, refused: 0 }),
       check: { at: null, wrong: 0 },
     },
     metering: {
-      facts: () => ({
+      stats: () => ({
         totals: { actions: 0, egress_bytes: 0, browser_seconds: 0, sessions: 0, captcha_solves: 0 },
         refused: noneRefused,
         meters: 0,
       }),
     },
-    billing: { facts: () => ({ events: [], unsigned: 0 }) },
-    gate: { facts: () => ({ bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, waysOpen: 0 }) },
-    fleet: { facts: () => idleFleet },
+    billing: { stats: () => ({ events: [], unsigned: 0 }) },
+    gate: { stats: () => ({ bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, routesOpen: 0 }) },
+    fleet: { stats: () => idleFleet },
     sessions: { live: new Map(), onEnded: (listener) => listeners.push(listener) },
-    jobs: { load: { pending: 0, places: 0 } },
+    jobs: { load: { pending: 0, slots: 0 } },
     loops: [],
-    ...facts,
+    ...stats,
   });
   const read = async (): Promise<Map<string, Metric>> => readMetrics(await metrics.text());
   const value = async (series: string): Promise<number | undefined> =>
@@ -72,11 +72,11 @@ describe('the metrics', () => {
   it('tell what was charged, given and metered in credits, bytes and seconds', async () => {
     const { value } = createMetrics({
       credits: {
-        facts: () => ({ charged: { action: 0.03, session: 2, captcha: 0, egress: 0.000001 }, granted: 100, redeemed: 5.5, refused: 3 }),
+        stats: () => ({ charged: { action: 0.03, session: 2, captcha: 0, egress: 0.000001 }, granted: 100, redeemed: 5.5, refused: 3 }),
         check: { at: new Date(1_790_000_000_500), wrong: 1 },
       },
       metering: {
-        facts: () => ({
+        stats: () => ({
           totals: { actions: 3, egress_bytes: 5_000_000_000, browser_seconds: 61, sessions: 2, captcha_solves: 0 },
           refused: noneRefused,
           meters: 7,
@@ -97,7 +97,7 @@ describe('the metrics', () => {
 
   it('tell the bytes of the gate, and which of them went through proxies of the operator', async () => {
     const { value } = createMetrics({
-      gate: { facts: () => ({ bytesIn: 1000, bytesOut: 200, proxiedIn: 700, proxiedOut: 50, waysOpen: 2 }) },
+      gate: { stats: () => ({ bytesIn: 1000, bytesOut: 200, proxiedIn: 700, proxiedOut: 50, routesOpen: 2 }) },
     });
     assert.equal(await value('berth_egress_bytes_total{direction="in"}'), 1000);
     assert.equal(await value('berth_egress_bytes_total{direction="out"}'), 200);
@@ -108,9 +108,9 @@ describe('the metrics', () => {
 
   it('count requests by endpoint and status, and how long they took', async () => {
     const { metrics, value } = createMetrics();
-    metrics.answered({ endpointId: 'getUsage', status: 200, code: null, ms: 3 });
-    metrics.answered({ endpointId: 'getUsage', status: 200, code: null, ms: 80 });
-    metrics.answered({ endpointId: '', status: 404, code: 'route_not_found', ms: 1 });
+    metrics.observeRequest({ endpointId: 'getUsage', status: 200, code: null, ms: 3 });
+    metrics.observeRequest({ endpointId: 'getUsage', status: 200, code: null, ms: 80 });
+    metrics.observeRequest({ endpointId: '', status: 404, code: 'route_not_found', ms: 1 });
     assert.equal(await value('berth_http_requests_total{endpoint="getUsage",status="200"}'), 2);
     assert.equal(await value('berth_http_requests_total{endpoint="none",status="404"}'), 1);
     assert.equal(await value('berth_http_request_duration_seconds_bucket{le="0.005",endpoint="getUsage"}'), 1);
@@ -128,11 +128,11 @@ describe('the metrics', () => {
       missing_api_key: 401,
     } as const;
     for (const [code, status] of Object.entries(refused))
-      metrics.answered({ endpointId: 'createSession', status, code: code as keyof typeof refused, ms: 1 });
+      metrics.observeRequest({ endpointId: 'createSession', status, code: code as keyof typeof refused, ms: 1 });
     for (const code of Object.keys(refused)) assert.equal(await value(`berth_denials_total{reason="${code}"}`), 1, code);
-    metrics.answered({ endpointId: 'getSession', status: 404, code: 'session_not_found', ms: 1 });
-    metrics.answered({ endpointId: 'createSession', status: 422, code: null, ms: 1 });
-    metrics.answered({ endpointId: 'navigate', status: 502, code: 'navigation_failed', ms: 1 });
+    metrics.observeRequest({ endpointId: 'getSession', status: 404, code: 'session_not_found', ms: 1 });
+    metrics.observeRequest({ endpointId: 'createSession', status: 422, code: null, ms: 1 });
+    metrics.observeRequest({ endpointId: 'navigate', status: 502, code: 'navigation_failed', ms: 1 });
     const denials = [...((await read()).get('berth_denials_total')?.samples.values() ?? [])];
     assert.equal(
       denials.reduce((sum, each) => sum + each, 0),
@@ -156,11 +156,11 @@ describe('the metrics', () => {
   it('tell the machines of each kind, how they came to be and how they were lost', async () => {
     const kind = 'headless';
     const ready = { kind, state: 'ready', count: 2 } as const;
-    const facts: FleetFacts = {
+    const stats: FleetStats = {
       ...idleFleet,
       machines: [ready, { kind, state: 'assigned', count: 3 }],
       targets: [{ kind, target: 4 }],
-      boots: [{ kind, way: 'clone', count: 7 }],
+      boots: [{ kind, method: 'clone', count: 7 }],
       bootFailures: [{ kind, count: 1 }],
       retired: { ...idleFleet.retired, outdated: 5 },
       templates: [
@@ -169,7 +169,7 @@ describe('the metrics', () => {
       ],
       waiting: 6,
     };
-    const { value } = createMetrics({ fleet: { facts: () => facts } });
+    const { value } = createMetrics({ fleet: { stats: () => stats } });
     for (const [series, expected] of Object.entries({
       'berth_pool_machines{kind="headless",state="assigned"}': 3,
       'berth_pool_machines{kind="headless",state="ready"}': 2,
@@ -184,12 +184,12 @@ describe('the metrics', () => {
       berth_admitting: 1,
     }))
       assert.equal(await value(series), expected, series);
-    facts.machines = [{ ...ready, count: 1 }];
+    stats.machines = [{ ...ready, count: 1 }];
     assert.equal(await value('berth_pool_machines{kind="headless",state="ready"}'), 1);
   });
 
   it('tell the jobs and the loops as they are at the moment', async () => {
-    const load = { pending: 5, places: 2 };
+    const load = { pending: 5, slots: 2 };
     const loop = new Loop('refill', 1000, () => Promise.reject(new Error('no')));
     const { value } = createMetrics({ jobs: { load }, loops: [loop] });
     assert.deepEqual([await value('berth_jobs{state="queued"}'), await value('berth_jobs{state="running"}')], [3, 2]);
@@ -199,11 +199,11 @@ describe('the metrics', () => {
   });
 
   it('tell the events of the payment provider, and those that were believed unsigned', async () => {
-    const events: ReturnType<MetricsDeps['billing']['facts']>['events'] = [
+    const events: ReturnType<MetricsDeps['billing']['stats']>['events'] = [
       { type: 'invoice.paid', outcome: 'applied', count: 2 },
       { type: 'other', outcome: 'ignored', count: 1 },
     ];
-    const { value } = createMetrics({ billing: { facts: () => ({ events, unsigned: 3 }) } });
+    const { value } = createMetrics({ billing: { stats: () => ({ events, unsigned: 3 }) } });
     assert.equal(await value('berth_webhook_events_total{type="invoice.paid",outcome="applied"}'), 2);
     assert.equal(await value('berth_webhook_events_total{type="other",outcome="ignored"}'), 1);
     assert.equal(await value('berth_webhooks_unsigned_total'), 3);
@@ -233,12 +233,12 @@ describe('the metrics of the process', () => {
     const major = async (): Promise<number> => (await value('nodejs_gc_duration_seconds_count{kind="major"}')) ?? 0;
     metrics.start();
     assert.equal(process.getActiveResourcesInfo().length, before);
-    for (const start = performance.now(); (await major()) === 0; await wait(5))
+    for (const start = performance.now(); (await major()) === 0; await sleep(5))
       assert.ok((collectGarbage(), performance.now() - start < 5000), 'it was not seen');
     metrics.stop();
     metrics.stop();
     const seen = await major();
-    for (let turn = 0; turn < 5; turn += 1) await (collectGarbage(), wait(5));
+    for (let turn = 0; turn < 5; turn += 1) await (collectGarbage(), sleep(5));
     assert.equal(await major(), seen);
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { FleetFacts } from '../fleet/fleet.ts';
+import type { FleetStats } from '../fleet/fleet.ts';
 import { Ops, type OpsDeps } from './ops.ts';
 
-const well: FleetFacts = {
+const well: FleetStats = {
   runtime: { name: 'qemu-tcg', isolation: 'microvm', warnings: ['machines are emulated'] },
   machines: [
     { kind: 'headless', state: 'ready', count: 2 },
@@ -20,9 +20,9 @@ const well: FleetFacts = {
   admitting: true,
 };
 
-const machinesOf = async (facts: Partial<FleetFacts>) => {
+const machinesOf = async (stats: Partial<FleetStats>) => {
   const store = { ping: () => Promise.resolve() } as unknown as OpsDeps['store'];
-  const ops = new Ops({ store, fleet: { facts: () => ({ ...well, ...facts }) }, loops: [], isDraining: () => false });
+  const ops = new Ops({ store, fleet: { stats: () => ({ ...well, ...stats }) }, loops: [], isDraining: () => false });
   const { status, checks } = await ops.health();
   assert.equal(checks['machines']?.status, status);
   return [status, checks['machines']?.note];

@@ -1,4 +1,4 @@
-/** Whether this worker can serve, said check by check. */
+/** Health checks of this worker. */
 import type { Health } from '@berth/contract';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Loop } from '../lib/loop.ts';
@@ -6,14 +6,14 @@ import type { Store } from '../store/store.ts';
 
 export interface OpsDeps {
   store: Store;
-  fleet: Pick<Fleet, 'facts'>;
+  fleet: Pick<Fleet, 'stats'>;
   loops: readonly Loop[];
   isDraining: () => boolean;
 }
 
 type Check = Health['checks'][string];
 
-/** A database that has not answered by then is as good as none. */
+/** A database that takes longer counts as unavailable. */
 const pingMsMax = 2000;
 
 export class Ops {
@@ -37,21 +37,21 @@ export class Ops {
   async #store(): Promise<Check> {
     try {
       await this.#deps.store.ping({ signal: AbortSignal.timeout(pingMsMax) });
-      return { status: 'ok', note: 'the database answers' };
+      return { status: 'ok', note: 'the database is available' };
     } catch {
-      return { status: 'unhealthy', note: 'the database cannot be reached' };
+      return { status: 'unhealthy', note: 'the database is unavailable' };
     }
   }
 
-  /** The session manager is its loops: timers, recovery, the reaper. */
+  /** Sessions depend on the loops: timers, recovery, the reaper. */
   #sessions(): Check {
-    const failing = this.#deps.loops.filter((loop) => loop.failing);
-    if (failing.length === 0) return { status: 'ok', note: `${this.#deps.loops.length} loops run` };
+    const failing = this.#deps.loops.filter((loop) => loop.isFailing);
+    if (failing.length === 0) return { status: 'ok', note: `${this.#deps.loops.length} loops running` };
     return { status: 'degraded', note: `failing: ${failing.map((loop) => loop.name).join(', ')}` };
   }
 
   #machines(): Check {
-    const { runtime, machines, failing, templates } = this.#deps.fleet.facts();
+    const { runtime, machines, failing, templates } = this.#deps.fleet.stats();
     const count = (of: string): number => machines.reduce((sum, { state, count: each }) => (state === of ? sum + each : sum), 0);
     const counts = `${count('ready')} warm, ${count('warming')} warming, ${count('assigned')} in use`;
     const cold = templates.flatMap(({ kind, isCold }) => (isCold ? [kind] : []));

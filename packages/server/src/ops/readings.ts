@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 type Labels = Readonly<Record<string, string>>;
 export type Rows = readonly (readonly [labels: Labels, value: number])[];
 
-/** Metrics that are read where the facts are, at each scrape, so that nothing is counted twice. */
+/** Metrics whose values are read from their source at each scrape. */
 export class Readings {
   readonly #registry: Registry;
 
@@ -11,12 +11,12 @@ export class Readings {
     this.#registry = registry;
   }
 
-  /** Of what only grows while the process lives. */
+  /** For values that only increase during the life of the process. */
   counter(name: string, help: string, read: () => number): void {
     this.counterRows(name, help, [], () => [[{}, read()]]);
   }
 
-  /** One for each value of a label. */
+  /** One series for each value of the label. */
   counterBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
     this.counterRows(name, help, [label], () => rowsBy(label, read()));
   }
@@ -29,7 +29,7 @@ export class Readings {
     this.#registry.registerMetric(new Counter({ name, help, labelNames: labels, registers: [], collect }));
   }
 
-  /** Of what goes up and down. */
+  /** For values that can decrease. */
   gauge(name: string, help: string, read: () => number): void {
     this.gaugeRows(name, help, [], () => [[{}, read()]]);
   }

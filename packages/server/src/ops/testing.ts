@@ -1,10 +1,10 @@
-/** A strict reader of the text format of Prometheus (version 0.0.4), as its server would read it. */
+/** A strict parser of the Prometheus text format (version 0.0.4). */
 import assert from 'node:assert/strict';
 
 export interface Metric {
   help: string;
   type: string;
-  /** By name and labels as written. */
+  /** Values by name and labels as written. */
   samples: Map<string, number>;
 }
 
@@ -17,7 +17,7 @@ const suffixes: Record<string, readonly string[]> = { histogram: ['_bucket', '_s
 
 const valueOf = (text: string): number => (text === '+Inf' ? Infinity : text === '-Inf' ? -Infinity : Number(text));
 
-/** Throws for anything that is not as the format has it: help and type first, each series once, samples beside their metric. */
+/** @throws AssertionError unless help and type come first, each series is unique and samples follow their metric */
 export function readMetrics(text: string): Map<string, Metric> {
   assert.ok(text.endsWith('\n'), 'the last line has an end');
   const metrics = new Map<string, Metric>();
@@ -32,35 +32,35 @@ export function readMetrics(text: string): Map<string, Metric> {
 }
 
 function begin(metrics: Map<string, Metric>, line: string): [string, Metric] {
-  const [, found = '', help = ''] = helpLine.exec(line) ?? assert.fail(`no help: ${line}`);
-  assert.ok(!metrics.has(found), `${found} is told twice`);
+  const [, sampleName = '', help = ''] = helpLine.exec(line) ?? assert.fail(`no help: ${line}`);
+  assert.ok(!metrics.has(sampleName), `${sampleName} is declared twice`);
   const metric: Metric = { help, type: '', samples: new Map() };
-  metrics.set(found, metric);
-  return [found, metric];
+  metrics.set(sampleName, metric);
+  return [sampleName, metric];
 }
 
 function setType(current: [string, Metric] | null, line: string): void {
-  const [, found, type = ''] = typeLine.exec(line) ?? assert.fail(`no type: ${line}`);
-  assert.ok(current && current[0] === found && current[1].type === '' && current[1].samples.size === 0, `out of place: ${line}`);
+  const [, sampleName, type = ''] = typeLine.exec(line) ?? assert.fail(`no type: ${line}`);
+  assert.ok(current && current[0] === sampleName && current[1].type === '' && current[1].samples.size === 0, `out of place: ${line}`);
   current[1].type = type;
 }
 
 function addSample(current: [string, Metric] | null, line: string): void {
-  const [, series = '', found = '', labels = '', value = ''] = sampleLine.exec(line) ?? assert.fail(`no sample: ${line}`);
+  const [, series = '', sampleName = '', labels = '', value = ''] = sampleLine.exec(line) ?? assert.fail(`no sample: ${line}`);
   assert.ok(current && current[1].type !== '', `before its metric: ${line}`);
   const [metricName, { type, samples }] = current;
   assert.ok(
-    (suffixes[type] ?? ['']).some((suffix) => found === metricName + suffix),
+    (suffixes[type] ?? ['']).some((suffix) => sampleName === metricName + suffix),
     `not of ${metricName}: ${line}`,
   );
   const names = [...labels.matchAll(/(\w+)="/g)].map(([, each]) => each);
   assert.equal(new Set(names).size, names.length, `a label twice: ${line}`);
   assert.ok(!samples.has(series), `a series twice: ${line}`);
-  if (type === 'counter') assert.ok(found.endsWith('_total') && valueOf(value) >= 0, `no counter: ${line}`);
+  if (type === 'counter') assert.ok(sampleName.endsWith('_total') && valueOf(value) >= 0, `no counter: ${line}`);
   samples.set(series, valueOf(value));
 }
 
-/** Buckets grow, and the last one holds all. */
+/** Bucket counts increase, and the last one equals the count. */
 function checkHistogram(metricName: string, samples: ReadonlyMap<string, number>): void {
   const byLabels = new Map<string, number[]>();
   for (const [series, value] of samples) {

@@ -51,12 +51,12 @@ function makeOwners({
   return { owners, clock, setTier, startTrial, told };
 }
 
-const nameOf = async (owners: Owners, owner: string): Promise<string> => (await owners.standing(owner)).tier.name;
+const nameOf = async (owners: Owners, owner: string): Promise<string> => (await owners.getPlan(owner)).tier.name;
 
 describe('an owner', () => {
   it('has the default tier before anything is known of it', async () => {
     const { owners } = makeOwners();
-    assert.deepEqual(await owners.standing('nobody-yet'), { tier: builtin.get('free'), trialEndsAt: null });
+    assert.deepEqual(await owners.getPlan('nobody-yet'), { tier: builtin.get('free'), trialEndsAt: null });
   });
 
   it('is made once, and keeps its tier where none is given', async () => {
@@ -119,11 +119,11 @@ describe('a trial', () => {
     const { owners, clock, setTier, startTrial } = makeOwners();
     await setTier('trier', 'developer');
     const endsAt = await startTrial('trier', 'scale', 14);
-    assert.deepEqual(await owners.standing('trier'), { tier: builtin.get('scale'), trialEndsAt: endsAt });
+    assert.deepEqual(await owners.getPlan('trier'), { tier: builtin.get('scale'), trialEndsAt: endsAt });
     clock.advance(14 * dayMs - 1);
     assert.equal(await nameOf(owners, 'trier'), 'scale');
     clock.advance(1);
-    assert.deepEqual(await owners.standing('trier'), { tier: builtin.get('developer'), trialEndsAt: null });
+    assert.deepEqual(await owners.getPlan('trier'), { tier: builtin.get('developer'), trialEndsAt: null });
     assert.equal((await owners.tierOf('trier')).name, 'developer');
   });
 
@@ -133,14 +133,14 @@ describe('a trial', () => {
     clock.advance(dayMs - 100);
     assert.equal(await nameOf(owners, 'instant'), 'scale');
     clock.advance(100);
-    assert.equal(owners.known('instant')?.tier.name, 'free');
+    assert.equal(owners.getCachedPlan('instant')?.tier.name, 'free');
   });
 
   it('is over once a tier is set, and the log tells from what to what', async () => {
     const { owners, setTier, startTrial, told } = makeOwners();
     const endsAt = await startTrial('buyer', 'scale', 14);
     await setTier('buyer', 'developer', { actor: 'payment_provider', why: 'subscription' });
-    assert.deepEqual(await owners.standing('buyer'), { tier: builtin.get('developer'), trialEndsAt: null });
+    assert.deepEqual(await owners.getPlan('buyer'), { tier: builtin.get('developer'), trialEndsAt: null });
     assert.deepEqual(await told('buyer'), [
       { actor: 'login:ada', action: 'tier.changed', from: 'free', to: 'scale', why: 'trial', until: endsAt.toISOString() },
       { actor: 'payment_provider', action: 'tier.changed', from: 'scale', to: 'developer', why: 'subscription' },
@@ -160,20 +160,20 @@ describe('what is known of an owner', () => {
   it('is believed for a second', async () => {
     const { store: from, asked } = counted();
     const { owners, clock } = makeOwners({ from });
-    await owners.standing('cached');
+    await owners.getPlan('cached');
     clock.advance(1000);
-    await owners.standing('cached');
+    await owners.getPlan('cached');
     assert.equal(asked(), 1);
     clock.advance(1);
-    assert.equal(owners.known('cached'), null);
-    await owners.standing('cached');
+    assert.equal(owners.getCachedPlan('cached'), null);
+    await owners.getPlan('cached');
     assert.equal(asked(), 2);
   });
 
   it('is asked for once by all who want it at the same time', async () => {
     const { store: from, asked } = counted();
     const { owners } = makeOwners({ from });
-    await Promise.all(Array.from({ length: 50 }, () => owners.standing('crowd')));
+    await Promise.all(Array.from({ length: 50 }, () => owners.getPlan('crowd')));
     assert.equal(asked(), 1);
   });
 
@@ -189,7 +189,7 @@ describe('what is known of an owner', () => {
 
   it('is not taken from an answer that is older than the change', async () => {
     const { owners, setTier } = makeOwners();
-    const early = owners.standing('overtaken');
+    const early = owners.getPlan('overtaken');
     await setTier('overtaken', 'startup');
     await early;
     assert.equal(await nameOf(owners, 'overtaken'), 'startup');
@@ -197,9 +197,9 @@ describe('what is known of an owner', () => {
 
   it('is told without waiting only where it is fresh', async () => {
     const { owners } = makeOwners();
-    assert.equal(owners.known('unasked'), null);
-    const standing = await owners.standing('unasked');
-    assert.deepEqual(owners.known('unasked'), standing);
+    assert.equal(owners.getCachedPlan('unasked'), null);
+    const plan = await owners.getPlan('unasked');
+    assert.deepEqual(owners.getCachedPlan('unasked'), plan);
   });
 
   it('is asked for again after the database was away', async () => {
@@ -209,7 +209,7 @@ describe('what is known of an owner', () => {
       return store.tables<T>();
     };
     const { owners } = makeOwners({ from: { ...store, tables } });
-    await assert.rejects(owners.standing('patient'), /away/);
+    await assert.rejects(owners.getPlan('patient'), /away/);
     away = false;
     assert.equal(await nameOf(owners, 'patient'), 'free');
   });

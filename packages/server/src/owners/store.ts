@@ -11,8 +11,8 @@ interface OwnerTables {
   };
 }
 
-/** What the row says: whether the trial still runs, the clock tells. */
-export interface Plan {
+/** The trial may already have ended. */
+export interface PlanRecord {
   tier: string;
   trialTier: string | null;
   trialEndsAt: Date | null;
@@ -20,7 +20,7 @@ export interface Plan {
 
 const own = (tables: Tables) => tables.tables<OwnerTables>();
 
-export async function readPlan(tables: Tables, owner: string): Promise<Plan | undefined> {
+export async function readPlan(tables: Tables, owner: string): Promise<PlanRecord | undefined> {
   const row = await own(tables)
     .selectFrom('owners')
     .select(['tier', 'trial_tier', 'trial_ends_at'])
@@ -29,7 +29,7 @@ export async function readPlan(tables: Tables, owner: string): Promise<Plan | un
   return row && { tier: row.tier, trialTier: row.trial_tier, trialEndsAt: row.trial_ends_at };
 }
 
-/** Nothing happens where the owner is there already. */
+/** Has no effect where the owner exists. */
 export async function insertOwner(tables: Tables, owner: string, tier: string): Promise<void> {
   await own(tables)
     .insertInto('owners')
@@ -38,12 +38,12 @@ export async function insertOwner(tables: Tables, owner: string, tier: string): 
     .execute();
 }
 
-export async function updatePlan(tables: Tables, owner: string, { tier, trialTier, trialEndsAt }: Partial<Plan>): Promise<void> {
+export async function updatePlan(tables: Tables, owner: string, { tier, trialTier, trialEndsAt }: Partial<PlanRecord>): Promise<void> {
   const change = { tier, trial_tier: trialTier, trial_ends_at: trialEndsAt };
   await own(tables).updateTable('owners').set(change).where('owner_id', '=', owner).execute();
 }
 
-/** Holds the owner's row until the transaction ends: what is counted for an owner is counted one at a time. */
+/** Locks the owner's row until the transaction ends. */
 export async function lockOwner(tx: Tables, owner: string): Promise<void> {
   await own(tx).selectFrom('owners').select('owner_id').where('owner_id', '=', owner).forUpdate().execute();
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** null: as much as it likes. */
+/** null: unlimited. */
 const limit = z.int().min(0).nullable();
 
-/** By the calendar month in UTC. What a file does not name is unlimited. */
+/** Per calendar month in UTC. Absent: unlimited. */
 const Limits = z.strictObject({
   actions: limit.default(null),
   egress_bytes: limit.default(null),
@@ -18,20 +18,20 @@ export const Tier = z.strictObject({
   concurrency_limit: limit,
   creates_per_minute: limit,
   requests_per_minute: limit,
-  /** Calls with a login token, for one organisation. */
+  /** Requests with a login token, per organisation. */
   key_calls_per_minute: limit.default(null),
-  /** The longest `timeout_seconds` that a session may ask for. */
+  /** Maximum `timeout_seconds` of a session. */
   max_session_seconds: z.int().min(30).max(86_400),
   /** Tabs in one session; null: the service's own limit. */
   tab_limit: z.int().min(1).max(100).nullable(),
   /** Whether managed and rotating proxies may be used. */
   premium_egress: z.boolean(),
-  /** For how long a recording is kept after its end. Files that were written before there were any do not say. */
+  /** Days for which an ended recording is stored. */
   recording_retention_days: z.int().min(1).max(3650).default(30),
   limits: Limits.default(noLimits),
-  /** Whether use goes on beyond the limits, and beyond what is in the wallet. */
+  /** Whether usage may exceed the limits and the balance of the wallet. */
   overage_allowed: z.boolean().default(false),
-  /** Whether the limits are applied at all. */
+  /** Whether the limits apply. */
   enforced: z.boolean().default(true),
 });
 export type Tier = z.infer<typeof Tier> & { name: string };
@@ -39,7 +39,7 @@ export type Tier = z.infer<typeof Tier> & { name: string };
 const TiersFile = z.strictObject({
   default_tier: z.string(),
   tiers: z.record(z.string().min(1).max(64), Tier),
-  /** What is bought at the payment provider, and the plan that it gives. */
+  /** Price ids of the payment provider, each with the tier that it buys. */
   prices: z.record(z.string().min(1).max(255), z.string()).default({}),
 });
 type TiersFile = z.infer<typeof TiersFile>;
@@ -110,14 +110,15 @@ export interface Tiers {
   get(name: string): Tier | undefined;
   /** The price ids of the payment provider, each with the tier that it buys. */
   prices: ReadonlyMap<string, string>;
-  /** What a tier is bought by; the first where there are several. */
+  /** The price id of a tier; the first if there are several. */
   priceOf(tier: string): string | undefined;
 }
 
 /**
- * The plan table: from the operator's file, else the built-in one, where an
- * owner without a plan gets all there is while nobody pays, and `free` once
- * somebody does. Throws with the file's name and what is wrong.
+ * Loads the plans from the operator's file, or the built-in ones. There, the
+ * default tier is `self_hosted`, and `free` where billing is configured.
+ *
+ * @throws Error with the file's name for an invalid file
  */
 export function loadTiers(file: string | null, { billing }: { billing: boolean }): Tiers {
   const table = file ? readTiers(file) : { default_tier: billing ? 'free' : 'self_hosted', tiers: builtin, prices: {} };

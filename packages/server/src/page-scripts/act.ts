@@ -1,22 +1,26 @@
-/** What is asked of an element before it is acted on, and done to it, in the page's isolated world. Sent as text, together with `page-natives.ts`. */
+/** Actionability checks and actions on elements. Sent as text, together with `natives.ts`. */
 import { describe, isVisible, natives, oneLine, parentOf, type Natives } from './natives.ts';
 
-export type Need = 'visible' | 'stable' | 'enabled' | 'editable';
+export type RequiredState = 'visible' | 'stable' | 'enabled' | 'editable';
 
-/** What an element still lacks, in the order of asking; null: nothing. `frameMs`: a page that draws needs no longer for a frame. */
-export async function lacks(element: Element, needs: readonly Need[], frameMs: number): Promise<Need | 'attached' | null> {
+/** Returns the first required state that the element does not have, or null. `frameMs`: the maximum wait for an animation frame. */
+export async function findMissingState(
+  element: Element,
+  required: readonly RequiredState[],
+  frameMs: number,
+): Promise<RequiredState | 'attached' | null> {
   const page = natives();
   if (!page.isConnected(element)) return 'attached';
-  if (needs.includes('visible') && !isVisible(page, element)) return 'visible';
-  // A label stands for its field.
+  if (required.includes('visible') && !isVisible(page, element)) return 'visible';
+  // A label is checked as its field.
   const field = element instanceof HTMLLabelElement ? (page.control(element) ?? element) : element;
-  if (needs.includes('enabled') && isDisabled(page, field)) return 'enabled';
-  if (needs.includes('editable') && !isEditable(page, field)) return 'editable';
-  if (needs.includes('stable') && !(await isStable(page, element, frameMs))) return 'stable';
+  if (required.includes('enabled') && isDisabled(page, field)) return 'enabled';
+  if (required.includes('editable') && !isEditable(page, field)) return 'editable';
+  if (required.includes('stable') && !(await isStable(page, element, frameMs))) return 'stable';
   return page.isConnected(element) ? null : 'attached';
 }
 
-/** The same box in two frames of animation. A page that is not shown has none: then some moments apart. */
+/** Whether the box is the same in two animation frames; in a page that does not render, after two timeouts. */
 export async function isStable(page: Natives, element: Element, frameMs: number): Promise<boolean> {
   const frame = () =>
     new Promise<void>((resolve) => {
@@ -36,7 +40,7 @@ export async function isStable(page: Natives, element: Element, frameMs: number)
 export function isDisabled(page: Natives, element: Element): boolean {
   for (let at: Element | null = element; at; at = parentOf(page, at)) {
     if (page.attribute(at, 'aria-disabled') === 'true') return true;
-    // `:disabled` knows fieldsets; only what is in a control inherits from it.
+    // `:disabled` covers fieldsets; `at` also covers elements inside a disabled control.
     if (page.matches(at, ':is(button, select, input, textarea, option, optgroup):disabled')) return true;
   }
   return false;
@@ -48,7 +52,7 @@ export function isEditable(page: Natives, element: Element): boolean {
   return element instanceof HTMLSelectElement || (element instanceof HTMLElement && page.isEditable(element));
 }
 
-/** Where to point at an element, from the corner of its box: the middle of its first visible piece, or the place given. Null where it has no piece in view. */
+/** The point to click, relative to the element's box: the position, or the center of its first visible rectangle. Null if none. */
 export function aim(element: Element, position: { x: number; y: number } | null): { x: number; y: number } | null {
   const page = natives();
   const box = page.rect(element);
@@ -63,43 +67,43 @@ export function aim(element: Element, position: { x: number; y: number } | null)
   return null;
 }
 
-/** Another place for the element than the browser's own choice, from under what sticks to an edge. */
+/** Scrolls the element to another position than the browser's choice, away from sticky elements at an edge. */
 export function scrollTo(element: Element, block: 'start' | 'center' | 'end'): void {
   Element.prototype.scrollIntoView.call(element, { block, inline: 'center', behavior: 'instant' });
 }
 
-export function tellElement(element: Element): string {
+export function describeElement(element: Element): string {
   return describe(natives(), element);
 }
 
-/** What a label is for, where the element is one. */
+/** Returns the control of a label, or the element itself. */
 export function controlOf(element: Element): Element[] {
   const control = element instanceof HTMLLabelElement ? natives().control(element) : null;
   return [control ?? element];
 }
 
-/** The first visible label of a field that is not shown itself: what a person clicks. */
+/** Returns the first visible label of a hidden field: the element to click instead. */
 export function labelOf(element: Element): Element[] {
   const page = natives();
   const labels = element instanceof HTMLInputElement ? [...(page.inputLabels(element) ?? [])] : [];
   return labels.filter((label) => label instanceof Element && isVisible(page, label)).slice(0, 1) as Element[];
 }
 
-/** Kinds of fields whose value nobody types as text. */
-export function takesWholeValue(element: Element): boolean {
+/** Whether the input's value is set at once and not typed. */
+export function isValueOnlyInput(element: Element): boolean {
   const whole = ['color', 'date', 'datetime-local', 'month', 'range', 'time', 'week'];
   return element instanceof HTMLInputElement && whole.includes(natives().inputType(element));
 }
 
 /**
- * Makes a field ready for text, all of what it holds selected or the caret at
- * its end; or sets the value where it cannot be typed. What stands in the way
- * is told.
+ * Prepares a field for text, with its content selected or the caret at its end,
+ * or sets the value of one that cannot be typed into. Returns `problem` if that
+ * is not possible.
  */
 export function beginFill(element: Element, value: string, clear: boolean): 'insert' | 'done' | { problem: string } {
   const page = natives();
   if (element instanceof HTMLSelectElement) return fillSelection(element, value);
-  if (takesWholeValue(element)) return setWhole(page, element as HTMLInputElement, value);
+  if (isValueOnlyInput(element)) return setValue(page, element as HTMLInputElement, value);
   if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) {
     const type = element instanceof HTMLInputElement ? page.inputType(element) : 'textarea';
     if (['checkbox', 'radio', 'file', 'button', 'submit', 'reset', 'image', 'hidden'].includes(type))
@@ -115,22 +119,22 @@ export function beginFill(element: Element, value: string, clear: boolean): 'ins
   return 'insert';
 }
 
-/** Recordings do not tell a selection from a field. */
+/** Recordings use `fill` for selects too. */
 export function fillSelection(element: HTMLSelectElement, value: string): 'done' | { problem: string } {
   const byValue = choose(element, { by: 'value', wanted: [value] });
   const chosen = 'missing' in byValue ? choose(element, { by: 'label', wanted: [value] }) : byValue;
   return 'missing' in chosen ? { problem: `it has ${chosen.missing}` } : 'problem' in chosen ? chosen : 'done';
 }
 
-export function setWhole(page: Natives, element: HTMLInputElement, value: string): 'done' | { problem: string } {
+export function setValue(page: Natives, element: HTMLInputElement, value: string): 'done' | { problem: string } {
   page.setInputValue(element, value);
   if (page.inputValue(element) !== value.trim().toLowerCase() && page.inputValue(element) !== value.trim())
     return { problem: `the field takes no such value; it made "${page.inputValue(element)}" of it` };
-  tellChange(page, element);
+  dispatchChange(page, element);
   return 'done';
 }
 
-export function tellChange(page: Natives, element: Element): void {
+export function dispatchChange(page: Natives, element: Element): void {
   page.dispatch(element, new Event('input', { bubbles: true, composed: true }));
   page.dispatch(element, new Event('change', { bubbles: true }));
 }
@@ -141,7 +145,7 @@ export function caretToEnd(page: Natives, element: HTMLInputElement | HTMLTextAr
   try {
     of.setSelectionRange.call(element as never, value.length, value.length);
   } catch {
-    // Fields such as `email` and `number` have no caret to be set; theirs is where typing ends up anyway.
+    // Inputs such as `email` and `number` have no caret API; selecting and collapsing has the same effect.
     of.select.call(element as never);
     getSelection()?.collapseToEnd();
   }
@@ -156,8 +160,8 @@ export function selectContents(element: HTMLElement, clear: boolean): void {
   selection?.addRange(range);
 }
 
-/** The caret to the end of what a field holds, where typing goes on. */
-export function endOfText(element: Element): void {
+/** Moves the caret to the end of a field. */
+export function moveCaretToEnd(element: Element): void {
   const page = natives();
   if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) caretToEnd(page, element);
   else if (element instanceof HTMLElement && page.isEditable(element)) selectContents(element, false);
@@ -168,7 +172,7 @@ export interface Choice {
   wanted: readonly (string | number)[];
 }
 
-/** Chooses options, and answers their values; what is not there (yet), or cannot be chosen, is told. */
+/** Selects options and returns their values; `missing`: an option does not exist yet or is disabled, `problem`: not possible. */
 export function choose(element: Element, { by, wanted }: Choice): { chosen: string[] } | { missing: string } | { problem: string } {
   const page = natives();
   if (!(element instanceof HTMLSelectElement)) return { problem: 'it is no <select>' };
@@ -187,11 +191,11 @@ export function choose(element: Element, { by, wanted }: Choice): { chosen: stri
   if (closed) return { missing: `the option "${oneLine(closed.text)}" is disabled` };
   if (picked.length === 0 && !page.takesMany(element)) return { problem: 'it always has one option chosen' };
   for (const option of options) option.selected = picked.includes(option);
-  tellChange(page, element);
+  dispatchChange(page, element);
   return { chosen: picked.map((option) => option?.value ?? '') };
 }
 
-/** Whether a checkbox, a radio button or what plays its part is on; null for what is none. */
+/** Whether a checkbox, radio button or ARIA equivalent is checked; null for other elements. */
 export function checkedState(element: Element): { checked: boolean | null; radio: boolean } {
   const page = natives();
   const control = element instanceof HTMLLabelElement ? (page.control(element) ?? element) : element;
@@ -202,7 +206,7 @@ export function checkedState(element: Element): { checked: boolean | null; radio
   return { checked: plays ? page.attribute(control, 'aria-checked') === 'true' : null, radio: role === 'radio' };
 }
 
-/** Whether files can be given to it, and several. */
+/** Whether it is a file input, and whether it accepts several files. */
 export function fileField(element: Element): { takes: boolean; several: boolean } {
   const page = natives();
   const takes = element instanceof HTMLInputElement && page.inputType(element) === 'file';

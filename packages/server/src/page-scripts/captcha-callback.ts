@@ -1,16 +1,16 @@
-/** What runs in the page's own world, sent as text: only there can the site's callback be reached. */
+/** Runs in the page's main context, sent as text: only there can the site's callback be reached. */
 
-export interface CallbackOrder {
+export interface CallbackOptions {
   type: string;
-  /** What the container names. */
+  /** The callback's name from the container. */
   name: string | null;
   siteKey: string | null;
   token: string;
 }
 
-/** Tells the site that its captcha is answered: by the callback that it names, else by one that it has registered. */
-export function callBack({ type, name, siteKey, token }: CallbackOrder): 'called' | 'threw' | 'none' {
-  const callback = name === null ? registered(type, siteKey) : named(name);
+/** Calls the site's callback with the token: the one that the container names, or else a registered one. */
+export function runCallback({ type, name, siteKey, token }: CallbackOptions): 'called' | 'threw' | 'none' {
+  const callback = name === null ? findRegistered(type, siteKey) : resolvePath(name);
   if (typeof callback !== 'function') return 'none';
   try {
     callback(token);
@@ -20,7 +20,7 @@ export function callBack({ type, name, siteKey, token }: CallbackOrder): 'called
   }
 }
 
-export function named(path: string): unknown {
+export function resolvePath(path: string): unknown {
   let value: unknown = globalThis;
   for (const part of path.split('.').slice(0, 5)) {
     if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return undefined;
@@ -29,8 +29,8 @@ export function named(path: string): unknown {
   return value;
 }
 
-/** reCAPTCHA keeps the options of each widget; no other vendor lets them be reached. */
-export function registered(type: string, siteKey: string | null): unknown {
+/** reCAPTCHA exposes the options of each widget; other vendors do not. */
+export function findRegistered(type: string, siteKey: string | null): unknown {
   if (type !== 'recaptcha') return undefined;
   const { clients } = (globalThis as { ___grecaptcha_cfg?: { clients?: unknown } }).___grecaptcha_cfg ?? {};
   let level: unknown[] = [clients];
@@ -39,9 +39,9 @@ export function registered(type: string, siteKey: string | null): unknown {
     for (const each of level) {
       if (each === null || typeof each !== 'object' || each instanceof Node || left <= 0) continue;
       const { sitekey, callback } = each as { sitekey?: unknown; callback?: unknown };
-      const isMine = typeof sitekey === 'string' && (siteKey === null || sitekey === siteKey);
-      if (isMine && typeof callback === 'function') return callback;
-      if (isMine && typeof callback === 'string') return named(callback);
+      const isOwn = typeof sitekey === 'string' && (siteKey === null || sitekey === siteKey);
+      if (isOwn && typeof callback === 'function') return callback;
+      if (isOwn && typeof callback === 'string') return resolvePath(callback);
       const values = Object.values(each);
       left -= values.length;
       next.push(...values);

@@ -1,45 +1,45 @@
 /**
- * What runs in the page's isolated world, sent as text: these functions use
- * each other and nothing else of this module. A page may name its elements
- * after what a script reads, so everything is read by the prototypes' getters.
+ * Detects captchas and fills in answers. Sent as text: these functions use each
+ * other and nothing else of this module. A page may name its elements after
+ * properties that a script reads, so all reads use the prototypes' getters.
  */
 import type { BlockVendor, CaptchaType } from '@berth/contract';
 
-/** How a captcha's widget stands in a page. */
+/** How to recognize a captcha widget. */
 export interface Widget {
   type: CaptchaType;
   vendor: BlockVendor;
-  /** What the site, or the wall, has put where the captcha is to be; CSS like the next three. */
+  /** The element that the site or the challenge page provides for the captcha; CSS, like the next three. */
   container: string;
-  /** What the vendor has drawn: a box to tick, or a puzzle. */
+  /** The vendor's frames: a checkbox or a puzzle. */
   frame: string;
-  /** Of these, the puzzle itself. */
+  /** Of these, the puzzle. */
   challenge: string;
-  /** What loads the widget: a sign of a captcha to come, and of none yet. */
+  /** The script that loads the widget. */
   script: string;
-  /** Names of the fields that carry the answer; the first is the one that the vendor's server side reads. */
+  /** Names of the response fields; the vendor's server reads the first. */
   fields: readonly string[];
-  /** Attributes of the container. */
+  /** Attributes of the container with the site key. */
   keyAttributes: readonly string[];
   dataAttribute: string;
-  /** Query or fragment parameters of a frame's address, and else the part of an address that is the key. */
+  /** Query or fragment parameters of a frame's URL with the site key; otherwise `keyInAddress` matches it in the path. */
   keyParameters: readonly string[];
   keyInAddress: string;
 }
 
-/** A captcha as the page shows it. */
-export interface Found {
+/** A captcha in the page. */
+export interface CaptchaMatch {
   widget: Widget;
-  /** Where it stands; null where only its script was seen. */
+  /** Its element; null if only its script was detected. */
   element: Element | null;
   siteKey: string | null;
   visible: boolean;
-  /** Whether it asks a visitor for anything, now or when a form is sent. */
+  /** Whether it requires interaction, now or when a form is submitted. */
   asks: boolean;
 }
 
-/** The part of it that can be told outside of the page. */
-export interface FoundFacts {
+/** The serializable part of a match. */
+export interface CaptchaInfo {
   type: Widget['type'];
   vendor: Widget['vendor'];
   siteKey: string | null;
@@ -103,11 +103,11 @@ export function natives(): Natives {
   };
 }
 
-/** The document and its open shadow roots, as far as a large page goes. */
+/** The document and its open shadow roots, up to a limit. */
 export function rootsOf(page: Natives): Node[] {
   const roots: Node[] = [document];
-  for (let place = 0, left = 20_000; place < roots.length && roots.length < 100; place += 1) {
-    const walker = Document.prototype.createTreeWalker.call(document, roots[place] as Node, NodeFilter.SHOW_ELEMENT);
+  for (let node = 0, left = 20_000; node < roots.length && roots.length < 100; node += 1) {
+    const walker = Document.prototype.createTreeWalker.call(document, roots[node] as Node, NodeFilter.SHOW_ELEMENT);
     for (let node = walker.nextNode(); node && left > 0; node = walker.nextNode(), left -= 1) {
       const root = page.shadowRoot(node);
       if (root) roots.push(root);
@@ -116,13 +116,13 @@ export function rootsOf(page: Natives): Node[] {
   return roots;
 }
 
-/** A frame waits outside of the window, or with no size, until it is needed. */
+/** Vendors keep unused frames outside of the window or without a size. */
 export function isShown(page: Natives, element: Element): boolean {
   const box = page.rect(element);
   return box.width >= 20 && box.height >= 20 && box.bottom + scrollY > 0 && box.right + scrollX > 0 && page.isDrawn(element);
 }
 
-/** An invisible widget is a badge, or the very button that sends the form, until it has a puzzle to show. */
+/** An invisible widget is a badge or the submit button itself, until it shows a puzzle. */
 export function isWidgetShown(page: Natives, widget: Widget, element: Element): boolean {
   const name = page.name(element);
   if (name === 'button' || name === 'input' || page.attribute(element, 'data-size') === 'invisible') return false;
@@ -145,66 +145,67 @@ export function keyOf(page: Natives, widget: Widget, element: Element): string |
   return isKey(inAddress?.[1]) ? inAddress[1] : null;
 }
 
-/** Those of one widget, one for each site key, in document order. */
-export function capturesOf(page: Natives, widget: Widget, roots: Node[]): Found[] {
+/** The captchas of one widget, one per site key, in document order. */
+export function matchesOf(page: Natives, widget: Widget, roots: Node[]): CaptchaMatch[] {
   const all = (css: string): Element[] => roots.flatMap((root) => page.all(root, css)).slice(0, 50);
   const scripts = all(widget.script);
-  // A key that the script is loaded with is one that scores visitors and asks them nothing.
-  const loadedWith = scripts.map(
+  // A key in the script's URL only scores visitors and needs no interaction.
+  const renderKeys = scripts.map(
     (script) => URL.parse(page.attribute(script, 'src') ?? '', location.href)?.searchParams.get('render') ?? '',
   );
-  const scores = loadedWith.filter((key) => /^[\w-]{1,100}$/.test(key) && key !== 'explicit' && key !== 'onload');
-  const found: Found[] = [];
+  const scoringKeys = renderKeys.filter((key) => /^[\w-]{1,100}$/.test(key) && key !== 'explicit' && key !== 'onload');
+  const matches: CaptchaMatch[] = [];
   for (const element of [...all(widget.container), ...all(widget.frame), ...all(widget.challenge)]) {
     const key = keyOf(page, widget, element);
-    const isSeen = isWidgetShown(page, widget, element);
+    const isVisible = isWidgetShown(page, widget, element);
     const asks =
       key === null ||
-      !scores.includes(key) ||
+      !scoringKeys.includes(key) ||
       page.matches(element, widget.container) ||
-      (isSeen && page.matches(element, widget.challenge));
-    const visible = asks && isSeen;
-    const same = found.find(({ siteKey }) => key === null || siteKey === null || siteKey === key);
-    // A frame belongs to the container that it was drawn for; two containers are two captchas.
-    const isTwin = same && !(page.matches(element, widget.container) && same.element && page.matches(same.element, widget.container));
-    if (!isTwin) found.push({ widget, element, siteKey: key, visible, asks });
-    else Object.assign(same, { siteKey: same.siteKey ?? key, visible: same.visible || visible, asks: same.asks || asks });
+      (isVisible && page.matches(element, widget.challenge));
+    const visible = asks && isVisible;
+    const twin = matches.find(({ siteKey }) => key === null || siteKey === null || siteKey === key);
+    // A frame belongs to its container; two containers are two captchas.
+    const isSameCaptcha =
+      twin && !(page.matches(element, widget.container) && twin.element && page.matches(twin.element, widget.container));
+    if (!isSameCaptcha) matches.push({ widget, element, siteKey: key, visible, asks });
+    else Object.assign(twin, { siteKey: twin.siteKey ?? key, visible: twin.visible || visible, asks: twin.asks || asks });
   }
-  if (found.length === 0 && scripts[0]) {
-    found.push({ widget, element: null, siteKey: scores[0] ?? keyOf(page, widget, scripts[0]), visible: false, asks: false });
+  if (matches.length === 0 && scripts[0]) {
+    matches.push({ widget, element: null, siteKey: scoringKeys[0] ?? keyOf(page, widget, scripts[0]), visible: false, asks: false });
   }
-  return found;
+  return matches;
 }
 
-/** The captcha that stands in the way most: one that asks, and of these one that is seen. */
-export function captchaIn(page: Natives, widgets: readonly Widget[]): Found | null {
+/** The most relevant captcha: one that needs interaction, and of these a visible one. */
+export function findCaptcha(page: Natives, widgets: readonly Widget[]): CaptchaMatch | null {
   const roots = rootsOf(page);
-  const found: Found[] = [];
+  const candidates: CaptchaMatch[] = [];
   for (const widget of widgets) {
-    const captures = capturesOf(page, widget, roots);
+    const matches = matchesOf(page, widget, roots);
     if (
-      captures[0] &&
+      matches[0] &&
       widget.type === 'cloudflare_challenge' &&
-      captures.some(({ element }) => element && page.matches(element, widget.container))
+      matches.some(({ element }) => element && page.matches(element, widget.container))
     )
-      return { ...captures[0], visible: captures.some(({ visible }) => visible) };
-    if (widget.type !== 'cloudflare_challenge') found.push(...captures);
+      return { ...matches[0], visible: matches.some(({ visible }) => visible) };
+    if (widget.type !== 'cloudflare_challenge') candidates.push(...matches);
   }
-  const rank = ({ asks, visible }: Found): number => (asks ? 2 : 0) + (visible ? 1 : 0);
-  return found.reduce<Found | null>((best, each) => (best && rank(best) >= rank(each) ? best : each), null);
+  const rank = ({ asks, visible }: CaptchaMatch): number => (asks ? 2 : 0) + (visible ? 1 : 0);
+  return candidates.reduce<CaptchaMatch | null>((best, each) => (best && rank(best) >= rank(each) ? best : each), null);
 }
 
-/** Its response fields: those nearest to where it stands, for a page may have several. */
-export function fieldsOf(page: Natives, { widget, element }: Found): Element[] {
+/** The response fields nearest to the captcha; a page may have several captchas. */
+export function fieldsOf(page: Natives, { widget, element }: CaptchaMatch): Element[] {
   if (element === null || widget.fields.length === 0) return [];
   const own = page.attribute(element, 'data-response-field-name');
   const names = own === null ? widget.fields : [own, ...widget.fields];
   const css = names.map((name) => `textarea[name="${CSS.escape(name)}"], input[name="${CSS.escape(name)}"]`).join(', ');
-  let place: Node | null = element;
-  while (place) {
-    const fields = page.all(place, css);
+  let node: Node | null = element;
+  while (node) {
+    const fields = page.all(node, css);
     if (fields.length > 0) return fields;
-    place = page.parent(place) ?? (place instanceof ShadowRoot ? page.host(place) : null);
+    node = page.parent(node) ?? (node instanceof ShadowRoot ? page.host(node) : null);
   }
   return [];
 }
@@ -213,70 +214,70 @@ export function valueOf(page: Natives, field: Element): string {
   return (page.name(field) === 'textarea' ? page.areaValue(field) : page.inputValue(field)) ?? '';
 }
 
-/** The captcha that we have answered in this document; gone with the document. */
-export function givenHere(): { berthCaptchaGiven?: string } {
+/** Stores in this document's context which captcha we have answered. */
+export function answerState(): { berthCaptchaGiven?: string } {
   return globalThis as { berthCaptchaGiven?: string };
 }
 
-export function look(widgets: readonly Widget[]): FoundFacts | null {
+export function readCaptcha(widgets: readonly Widget[]): CaptchaInfo | null {
   const page = natives();
-  const found = captchaIn(page, widgets);
-  if (!found) return null;
-  const { widget, element, siteKey, visible, asks } = found;
-  const fields = fieldsOf(page, found);
-  const isGiven = givenHere().berthCaptchaGiven === `${widget.type} ${siteKey}`;
-  const told = (name: string): string | null => (element && name !== '' ? page.attribute(element, name)?.slice(0, 2048) || null : null);
+  const match = findCaptcha(page, widgets);
+  if (!match) return null;
+  const { widget, element, siteKey, visible, asks } = match;
+  const fields = fieldsOf(page, match);
+  const isAnswered = answerState().berthCaptchaGiven === `${widget.type} ${siteKey}`;
+  const dataOf = (name: string): string | null => (element && name !== '' ? page.attribute(element, name)?.slice(0, 2048) || null : null);
   return {
     type: widget.type,
     vendor: widget.vendor,
     siteKey,
     visible,
     asks,
-    answered: fields.length > 0 ? fields.some((field) => valueOf(page, field) !== '') : isGiven,
-    action: told('data-action'),
-    data: told(widget.dataAttribute),
+    answered: fields.length > 0 ? fields.some((field) => valueOf(page, field) !== '') : isAnswered,
+    action: dataOf('data-action'),
+    data: dataOf(widget.dataAttribute),
   };
 }
 
-/** Puts the answer into the response fields of the captcha, and tells the callback that its container names. */
-export function give(
+/** Fills the answer into the captcha's response fields. Returns the callback name of its container; null if the captcha is not found. */
+export function fillAnswer(
   widgets: readonly Widget[],
   type: string,
   siteKey: string | null,
   token: string,
 ): { filled: number; callback: string | null } | null {
   const page = natives();
-  const found = captchaIn(page, widgets);
-  if (!found?.element || found.widget.type !== type || (siteKey !== null && found.siteKey !== null && found.siteKey !== siteKey))
+  const match = findCaptcha(page, widgets);
+  if (!match?.element || match.widget.type !== type || (siteKey !== null && match.siteKey !== null && match.siteKey !== siteKey))
     return null;
-  const fields = fieldsOf(page, found);
-  if (fields.length === 0) fields.push(...makeField(page, found));
+  const fields = fieldsOf(page, match);
+  if (fields.length === 0) fields.push(...makeField(page, match));
   for (const field of fields) {
     if (page.name(field) === 'textarea') page.setAreaValue(field, token);
     else page.setInputValue(field, token);
     for (const name of ['input', 'change']) page.dispatch(field, new Event(name, { bubbles: true }));
   }
-  const callback = page.matches(found.element, found.widget.container) ? page.attribute(found.element, 'data-callback') : null;
-  givenHere().berthCaptchaGiven = `${found.widget.type} ${found.siteKey}`;
+  const callback = page.matches(match.element, match.widget.container) ? page.attribute(match.element, 'data-callback') : null;
+  answerState().berthCaptchaGiven = `${match.widget.type} ${match.siteKey}`;
   return { filled: fields.length, callback: callback === null || callback === '' ? null : callback.slice(0, 200) };
 }
 
-/** There was no place for the answer after all. */
-export function takeBack(): void {
-  delete givenHere().berthCaptchaGiven;
+/** Resets the stored answer, if it could not be delivered. */
+export function forgetAnswer(): void {
+  delete answerState().berthCaptchaGiven;
 }
 
-/** The field that the vendor would have made, where its script did not come; none where the site wants none. */
-export function makeField(page: Natives, { widget, element }: Found): Element[] {
+/** Creates the response field if the vendor's script has not, unless the site disables it. */
+export function makeField(page: Natives, { widget, element }: CaptchaMatch): Element[] {
   if (!element || !page.matches(element, widget.container) || page.attribute(element, 'data-response-field') === 'false') return [];
   const name = page.attribute(element, 'data-response-field-name') ?? widget.fields[0];
-  let place: Node | null = element;
-  while (place && !(place instanceof HTMLFormElement)) place = page.parent(place);
-  if (!place || name === undefined) return [];
+  let node: Node | null = element;
+  while (node && !(node instanceof HTMLFormElement)) node = page.parent(node);
+  if (!node || name === undefined) return [];
   const field = page.create('input');
   Element.prototype.setAttribute.call(field, 'type', 'hidden');
   Element.prototype.setAttribute.call(field, 'name', name);
-  // Not every container holds children: a button does not send what is in it.
-  page.append(page.name(element) === 'input' ? place : element, field);
+  // An `input` container cannot have children: the field is added to the form.
+  page.append(page.name(element) === 'input' ? node : element, field);
   return [field];
 }

@@ -1,64 +1,64 @@
-/** Locators, in the page's isolated world. Sent as text, together with `page-natives.ts`. */
+/** Evaluates selectors. Sent as text, together with `natives.ts`. */
 import { elementsIn, isVisible, natives, oneLine, textMatcher, type Natives } from './natives.ts';
 
-/** One string of a locator, as the contract takes it apart. `aria` is the browser's own matter. */
-export interface FindOrder {
+/** A parsed selector that is evaluated in the page; the browser itself evaluates `aria`. */
+export interface PageSelector {
   kind: 'css' | 'pierce' | 'xpath' | 'text' | 'label' | 'placeholder' | 'testid';
   body: string;
 }
 
-export interface Found {
-  /** Which of the orders matched; -1: none. */
+export interface FindResult {
+  /** Index of the selector that matched; -1: none. */
   index: number;
   count: number;
   visible: boolean;
-  /** The order at `index` cannot be read. */
+  /** Why the selector at `index` is invalid. */
   invalid?: string;
 }
 
 /**
- * Looks for the first order that matches, and keeps what it matched for
- * `takeFound`: with `pick` `one` the first visible element or, failing that, the first.
+ * Evaluates selectors until one matches, and stores its elements for `takeMatches`:
+ * with `pick` `one` the first visible element, or else the first.
  */
-export function find(root: Element | null, orders: readonly FindOrder[], pick: 'one' | 'all', max: number): Found {
+export function find(root: Element | null, selectors: readonly PageSelector[], pick: 'one' | 'all', max: number): FindResult {
   const page = natives();
-  for (const [index, order] of orders.entries()) {
-    const { elements, invalid } = tryMatch(page, root, order);
+  for (const [index, selector] of selectors.entries()) {
+    const { elements, invalid } = tryMatch(page, root, selector);
     if (invalid !== undefined) return { index, count: 0, visible: false, invalid };
     const [first] = elements;
     if (first === undefined) continue;
     const shown = elements.find((element) => isVisible(page, element));
-    Object.assign(globalThis, { berthFound: pick === 'all' ? elements.slice(0, max) : [shown ?? first] });
+    Object.assign(globalThis, { berthMatches: pick === 'all' ? elements.slice(0, max) : [shown ?? first] });
     return { index, count: elements.length, visible: shown !== undefined };
   }
   return { index: -1, count: 0, visible: false };
 }
 
-export function takeFound(): Element[] {
-  const { berthFound = [] } = globalThis as { berthFound?: Element[] };
-  Object.assign(globalThis, { berthFound: [] });
-  return berthFound;
+export function takeMatches(): Element[] {
+  const { berthMatches = [] } = globalThis as { berthMatches?: Element[] };
+  Object.assign(globalThis, { berthMatches: [] });
+  return berthMatches;
 }
 
-/** Of elements that the browser found: the first visible one or, failing that, the first. */
+/** Returns the first visible element, or else the first. */
 export function pickVisible(...elements: Element[]): Element[] {
   const page = natives();
   return [elements.find((element) => isVisible(page, element)) ?? elements[0]].filter((element) => element !== undefined);
 }
 
-export function tryMatch(page: Natives, root: Element | null, order: FindOrder): { elements: Element[]; invalid?: string } {
+export function tryMatch(page: Natives, root: Element | null, selector: PageSelector): { elements: Element[]; invalid?: string } {
   try {
-    // What is looked for in a host is in its shadow first.
+    // In a shadow host its shadow tree is searched first.
     const shadow = root && page.shadowRoot(root);
-    const inShadow = shadow ? matchesIn(page, shadow, order) : [];
-    return { elements: inShadow.length > 0 ? inShadow : matchesIn(page, root ?? document, order) };
+    const inShadow = shadow ? matchesIn(page, shadow, selector) : [];
+    return { elements: inShadow.length > 0 ? inShadow : matchesIn(page, root ?? document, selector) };
   } catch (error) {
     if (error instanceof DOMException || error instanceof SyntaxError) return { elements: [], invalid: error.message.slice(0, 300) };
     throw error;
   }
 }
 
-export function matchesIn(page: Natives, root: Node, { kind, body }: FindOrder): Element[] {
+export function matchesIn(page: Natives, root: Node, { kind, body }: PageSelector): Element[] {
   switch (kind) {
     case 'css': {
       const plain = page.all(root, body);
@@ -84,16 +84,16 @@ export function matchesIn(page: Natives, root: Node, { kind, body }: FindOrder):
 }
 
 export function pierce(page: Natives, root: Node, css: string): Element[] {
-  const found = new Set(page.all(root, css));
+  const matches = new Set(page.all(root, css));
   const elements = [...elementsIn(page, root)];
   const shadows = elements.map((element) => page.shadowRoot(element)).filter((shadow) => shadow !== null);
   const own = root instanceof Element ? page.shadowRoot(root) : null;
-  for (const shadow of own ? [own, ...shadows] : shadows) for (const element of page.all(shadow, css)) found.add(element);
-  return elements.filter((element) => found.has(element));
+  for (const shadow of own ? [own, ...shadows] : shadows) for (const element of page.all(shadow, css)) matches.add(element);
+  return elements.filter((element) => matches.has(element));
 }
 
 export function byXpath(root: Node, expression: string): Element[] {
-  // A shadow root is no node that XPath can start from.
+  // XPath cannot start from a shadow root.
   if (root instanceof ShadowRoot) return [];
   const relative = root instanceof Document ? expression : expression.replace(/^(\(*)\//, '$1./');
   const result = Document.prototype.evaluate.call(document, relative, root, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
@@ -105,22 +105,22 @@ export function byXpath(root: Node, expression: string): Element[] {
   return elements;
 }
 
-/** The smallest elements that have the text; a button's text is its value. */
+/** The innermost elements with the text; an input button's text is its value. */
 export function byText(page: Natives, root: Node, words: string): Element[] {
   const fits = textMatcher(words);
   const texts = new Map<Node, string>();
-  // Where a part of a text is looked for, an element without it has no child with it.
+  // For a substring match, an element without it has no descendant with it.
   const isPart = !/^["'/]/.test(words);
-  const found: Element[] = [];
+  const matches: Element[] = [];
   const search = (element: Element): void => {
-    const itself = fits(textOf(page, element, texts));
-    if (isPart && !itself) return;
-    const before = found.length;
+    const isMatch = fits(textOf(page, element, texts));
+    if (isPart && !isMatch) return;
+    const before = matches.length;
     for (const child of childrenOf(page, element)) if (child instanceof Element) search(child);
-    if (itself && found.length === before) found.push(element);
+    if (isMatch && matches.length === before) matches.push(element);
   };
   for (const top of childrenOf(page, root)) if (top instanceof Element) search(top);
-  return found;
+  return matches;
 }
 
 export function childrenOf(page: Natives, node: Node): Node[] {
@@ -134,8 +134,8 @@ export function childrenOf(page: Natives, node: Node): Node[] {
 export function textOf(page: Natives, node: Node, texts: Map<Node, string>): string {
   if (page.type(node) === 3) return page.nodeValue(node) ?? '';
   if (!(node instanceof Element)) return '';
-  const known = texts.get(node);
-  if (known !== undefined) return known;
+  const cached = texts.get(node);
+  if (cached !== undefined) return cached;
   const name = page.name(node);
   let text = '';
   if (name === 'input') text = ['button', 'submit', 'reset'].includes(page.inputType(node)) ? page.inputValue(node) : '';
@@ -145,7 +145,7 @@ export function textOf(page: Natives, node: Node, texts: Map<Node, string>): str
   return text;
 }
 
-/** Fields by what labels them: `<label>`, `aria-labelledby`, `aria-label`. */
+/** Fields by their label: `<label>`, `aria-labelledby`, `aria-label`. */
 export function byLabel(page: Natives, root: Node, words: string): Element[] {
   const fits = textMatcher(words);
   const texts = new Map<Node, string>();

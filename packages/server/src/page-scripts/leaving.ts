@@ -1,20 +1,20 @@
-/** Whether a page is on its way to another, in its isolated world. Sent as text. */
+/** Detects that a page starts to navigate. Sent as text. */
 
-/** From now on tells whether a click or a key has sent the page somewhere else. */
+/** Observes whether a click or a key starts a navigation. */
 export function watchLeaving(): void {
-  const seen = globalThis as { berthLeaving?: boolean; navigation?: EventTarget & { transition: unknown } };
-  const isWatched = seen.berthLeaving !== undefined;
-  seen.berthLeaving = false;
+  const state = globalThis as { berthLeaving?: boolean; navigation?: EventTarget & { transition: unknown } };
+  const isWatched = state.berthLeaving !== undefined;
+  state.berthLeaving = false;
   if (isWatched) return;
-  // A form is sent some time after its event.
+  // A form is submitted some time after its event.
   addEventListener('submit', (event) => {
     const { submitter } = event;
     const form = event.target instanceof HTMLFormElement ? event.target : null;
     const target = submitter?.getAttribute('formtarget') ?? (form && Element.prototype.getAttribute.call(form, 'target')) ?? '';
-    if (form && !event.defaultPrevented && /^(_self|_top|_parent)?$/i.test(target)) seen.berthLeaving = true;
+    if (form && !event.defaultPrevented && /^(_self|_top|_parent)?$/i.test(target)) state.berthLeaving = true;
   });
-  if (!seen.navigation) return;
-  const { navigation } = seen;
+  if (!state.navigation) return;
+  const { navigation } = state;
   navigation.addEventListener('navigate', (event) => {
     const { destination, hashChange, downloadRequest } = event as unknown as {
       destination: { sameDocument: boolean };
@@ -22,17 +22,17 @@ export function watchLeaving(): void {
       downloadRequest: string | null;
     };
     if (destination.sameDocument || hashChange || downloadRequest !== null) return;
-    seen.berthLeaving = true;
-    // Whether the page takes the navigation into its own hands is only known when its listeners have run.
+    state.berthLeaving = true;
+    // Only after the page's listeners have run is it known whether it intercepts the navigation.
     setTimeout(() => {
-      if (event.defaultPrevented || navigation.transition) seen.berthLeaving = false;
+      if (event.defaultPrevented || navigation.transition) state.berthLeaving = false;
     }, 0);
   });
 }
 
-/** `gone`: this document has come since. */
-export async function isLeaving(): Promise<'staying' | 'leaving' | 'gone'> {
-  // What the page has put off for a moment comes first.
+/** `gone`: the document was replaced after `watchLeaving`. */
+export async function leavingState(): Promise<'staying' | 'leaving' | 'gone'> {
+  // Tasks that the page has queued run first.
   await new Promise((resolve) => setTimeout(resolve, 0));
   const { berthLeaving } = globalThis as { berthLeaving?: boolean };
   if (berthLeaving === undefined) return 'gone';

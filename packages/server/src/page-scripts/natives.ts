@@ -1,11 +1,11 @@
 /**
- * What runs in the page's isolated world. These functions are sent as text, so
- * they use each other and nothing else of this module, see `scripts.ts`.
+ * Safe DOM access and helpers of the page scripts. Sent as text: these functions
+ * use each other and nothing else of this module, see `page-scripts.ts`.
  *
- * A page may name its elements after what a script reads: a form's
+ * A page may name its elements after properties that a script reads: a form's
  * `<input name="parentNode">` replaces its own, and `<img name="evaluate">` the
- * document's. So everything is read by the getters of the prototypes, which the
- * isolated world has to itself.
+ * document's. So all reads use the getters of the prototypes, which are separate
+ * in the isolated context.
  */
 
 type Getter<Value> = (from: unknown) => Value;
@@ -80,7 +80,7 @@ export function natives() {
 
 export type Natives = ReturnType<typeof natives>;
 
-/** Parent, through shadow roots. */
+/** The parent element, through slots and shadow roots. */
 export function parentOf(page: Natives, element: Element): Element | null {
   const parent = page.assignedSlot(element) ?? page.parent(element);
   if (parent instanceof ShadowRoot) return page.host(parent);
@@ -102,7 +102,7 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Has a box that is not empty, and nothing hides it. */
+/** Whether it has a box that is not empty and is not hidden by styles. */
 export function isVisible(page: Natives, element: Element): boolean {
   if (!page.isConnected(element)) return false;
   if (getComputedStyle(element).display === 'contents') {
@@ -116,14 +116,14 @@ export function isVisible(page: Natives, element: Element): boolean {
   return width > 0 && height > 0;
 }
 
-/** As a person sees an element named: `<a id="buy" class="big">`. */
+/** Describes an element for messages: `<a id="buy" class="big">`. */
 export function describe(page: Natives, element: Element): string {
   const attributes = ['id', 'class', 'name', 'role', 'aria-label'].map((name) => [name, page.attribute(element, name)] as const);
-  const told = attributes.filter(([, value]) => value).map(([name, value]) => ` ${name}="${(value ?? '').slice(0, 60)}"`);
-  return `<${page.name(element)}${told.join('')}>`.slice(0, 200);
+  const shown = attributes.filter(([, value]) => value).map(([name, value]) => ` ${name}="${(value ?? '').slice(0, 60)}"`);
+  return `<${page.name(element)}${shown.join('')}>`.slice(0, 200);
 }
 
-/** What an element's text or a caller's words are compared by: a part in any case, `"all of it"`, or `/a regular expression/`. */
+/** Matches text by a substring in any case, by `"the whole text"`, or by `/a regular expression/`. */
 export function textMatcher(words: string): (text: string) => boolean {
   const quoted = /^"([^]*)"$|^'([^]*)'$/.exec(words);
   const expression = /^\/([^]+)\/([imsuv]*)$/.exec(words);

@@ -1,66 +1,66 @@
-/** What is read of a page, in its isolated world. Sent as text, together with `page-natives.ts` and `page-find.ts`. */
-import { tryMatch, type FindOrder } from './find.ts';
+/** Reads data from a page. Sent as text, together with `natives.ts` and `find.ts`. */
+import { tryMatch, type PageSelector } from './find.ts';
 import { isVisible, natives, oneLine, type Natives } from './natives.ts';
 
-export interface ReadOrder {
+export interface ReadOptions {
   attribute: string | null;
   as: 'text' | 'html' | 'value' | 'number' | 'boolean' | 'date' | 'url';
 }
-export interface FieldOrder extends ReadOrder {
+export interface FieldOptions extends ReadOptions {
   name: string;
-  /** Null: of the element itself. */
-  orders: readonly FindOrder[] | null;
+  /** Null: the element itself. */
+  selectors: readonly PageSelector[] | null;
   list: boolean;
 }
-export type Read = string | null;
+export type ReadValue = string | null;
 
-export function read(element: Element, order: ReadOrder): Read {
-  return readOf(natives(), element, order);
+export function read(element: Element, options: ReadOptions): ReadValue {
+  return readOf(natives(), element, options);
 }
 
-export function readOf(page: Natives, element: Element, { attribute, as }: ReadOrder): Read {
+export function readOf(page: Natives, element: Element, { attribute, as }: ReadOptions): ReadValue {
   if (attribute !== null) return attributeOf(page, element, attribute);
   if (as === 'html') return page.innerHtml(element);
   if (as === 'value') return valueOf(page, element);
   if (as === 'url') return attributeOf(page, element, 'href') ?? attributeOf(page, element, 'src') ?? attributeOf(page, element, 'content');
-  // What is not shown has an inner text all the same; `<script>` and elements of SVG have none.
+  // `innerText` also works for hidden elements; SVG elements do not have it.
   return oneLine(element instanceof HTMLElement ? page.innerText(element) : (page.textContent(element) ?? ''));
 }
 
-export function attributeOf(page: Natives, element: Element, name: string): Read {
+export function attributeOf(page: Natives, element: Element, name: string): ReadValue {
   const value = page.attribute(element, name);
   if (value === null || !['href', 'src', 'action', 'formaction', 'poster', 'data', 'cite'].includes(name)) return value;
   const base = page.baseUri(element);
   return URL.canParse(value, base) ? new URL(value, base).href : value;
 }
 
-export function valueOf(page: Natives, element: Element): Read {
+export function valueOf(page: Natives, element: Element): ReadValue {
   if (element instanceof HTMLInputElement) return page.inputValue(element);
   if (element instanceof HTMLTextAreaElement) return page.areaValue(element);
   if (element instanceof HTMLSelectElement) return page.selectValue(element);
   return element instanceof HTMLElement && page.isEditable(element) ? page.innerText(element) : page.attribute(element, 'value');
 }
 
-/** The fields of each row; null rows: of the root alone. A selector that cannot be read is told. */
+/** Reads the fields of each row; with `rows` null only those of the root. `invalid` says why a selector is invalid. */
 export function readRows(
   root: Element | null,
-  rows: readonly FindOrder[] | null,
-  fields: readonly FieldOrder[],
+  rows: readonly PageSelector[] | null,
+  fields: readonly FieldOptions[],
   limit: number,
-): { rows: Record<string, Read | Read[]>[]; index: number; invalid?: string } {
+): { rows: Record<string, ReadValue | ReadValue[]>[]; index: number; invalid?: string } {
   const page = natives();
   let elements: (Element | null)[] = rows === null ? [root] : [];
   let used = -1;
-  for (const [index, order] of (rows ?? []).entries()) {
-    const match = tryMatch(page, root, order);
+  for (const [index, selector] of (rows ?? []).entries()) {
+    const match = tryMatch(page, root, selector);
     if (match.invalid !== undefined) return { rows: [], index: used, invalid: match.invalid };
     elements = match.elements.slice(0, limit);
     used = index;
     if (elements.length > 0) break;
   }
   let invalid: string | undefined;
-  const told = elements.map((element) => {
-    const row: Record<string, Read | Read[]> = {};
+  const results = elements.map((element) => {
+    const row: Record<string, ReadValue | ReadValue[]> = {};
     for (const field of fields) {
       const value = fieldOf(page, element, field, limit);
       if (typeof value === 'object' && value !== null && 'invalid' in value) invalid = value.invalid;
@@ -68,13 +68,18 @@ export function readRows(
     }
     return row;
   });
-  return { rows: told, index: used, ...(invalid === undefined ? {} : { invalid }) };
+  return { rows: results, index: used, ...(invalid === undefined ? {} : { invalid }) };
 }
 
-export function fieldOf(page: Natives, root: Element | null, field: FieldOrder, limit: number): Read | Read[] | { invalid: string } {
-  let elements: Element[] = root && field.orders === null ? [root] : [];
-  for (const order of field.orders ?? []) {
-    const match = tryMatch(page, root, order);
+export function fieldOf(
+  page: Natives,
+  root: Element | null,
+  field: FieldOptions,
+  limit: number,
+): ReadValue | ReadValue[] | { invalid: string } {
+  let elements: Element[] = root && field.selectors === null ? [root] : [];
+  for (const selector of field.selectors ?? []) {
+    const match = tryMatch(page, root, selector);
     if (match.invalid !== undefined) return { invalid: match.invalid };
     elements = match.elements;
     if (elements.length > 0) break;
@@ -84,8 +89,8 @@ export function fieldOf(page: Natives, root: Element | null, field: FieldOrder, 
   return element ? readOf(page, element, field) : null;
 }
 
-/** What a loop's turn knows of its element. */
-export function tellItem(element: Element): { text: string; href: string | null } {
+/** The values that a loop iteration provides for its element. */
+export function readItem(element: Element): { text: string; href: string | null } {
   const page = natives();
   const inner = page.matches(element, 'a[href]') ? element : page.all(element, 'a[href]')[0];
   return {
@@ -109,7 +114,7 @@ export function stateOf(element: Element): ElementState {
   };
 }
 
-/** The text that the page shows. */
+/** The visible text of the page. */
 export function pageText(): string {
   const page = natives();
   const body = page.body(document);
@@ -132,18 +137,19 @@ export function scrollSize(container: Element | null): { height: number; top: nu
 
 export function scroll(
   container: Element | null,
-  order: { to: 'top' | 'bottom' | { x: number; y: number } } | { by: { x: number; y: number } },
+  target: { to: 'top' | 'bottom' | { x: number; y: number } } | { by: { x: number; y: number } },
 ): void {
   const page = natives();
   const element = container ?? page.scrolling(document) ?? page.root(document);
   if (!element) return;
   const behavior = 'instant';
-  if ('by' in order)
-    (Element.prototype.scrollBy as (to: ScrollToOptions) => void).call(element, { left: order.by.x, top: order.by.y, behavior });
-  else (Element.prototype.scrollTo as (to: ScrollToOptions) => void).call(element, { ...placeOf(page, element, order.to), behavior });
+  if ('by' in target)
+    (Element.prototype.scrollBy as (to: ScrollToOptions) => void).call(element, { left: target.by.x, top: target.by.y, behavior });
+  else
+    (Element.prototype.scrollTo as (to: ScrollToOptions) => void).call(element, { ...scrollTargetOf(page, element, target.to), behavior });
 }
 
-export function placeOf(page: Natives, element: Element, to: 'top' | 'bottom' | { x: number; y: number }): ScrollToOptions {
+export function scrollTargetOf(page: Natives, element: Element, to: 'top' | 'bottom' | { x: number; y: number }): ScrollToOptions {
   if (typeof to === 'object') return { left: to.x, top: to.y };
   return { top: to === 'top' ? 0 : page.scrollHeight(element) };
 }

@@ -1,37 +1,36 @@
 /**
- * What runs in the page's isolated world: it reads the document and changes
- * nothing. These functions are sent as text, so they use each other and nothing
- * else of this module.
+ * Serializes the document without changing it. Sent as text: these functions use
+ * each other and nothing else of this module.
  *
- * A page may name its elements after what a script reads: `<img name="body">`
- * replaces `document.body`, and a form's `<input name="childNodes">` its own.
- * So everything is read by the getters of the prototypes, which the isolated
- * world has to itself.
+ * A page may name its elements after properties that a script reads:
+ * `<img name="body">` replaces `document.body`, and a form's
+ * `<input name="childNodes">` its own. So all reads use the getters of the
+ * prototypes, which are separate in the isolated context.
  */
 
 export interface SnapshotOptions {
-  /** Leaves out what the page's styles do not show. */
+  /** Omits what the page's styles hide. */
   visibleOnly: boolean;
-  /** Also looks for the main content, which takes `snapshotSource()` and `readability`. */
+  /** Also extracts the main content, which needs `snapshotSource()` and `readability`. */
   mainContent: boolean;
   readability: boolean;
-  /** Of the HTML, in UTF-8. */
+  /** Limit of the HTML in UTF-8. */
   maxBytes: number;
-  /** false where nobody wants it: it takes a layout of the whole page. */
+  /** Default true; false saves a layout of the whole page. */
   text?: boolean;
 }
 
 export interface Snapshot {
-  /** The flat tree: what open shadow roots hold stands in their hosts, and slots are filled. */
+  /** The flat tree: open shadow roots are inlined in their hosts, and slots are filled. */
   html: string;
-  /** Null when it was not looked for or could not be, '' when there is none. */
+  /** Null if it was not requested or extraction failed, '' if there is none. */
   mainHtml: string | null;
   title: string;
-  /** As a reader sees it; the first 100 000 letters. */
+  /** The visible text, at most 100 000 characters. */
   text: string;
-  /** The page did not fit; what is here ends properly. */
+  /** The page exceeded `maxBytes`; the HTML is still well-formed. */
   truncated: boolean;
-  /** Whether some of the page stands in open shadow roots, which `text` does not reach. */
+  /** Whether the page has open shadow roots, whose text `text` omits. */
   hasShadow: boolean;
 }
 
@@ -55,7 +54,7 @@ export function takeSnapshot(options: SnapshotOptions, Readability: ReadabilityC
 
 type Getter<Value> = (from: unknown) => Value;
 
-/** The getters of the prototypes, each as a function of the object it is read from. */
+/** The getters of the prototypes, each as a function of the object. */
 export function natives() {
   const getter = <Value>(of: object, name: string): Getter<Value> => {
     const get = Object.getOwnPropertyDescriptor(of, name)?.get;
@@ -95,11 +94,11 @@ export function natives() {
 
 type Natives = ReturnType<typeof natives>;
 
-/** An element whose children are being written. A walk that recursed would end at a few thousand of them. */
+/** An element whose children are being written. Recursion would overflow at a few thousand levels. */
 interface Level {
   nodes: Node[];
   next: number;
-  /** Its end tag; '' for one that is itself not shown but whose children may be. */
+  /** Its end tag; '' for a hidden element whose children may be visible. */
   end: string;
   isRaw: boolean;
   isHidden: boolean;
@@ -110,7 +109,7 @@ export function hasShadowRoots(page: Natives): boolean {
   return false;
 }
 
-/** As the browser writes it, which is many times faster, where that says the same. Null for a page with filled-in forms, and for one too large. */
+/** The browser's own serialization, which is many times faster. Null for a page with filled-in forms, or one that is too large. */
 export function plainHtml(page: Natives, maxBytes: number): string | null {
   const root = page.root(document);
   if (!root) return null;
@@ -155,7 +154,7 @@ export function serialize(page: Natives, options: SnapshotOptions): { html: stri
   return { html: output.toString(), truncated: output.full() };
 }
 
-/** Writes the start tag. Null for what has no children to write. */
+/** Writes the start tag. Returns null if there are no children to write. */
 export function openElement(
   page: Natives,
   element: Element,
@@ -164,37 +163,37 @@ export function openElement(
 ): Level | null {
   const isHtml = page.namespace(element) === 'http://www.w3.org/1999/xhtml';
   const name = isHtml ? page.localName(element) : page.tagName(element);
-  // A shadow root's styles hold for it alone; in the flat tree they would hold for the page.
+  // A shadow root's styles are scoped; in the flat tree they would apply to the page.
   if ((name === 'style' || name === 'link') && page.isInShadow(element)) return null;
-  const look = options.visibleOnly ? lookOf(name, element) : 'shown';
-  if (look === 'gone') return null;
+  const visibility = options.visibleOnly ? visibilityOf(name, element) : 'shown';
+  if (visibility === 'none') return null;
   const nodes = childrenOf(page, name, element, options);
-  const inner = { nodes, next: 0, end: '', isRaw: false, isHidden: look === 'hidden' };
-  if (look === 'hidden' || (name === 'slot' && page.isInShadow(element))) return inner;
+  const inner = { nodes, next: 0, end: '', isRaw: false, isHidden: visibility === 'hidden' };
+  if (visibility === 'hidden' || (name === 'slot' && page.isInShadow(element))) return inner;
   const tag = `<${name}${attributesOf(page, name, element)}>`;
   const isVoid =
     isHtml && /^(area|base|basefont|bgsound|br|col|embed|frame|hr|img|input|keygen|link|meta|param|source|track|wbr)$/.test(name);
   const end = isVoid ? '' : `</${name}>`;
   if (!output.add(tag, end)) return null;
   if (name === 'textarea' && isHtml) {
-    // The first line end after the tag is not part of the value.
+    // HTML ignores the first newline after the tag.
     output.addText(`\n${escapeText(page.areaValue(element))}`, false);
     return { ...inner, nodes: [], end };
   }
   return isVoid ? null : { ...inner, end, isRaw: isHtml && /^(style|script|xmp|iframe|noembed|noframes|noscript|plaintext)$/.test(name) };
 }
 
-/** Whether the page's styles show an element: 'gone' with all that is in it, 'hidden' but for what in it says otherwise. */
-export function lookOf(name: string, element: Element): 'shown' | 'hidden' | 'gone' {
-  // What is never drawn says what the page is, or belongs to something that is drawn. Some pages hide their body until a script is done with it.
+/** Whether the page's styles show an element: 'none' hides the whole subtree, 'hidden' may be overridden by descendants. */
+export function visibilityOf(name: string, element: Element): 'shown' | 'hidden' | 'none' {
+  // Elements that are never rendered describe the page or belong to rendered ones. Some pages hide their body until a script has finished.
   if (/^(html|body|head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot)$/.test(name))
     return 'shown';
   const { display, visibility } = getComputedStyle(element);
-  if (display === 'none') return 'gone';
+  if (display === 'none') return 'none';
   return visibility === 'hidden' || visibility === 'collapse' ? 'hidden' : 'shown';
 }
 
-/** In the flat tree. */
+/** The children in the flat tree. */
 export function childrenOf(page: Natives, name: string, element: Element, options: SnapshotOptions): Node[] {
   if (element instanceof HTMLTemplateElement) return [...page.children(page.content(element))];
   const own = [...page.children(element)];
@@ -210,7 +209,7 @@ export function childrenOf(page: Natives, name: string, element: Element, option
   return assigned.length > 0 ? assigned : own;
 }
 
-/** With what was typed and chosen. A password stays as the page wrote it. */
+/** Attributes with the current form values; a password keeps its original attribute. */
 export function attributesOf(page: Natives, name: string, element: Element): string {
   const values = new Map(page.attributeNames(element).map((attribute) => [attribute, page.attribute(element, attribute)]));
   const setFlag = (attribute: string, on: boolean): void => void (on ? values.set(attribute, '') : values.delete(attribute));
@@ -232,7 +231,7 @@ export function escapeText(text: string): string {
   );
 }
 
-/** HTML of at most so many bytes: room for an end tag is set aside with its start tag, and text is cut. */
+/** HTML of at most `maxBytes`: room for an end tag is reserved with its start tag, and text is cut. */
 export function limitedOutput(maxBytes: number) {
   const encoder = new TextEncoder();
   const parts: string[] = [];
@@ -254,7 +253,7 @@ export function limitedOutput(maxBytes: number) {
     addText: (text: string, isRaw: boolean): void => {
       const room = left;
       if (add(text, '') || isRaw) return;
-      // Whole letters and whole entities only.
+      // Whole characters and entities only.
       const { read } = encoder.encodeInto(text, new Uint8Array(Math.min(room, text.length * 3)));
       parts.push(text.slice(0, read).replace(/&[^;]{0,5}$/, ''));
       left = 0;
@@ -265,7 +264,7 @@ export function limitedOutput(maxBytes: number) {
   };
 }
 
-/** On a document of its own, which Readability takes apart. */
+/** On a copy of the document, because Readability modifies it. */
 export function readMainContent(html: string, Readability: ReadabilityClass): string | null {
   try {
     const copy = parseCopy(html);
@@ -275,12 +274,12 @@ export function readMainContent(html: string, Readability: ReadabilityClass): st
   }
 }
 
-/** A page may require Trusted Types of every script. Then the parser that drops scripts remains. */
+/** A page may enforce Trusted Types; then only the sanitizing parser is available. */
 export function parseCopy(html: string): Document {
   try {
     return new DOMParser().parseFromString(html, 'text/html');
   } catch {
-    // Newer than the types.
+    // Not in the types yet.
     const { parseHTML } = Document as unknown as { parseHTML(html: string, options: object): Document };
     const copy = parseHTML.call(Document, html, { sanitizer: {} });
     if (copy.baseURI !== document.baseURI) copy.head.append(Object.assign(copy.createElement('base'), { href: document.baseURI }));

@@ -6,16 +6,16 @@ import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { assetNames, openAsset } from './assets.ts';
-import { makeFolder } from './folder.ts';
+import { createFolder } from './folder.ts';
 import { tempFolder } from './recordings.fixture.ts';
 
-const over = { status: 'complete' } as const;
+const finished = { status: 'complete' } as const;
 
 /** A recording with every file that there can be, and some that there cannot. */
 function makeRecording(test: TestContext): { folder: string; root: string } {
   const root = tempFolder((undo) => test.after(undo));
   const folder = join(root, 'rec_a');
-  makeFolder(folder);
+  createFolder(folder);
   for (const name of [
     'recording.json',
     'events.ndjson',
@@ -43,7 +43,7 @@ function makeRecording(test: TestContext): { folder: string; root: string } {
 }
 
 async function contentOf(folder: string, name: string, part?: { start: number; end: number }): Promise<string> {
-  const file = await openAsset(folder, name, over);
+  const file = await openAsset(folder, name, finished);
   try {
     return await text(file.stream(part));
   } finally {
@@ -89,7 +89,7 @@ const hostileNames = [
 ];
 
 describe('the files of a recording', () => {
-  it('are told by the names that can be asked for, the player first', async (test) => {
+  it('are listed by name, the player first', async (test) => {
     const { folder } = makeRecording(test);
     assert.deepEqual(await assetNames(folder), [
       'index.html',
@@ -106,7 +106,7 @@ describe('the files of a recording', () => {
     ]);
   });
 
-  it('are only the player where there is no folder any more', async (test) => {
+  it('are only the player when there is no folder', async (test) => {
     assert.deepEqual(await assetNames(join(makeRecording(test).root, 'none')), ['index.html']);
   });
 
@@ -123,14 +123,14 @@ describe('the files of a recording', () => {
   ] as const)
     it(`are sent as what they are and under no other policy: ${name}`, async (test) => {
       const { folder } = makeRecording(test);
-      const file = await openAsset(folder, name, over);
+      const file = await openAsset(folder, name, finished);
       assert.deepEqual(
         [file.contentType, file.cacheControl, file.filename, file.inline, file.ranges, file.policy],
         [contentType, cacheControl, name, true, true, undefined],
       );
       assert.match(await text(file.stream()), new RegExp(`^of (video )?${name}$`));
       await file.close();
-      assert.equal((await keptWhileRunning(folder, name)).cacheControl, undefined);
+      assert.equal((await openWhileRecording(folder, name)).cacheControl, undefined);
     });
 
   it('are sent in part, and up to where they were when they were opened', async (test) => {
@@ -141,7 +141,7 @@ describe('the files of a recording', () => {
     assert.equal(await text(file.stream()), 'of events.ndjson');
     await file.close();
     writeFileSync(join(folder, 'har.json'), '');
-    const empty = await openAsset(folder, 'har.json', over);
+    const empty = await openAsset(folder, 'har.json', finished);
     appendFileSync(join(folder, 'har.json'), 'x');
     assert.deepEqual([empty.bytes, await text(empty.stream())], [0, '']);
     await empty.close();
@@ -151,7 +151,7 @@ describe('the files of a recording', () => {
     it(`are not reached by ${JSON.stringify(name.slice(0, 40))}`, async (test) => {
       const { folder } = makeRecording(test);
       const before = openHandles();
-      await assert.rejects(openAsset(folder, name, over), isMissing);
+      await assert.rejects(openAsset(folder, name, finished), isMissing);
       assert.equal(openHandles(), before);
     });
 
@@ -159,33 +159,33 @@ describe('the files of a recording', () => {
     ['a link to a file', (path: string, root: string) => symlinkSync(join(root, 'passwd'), path)],
     ['a link to nowhere', (path: string) => symlinkSync('/nowhere', path)],
     ['a second name of a file', (path: string, root: string) => linkSync(join(root, 'passwd'), path)],
-    ['a pipe that nobody writes to', (path: string) => void execFileSync('mkfifo', [path])],
+    ['a pipe without a writer', (path: string) => void execFileSync('mkfifo', [path])],
     ['a folder', (path: string) => mkdirSync(path)],
   ] as const)
     for (const name of ['poster.jpg', 'seg00000.m4s', 'video.m3u8'])
-      it(`are not ${what} under the name ${name}, which keeps nobody waiting`, async (test) => {
+      it(`are not ${what} under the name ${name}, without blocking`, async (test) => {
         const { folder, root } = makeRecording(test);
         const path = join(folder, name === 'poster.jpg' ? '.' : 'video', name);
         rmSync(path);
         plant(path, root);
         const before = openHandles();
-        await assert.rejects(openAsset(folder, name, over), isMissing);
+        await assert.rejects(openAsset(folder, name, finished), isMissing);
         assert.equal(openHandles(), before);
       });
 
   it('are not read through a link in place of the folder itself', async (test) => {
     const { folder, root } = makeRecording(test);
     symlinkSync(folder, join(root, 'rec_b'));
-    await assert.rejects(openAsset(join(root, 'rec_b'), 'poster.jpg', over), isMissing);
+    await assert.rejects(openAsset(join(root, 'rec_b'), 'poster.jpg', finished), isMissing);
     rmSync(join(folder, 'video'), { recursive: true });
     mkdirSync(join(root, 'elsewhere'));
     writeFileSync(join(root, 'elsewhere', 'init.mp4'), 'of another');
     symlinkSync(join(root, 'elsewhere'), join(folder, 'video'));
-    await assert.rejects(openAsset(folder, 'init.mp4', over), isMissing);
+    await assert.rejects(openAsset(folder, 'init.mp4', finished), isMissing);
   });
 });
 
-async function keptWhileRunning(folder: string, name: string): Promise<{ cacheControl: string | undefined }> {
+async function openWhileRecording(folder: string, name: string): Promise<{ cacheControl: string | undefined }> {
   const file = await openAsset(folder, name, { status: 'recording' });
   await file.close();
   return { cacheControl: file.cacheControl };

@@ -1,4 +1,4 @@
-/** What a recording is made of, by the names under which it is served. */
+/** The files of a recording and how they are served. */
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
 import { ServiceError } from '@berth/contract';
@@ -6,14 +6,14 @@ import type { FileReply } from '../http/call.ts';
 import { hasFile, listNames, openPlain, videoFolder } from './folder.ts';
 import type { RecordingRecord } from './recording.ts';
 
-/** Made by the service, and no file of the recording. */
+/** The player page. Served by the service; not a file of the recording. */
 export const playerName = 'index.html';
 
 interface Asset {
   name: string;
   folder: '.' | typeof videoFolder;
   contentType: string;
-  /** What does not change any more once it is there and the recording is over. */
+  /** Whether it no longer changes once the recording has ended. */
   isFinal: boolean;
 }
 
@@ -27,17 +27,17 @@ const assets = [
   { name: 'frames.mjpeg', folder: '.', contentType: 'video/x-motion-jpeg', isFinal: false },
   { name: 'frames.ndjson', folder: '.', contentType: 'application/x-ndjson; charset=utf-8', isFinal: false },
 ] as const satisfies readonly Asset[];
-const index: ReadonlyMap<string, Asset> = new Map(assets.map((asset) => [asset.name, asset]));
+const assetsByName: ReadonlyMap<string, Asset> = new Map(assets.map((asset) => [asset.name, asset]));
 
-/** For how long a browser may keep what does not change. A link that was taken back is good for nothing new. */
-const keptSeconds = 3600;
+/** How long browsers may cache final files. A revoked link still cannot load anything new. */
+const cacheSeconds = 3600;
 
-const segmentForm = /^seg(\d{5})\.m4s$/;
+const segmentPattern = /^seg(\d{5})\.m4s$/;
 
-/** The asset of that name; its own name, and never the text that was asked for. */
-function assetOf(name: string): Asset | undefined {
-  const number = segmentForm.exec(name)?.[1];
-  if (number === undefined) return index.get(name);
+/** Finds an asset. Its name is taken from our table, never from the request. */
+function findAsset(name: string): Asset | undefined {
+  const number = segmentPattern.exec(name)?.[1];
+  if (number === undefined) return assetsByName.get(name);
   return {
     name: `seg${String(Number(number)).padStart(5, '0')}.m4s`,
     folder: videoFolder,
@@ -46,24 +46,24 @@ function assetOf(name: string): Asset | undefined {
   };
 }
 
-/** Names that can be asked for, the player first. */
+/** Returns the names of all assets, the player first. */
 export async function assetNames(path: string): Promise<string[]> {
-  const segments = (await listNames(join(path, videoFolder))).filter((name) => segmentForm.test(name));
+  const segments = (await listNames(join(path, videoFolder))).filter((name) => segmentPattern.test(name));
   return [playerName, ...(await fileNames(path)), ...segments.sort()];
 }
 
-/** Of the files that are there, without the segments of a video. */
+/** Returns the names of the existing files, without video segments. */
 export async function fileNames(path: string): Promise<string[]> {
-  const there = await Promise.all(assets.map(({ folder, name }) => hasFile(join(path, folder), name)));
-  return assets.filter((_, at) => there[at]).map(({ name }) => name);
+  const exists = await Promise.all(assets.map(({ folder, name }) => hasFile(join(path, folder), name)));
+  return assets.filter((_, position) => exists[position]).map(({ name }) => name);
 }
 
 export const assetNotFound = (cause?: unknown): ServiceError =>
-  new ServiceError('asset_not_found', 'The recording has no such file.', { cause });
+  new ServiceError('asset_not_found', 'This recording has no such file. See `assets` for the files it has.', { cause });
 
-/** As it is now: what is still written is sent up to where it is. @throws ServiceError asset_not_found */
+/** Opens an asset. A file that is still being written is sent up to its current size. @throws ServiceError asset_not_found */
 export async function openAsset(path: string, name: string, { status }: Pick<RecordingRecord, 'status'>): Promise<FileReply> {
-  const asset = assetOf(name);
+  const asset = findAsset(name);
   if (!asset) throw assetNotFound();
   const { handle, bytes } = await openPlain(join(path, asset.folder), asset.name).catch((error: unknown) => {
     throw assetNotFound(error);
@@ -74,7 +74,7 @@ export async function openAsset(path: string, name: string, { status }: Pick<Rec
     filename: asset.name,
     inline: true,
     ranges: true,
-    ...(asset.isFinal && status !== 'recording' ? { cacheControl: `private, max-age=${keptSeconds}` } : {}),
+    ...(asset.isFinal && status !== 'recording' ? { cacheControl: `private, max-age=${cacheSeconds}` } : {}),
     stream: (part): Readable => {
       if (bytes === 0) return Readable.from([]);
       const { start, end } = part ?? { start: 0, end: bytes - 1 };

@@ -1,23 +1,23 @@
 /**
- * The folder of one recording, and reading from it.
+ * Reads and writes the folder of a recording.
  *
- * The encoder's user may do what it likes in `video`, so nothing there is
- * reached through a path that it could change: the folder is opened first and
- * its files through that, none through a link, and only plain ones.
+ * The encoder's user can write anything to `video`, so files are never opened
+ * by a path that it could change: the folder is opened first and its files
+ * relative to it, without following links, and regular files only.
  */
 import { mkdirSync } from 'node:fs';
 import { constants, lstat, open, readdir, rename, rm, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { within } from '@berth/guest';
+import { withFolder } from '@berth/guest';
 import { NoSuchFile } from '../runtime/runtime.ts';
 
-/** What the encoder writes lies apart from what the worker does. */
+/** The encoder's output, apart from the worker's files. */
 export const videoFolder = 'video';
 
 export const folderOf = (root: string, recId: string): string => join(root, recId);
 
-/** At once, so that what is told from now on has where to go. @throws EEXIST: no recording goes into the folder of another */
-export function makeFolder(path: string): void {
+/** Synchronous, so that events can be written at once. @throws EEXIST when the folder exists */
+export function createFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 });
   mkdirSync(join(path, videoFolder), { mode: 0o700 });
 }
@@ -29,16 +29,16 @@ export interface PlainFile {
   bytes: number;
 }
 
-/** A file of a folder, to be read. A pipe does not make it wait. @throws NoSuchFile also for what is no plain file */
+/** Opens a file for reading, without blocking on a pipe. @throws NoSuchFile also when it is not a regular file */
 export async function openPlain(path: string, name: string): Promise<PlainFile> {
-  const handle = await within(path, (folder) =>
+  const handle = await withFolder(path, (folder) =>
     open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
   ).catch((cause: unknown) => {
     throw new NoSuchFile('no such file', { cause });
   });
   try {
     const stat = await handle.stat();
-    if (!stat.isFile() || stat.nlink !== 1) throw new NoSuchFile('no plain file');
+    if (!stat.isFile() || stat.nlink !== 1) throw new NoSuchFile('not a regular file');
     return { handle, bytes: stat.size };
   } catch (error) {
     await handle.close();
@@ -46,7 +46,7 @@ export async function openPlain(path: string, name: string): Promise<PlainFile> 
   }
 }
 
-/** The start of a text file, up to `bytesMax`; null where there is none. */
+/** Returns the first `bytesMax` bytes of a text file, or null when there is none. */
 export async function readText(path: string, name: string, bytesMax: number): Promise<string | null> {
   const file = await openPlain(path, name).catch(() => null);
   if (!file) return null;
@@ -59,31 +59,31 @@ export async function readText(path: string, name: string, bytesMax: number): Pr
   }
 }
 
-/** Puts a file in place of what has its name, whole or not at all for whoever reads. */
+/** Replaces a file atomically. */
 export async function replaceFile(path: string, name: string, data: string | Buffer): Promise<void> {
-  await within(path, async (folder) => {
+  await withFolder(path, async (folder) => {
     const draft = `${folder}/${name}.new`;
-    // A link of that name would be written through.
+    // A planted link of that name would be followed.
     await unlink(draft).catch(() => undefined);
     await writeFile(draft, data, { flag: 'wx', mode: 0o600 });
     await rename(draft, `${folder}/${name}`);
   });
 }
 
-/** Whether there is a plain file of that name. */
+/** Whether a regular file of that name exists. */
 export const hasFile = (path: string, name: string): Promise<boolean> =>
   lstat(join(path, name)).then(
     (stat) => stat.isFile(),
     () => false,
   );
 
-/** Names of the plain files of a folder; none where there is no folder. */
+/** Returns the names of the regular files of a folder; empty when the folder does not exist. */
 export async function listNames(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
-/** Sizes of the plain files of a folder, by name. */
+/** Returns the sizes of the regular files of a folder in bytes, by name. */
 export async function listSizes(path: string): Promise<Map<string, number>> {
   const sizes = new Map<string, number>();
   for (const name of await listNames(path)) {
@@ -93,7 +93,7 @@ export async function listSizes(path: string): Promise<Map<string, number>> {
   return sizes;
 }
 
-/** What a recording takes of the disk. */
+/** Returns the size of a recording on disk, in bytes. */
 export async function sizeOf(path: string): Promise<number> {
   const files = [...(await listSizes(path)).values(), ...(await listSizes(join(path, videoFolder))).values()];
   return files.reduce((sum, bytes) => sum + bytes, 0);

@@ -3,33 +3,33 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ManualClock } from '../lib/clock.ts';
-import { Frames, type PictureLine } from './frames.ts';
+import { Frames, type FrameLine } from './frames.ts';
 import { startedAt, tempFolder } from './recordings.fixture.ts';
 
-function makeFrames(test: TestContext, { bytesMax = 1_000_000, zeroMs = null }: { bytesMax?: number; zeroMs?: number | null } = {}) {
+function createFrames(test: TestContext, { bytesMax = 1_000_000, zeroMs = null }: { bytesMax?: number; zeroMs?: number | null } = {}) {
   const folder = tempFolder((undo) => test.after(undo));
   const clock = new ManualClock(startedAt);
   const frames = new Frames({ folder, clock, zeroMs, bytesMax });
-  const pictures = (): [tMs: number, picture: string][] => {
+  const writtenFrames = (): [tMs: number, picture: string][] => {
     const all = readFileSync(join(folder, 'frames.mjpeg'));
     const lines = readFileSync(join(folder, 'frames.ndjson'), 'utf8').split('\n').filter(Boolean);
     return lines.map((text) => {
-      const { t_ms, offset, length } = JSON.parse(text) as PictureLine;
+      const { t_ms, offset, length } = JSON.parse(text) as FrameLine;
       return [t_ms, all.toString('utf8', offset, offset + length)];
     });
   };
-  return { frames, clock, pictures, folder };
+  return { frames, clock, pictures: writtenFrames, folder };
 }
 
 describe('pictures without an encoder', () => {
   it('lie one after the other, and the index says where and when', async (test) => {
-    const { frames, clock, pictures } = makeFrames(test);
+    const { frames, clock, pictures: writtenFrames } = createFrames(test);
     clock.advance(200);
     frames.write(Buffer.from('first'));
     clock.advance(500);
     frames.write(Buffer.from('second one'));
     assert.deepEqual(await frames.finish(), { end: 'finished', detail: '' });
-    assert.deepEqual(pictures(), [
+    assert.deepEqual(writtenFrames(), [
       [0, 'first'],
       [500, 'second one'],
     ]);
@@ -37,18 +37,18 @@ describe('pictures without an encoder', () => {
   });
 
   it('go on with the time of what was seen before them', async (test) => {
-    const { frames, clock, pictures } = makeFrames(test, { zeroMs: 0 });
+    const { frames, clock, pictures: writtenFrames } = createFrames(test, { zeroMs: 0 });
     clock.advance(4000);
     frames.write(Buffer.from('one'));
     await frames.finish();
-    assert.deepEqual(pictures(), [[4000, 'one']]);
+    assert.deepEqual(writtenFrames(), [[4000, 'one']]);
   });
 
   it('are two a second at most, and the last is among them', async (test) => {
-    const { frames, clock, pictures } = makeFrames(test);
+    const { frames, clock, pictures: writtenFrames } = createFrames(test);
     for (let ms = 0; ms < 1000; ms += 100, clock.advance(100)) assert.equal(frames.write(Buffer.from(`at ${ms}`)), true);
     await frames.finish();
-    assert.deepEqual(pictures(), [
+    assert.deepEqual(writtenFrames(), [
       [0, 'at 0'],
       [500, 'at 500'],
       [1000, 'at 900'],
@@ -67,18 +67,18 @@ describe('pictures without an encoder', () => {
     await frames.finish();
   });
 
-  it('end by themselves when there is no room, and take no more', async (test) => {
-    const { frames, clock, pictures } = makeFrames(test, { bytesMax: 10 });
+  it('end when the size limit is reached, and take no more', async (test) => {
+    const { frames, clock, pictures: writtenFrames } = createFrames(test, { bytesMax: 10 });
     frames.write(Buffer.from('12345'));
     clock.advance(500);
     frames.write(Buffer.from('678901'));
     assert.equal((await frames.exited).end, 'full');
     assert.equal(frames.write(Buffer.from('2')), false);
-    assert.deepEqual(pictures(), [[0, '12345']]);
+    assert.deepEqual(writtenFrames(), [[0, '12345']]);
   });
 
   it('end as broken where their file cannot be written', async (test) => {
-    const { frames: first, folder, clock } = makeFrames(test);
+    const { frames: first, folder, clock } = createFrames(test);
     first.write(Buffer.from('one'));
     await first.finish();
     const second = new Frames({ folder, clock, zeroMs: null, bytesMax: 1000 });

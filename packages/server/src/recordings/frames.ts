@@ -1,63 +1,63 @@
-/** Single pictures in place of a video, where no encoder is: all JPEGs in one file, and where each of them lies in another. */
+/** Still frames for workers without a video encoder: all JPEGs in one file, and an index of them in another. */
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import type { EncoderEnd, EncoderExit, VideoEncoder } from '../runtime/runtime.ts';
 import type { Clock } from '../lib/clock.ts';
 
-export const picturesName = 'frames.mjpeg';
-export const pictureIndexName = 'frames.ndjson';
+export const framesName = 'frames.mjpeg';
+export const frameIndexName = 'frames.ndjson';
 
-/** Each is as large as some seconds of video. */
-export const picturesPerSecond = 2;
-/** What a slow disk has not taken yet; more is left out. */
-const unwrittenBytesMax = 4 * 1024 * 1024;
+/** A JPEG is as large as some seconds of video. */
+export const stillFramesPerSecond = 2;
+/** Unwritten data beyond this is dropped, so that a slow disk cannot fill the memory. */
+const pendingBytesMax = 4 * 1024 * 1024;
 
-export interface PictureLine {
-  /** Since the first picture. */
+export interface FrameLine {
+  /** Since the first frame. */
   t_ms: number;
-  /** Where it lies in the file of pictures. */
+  /** In `frames.mjpeg`. */
   offset: number;
   length: number;
 }
 
-export interface FramesOrder {
+export interface FramesOptions {
   folder: string;
   clock: Clock;
-  /** Of the first picture on the clock that never jumps, where there was one before these. */
+  /** Monotonic time of the recording's first frame; null when there is none before these. */
   zeroMs: number | null;
   bytesMax: number;
 }
 
-const intervalMs = 1000 / picturesPerSecond;
+const intervalMs = 1000 / stillFramesPerSecond;
 
-/** An encoder that encodes nothing. Pictures that come faster leave each other out; a line of the index is written when its picture is. */
+/** A video encoder that stores JPEGs as they are. Frames above the rate are skipped; a frame's index line is written after the frame. */
 export class Frames implements VideoEncoder {
   readonly exited: Promise<EncoderExit>;
   startedAtMs: number | null = null;
-  readonly #order: FramesOrder;
-  readonly #pictures: WriteStream;
+  readonly #options: FramesOptions;
+  readonly #frames: WriteStream;
   readonly #index: WriteStream;
   readonly #exit = Promise.withResolvers<EncoderExit>();
   #bytes = 0;
   #ending: EncoderEnd | null = null;
-  /** What is seen now, where it came too early to be written. */
-  #newest: Buffer | null = null;
-  #later: NodeJS.Timeout | undefined;
+  /** The newest frame, when it came before the next one is due. */
+  #pendingFrame: Buffer | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #writtenMs = -Infinity;
   #zeroMs: number | null;
 
-  constructor(order: FramesOrder) {
-    this.#order = order;
-    this.#zeroMs = order.zeroMs;
-    const options = { flags: 'wx', mode: 0o600 };
-    this.#pictures = createWriteStream(join(order.folder, picturesName), options);
-    this.#index = createWriteStream(join(order.folder, pictureIndexName), options);
+  constructor(options: FramesOptions) {
+    this.#options = options;
+    this.#zeroMs = options.zeroMs;
+    const fileOptions = { flags: 'wx', mode: 0o600 };
+    this.#frames = createWriteStream(join(options.folder, framesName), fileOptions);
+    this.#index = createWriteStream(join(options.folder, frameIndexName), fileOptions);
     this.exited = this.#exit.promise;
-    const written = Promise.all([finished(this.#pictures), finished(this.#index)]);
+    const written = Promise.all([finished(this.#frames), finished(this.#index)]);
     written.then(
       () => this.#exit.resolve({ end: this.#ending ?? 'broken', detail: '' }),
-      (error: unknown) => this.#break(error),
+      (error: unknown) => this.#fail(error),
     );
   }
 
@@ -66,12 +66,12 @@ export class Frames implements VideoEncoder {
   }
 
   write(jpeg: Buffer): boolean {
-    if (this.#ending !== null || this.#pictures.writableLength > unwrittenBytesMax) return false;
-    this.#newest = jpeg;
-    this.startedAtMs ??= this.#order.clock.now().getTime();
-    const waitMs = this.#writtenMs + intervalMs - this.#order.clock.monotonicMs();
-    if (waitMs <= 0) this.#writeNewest();
-    else this.#later ??= setTimeout(() => this.#writeNewest(), waitMs).unref();
+    if (this.#ending !== null || this.#frames.writableLength > pendingBytesMax) return false;
+    this.#pendingFrame = jpeg;
+    this.startedAtMs ??= this.#options.clock.now().getTime();
+    const delayMs = this.#writtenMs + intervalMs - this.#options.clock.monotonicMs();
+    if (delayMs <= 0) this.#writeNewest();
+    else this.#timer ??= setTimeout(() => this.#writeNewest(), delayMs).unref();
     return true;
   }
 
@@ -82,18 +82,18 @@ export class Frames implements VideoEncoder {
   }
 
   #writeNewest(): void {
-    clearTimeout(this.#later);
-    this.#later = undefined;
-    const jpeg = this.#newest;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const jpeg = this.#pendingFrame;
     if (!jpeg || this.#ending !== null) return;
-    this.#newest = null;
-    const { clock, bytesMax } = this.#order;
+    this.#pendingFrame = null;
+    const { clock, bytesMax } = this.#options;
     if (this.#bytes + jpeg.length > bytesMax) return this.#end('full');
     this.#writtenMs = clock.monotonicMs();
     this.#zeroMs ??= this.#writtenMs;
-    const line: PictureLine = { t_ms: Math.round(this.#writtenMs - this.#zeroMs), offset: this.#bytes, length: jpeg.length };
+    const line: FrameLine = { t_ms: Math.round(this.#writtenMs - this.#zeroMs), offset: this.#bytes, length: jpeg.length };
     this.#bytes += jpeg.length;
-    this.#pictures.write(jpeg, (error) => {
+    this.#frames.write(jpeg, (error) => {
       if (!error && !this.#index.destroyed) this.#index.write(`${JSON.stringify(line)}\n`);
     });
   }
@@ -101,14 +101,14 @@ export class Frames implements VideoEncoder {
   #end(end: EncoderEnd): void {
     if (this.#ending !== null) return;
     this.#ending = end;
-    // The last picture's line comes after the last picture.
-    this.#pictures.end(() => this.#index.end());
+    // The last index line is written after the last frame.
+    this.#frames.end(() => this.#index.end());
   }
 
-  #break(error: unknown): void {
-    clearTimeout(this.#later);
+  #fail(error: unknown): void {
+    clearTimeout(this.#timer);
     this.#ending = 'broken';
-    this.#pictures.destroy();
+    this.#frames.destroy();
     this.#index.destroy();
     this.#exit.resolve({ end: 'broken', detail: String(error) });
   }

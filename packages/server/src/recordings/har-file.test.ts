@@ -15,7 +15,7 @@ describe('a HAR file', () => {
   for (const [what, har] of [
     ['no request', harOf(0)],
     ['some requests', harOf(3)],
-    ['requests that were not kept', harOf(2, 5)],
+    ['dropped requests', harOf(2, 5)],
   ] as const)
     it(`is what the HAR of a session is, with ${what}`, async (test) => {
       const folder = tempFolder((undo) => test.after(undo));
@@ -23,11 +23,11 @@ describe('a HAR file', () => {
       assert.deepEqual(JSON.parse(readFileSync(join(folder, 'har.json'), 'utf8')), har);
     });
 
-  it('is bounded, and says how much was left out', async (test) => {
+  it('is bounded, and says how many entries were omitted', async (test) => {
     const folder = tempFolder((undo) => test.after(undo));
     await writeHar(folder, harOf(100, 5), { bytesMax: 3000, signal });
     const { log } = JSON.parse(readFileSync(join(folder, 'har.json'), 'utf8')) as Har;
     assert.ok(log.entries.length > 0 && log.entries.length < 10);
-    assert.equal(log.comment, `5 requests were not kept. ${100 - log.entries.length} more were left out for their size.`);
+    assert.equal(log.comment, `5 requests were dropped. ${100 - log.entries.length} more were omitted to limit the size.`);
   });
 });

@@ -6,12 +6,14 @@ import type { Har } from 'har-format';
 
 export const harName = 'har.json';
 
-/** Written entry by entry: a log of long headers is larger than a worker should hold as one text. */
+/** Writes a HAR entry by entry, as the whole text may be too large to hold in memory. */
 export async function writeHar(folder: string, har: Har, { bytesMax, signal }: { bytesMax: number; signal: AbortSignal }): Promise<void> {
-  await pipeline(Readable.from(partsOf(har, bytesMax)), createWriteStream(join(folder, harName), { flags: 'wx', mode: 0o600 }), { signal });
+  await pipeline(Readable.from(serializeHar(har, bytesMax)), createWriteStream(join(folder, harName), { flags: 'wx', mode: 0o600 }), {
+    signal,
+  });
 }
 
-function* partsOf({ log: { entries, comment, ...head } }: Har, bytesMax: number): Iterable<string> {
+function* serializeHar({ log: { entries, comment, ...head } }: Har, bytesMax: number): Iterable<string> {
   yield `{"log":${JSON.stringify(head).slice(0, -1)},"entries":[`;
   let [bytes, written] = [0, 0];
   for (const entry of entries) {
@@ -21,7 +23,7 @@ function* partsOf({ log: { entries, comment, ...head } }: Har, bytesMax: number)
     yield written === 0 ? text : `,${text}`;
     written += 1;
   }
-  const left = entries.length - written;
-  const comments = [...(comment ? [comment] : []), ...(left > 0 ? [`${left} more were left out for their size.`] : [])];
+  const omitted = entries.length - written;
+  const comments = [...(comment ? [comment] : []), ...(omitted > 0 ? [`${omitted} more were omitted to limit the size.`] : [])];
   yield `]${comments.length > 0 ? `,"comment":${JSON.stringify(comments.join(' '))}` : ''}}}`;
 }

@@ -1,26 +1,25 @@
-/** What went over the network since the last look, from the log that the browser keeps anyway. */
+/** Summarises the network traffic since the last snapshot, from the browser's network log. */
 import type { NetworkEntries, NetworkEntry } from '../browser/browser.ts';
 
-/** Told as it is. */
 export type NetworkSummary = Record<'requests' | 'failed' | 'bytes', number>;
 
-export interface NetworkLook {
+export interface NetworkSnapshot {
   summary: NetworkSummary;
-  /** The first of those that failed. */
+  /** The first failed requests. */
   failures: { method: string; url: string; status: number | null; error: string | null }[];
 }
 
-/** A page whose every request fails is told by the count. */
+/** Further failures are only counted. */
 const failuresMax = 10;
-/** Of a request that is still under way. */
+/** The error of a pending request. */
 const unfinished = 'unfinished';
 
 export class NetworkTally {
   readonly #seen = new WeakSet<NetworkEntry>();
   #dropped = 0;
 
-  /** Null where nothing came to an end. Requests that the log had no room for are only counted. */
-  look({ entries, dropped }: Pick<NetworkEntries, 'entries' | 'dropped'>): NetworkLook | null {
+  /** Returns null when no request has finished. Requests that the log dropped are only counted. */
+  snapshot({ entries, dropped }: Pick<NetworkEntries, 'entries' | 'dropped'>): NetworkSnapshot | null {
     const ended = entries.filter((entry) => entry.error !== unfinished && !this.#seen.has(entry));
     for (const entry of ended) this.#seen.add(entry);
     const uncounted = dropped - this.#dropped;
@@ -35,11 +34,11 @@ export class NetworkTally {
   }
 }
 
-/** A page that never reads an answer, or leaves before it is whole, breaks it off: the browser calls that aborted. */
+/** The browser reports a response that the page did not read to its end as aborted, which is no failure. */
 const hasFailed = ({ error, status }: NetworkEntry): boolean =>
   status >= 400 || (error !== null && !(status > 0 && error === 'net::ERR_ABORTED'));
 
-const toFailure = ({ method, url, status, error }: NetworkEntry): NetworkLook['failures'][number] => ({
+const toFailure = ({ method, url, status, error }: NetworkEntry): NetworkSnapshot['failures'][number] => ({
   method,
   url,
   status: status === 0 ? null : status,

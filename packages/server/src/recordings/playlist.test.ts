@@ -8,20 +8,20 @@ import { playlistOf, tempFolder } from './recordings.fixture.ts';
 const three = ['seg00000.m4s', 'seg00001.m4s', 'seg00002.m4s'];
 const there = (names: string[]): Map<string, number> => new Map(names.map((name) => [name, 10]));
 
-describe('a playlist that nobody writes to any more', () => {
+describe('a playlist whose encoder has exited', () => {
   it('is left as it is where it is whole', () => {
     const closed = closePlaylist(playlistOf(three), there(three));
-    assert.deepEqual([closed?.text, closed?.durationMs, closed?.wasWhole], [playlistOf(three), 12_000, true]);
+    assert.deepEqual([closed?.text, closed?.durationMs, closed?.wasComplete], [playlistOf(three), 12_000, true]);
   });
 
   it('is closed where its encoder could not do it', () => {
     const closed = closePlaylist(playlistOf(three, { isClosed: false }), there(three));
-    assert.deepEqual([closed?.text, closed?.wasWhole], [playlistOf(three), false]);
+    assert.deepEqual([closed?.text, closed?.wasComplete], [playlistOf(three), false]);
   });
 
   it('ends before a segment that the disk has lost, or of which nothing is there', () => {
     const lost = closePlaylist(playlistOf(three), there([three[0] ?? '', three[2] ?? '']));
-    assert.deepEqual([lost?.text, lost?.durationMs, lost?.wasWhole], [playlistOf(three.slice(0, 1)), 4000, false]);
+    assert.deepEqual([lost?.text, lost?.durationMs, lost?.wasComplete], [playlistOf(three.slice(0, 1)), 4000, false]);
     const empty = closePlaylist(playlistOf(three), new Map([...there(three), ['seg00001.m4s', 0]]));
     assert.equal(empty?.text, playlistOf(three.slice(0, 1)));
   });

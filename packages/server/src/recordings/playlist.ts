@@ -1,28 +1,28 @@
-/** The playlist of a video that its encoder has let go of, however: closed, so that it plays to where it comes. */
+/** Closes the HLS playlist of a video whose encoder has exited, so that it plays to its last complete segment. */
 import { listSizes, readText, replaceFile } from './folder.ts';
 
 export const playlistName = 'video.m3u8';
 
-/** A day in segments of a second. */
+/** Enough for a day in segments of one second. */
 const bytesMax = 16 * 1024 * 1024;
-const endMark = '#EXT-X-ENDLIST';
+const endTag = '#EXT-X-ENDLIST';
 
 export interface ClosedPlaylist {
   text: string;
   durationMs: number;
-  /** Whether nothing had to be mended. */
-  wasWhole: boolean;
+  /** Whether nothing had to be repaired. */
+  wasComplete: boolean;
 }
 
-/** Null where it names no segment that is there. Ends before the first that is not, which the disk may have lost. */
+/** Returns null when no listed segment exists. Ends before the first missing one. */
 export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>): ClosedPlaylist | null {
-  const kept: string[] = [];
-  let [seconds, pendingSeconds, segments, linesWhole] = [0, 0, 0, 0];
+  const retained: string[] = [];
+  let [seconds, pendingSeconds, segments, completeLines] = [0, 0, 0, 0];
   const lines = text.split('\n').map((line) => line.trim());
   let isCut = false;
   for (const line of lines) {
-    if (line === '' || line === endMark) continue;
-    kept.push(line);
+    if (line === '' || line === endTag) continue;
+    retained.push(line);
     if (line.startsWith('#EXTINF:')) pendingSeconds = Number.parseFloat(line.slice('#EXTINF:'.length)) || 0;
     if (line.startsWith('#')) continue;
     if (!sizes.get(line)) {
@@ -31,17 +31,17 @@ export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>):
     }
     seconds += pendingSeconds;
     segments += 1;
-    linesWhole = kept.length;
+    completeLines = retained.length;
   }
   if (segments === 0) return null;
-  const wasWhole = !isCut && lines.includes(endMark);
-  return { text: `${[...kept.slice(0, linesWhole), endMark].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasWhole };
+  const wasComplete = !isCut && lines.includes(endTag);
+  return { text: `${[...retained.slice(0, completeLines), endTag].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasComplete };
 }
 
-/** The same in a folder that nobody writes to any more. */
+/** Closes the playlist of a folder that nothing writes to any more. Returns null when there is nothing to play. */
 export async function closeVideo(folder: string): Promise<ClosedPlaylist | null> {
   const text = await readText(folder, playlistName, bytesMax);
   const closed = text === null ? null : closePlaylist(text, await listSizes(folder));
-  if (closed && !closed.wasWhole) await replaceFile(folder, playlistName, closed.text);
+  if (closed && !closed.wasComplete) await replaceFile(folder, playlistName, closed.text);
   return closed;
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import type { Har } from 'har-format';
-import { entryOf, makeRecorder, playlistOf, StubBrowser, StubEncoders, StubEvents, tempFolder } from './recordings.fixture.ts';
-import type { RecordingFacts } from './facts.ts';
+import { entryOf, createRecorder, playlistOf, StubBrowser, StubEncoders, StubEvents, tempFolder } from './recordings.fixture.ts';
+import type { RecordingInfo } from './info.ts';
 import type { TimelineLine } from './timeline.ts';
 
 const linesOf = (folder: string): TimelineLine[] =>
@@ -14,15 +14,15 @@ const linesOf = (folder: string): TimelineLine[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as TimelineLine);
 const typesOf = (folder: string): string[] => linesOf(folder).map(({ type }) => type);
-const factsOf = (folder: string): RecordingFacts => JSON.parse(readFileSync(join(folder, 'recording.json'), 'utf8')) as RecordingFacts;
+const infoOf = (folder: string): RecordingInfo => JSON.parse(readFileSync(join(folder, 'recording.json'), 'utf8')) as RecordingInfo;
 const textOf = (folder: string, name: string): string => readFileSync(join(folder, name), 'utf8');
 
 describe('a recorder', () => {
   it('makes a video, a timeline, a HAR and a poster, and says that all of it is there', async (test) => {
-    const { recorder, browser, events, encoders, clock, folder, record } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, events, encoders, clock, folder, record } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('a picture');
-    events.tell('navigation', { tab_id: 'tab_1', url: 'https://shop.test/?q=hunter2' });
+    events.emit('navigation', { tab_id: 'tab_1', url: 'https://shop.test/?q=hunter2' });
     browser.log('hello from https://shop.test/?key=hunter2');
     browser.entries.push(entryOf());
     clock.advance(5000);
@@ -34,7 +34,7 @@ describe('a recorder', () => {
     assert.deepEqual(typesOf(folder), ['navigation', 'console', 'network']);
     assert.equal((JSON.parse(textOf(folder, 'har.json')) as Har).log.entries.length, 1);
     assert.equal(textOf(folder, 'poster.jpg'), 'a picture');
-    assert.deepEqual(factsOf(folder), {
+    assert.deepEqual(infoOf(folder), {
       rec_id: record.recId,
       session_id: record.sessionId,
       status: 'complete',
@@ -47,16 +47,16 @@ describe('a recorder', () => {
       assets: ['recording.json', 'events.ndjson', 'har.json', 'poster.jpg', 'video.m3u8', 'init.mp4'],
     });
     assert.ok(outcome.sizeBytes >= textOf(folder, 'har.json').length);
-    assert.deepEqual(encoders.only.order.folder, join(folder, 'video'));
-    assert.ok(encoders.only.order.bytesMax < 1024 ** 3, 'the rest of a recording has room beside its video');
+    assert.deepEqual(encoders.only.options.folder, join(folder, 'video'));
+    assert.ok(encoders.only.options.bytesMax < 1024 ** 3, 'the rest of a recording has room beside its video');
   });
 
-  it('tells nothing of what opens doors', async (test) => {
-    const { recorder, browser, events, folder } = makeRecorder(tempFolder((undo) => test.after(undo)));
-    events.tell('navigation', { url: 'https://ada:hunter2@shop.test/?a=hunter2#hunter2' });
-    events.tell('tab.opened', { url: 'data:text/html,hunter2', opener_tab_id: null });
-    events.tell('action', { name: 'navigate', status: 'ok', duration_ms: 1, url: 'https://shop.test/?a=hunter2' });
-    events.tell('download.started', { url: 'https://shop.test/get?sig=hunter2' });
+  it('records no secrets of addresses', async (test) => {
+    const { recorder, browser, events, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
+    events.emit('navigation', { url: 'https://ada:hunter2@shop.test/?a=hunter2#hunter2' });
+    events.emit('tab.opened', { url: 'data:text/html,hunter2', opener_tab_id: null });
+    events.emit('action', { name: 'navigate', status: 'ok', duration_ms: 1, url: 'https://shop.test/?a=hunter2' });
+    events.emit('download.started', { url: 'https://shop.test/get?sig=hunter2' });
     browser.log('see https://shop.test/?a=hunter2', { url: 'https://shop.test/app.js?v=hunter2' });
     browser.entries.push(entryOf({ url: 'https://shop.test/api?token=hunter2', status: 500 }));
     await recorder.finish();
@@ -65,7 +65,7 @@ describe('a recorder', () => {
   });
 
   it('asks for frames as the encoder takes them, holds the first until it is there, and leaves out what has not changed', async (test) => {
-    const { recorder, browser, encoders } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, encoders } = createRecorder(tempFolder((undo) => test.after(undo)));
     assert.deepEqual(browser.demand, { maxWidth: 1280, maxHeight: 720, quality: 70, framesPerSecond: 8 });
     browser.draw('one');
     browser.draw('two');
@@ -74,11 +74,11 @@ describe('a recorder', () => {
     for (const picture of ['two', 'two', 'three', 'two']) browser.draw(picture);
     assert.deepEqual(encoders.only.frames.map(String), ['two', 'three', 'two']);
     await recorder.finish();
-    assert.equal(browser.demand, null, 'nobody watches any more');
+    assert.equal(browser.demand, null, 'the screencast has ended');
   });
 
   it('offers the newest frame again that an encoder which is behind did not take', async (test) => {
-    const { recorder, browser, encoders } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, encoders } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     encoders.only.isBehind = true;
     browser.draw('one');
@@ -90,24 +90,24 @@ describe('a recorder', () => {
   });
 
   it('says how far it is while it records, and that there is a video once it can be played', async (test) => {
-    const { recorder, browser, encoders, clock, folder } = makeRecorder(tempFolder((undo) => test.after(undo)));
-    assert.equal(factsOf(folder).status, 'recording');
+    const { recorder, browser, encoders, clock, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
+    assert.equal(infoOf(folder).status, 'recording');
     await turn();
     clock.advance(700);
     browser.draw('one');
     clock.advance(2000);
     await recorder.pulse();
-    assert.deepEqual([factsOf(folder).status, factsOf(folder).video, factsOf(folder).duration_ms], ['recording', null, 2000]);
+    assert.deepEqual([infoOf(folder).status, infoOf(folder).video, infoOf(folder).duration_ms], ['recording', null, 2000]);
     encoders.only.writeVideo({ isClosed: false });
     clock.advance(2000);
     await recorder.pulse();
-    assert.deepEqual([factsOf(folder).video, factsOf(folder).duration_ms], ['hls', 4000]);
+    assert.deepEqual([infoOf(folder).video, infoOf(folder).duration_ms], ['hls', 4000]);
     assert.deepEqual([recorder.record.video, recorder.record.durationMs, recorder.record.sizeBytes >= 100], ['hls', 4000, true]);
     await recorder.finish();
   });
 
-  it('keeps single pictures where there is no encoder', async (test) => {
-    const { recorder, browser, folder } = makeRecorder(
+  it('records still frames when there is no encoder', async (test) => {
+    const { recorder, browser, folder } = createRecorder(
       tempFolder((undo) => test.after(undo)),
       { encoders: null },
     );
@@ -119,9 +119,9 @@ describe('a recorder', () => {
     assert.deepEqual([outcome.status, outcome.video, textOf(folder, 'frames.mjpeg')], ['complete', 'frames', 'one']);
   });
 
-  it('keeps single pictures where no encoder can be started', async (test) => {
+  it('records still frames when no encoder can be started', async (test) => {
     const root = tempFolder((undo) => test.after(undo));
-    const { recorder, browser, encoders, folder } = makeRecorder(root, {
+    const { recorder, browser, encoders, folder } = createRecorder(root, {
       encoders: { framesPerSecond: 8, start: () => Promise.reject(new Error('no jail')) },
     });
     browser.draw('one');
@@ -131,8 +131,8 @@ describe('a recorder', () => {
     assert.deepEqual([outcome.status, outcome.video, textOf(folder, 'frames.mjpeg')], ['complete', 'frames', 'one']);
   });
 
-  it('goes on with single pictures, from what is seen now, when the encoder dies before it wrote anything', async (test) => {
-    const { recorder, browser, encoders, clock, folder } = makeRecorder(tempFolder((undo) => test.after(undo)));
+  it('falls back to still frames when the encoder dies before it wrote anything', async (test) => {
+    const { recorder, browser, encoders, clock, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
     encoders.only.exit('broken');
@@ -147,7 +147,7 @@ describe('a recorder', () => {
   });
 
   it('keeps the video that there is when the encoder dies later, closes it, and goes on with the timeline', async (test) => {
-    const { recorder, browser, events, encoders, folder } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, events, encoders, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
     encoders.only.writeVideo({ isClosed: false });
@@ -156,7 +156,7 @@ describe('a recorder', () => {
       assert.ok(turns < 10_000);
       await turn();
     }
-    events.tell('tab.closed', { tab_id: 'tab_1' });
+    events.emit('tab.closed', { tab_id: 'tab_1' });
     const outcome = await recorder.finish();
     assert.deepEqual([outcome.status, outcome.video], ['incomplete', 'hls']);
     assert.deepEqual(typesOf(folder), ['recording.video_ended', 'tab.closed']);
@@ -164,7 +164,7 @@ describe('a recorder', () => {
   });
 
   it('is incomplete where the encoder does not come to an end', async (test) => {
-    const { recorder, browser, encoders } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, encoders } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
     encoders.only.writeVideo({ isClosed: false });
@@ -173,7 +173,7 @@ describe('a recorder', () => {
   });
 
   it('is incomplete, and can be watched, where its playlist cannot be closed', async (test) => {
-    const { recorder, browser, encoders, folder } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, encoders, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
     encoders.only.writeVideo({ isClosed: false });
@@ -183,42 +183,42 @@ describe('a recorder', () => {
     assert.deepEqual([status, video], ['incomplete', 'hls']);
   });
 
-  it('has failed where there was nothing to be seen', async (test) => {
-    const { recorder } = makeRecorder(tempFolder((undo) => test.after(undo)));
+  it('has failed when there was no frame', async (test) => {
+    const { recorder } = createRecorder(tempFolder((undo) => test.after(undo)));
     const { status, video } = await recorder.finish();
     assert.deepEqual([status, video], ['failed', null]);
   });
 
   it('stops when the encoder says that there is no room for more', async (test) => {
-    const { recorder, browser, events, encoders, clock, folder, seen } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, events, encoders, clock, folder, seen: state } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
     clock.advance(3000);
     encoders.only.writeVideo();
     encoders.only.exit('full');
     await turn();
-    assert.deepEqual([seen.stopped, browser.demand, events.listening], [1, null, 0]);
+    assert.deepEqual([state.stopped, browser.demand, events.listening], [1, null, 0]);
     clock.advance(60_000);
     const outcome = await recorder.finish();
     assert.deepEqual([outcome.status, outcome.truncated, outcome.durationMs], ['complete', true, 3000]);
-    assert.deepEqual([factsOf(folder).truncated, linesOf(folder).at(-1)?.data], [true, { reason: 'size' }]);
+    assert.deepEqual([infoOf(folder).truncated, linesOf(folder).at(-1)?.data], [true, { reason: 'size' }]);
   });
 
   it('stops when the disk runs short, and writes no HAR on it', async (test) => {
-    const { recorder, browser, seen, folder } = makeRecorder(tempFolder((undo) => test.after(undo)));
+    const { recorder, browser, seen: state, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
-    seen.freeBytes = 999;
+    state.freeBytes = 999;
     await recorder.pulse();
     await recorder.pulse();
-    assert.equal(seen.stopped, 1);
+    assert.equal(state.stopped, 1);
     const outcome = await recorder.finish();
     assert.deepEqual([outcome.status, outcome.truncated, existsSync(join(folder, 'har.json'))], ['complete', true, false]);
     assert.deepEqual(linesOf(folder).at(-1)?.data, { reason: 'disk' });
   });
 
-  it('tells of a console that overflows by its count', async (test) => {
-    const { recorder, browser, folder } = makeRecorder(tempFolder((undo) => test.after(undo)));
+  it('records the number of console lines beyond the limit', async (test) => {
+    const { recorder, browser, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     for (let line = 0; line < 1000; line += 1) browser.log(`line ${line}`);
     await recorder.pulse();
     browser.log('after');
@@ -228,8 +228,8 @@ describe('a recorder', () => {
     assert.deepEqual([lines[100]?.data, lines[101]?.data['text']], [{ lines: 900 }, 'after']);
   });
 
-  it('fails nobody when the browser cannot be asked any more, or the disk is gone', async (test) => {
-    const { recorder, browser, folder } = makeRecorder(
+  it('does not fail when the browser has closed, or the disk is unavailable', async (test) => {
+    const { recorder, browser, folder } = createRecorder(
       tempFolder((undo) => test.after(undo)),
       {
         freeBytes: () => Promise.reject(new Error('no disk')),
@@ -237,7 +237,7 @@ describe('a recorder', () => {
     );
     await turn();
     browser.draw('one');
-    browser.isGone = true;
+    browser.isClosed = true;
     await recorder.pulse();
     recorder.halt();
     browser.draw('too late');
@@ -245,8 +245,8 @@ describe('a recorder', () => {
     assert.equal(existsSync(join(folder, 'har.json')), false);
   });
 
-  it('comes to the same end for all who ask for it', async (test) => {
-    const { recorder, browser } = makeRecorder(tempFolder((undo) => test.after(undo)));
+  it('returns the same outcome to concurrent callers', async (test) => {
+    const { recorder, browser } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
     const [one, other] = await Promise.all([recorder.finish(), recorder.finish()]);
@@ -255,9 +255,9 @@ describe('a recorder', () => {
 
   it('leaves no encoder and no listener where the browser cannot be watched', async (test) => {
     const [events, encoders, browser] = [new StubEvents(), new StubEncoders(), new StubBrowser()];
-    browser.watch = () => assert.fail('the browser is gone');
+    browser.watch = () => assert.fail('the browser has closed');
     const root = tempFolder((undo) => test.after(undo));
-    assert.throws(() => makeRecorder(root, { events, encoders, browser }), /the browser is gone/);
+    assert.throws(() => createRecorder(root, { events, encoders, browser }), /the browser has closed/);
     await turn();
     assert.equal(events.listening, 0);
     assert.equal((await encoders.only.exited).end, 'finished');
@@ -270,7 +270,7 @@ describe('a recorder', () => {
     );
     mkdirSync(folder);
     writeFileSync(join(folder, 'events.ndjson'), 'of another');
-    assert.throws(() => makeRecorder(folder, { folder }), { code: 'EEXIST' });
+    assert.throws(() => createRecorder(folder, { folder }), { code: 'EEXIST' });
     assert.equal(textOf(folder, 'events.ndjson'), 'of another');
   });
 });

@@ -1,9 +1,9 @@
 /**
- * A recording's states, and what is kept of it.
+ * States and record of a recording.
  *
  *   recording ──► complete | incomplete | failed
  *
- * `recording` is left once, by the one statement that finds it so.
+ * A compare-and-set leaves `recording`, so it happens once.
  */
 import type { RecordingStatus, RecordingVideo } from '@berth/contract';
 
@@ -13,19 +13,19 @@ export interface RecordingRecord {
   owner: string;
   workerId: string;
   status: RecordingStatus;
-  /** null until there is a picture. */
+  /** null until there is a frame. */
   video: RecordingVideo | null;
   startedAt: Date;
   endedAt: Date | null;
   durationMs: number;
   sizeBytes: number;
-  /** Whether it stopped before its session, for want of room. */
+  /** Whether it stopped before its session, for lack of space. */
   truncated: boolean;
-  /** When it is deleted; null while it runs. */
+  /** When it is deleted; null while recording. */
   expiresAt: Date | null;
 }
 
-/** What a recording came to: all of its row that its start did not tell. */
+/** The part of the record that is known only at the end. */
 export type RecordingOutcome = Pick<RecordingRecord, 'video' | 'durationMs' | 'sizeBytes' | 'truncated'> & {
   status: Exclude<RecordingStatus, 'recording'>;
   endedAt: Date;

@@ -1,4 +1,4 @@
-/** A session, its browser and its encoder, as far as a recorder looks at them. */
+/** Stubs of a session, its browser and its encoder for a recorder. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,21 +6,21 @@ import type { ConsoleEntry, NetworkEntry, ScreencastDemand, ScreencastFrame, Tab
 import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
-import type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder } from '../runtime/runtime.ts';
+import type { EncoderEnd, EncoderExit, EncoderOptions, VideoEncoder } from '../runtime/runtime.ts';
 import type { LiveSession } from '../sessions/sessions.ts';
-import { Recorder, type RecorderParts } from './recorder.ts';
+import { Recorder, type RecorderDeps } from './recorder.ts';
 import type { RecordingRecord } from './recording.ts';
 
 export const startedAt = new Date('2026-01-01T00:00:00.000Z');
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export function tempFolder(after: (undo: () => void) => void): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-recordings-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-export const recordOf = (over: Partial<RecordingRecord> = {}): RecordingRecord => ({
+export const recordOf = (overrides: Partial<RecordingRecord> = {}): RecordingRecord => ({
   recId: newId('rec'),
   sessionId: newId('ses'),
   owner: 'anna',
@@ -33,7 +33,7 @@ export const recordOf = (over: Partial<RecordingRecord> = {}): RecordingRecord =
   sizeBytes: 0,
   truncated: false,
   expiresAt: null,
-  ...over,
+  ...overrides,
 });
 
 export const playlistOf = (segments: string[], { isClosed = true } = {}): string =>
@@ -46,7 +46,7 @@ export const playlistOf = (segments: string[], { isClosed = true } = {}): string
     '',
   ].join('\n');
 
-export const entryOf = (over: Partial<NetworkEntry> = {}): NetworkEntry => ({
+export const entryOf = (overrides: Partial<NetworkEntry> = {}): NetworkEntry => ({
   requestId: '1',
   startedAt,
   method: 'GET',
@@ -68,15 +68,15 @@ export const entryOf = (over: Partial<NetworkEntry> = {}): NetworkEntry => ({
   error: null,
   timings: { blockedMs: 0, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 20, receiveMs: 3 },
   totalMs: 23,
-  ...over,
+  ...overrides,
 });
 
 /** A browser that draws when a test says so. */
 export class StubBrowser {
   readonly entries: NetworkEntry[] = [];
   demand: ScreencastDemand | null = null;
-  /** Whether it cannot be asked any more. */
-  isGone = false;
+  /** Whether it rejects all calls. */
+  isClosed = false;
   #onFrame: (frame: ScreencastFrame) => void = () => {};
   #onConsole: (entry: ConsoleEntry) => void = () => {};
 
@@ -92,7 +92,7 @@ export class StubBrowser {
   }
 
   networkLog() {
-    if (this.isGone) throw new Error('the browser is gone');
+    if (this.isClosed) throw new Error('the browser has closed');
     return { since: startedAt, entries: [...this.entries], dropped: 0 };
   }
 
@@ -114,25 +114,25 @@ export class StubBrowser {
     this.#onFrame({ data: Buffer.from(data), tabId: 'tab_1', width: 1280, height: 720, drawnAtMs: 0 });
   }
 
-  log(text: string, over: Partial<ConsoleEntry> = {}): void {
-    this.#onConsole({ tabId: 'tab_1', level: 'log', text, url: null, line: null, ...over });
+  log(text: string, overrides: Partial<ConsoleEntry> = {}): void {
+    this.#onConsole({ tabId: 'tab_1', level: 'log', text, url: null, line: null, ...overrides });
   }
 }
 
-/** An encoder that writes a playlist of one segment once it has a frame and is told to. */
+/** An encoder that writes a playlist of one segment on demand or when it finishes. */
 export class StubEncoder implements VideoEncoder {
-  readonly order: EncoderOrder;
+  readonly options: EncoderOptions;
   readonly frames: Buffer[] = [];
   readonly exited: Promise<EncoderExit>;
   startedAtMs: number | null = null;
   bytesWritten = 0;
   isBehind = false;
-  /** How it ends when it is asked to. */
+  /** How it ends in `finish`. */
   end: EncoderEnd = 'finished';
   #exit = Promise.withResolvers<EncoderExit>();
 
-  constructor(order: EncoderOrder) {
-    this.order = order;
+  constructor(options: EncoderOptions) {
+    this.options = options;
     this.exited = this.#exit.promise;
   }
 
@@ -144,9 +144,9 @@ export class StubEncoder implements VideoEncoder {
   }
 
   writeVideo({ isClosed = true } = {}): void {
-    writeFileSync(join(this.order.folder, 'init.mp4'), 'init');
-    writeFileSync(join(this.order.folder, 'seg00000.m4s'), 'segment');
-    writeFileSync(join(this.order.folder, 'video.m3u8'), playlistOf(['seg00000.m4s'], { isClosed }));
+    writeFileSync(join(this.options.folder, 'init.mp4'), 'init');
+    writeFileSync(join(this.options.folder, 'seg00000.m4s'), 'segment');
+    writeFileSync(join(this.options.folder, 'video.m3u8'), playlistOf(['seg00000.m4s'], { isClosed }));
     this.bytesWritten = 100;
   }
 
@@ -166,9 +166,9 @@ export class StubEncoders {
   readonly started: StubEncoder[] = [];
   failure: Error | null = null;
 
-  start(order: EncoderOrder): Promise<VideoEncoder> {
+  start(options: EncoderOptions): Promise<VideoEncoder> {
     if (this.failure) return Promise.reject(this.failure);
-    const encoder = new StubEncoder(order);
+    const encoder = new StubEncoder(options);
     this.started.push(encoder);
     return Promise.resolve(encoder);
   }
@@ -180,14 +180,14 @@ export class StubEncoders {
   }
 }
 
-type Listener = Parameters<LiveSession['events']['listen']>[0];
+type Listener = Parameters<LiveSession['events']['subscribe']>[0];
 type Event = Parameters<Listener>[0];
 
 export class StubEvents {
   readonly #listeners = new Set<Listener>();
   #id = 0;
 
-  listen(listener: Listener): () => void {
+  subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -196,26 +196,26 @@ export class StubEvents {
     return this.#listeners.size;
   }
 
-  tell(type: Event['type'], data: Record<string, unknown> = {}): void {
+  emit(type: Event['type'], data: Record<string, unknown> = {}): void {
     for (const listener of this.#listeners) listener({ id: ++this.#id, type, at: startedAt.toISOString(), data });
   }
 }
 
-/** A recorder on a folder of its own, and all that it looks at. */
-export function makeRecorder(root: string, over: Partial<RecorderParts> = {}) {
+/** A recorder with its own folder and stubs. */
+export function createRecorder(root: string, overrides: Partial<RecorderDeps> = {}) {
   const browser = new StubBrowser();
   const events = new StubEvents();
   const encoders = new StubEncoders();
   const clock = new ManualClock(startedAt);
   const record = recordOf();
   const folder = join(root, record.recId);
-  const seen = { stopped: 0, freeBytes: Infinity };
+  const state = { stopped: 0, freeBytes: Infinity };
   const recorder = new Recorder({
     ...{ record, folder, browser, events, encoders, clock, log: silentLog },
     limits: { bytesMax: 1024 ** 3, freeBytesMin: 1000 },
-    freeBytes: () => Promise.resolve(seen.freeBytes),
-    onStopped: () => void (seen.stopped += 1),
-    ...over,
+    freeBytes: () => Promise.resolve(state.freeBytes),
+    onStopped: () => void (state.stopped += 1),
+    ...overrides,
   });
-  return { recorder, browser, events, encoders, clock, record, folder, seen };
+  return { recorder, browser, events, encoders, clock, record, folder, seen: state };
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ServiceError, type RecordingStatus } from '@berth/contract';
 import { ManualClock } from '../lib/clock.ts';
@@ -12,18 +12,18 @@ import { silentLog } from '../lib/log.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { LiveSession, Machine, SessionRecord, SessionView } from '../sessions/sessions.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { makeFolder } from './folder.ts';
+import { createFolder } from './folder.ts';
 import { playlistOf, recordOf, startedAt, StubBrowser, StubEncoders, StubEvents } from './recordings.fixture.ts';
 import { Recordings, type RecordingsDeps } from './recordings.ts';
 import { insertRecording, recordingsOf } from './store.ts';
 
-const told =
+const hasCode =
   (code: string) =>
   (error: unknown): boolean =>
     error instanceof ServiceError && error.code === code;
 const dayMs = 24 * 3_600_000;
 
-/** Sessions as recordings see them. */
+/** The part of sessions that recordings use. */
 class StubSessions {
   readonly noted: [sessionId: string, status: RecordingStatus][] = [];
   readonly known = new Set<string>();
@@ -38,13 +38,13 @@ class StubSessions {
     this.ended = listener;
   }
 
-  noteRecording(sessionId: string, status: RecordingStatus): Promise<void> {
+  setRecordingStatus(sessionId: string, status: RecordingStatus): Promise<void> {
     this.noted.push([sessionId, status]);
     return Promise.resolve();
   }
 
   get(_owner: string | null, sessionId: string): Promise<SessionView> {
-    if (!this.known.has(sessionId)) return Promise.reject(new ServiceError('session_not_found', 'There is no such session.'));
+    if (!this.known.has(sessionId)) return Promise.reject(new ServiceError('session_not_found', 'Session not found.'));
     return Promise.resolve({} as SessionView);
   }
 }
@@ -62,7 +62,7 @@ beforeEach(async () => {
 });
 after(() => served.drop());
 
-function makeRecordings(test: { after(undo: () => void): void }, over: Partial<RecordingsDeps> = {}) {
+function createRecordings(test: { after(undo: () => void): void }, over: Partial<RecordingsDeps> = {}) {
   const folder = dataDir;
   test.after(() => rmSync(folder, { recursive: true, force: true }));
   const sessions = new StubSessions();
@@ -78,10 +78,10 @@ function makeRecordings(test: { after(undo: () => void): void }, over: Partial<R
   return { recordings, sessions, encoders, clock, folderOf: (recId: string) => join(folder, 'recordings', recId) };
 }
 
-type Made = ReturnType<typeof makeRecordings>;
+type Fixture = ReturnType<typeof createRecordings>;
 
 /** A session of anna's that becomes ready. */
-function begin({ sessions }: Made, settings: { rec_id: string | null } = { rec_id: newId('rec') }) {
+function begin({ sessions }: Fixture, settings: { rec_id: string | null } = { rec_id: newId('rec') }) {
   const browser = new StubBrowser();
   const events = new StubEvents();
   const sessionId = newId('ses');
@@ -95,7 +95,7 @@ function begin({ sessions }: Made, settings: { rec_id: string | null } = { rec_i
 }
 
 async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); !(await holds()); await wait(5))
+  for (const start = performance.now(); !(await holds()); await sleep(5))
     assert.ok(performance.now() - start < 5000, `not in time: ${what}`);
 }
 
@@ -109,9 +109,9 @@ const rowsOf = (sessionId: string) => recordingsOf(served.store, 'anna', session
 
 describe('recordings', () => {
   it('are made of sessions that ask for one, from when they are ready to their end', async (test) => {
-    const made = makeRecordings(test);
-    const { recordings, sessions, encoders } = made;
-    const { session, sessionId, recId, browser, ready, end } = begin(made);
+    const fixture = createRecordings(test);
+    const { recordings, sessions, encoders } = fixture;
+    const { session, sessionId, recId, browser, ready, end } = begin(fixture);
     ready();
     assert.equal(session.recording, 'recording');
     const [running] = await recordings.list('anna', sessionId);
@@ -120,7 +120,7 @@ describe('recordings', () => {
     await eventually('the encoder is there', () => encoders.started.length === 1);
     browser.draw('one');
     end();
-    assert.equal(browser.demand, null, 'the browser is let go of at once');
+    assert.equal(browser.demand, null, 'the browser is released at once');
     await eventually('it is over', () => recordings.size === 0);
     const [row] = await rowsOf(sessionId);
     assert.deepEqual(
@@ -142,66 +142,66 @@ describe('recordings', () => {
   });
 
   it('are made of no other session', async (test) => {
-    const made = makeRecordings(test);
-    const { session, sessionId, ready, end } = begin(made, { rec_id: null });
+    const fixture = createRecordings(test);
+    const { session, sessionId, ready, end } = begin(fixture, { rec_id: null });
     ready();
     end();
-    assert.deepEqual([session.recording, made.recordings.size, await made.recordings.list('anna', sessionId)], [null, 0, []]);
-    assert.equal(await made.recordings.recordingOf('anna', sessionId), null);
+    assert.deepEqual([session.recording, fixture.recordings.size, await fixture.recordings.list('anna', sessionId)], [null, 0, []]);
+    assert.equal(await fixture.recordings.recordingOf('anna', sessionId), null);
   });
 
   it('never mix: a folder that is there already fails the recording and not the session', async (test) => {
-    const made = makeRecordings(test);
+    const fixture = createRecordings(test);
     const recId = newId('rec');
-    mkdirSync(made.folderOf(recId));
-    writeFileSync(join(made.folderOf(recId), 'events.ndjson'), 'of another');
-    const { sessionId, ready, browser } = begin(made, { rec_id: recId });
+    mkdirSync(fixture.folderOf(recId));
+    writeFileSync(join(fixture.folderOf(recId), 'events.ndjson'), 'of another');
+    const { sessionId, ready, browser } = begin(fixture, { rec_id: recId });
     ready();
     browser.draw('one');
-    await eventually('it is noted', () => made.sessions.noted.length === 1);
-    assert.deepEqual(made.sessions.noted, [[sessionId, 'failed']]);
-    assert.equal(readFileSync(join(made.folderOf(recId), 'events.ndjson'), 'utf8'), 'of another');
+    await eventually('it is noted', () => fixture.sessions.noted.length === 1);
+    assert.deepEqual(fixture.sessions.noted, [[sessionId, 'failed']]);
+    assert.equal(readFileSync(join(fixture.folderOf(recId), 'events.ndjson'), 'utf8'), 'of another');
   });
 
   it('come to an end also where the session ended while it became ready', async (test) => {
-    const made = makeRecordings(test);
-    const { sessionId, ready, abort } = begin(made);
+    const fixture = createRecordings(test);
+    const { sessionId, ready, abort } = begin(fixture);
     abort.abort();
     ready();
-    await eventually('it is over', () => made.recordings.size === 0);
-    assert.deepEqual(made.sessions.noted, [[sessionId, 'failed']]);
+    await eventually('it is over', () => fixture.recordings.size === 0);
+    assert.deepEqual(fixture.sessions.noted, [[sessionId, 'failed']]);
   });
 
-  it('stop by themselves when there is no room, long before their session', async (test) => {
-    const made = makeRecordings(test, { limits: { bytesMax: 1024 ** 3, freeBytesMin: Number.MAX_SAFE_INTEGER } });
-    const { sessionId, ready, browser } = begin(made);
+  it('stop when the disk is full, long before their session', async (test) => {
+    const fixture = createRecordings(test, { limits: { bytesMax: 1024 ** 3, freeBytesMin: Number.MAX_SAFE_INTEGER } });
+    const { sessionId, ready, browser } = begin(fixture);
     ready();
-    await eventually('the encoder is there', () => made.encoders.started.length === 1);
+    await eventually('the encoder is there', () => fixture.encoders.started.length === 1);
     browser.draw('one');
-    await turnOf(made.recordings.pulse);
-    await eventually('it is over', () => made.recordings.size === 0);
+    await turnOf(fixture.recordings.pulse);
+    await eventually('it is over', () => fixture.recordings.size === 0);
     const [row] = await rowsOf(sessionId);
     assert.deepEqual([row?.status, row?.truncated], ['complete', true]);
-    assert.deepEqual(made.sessions.noted, [[sessionId, 'complete']]);
+    assert.deepEqual(fixture.sessions.noted, [[sessionId, 'complete']]);
   });
 
   it('are waited for when the worker stops', async (test) => {
-    const made = makeRecordings(test);
-    made.recordings.start();
-    const { sessionId, ready, end, browser } = begin(made);
+    const fixture = createRecordings(test);
+    fixture.recordings.start();
+    const { sessionId, ready, end, browser } = begin(fixture);
     ready();
-    await eventually('the encoder is there', () => made.encoders.started.length === 1);
+    await eventually('the encoder is there', () => fixture.encoders.started.length === 1);
     browser.draw('one');
     end();
-    await made.recordings.stop();
+    await fixture.recordings.stop();
     assert.equal((await rowsOf(sessionId))[0]?.status, 'complete');
   });
 
   it('are unknown to others, and under another session', async (test) => {
-    const made = makeRecordings(test);
-    const { recordings } = made;
-    const one = begin(made);
-    const other = begin(made);
+    const fixture = createRecordings(test);
+    const { recordings } = fixture;
+    const one = begin(fixture);
+    const other = begin(fixture);
     for (const { ready } of [one, other]) ready();
     const target = { owner: 'anna', sessionId: one.sessionId, recId: one.recId };
     assert.equal((await recordings.get(target)).recId, one.recId);
@@ -213,8 +213,8 @@ describe('recordings', () => {
       { recId: '../x' },
       { sessionId: '' },
     ]) {
-      await assert.rejects(recordings.get({ ...target, ...wrong }), told('recording_not_found'), JSON.stringify(wrong));
-      await assert.rejects(recordings.open({ ...target, ...wrong }, 'events.ndjson'), told('recording_not_found'));
+      await assert.rejects(recordings.get({ ...target, ...wrong }), hasCode('recording_not_found'), JSON.stringify(wrong));
+      await assert.rejects(recordings.open({ ...target, ...wrong }, 'events.ndjson'), hasCode('recording_not_found'));
     }
     assert.equal(await recordings.recordingOf('bert', one.sessionId), null);
     assert.deepEqual(await recordings.list('bert', one.sessionId), []);
@@ -222,89 +222,89 @@ describe('recordings', () => {
   });
 
   it('can be read while they are made', async (test) => {
-    const made = makeRecordings(test);
-    const { sessionId, recId, ready, events } = begin(made);
+    const fixture = createRecordings(test);
+    const { sessionId, recId, ready, events } = begin(fixture);
     ready();
-    events.tell('tab.closed', { tab_id: 'tab_1' });
+    events.emit('tab.closed', { tab_id: 'tab_1' });
     const target = { owner: 'anna', sessionId, recId };
     await eventually('the line is there', async () => {
-      const file = await made.recordings.open(target, 'events.ndjson').catch(() => null);
+      const file = await fixture.recordings.open(target, 'events.ndjson').catch(() => null);
       const lines = file && (await text(file.stream()));
       await file?.close();
       return lines?.includes('tab.closed') ?? false;
     });
-    await assert.rejects(made.recordings.open(target, 'har.json'), told('asset_not_found'));
-    await made.recordings.stop();
+    await assert.rejects(fixture.recordings.open(target, 'har.json'), hasCode('asset_not_found'));
+    await fixture.recordings.stop();
   });
 
   it('outlive the session’s row, and without one there is no session', async (test) => {
-    const { recordings, sessions } = makeRecordings(test);
+    const { recordings, sessions } = createRecordings(test);
     const record = recordOf({ status: 'complete', endedAt: startedAt, expiresAt: new Date(startedAt.getTime() + dayMs) });
     await insertRecording(served.store, record);
     assert.equal((await recordings.list('anna', record.sessionId)).length, 1);
-    await assert.rejects(recordings.list('bert', record.sessionId), told('session_not_found'));
-    await assert.rejects(recordings.list('anna', newId('ses')), told('session_not_found'));
+    await assert.rejects(recordings.list('bert', record.sessionId), hasCode('session_not_found'));
+    await assert.rejects(recordings.list('anna', newId('ses')), hasCode('session_not_found'));
     assert.deepEqual(sessions.noted, []);
   });
 });
 
 describe('recovery', () => {
   it('ends what this worker recorded before it died, and nothing that it records now', async (test) => {
-    const made = makeRecordings(test);
+    const fixture = createRecordings(test);
     const record = recordOf();
-    makeFolder(made.folderOf(record.recId));
-    writeFileSync(join(made.folderOf(record.recId), 'video', 'seg00000.m4s'), 'segment');
-    writeFileSync(join(made.folderOf(record.recId), 'video', 'video.m3u8'), playlistOf(['seg00000.m4s'], { isClosed: false }));
+    createFolder(fixture.folderOf(record.recId));
+    writeFileSync(join(fixture.folderOf(record.recId), 'video', 'seg00000.m4s'), 'segment');
+    writeFileSync(join(fixture.folderOf(record.recId), 'video', 'video.m3u8'), playlistOf(['seg00000.m4s'], { isClosed: false }));
     await insertRecording(served.store, record);
-    const running = begin(made);
+    const running = begin(fixture);
     running.ready();
     await eventually('it has its row', async () => (await rowsOf(running.sessionId)).length === 1);
-    await turnOf(made.recordings.recovery);
+    await turnOf(fixture.recordings.recovery);
     const [row] = await rowsOf(record.sessionId);
     assert.deepEqual([row?.status, row?.video, row?.durationMs], ['incomplete', 'hls', 4000]);
     assert.ok(row?.expiresAt);
     assert.equal((await rowsOf(running.sessionId))[0]?.status, 'recording');
-    assert.deepEqual(made.sessions.noted, [[record.sessionId, 'incomplete']]);
-    await made.recordings.stop();
+    assert.deepEqual(fixture.sessions.noted, [[record.sessionId, 'incomplete']]);
+    await fixture.recordings.stop();
   });
 
-  it('gives up those of silent workers without a look at files that it does not have, and takes no other worker’s', async (test) => {
-    const made = makeRecordings(test, { silentWorkers: () => Promise.resolve(['wrk_silent']) });
+  it('ends those of silent workers without reading their files, and no other worker’s', async (test) => {
+    const fixture = createRecordings(test, { silentWorkers: () => Promise.resolve(['wrk_silent']) });
     const silent = recordOf({ workerId: 'wrk_silent' });
     const alive = recordOf({ workerId: 'wrk_alive' });
     for (const record of [silent, alive]) await insertRecording(served.store, record);
-    await turnOf(made.recordings.recovery);
+    await turnOf(fixture.recordings.recovery);
     assert.deepEqual(
       [(await rowsOf(silent.sessionId))[0]?.status, (await rowsOf(alive.sessionId))[0]?.status],
       ['incomplete', 'recording'],
     );
   });
 
-  it('goes on with the others where one cannot be mended, and tries that again', async (test) => {
-    const made = makeRecordings(test);
+  it('continues with the others when one cannot be repaired, and retries that one', async (test) => {
+    const fixture = createRecordings(test);
     const [stuck, other] = [recordOf(), recordOf()];
     for (const { recId } of [stuck, other]) {
-      makeFolder(made.folderOf(recId));
-      writeFileSync(join(made.folderOf(recId), 'frames.mjpeg'), 'one');
-      writeFileSync(join(made.folderOf(recId), 'frames.ndjson'), '{"t_ms":700,"offset":0,"length":3}\n{"t_ms"');
+      createFolder(fixture.folderOf(recId));
+      writeFileSync(join(fixture.folderOf(recId), 'frames.mjpeg'), 'one');
+      writeFileSync(join(fixture.folderOf(recId), 'frames.ndjson'), '{"t_ms":700,"offset":0,"length":3}\n{"t_ms"');
     }
-    mkdirSync(join(made.folderOf(stuck.recId), 'frames.ndjson.new'));
+    mkdirSync(join(fixture.folderOf(stuck.recId), 'frames.ndjson.new'));
     for (const record of [stuck, other]) await insertRecording(served.store, record);
-    await turnOf(made.recordings.recovery);
+    await turnOf(fixture.recordings.recovery);
     assert.deepEqual([(await rowsOf(stuck.sessionId))[0]?.status, (await rowsOf(other.sessionId))[0]?.status], ['recording', 'incomplete']);
-    rmSync(join(made.folderOf(stuck.recId), 'frames.ndjson.new'), { recursive: true });
-    await turnOf(made.recordings.recovery);
+    rmSync(join(fixture.folderOf(stuck.recId), 'frames.ndjson.new'), { recursive: true });
+    await turnOf(fixture.recordings.recovery);
     assert.equal((await rowsOf(stuck.sessionId))[0]?.status, 'incomplete');
   });
 
-  it('looks at the files of what another worker has given up meanwhile', async (test) => {
-    const made = makeRecordings(test);
+  it('reads the files of its own that another worker has ended meanwhile', async (test) => {
+    const fixture = createRecordings(test);
     const givenUp = recordOf({ status: 'incomplete', endedAt: startedAt, expiresAt: new Date(startedAt.getTime() + dayMs) });
-    makeFolder(made.folderOf(givenUp.recId));
-    writeFileSync(join(made.folderOf(givenUp.recId), 'frames.mjpeg'), 'one');
-    writeFileSync(join(made.folderOf(givenUp.recId), 'frames.ndjson'), '{"t_ms":700,"offset":0,"length":3}\n');
+    createFolder(fixture.folderOf(givenUp.recId));
+    writeFileSync(join(fixture.folderOf(givenUp.recId), 'frames.mjpeg'), 'one');
+    writeFileSync(join(fixture.folderOf(givenUp.recId), 'frames.ndjson'), '{"t_ms":700,"offset":0,"length":3}\n');
     await insertRecording(served.store, givenUp);
-    await turnOf(made.recordings.recovery);
+    await turnOf(fixture.recordings.recovery);
     const [row] = await rowsOf(givenUp.sessionId);
     assert.deepEqual([row?.status, row?.video, row?.durationMs], ['incomplete', 'frames', 700]);
   });
@@ -314,49 +314,52 @@ describe('pruning', () => {
   const over = (over: Partial<ReturnType<typeof recordOf>> = {}) =>
     recordOf({ status: 'complete', video: 'hls', endedAt: startedAt, expiresAt: new Date(startedAt.getTime() + dayMs), ...over });
 
-  it('deletes files and row when the time is up, and tells of none from that moment on', async (test) => {
-    const made = makeRecordings(test);
-    const [due, kept] = [over(), over({ expiresAt: new Date(startedAt.getTime() + 2 * dayMs) })];
-    for (const record of [due, kept]) {
-      makeFolder(made.folderOf(record.recId));
+  it('deletes expired files and rows, and lists none of them from that moment on', async (test) => {
+    const fixture = createRecordings(test);
+    const [due, retained] = [over(), over({ expiresAt: new Date(startedAt.getTime() + 2 * dayMs) })];
+    for (const record of [due, retained]) {
+      createFolder(fixture.folderOf(record.recId));
       await insertRecording(served.store, record);
     }
-    made.sessions.known.add(due.sessionId);
-    made.clock.advance(dayMs);
-    assert.deepEqual(await made.recordings.list('anna', due.sessionId), []);
-    await assert.rejects(made.recordings.get({ owner: 'anna', sessionId: due.sessionId, recId: due.recId }), told('recording_not_found'));
-    await turnOf(made.recordings.pruning);
-    assert.deepEqual([existsSync(made.folderOf(due.recId)), (await rowsOf(due.sessionId)).length], [false, 0]);
-    assert.deepEqual([existsSync(made.folderOf(kept.recId)), (await rowsOf(kept.sessionId)).length], [true, 1]);
+    fixture.sessions.known.add(due.sessionId);
+    fixture.clock.advance(dayMs);
+    assert.deepEqual(await fixture.recordings.list('anna', due.sessionId), []);
+    await assert.rejects(
+      fixture.recordings.get({ owner: 'anna', sessionId: due.sessionId, recId: due.recId }),
+      hasCode('recording_not_found'),
+    );
+    await turnOf(fixture.recordings.pruning);
+    assert.deepEqual([existsSync(fixture.folderOf(due.recId)), (await rowsOf(due.sessionId)).length], [false, 0]);
+    assert.deepEqual([existsSync(fixture.folderOf(retained.recId)), (await rowsOf(retained.sessionId)).length], [true, 1]);
   });
 
-  it('deletes folders that no row knows, and rows whose folder is gone', async (test) => {
-    const made = makeRecordings(test);
+  it('deletes folders without a row, and rows without a folder', async (test) => {
+    const fixture = createRecordings(test);
     const [stray, foreign] = [newId('rec'), 'notes-of-the-operator'];
-    for (const name of [stray, foreign]) mkdirSync(made.folderOf(name));
-    const gone = over();
-    await insertRecording(served.store, gone);
-    const running = begin(made);
+    for (const name of [stray, foreign]) mkdirSync(fixture.folderOf(name));
+    const rowOnly = over();
+    await insertRecording(served.store, rowOnly);
+    const running = begin(fixture);
     running.ready();
-    await turnOf(made.recordings.pruning);
+    await turnOf(fixture.recordings.pruning);
     assert.deepEqual(
-      [existsSync(made.folderOf(stray)), existsSync(made.folderOf(foreign)), existsSync(made.folderOf(running.recId))],
+      [existsSync(fixture.folderOf(stray)), existsSync(fixture.folderOf(foreign)), existsSync(fixture.folderOf(running.recId))],
       [false, true, true],
     );
-    assert.equal((await rowsOf(gone.sessionId)).length, 0);
-    assert.equal(made.recordings.size, 1);
-    await made.recordings.stop();
+    assert.equal((await rowsOf(rowOnly.sessionId)).length, 0);
+    assert.equal(fixture.recordings.size, 1);
+    await fixture.recordings.stop();
   });
 
   it('leaves another worker’s rows until that worker had a day to do it', async (test) => {
-    const made = makeRecordings(test);
+    const fixture = createRecordings(test);
     const other = over({ workerId: 'wrk_other' });
     await insertRecording(served.store, other);
-    made.clock.advance(dayMs + 1000);
-    await turnOf(made.recordings.pruning);
+    fixture.clock.advance(dayMs + 1000);
+    await turnOf(fixture.recordings.pruning);
     assert.equal((await rowsOf(other.sessionId)).length, 1);
-    made.clock.advance(dayMs);
-    await turnOf(made.recordings.pruning);
+    fixture.clock.advance(dayMs);
+    await turnOf(fixture.recordings.pruning);
     assert.equal((await rowsOf(other.sessionId)).length, 0);
   });
 });

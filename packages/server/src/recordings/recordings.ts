@@ -1,8 +1,8 @@
-/** Recordings: made beside sessions that ask for one, listed and opened by their owner, deleted when their time is up. */
+/** Recordings: made of sessions with `record`, listed and read by their owner, deleted when they expire. */
 import { mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import type { FileReply } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -27,24 +27,23 @@ export type { RecordingRecord } from './recording.ts';
 
 export interface RecordingsDeps {
   store: Store;
-  sessions: Pick<Sessions, 'onReady' | 'onEnded' | 'noteRecording' | 'get'>;
+  sessions: Pick<Sessions, 'onReady' | 'onEnded' | 'setRecordingStatus' | 'get'>;
   owners: Pick<Owners, 'tierOf'>;
   clock: Clock;
   log: Log;
-  /** An absolute path: recordings lie in its folder `recordings`. */
+  /** An absolute path. Recordings are stored in its folder `recordings`. */
   dataDir: string;
   workerId: string;
-  /** null: single pictures are kept instead of a video. */
+  /** null: still frames instead of a video. */
   encoders: Pick<VideoEncoders, 'start' | 'framesPerSecond'> | null;
   limits: RecordingLimits;
-  /** Workers that no longer tell that they live. */
+  /** Returns the ids of workers without a current heartbeat. */
   silentWorkers(): Promise<string[]>;
 }
 
-/** A recording as it is told. */
 export interface RecordingView {
   record: RecordingRecord;
-  /** Names of what can be asked for. */
+  /** File names that can be requested. */
   assets: string[];
 }
 
@@ -54,16 +53,16 @@ export interface RecordingTarget {
   recId: string;
 }
 
-/** A recording that this worker makes, until it is written down what it came to. */
-interface Held {
+/** A recording of this worker, until its outcome is stored. */
+interface ActiveRecording {
   recorder: Recorder;
   inserted: Promise<void>;
   ending: Promise<void> | null;
 }
 
 const pulseMs = 2000;
-/** What is under way then is mended by the next start. */
-const stopMsMax = 10_000;
+/** What is not finished by then is repaired at the next start. */
+const stopTimeoutMs = 10_000;
 
 export class Recordings {
   readonly pulse: Loop;
@@ -73,50 +72,51 @@ export class Recordings {
   readonly #deps: RecordingsDeps;
   readonly #root: string;
   /** By session. */
-  readonly #held = new Map<string, Held>();
+  readonly #active = new Map<string, ActiveRecording>();
 
   constructor(deps: RecordingsDeps) {
     const { store, clock, log, workerId, sessions } = deps;
     this.#deps = deps;
     this.#root = join(deps.dataDir, 'recordings');
     mkdirSync(this.#root, { recursive: true, mode: 0o700 });
-    const isHeld = (recId: string): boolean => [...this.#held.values()].some(({ recorder }) => recorder.record.recId === recId);
-    const shared = { store, clock, log, workerId, root: this.#root, isHeld };
-    const settle = (record: RecordingRecord, outcome: RecordingOutcome): Promise<void> => this.#settle(record, outcome);
+    const isActive = (recId: string): boolean => [...this.#active.values()].some(({ recorder }) => recorder.record.recId === recId);
+    const shared = { store, clock, log, workerId, root: this.#root, isActive: isActive };
+    const finalize = (record: RecordingRecord, outcome: RecordingOutcome): Promise<void> => this.#finalize(record, outcome);
     const silentWorkers = (): Promise<string[]> => deps.silentWorkers();
     this.pulse = new Loop('recording-pulse', pulseMs, () => this.#pulse());
-    this.recovery = new Loop('recording-recovery', 10_000, (signal) => recoverRecordings({ ...shared, settle, silentWorkers }, signal));
+    this.recovery = new Loop('recording-recovery', 10_000, (signal) => recoverRecordings({ ...shared, finalize, silentWorkers }, signal));
     this.pruning = new Loop('recording-pruning', 600_000, (signal) => pruneRecordings(shared, signal));
     this.loops = [this.pulse, this.recovery, this.pruning];
     sessions.onReady((session, machine) => this.#begin(session, machine));
     sessions.onEnded(({ sessionId }) => void this.#end(sessionId));
   }
 
-  /** Recordings that are being made, or written down. */
+  /** The number of recordings in progress or being finalized. */
   get size(): number {
-    return this.#held.size;
+    return this.#active.size;
   }
 
-  /** Oldest first; also of a session that is forgotten itself. Throws session_not_found where there is neither. */
+  /** Oldest first, also for a session that has been deleted. @throws ServiceError session_not_found when neither exists */
   async list(owner: string, sessionId: string): Promise<RecordingView[]> {
-    const records = await this.#find(owner, sessionId);
+    const records = await this.#listRecords(owner, sessionId);
     if (records.length === 0) await this.#deps.sessions.get(owner, sessionId);
     return Promise.all(records.map(async (record) => ({ record, assets: await assetNames(folderOf(this.#root, record.recId)) })));
   }
 
-  /** The id of an owner's recording of a session, as long as there is one. */
+  /** Returns the id of the newest recording of an owner's session, or null. */
   async recordingOf(owner: string, sessionId: string): Promise<string | null> {
-    return (await this.#find(owner, sessionId)).at(-1)?.recId ?? null;
+    return (await this.#listRecords(owner, sessionId)).at(-1)?.recId ?? null;
   }
 
-  /** Throws recording_not_found for one that is unknown, foreign, another session's or expired alike. */
+  /** @throws ServiceError recording_not_found, the same for unknown, foreign and expired recordings and those of other sessions */
   async get({ owner, sessionId, recId }: RecordingTarget): Promise<RecordingRecord> {
-    const record = (await this.#find(owner, sessionId)).find((candidate) => candidate.recId === recId);
-    if (!record) throw new ServiceError('recording_not_found', 'There is no such recording.');
+    const record = (await this.#listRecords(owner, sessionId)).find((candidate) => candidate.recId === recId);
+    if (!record)
+      throw new ServiceError('recording_not_found', 'Recording not found. List recordings with GET /v1/session/{session_id}/recordings.');
     return record;
   }
 
-  /** A file of it, by its name. The caller closes it. Throws recording_not_found, asset_not_found. */
+  /** Opens a file of a recording. The caller closes it. @throws ServiceError recording_not_found, asset_not_found */
   async open(target: RecordingTarget, name: string): Promise<FileReply> {
     const record = await this.get(target);
     return openAsset(folderOf(this.#root, record.recId), name, record);
@@ -126,14 +126,14 @@ export class Recordings {
     for (const loop of this.loops) loop.start();
   }
 
-  /** Waits until what the sessions that have ended leave is written down. Bounded. */
+  /** Waits until all recordings are finalized, in bounded time. */
   async stop(): Promise<void> {
-    const ends = [...this.#held.keys()].map((sessionId) => this.#end(sessionId));
-    await Promise.race([Promise.all(ends), wait(stopMsMax, undefined, { ref: false })]);
+    const ends = [...this.#active.keys()].map((sessionId) => this.#end(sessionId));
+    await Promise.race([Promise.all(ends), sleep(stopTimeoutMs, undefined, { ref: false })]);
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
-  /** Must not throw, nor keep the session waiting. */
+  /** Must neither throw nor delay the session. */
   #begin(session: LiveSession, machine: Machine): void {
     const { sessionId } = session.record;
     const recId = session.record.settings.rec_id ?? null;
@@ -147,67 +147,67 @@ export class Recordings {
         freeBytes: () => freeBytesOf(this.#root),
         onStopped: () => void this.#end(sessionId),
       });
-      const warn = (error: unknown): void => log.warn({ error, recording: recId }, 'a recording could not be written down');
-      this.#held.set(sessionId, { recorder, inserted: insertRecording(store, record).catch(warn), ending: null });
+      const warn = (error: unknown): void => log.warn({ err: error, recording: recId }, 'recording row write failed');
+      this.#active.set(sessionId, { recorder, inserted: insertRecording(store, record).catch(warn), ending: null });
     } catch (error) {
-      log.warn({ error, recording: recId }, 'a recording could not be begun');
+      log.warn({ err: error, recording: recId }, 'recording start failed');
       const failed = { status: 'failed', video: null, endedAt: clock.now(), durationMs: 0, sizeBytes: 0, truncated: false } as const;
-      void this.#settle(record, failed).catch((cause: unknown) =>
-        log.warn({ error: cause, recording: recId }, 'a recording could not be written down'),
+      void this.#finalize(record, failed).catch((cause: unknown) =>
+        log.warn({ err: cause, recording: recId }, 'recording row write failed'),
       );
       return;
     }
-    // It ended while it became ready.
+    // The session ended while it became ready.
     if (session.abort.signal.aborted) void this.#end(sessionId);
   }
 
-  /** Never rejects. All who ask share one end. */
+  /** Never rejects. Concurrent callers share one end. */
   async #end(sessionId: string): Promise<void> {
-    const held = this.#held.get(sessionId);
-    if (!held) return;
-    // At once, while the browser is still there.
-    held.recorder.halt();
-    held.ending ??= this.#finish(sessionId, held);
-    await held.ending;
+    const active = this.#active.get(sessionId);
+    if (!active) return;
+    // At once, while the browser is still open.
+    active.recorder.halt();
+    active.ending ??= this.#finish(sessionId, active);
+    await active.ending;
   }
 
-  async #finish(sessionId: string, { recorder, inserted }: Held): Promise<void> {
+  async #finish(sessionId: string, { recorder, inserted }: ActiveRecording): Promise<void> {
     const { record } = recorder;
     try {
       const outcome = await recorder.finish();
       await inserted;
-      // Where it could not be written at its start.
+      // In case the insert at the start failed.
       await insertRecording(this.#deps.store, record);
-      await this.#settle(record, outcome);
+      await this.#finalize(record, outcome);
     } catch (error) {
-      // Its row says that it runs, and nobody holds it any more: the next turn of the recovery reads how it ended.
-      this.#deps.log.warn({ error, recording: record.recId }, 'the end of a recording could not be written down');
+      // The row still says `recording`, so the recovery loop ends it.
+      this.#deps.log.warn({ err: error, recording: record.recId }, 'recording finalization failed');
     } finally {
-      this.#held.delete(sessionId);
+      this.#active.delete(sessionId);
     }
   }
 
-  async #settle(record: RecordingRecord, outcome: RecordingOutcome): Promise<void> {
+  async #finalize(record: RecordingRecord, outcome: RecordingOutcome): Promise<void> {
     const { store, owners, sessions } = this.#deps;
     const { recording_retention_days: days } = await owners.tierOf(record.owner);
     await finishRecording(store, record.recId, { ...outcome, expiresAt: expiryOf(outcome.endedAt, days) });
-    await sessions.noteRecording(record.sessionId, outcome.status);
+    await sessions.setRecordingStatus(record.sessionId, outcome.status);
   }
 
-  /** What this worker makes is told as it is now, and not as it was when it began. */
-  async #find(owner: string, sessionId: string): Promise<RecordingRecord[]> {
+  /** A recording of this worker is returned in its current state, as its row is from its start. */
+  async #listRecords(owner: string, sessionId: string): Promise<RecordingRecord[]> {
     if (!isId('ses', sessionId)) return [];
     const now = this.#deps.clock.now();
     const records = (await recordingsOf(this.#deps.store, owner, sessionId)).filter((record) => !hasExpired(record, now));
-    const live = this.#held.get(sessionId)?.recorder.record;
-    if (!live || live.owner !== owner) return records;
-    const before = records.find(({ recId }) => recId === live.recId);
-    // Between the row's end and the recorder's, the row knows more.
-    return before && before.status !== 'recording' ? records : [...records.filter(({ recId }) => recId !== live.recId), live];
+    const current = this.#active.get(sessionId)?.recorder.record;
+    if (!current || current.owner !== owner) return records;
+    const stored = records.find(({ recId }) => recId === current.recId);
+    // Once the row is finalized, it is newer than the recorder's state.
+    return stored && stored.status !== 'recording' ? records : [...records.filter(({ recId }) => recId !== current.recId), current];
   }
 
   async #pulse(): Promise<void> {
-    await Promise.all([...this.#held.values()].map(({ recorder }) => recorder.pulse()));
+    await Promise.all([...this.#active.values()].map(({ recorder }) => recorder.pulse()));
   }
 }
 

@@ -1,4 +1,4 @@
-/** Recordings that were cut off with their worker: what is on the disk is made readable, and called incomplete. */
+/** Recovers recordings that were interrupted with their worker: repairs their files and marks them incomplete. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RecordingVideo } from '@berth/contract';
@@ -6,11 +6,11 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import { folderOf, listSizes, openPlain, readText, replaceFile, sizeOf, videoFolder } from './folder.ts';
-import { pictureIndexName, picturesName, type PictureLine } from './frames.ts';
+import { frameIndexName, framesName, type FrameLine } from './frames.ts';
 import { closeVideo } from './playlist.ts';
-import { readFacts, writeFacts } from './facts.ts';
+import { readInfo, writeInfo } from './info.ts';
 import type { RecordingOutcome, RecordingRecord } from './recording.ts';
-import { strandedRecordings } from './store.ts';
+import { orphanedRecordings } from './store.ts';
 import { timelineName, type TimelineLine } from './timeline.ts';
 
 export interface RecoverDeps {
@@ -19,69 +19,71 @@ export interface RecoverDeps {
   log: Log;
   workerId: string;
   root: string;
-  /** Whether this worker records it, or is about to write down what it came to. */
-  isHeld(recId: string): boolean;
-  /** Workers that no longer tell that they live. */
+  /** Whether this worker is recording or finalizing it. */
+  isActive(recId: string): boolean;
+  /** Returns the ids of workers without a current heartbeat. */
   silentWorkers(): Promise<string[]>;
-  /** Writes down what has become of it, in its row and its session's. */
-  settle(record: RecordingRecord, outcome: RecordingOutcome): Promise<void>;
+  /** Stores the outcome in the rows of the recording and its session. */
+  finalize(record: RecordingRecord, outcome: RecordingOutcome): Promise<void>;
 }
 
-/** A day of pictures. */
+/** Enough for a day of frames. */
 const indexBytesMax = 32 * 1024 * 1024;
-/** The longest line of a timeline is shorter. */
+/** Longer than any timeline line. */
 const tailBytesMax = 128 * 1024;
 
 /**
- * Recordings that the store calls running and that nobody records: our own from before we died, and those of workers
- * that are silent, whose files only they can reach.
+ * Ends recordings that the store lists as running but no worker records: those of this worker before a restart, and
+ * those of silent workers, whose files cannot be read here.
  */
 export async function recoverRecordings(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { store, workerId, log, clock, root } = deps;
-  for (const record of await strandedRecordings(store, workerId, await deps.silentWorkers())) {
+  for (const record of await orphanedRecordings(store, workerId, await deps.silentWorkers())) {
     if (signal.aborted) return;
-    if (deps.isHeld(record.recId)) continue;
+    if (deps.isActive(record.recId)) continue;
     try {
       const isOurs = record.workerId === workerId;
-      const outcome = isOurs ? await mend(folderOf(root, record.recId), record, clock.now()) : unseen(record, clock.now());
-      await deps.settle(record, outcome);
-      log.warn({ recording: record.recId, status: outcome.status }, 'a recording was ended whose worker is gone');
+      const outcome = isOurs
+        ? await repairFolder(folderOf(root, record.recId), record, clock.now())
+        : abandonedOutcome(record, clock.now());
+      await deps.finalize(record, outcome);
+      log.warn({ recording: record.recId, status: outcome.status }, 'recording of a lost worker ended');
     } catch (error) {
-      // Such as on a disk that is full. The next turn tries again.
-      log.warn({ error, recording: record.recId }, 'a recording could not be mended');
+      // For example on a full disk. The next iteration retries.
+      log.warn({ err: error, recording: record.recId }, 'recording repair failed');
     }
   }
 }
 
-const unseen = ({ durationMs, sizeBytes, truncated }: RecordingRecord, endedAt: Date): RecordingOutcome => ({
+const abandonedOutcome = ({ durationMs, sizeBytes, truncated }: RecordingRecord, endedAt: Date): RecordingOutcome => ({
   ...{ status: 'incomplete', video: null, endedAt, durationMs, sizeBytes, truncated },
 });
 
-/** Closes what was left open in a folder, and says what there is. Doing it twice changes nothing. @throws where it cannot be written */
-export async function mend(folder: string, record: RecordingRecord, now: Date): Promise<RecordingOutcome> {
-  const facts = await readFacts(folder);
-  const timelineMs = await mendTimeline(folder);
+/** Repairs the files of a folder and returns the outcome. Idempotent. @throws when a file cannot be written */
+export async function repairFolder(folder: string, record: RecordingRecord, now: Date): Promise<RecordingOutcome> {
+  const info = await readInfo(folder);
+  const timelineMs = await repairTimeline(folder);
   const playlist = await closeVideo(join(folder, videoFolder));
-  const picturesMs = playlist ? null : await mendFrames(folder);
-  const video: RecordingVideo | null = playlist ? 'hls' : picturesMs === null ? null : 'frames';
-  const durationMs = Math.max(facts?.duration_ms ?? 0, timelineMs, picturesMs ?? 0, playlist?.durationMs ?? 0);
-  // The worker may have got as far as to write down the end, only not in the store.
-  const wasFinished = facts !== null && facts.status !== 'recording' && facts.video === video;
+  const framesMs = playlist ? null : await repairFrames(folder);
+  const video: RecordingVideo | null = playlist ? 'hls' : framesMs === null ? null : 'frames';
+  const durationMs = Math.max(info?.duration_ms ?? 0, timelineMs, framesMs ?? 0, playlist?.durationMs ?? 0);
+  // The worker may have finished the files but not updated the store.
+  const wasFinished = info !== null && info.status !== 'recording' && info.video === video;
   const outcome: RecordingOutcome = {
-    status: wasFinished ? (facts.status as RecordingOutcome['status']) : video === null ? 'failed' : 'incomplete',
+    status: wasFinished ? (info.status as RecordingOutcome['status']) : video === null ? 'failed' : 'incomplete',
     video,
-    endedAt: facts?.ended_at ? new Date(facts.ended_at) : new Date(Math.min(now.getTime(), record.startedAt.getTime() + durationMs)),
+    endedAt: info?.ended_at ? new Date(info.ended_at) : new Date(Math.min(now.getTime(), record.startedAt.getTime() + durationMs)),
     durationMs,
     sizeBytes: await sizeOf(folder),
-    truncated: facts?.truncated ?? false,
+    truncated: info?.truncated ?? false,
   };
-  // Where there is no folder there is nothing to say it in.
-  await writeFacts(folder, { ...record, ...outcome }).catch(() => undefined);
+  // The folder may not exist.
+  await writeInfo(folder, { ...record, ...outcome }).catch(() => undefined);
   return outcome;
 }
 
-/** Cuts a last line that is not whole. Gives the time of the one before, in ms; 0 where there is none. */
-async function mendTimeline(folder: string): Promise<number> {
+/** Truncates an incomplete last line. Returns the time of the last complete one, in ms; 0 when there is none. */
+async function repairTimeline(folder: string): Promise<number> {
   const file = await openPlain(folder, timelineName).catch(() => null);
   if (!file) return 0;
   await file.handle.close();
@@ -93,30 +95,30 @@ async function mendTimeline(folder: string): Promise<number> {
     const end = tail.lastIndexOf('\n') + 1;
     if (end < tail.length) await handle.truncate(from + end);
     const last = tail.subarray(0, Math.max(0, end - 1)).toString('utf8');
-    return lineOf(last.slice(last.lastIndexOf('\n') + 1))?.t_ms ?? 0;
+    return parseLine(last.slice(last.lastIndexOf('\n') + 1))?.t_ms ?? 0;
   } finally {
     await handle.close();
   }
 }
 
-/** Leaves out of the index what is not whole. Gives the time of the last picture, in ms; null where there is none. */
-async function mendFrames(folder: string): Promise<number | null> {
-  const index = await readText(folder, pictureIndexName, indexBytesMax).catch(() => null);
+/** Removes incomplete frames from the index. Returns the time of the last frame, in ms; null when there is none. */
+async function repairFrames(folder: string): Promise<number | null> {
+  const index = await readText(folder, frameIndexName, indexBytesMax).catch(() => null);
   if (index === null) return null;
-  const bytes = (await listSizes(folder)).get(picturesName) ?? 0;
+  const bytes = (await listSizes(folder)).get(framesName) ?? 0;
   const lines = index.split('\n').filter((text) => {
-    const { offset = Infinity, length = 0 } = lineOf(text) ?? {};
+    const { offset = Infinity, length = 0 } = parseLine(text) ?? {};
     return offset + length <= bytes;
   });
-  const mended = lines.map((line) => `${line}\n`).join('');
-  if (mended !== index) await replaceFile(folder, pictureIndexName, mended);
-  return lineOf(lines.at(-1) ?? '')?.t_ms ?? null;
+  const repaired = lines.map((line) => `${line}\n`).join('');
+  if (repaired !== index) await replaceFile(folder, frameIndexName, repaired);
+  return parseLine(lines.at(-1) ?? '')?.t_ms ?? null;
 }
 
-/** A line that we wrote ourselves; null where it is not all there. */
-function lineOf(text: string): Partial<PictureLine & TimelineLine> | null {
+/** Parses a line that this service wrote; null when it is incomplete. */
+function parseLine(text: string): Partial<FrameLine & TimelineLine> | null {
   try {
-    return JSON.parse(text) as ReturnType<typeof lineOf>;
+    return JSON.parse(text) as ReturnType<typeof parseLine>;
   } catch {
     return null;
   }

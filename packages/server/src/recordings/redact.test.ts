@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { entryOf } from './recordings.fixture.ts';
-import { shownAddress, shownData, shownRequest, shownText } from './redact.ts';
+import { redactUrl, redactData, redactRequest, redactText } from './redact.ts';
 
 const addresses: [address: string, shown: string][] = [
   ['https://shop.test/cart', 'https://shop.test/cart'],
@@ -22,20 +22,20 @@ const addresses: [address: string, shown: string][] = [
 ];
 
 describe('an address on a timeline', () => {
-  for (const [address, shown] of addresses)
-    test(`${address || 'nothing'} is shown as ${shown || 'nothing'}`, () => assert.equal(shownAddress(address), shown));
+  for (const [address, redacted] of addresses)
+    test(`${address || 'nothing'} is shown as ${redacted || 'nothing'}`, () => assert.equal(redactUrl(address), redacted));
 
-  it('is cut where it is very long', () => assert.ok(shownAddress(`https://shop.test/${'a'.repeat(10_000)}`).length <= 1024));
+  it('is cut where it is very long', () => assert.ok(redactUrl(`https://shop.test/${'a'.repeat(10_000)}`).length <= 1024));
 });
 
-describe('what is told on a timeline', () => {
+describe('the data of a timeline event', () => {
   it('has no query values in the addresses of a text', () => {
     const text = 'GET "https://ada:hunter2@api.test/v1?key=hunter2#hunter2" failed, see wss://live.test/?t=hunter2.';
-    assert.equal(shownText(text), 'GET "https://api.test/v1?key=…#…" failed, see wss://live.test/?t=…');
+    assert.equal(redactText(text), 'GET "https://api.test/v1?key=…#…" failed, see wss://live.test/?t=…');
   });
 
   it('is cut wherever it stands, and keeps what is no text', () => {
-    const data = shownData({
+    const data = redactData({
       url: 'http://a.test/?b=hunter2',
       final_url: '?b=hunter2',
       count: 3,
@@ -51,11 +51,11 @@ describe('what is told on a timeline', () => {
       list: ['http://a.test/?b=…'],
       in: { url: '?c=…' },
     });
-    assert.equal(shownText('a'.repeat(5000)).length, 2000);
+    assert.equal(redactText('a'.repeat(5000)).length, 2000);
   });
 
   it('can be written as UTF-8 also where a page sent half a character', () => {
-    assert.equal(shownText('half \ud83d'), 'half \ufffd');
+    assert.equal(redactText('half \ud83d'), 'half \ufffd');
   });
 });
 
@@ -67,8 +67,8 @@ describe('a request in the HAR of a recording', () => {
       requestHeaders: { referer: 'https://shop.test/?s=hunter2', ':path': '/?q=hunter2' },
       responseHeaders: { location: '/?r=hunter2', link: '<https://shop.test/?l=hunter2>; rel="next"' },
     });
-    const shown = shownRequest(entry);
-    assert.doesNotMatch(JSON.stringify(shown), /hunter2/);
-    assert.deepEqual([shown.url, shown.requestHeaders[':path']], ['https://shop.test/?q=…', '/?q=…']);
+    const redacted = redactRequest(entry);
+    assert.doesNotMatch(JSON.stringify(redacted), /hunter2/);
+    assert.deepEqual([redacted.url, redacted.requestHeaders[':path']], ['https://shop.test/?q=…', '/?q=…']);
   });
 });

@@ -1,53 +1,56 @@
-/** What is told on a timeline, without what opens doors: many see a recording who must not have a session's addresses whole. */
+/** Removes secrets from what a recording contains: viewers of a recording must not see the full URLs of a session. */
 import type { NetworkEntry } from '../browser/browser.ts';
 
 const charsMax = 2000;
-const addressCharsMax = 1024;
+const urlCharsMax = 1024;
 const entriesMax = 30;
-const hidden = '…';
+const placeholder = '…';
 
 /** `https://user:password@host/path?name=value#part` as `https://host/path?name=…#…`. */
-export function shownAddress(address: string): string {
-  const [, place = '', query, part] = /^([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(address) ?? [];
-  // What such addresses hold is their document.
-  if (/^(data|javascript|blob):/i.test(place)) return `${place.slice(0, place.indexOf(':') + 1)}${hidden}`;
-  const names = query?.split('&').map((pair) => (pair.includes('=') ? `${pair.slice(0, pair.indexOf('='))}=${hidden}` : pair && hidden));
-  const shown = place.replace(/^([a-z][\w+.-]*:\/\/)[^/]*@/i, '$1');
-  return cut(`${shown}${names ? `?${names.join('&')}` : ''}${part ? `#${hidden}` : ''}`, addressCharsMax);
+export function redactUrl(url: string): string {
+  const [, base = '', query, fragment] = /^([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
+  // These URLs contain their document.
+  if (/^(data|javascript|blob):/i.test(base)) return `${base.slice(0, base.indexOf(':') + 1)}${placeholder}`;
+  const names = query
+    ?.split('&')
+    .map((pair) => (pair.includes('=') ? `${pair.slice(0, pair.indexOf('='))}=${placeholder}` : pair && placeholder));
+  const redacted = base.replace(/^([a-z][\w+.-]*:\/\/)[^/]*@/i, '$1');
+  return truncate(`${redacted}${names ? `?${names.join('&')}` : ''}${fragment ? `#${placeholder}` : ''}`, urlCharsMax);
 }
 
-/** Addresses stand in texts as well, such as those of a console. */
-const addressInText = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>`]+/gi;
+/** URLs in other text, such as console messages. */
+const urlPattern = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>`]+/gi;
 
-export const shownText = (text: string): string => cut(text.slice(0, 2 * charsMax).replace(addressInText, shownAddress), charsMax);
+export const redactText = (text: string): string => truncate(text.slice(0, 2 * charsMax).replace(urlPattern, redactUrl), charsMax);
 
-/** Headers that hold an address, or a part of one. */
-const addressHeader = /^(:path|referer|location|content-location|refresh)$/i;
+/** Headers that contain a URL or a part of one. */
+const urlHeaderPattern = /^(:path|referer|location|content-location|refresh)$/i;
 
-/** A request as the recording's HAR has it. */
-export const shownRequest = (entry: NetworkEntry): NetworkEntry => ({
+/** Returns a request for the recording's HAR. */
+export const redactRequest = (entry: NetworkEntry): NetworkEntry => ({
   ...entry,
-  url: shownAddress(entry.url),
-  redirectUrl: shownAddress(entry.redirectUrl),
-  requestHeaders: shownHeaders(entry.requestHeaders),
-  responseHeaders: shownHeaders(entry.responseHeaders),
+  url: redactUrl(entry.url),
+  redirectUrl: redactUrl(entry.redirectUrl),
+  requestHeaders: redactHeaders(entry.requestHeaders),
+  responseHeaders: redactHeaders(entry.responseHeaders),
 });
 
-const shownHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+const redactHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, addressHeader.test(name) ? shownAddress(value) : shownText(value)]),
+    Object.entries(headers).map(([name, value]) => [name, urlHeaderPattern.test(name) ? redactUrl(value) : redactText(value)]),
   );
 
-/** All texts in what is told of an event. */
-export function shownData(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, shownValue(name, value)]));
+/** Redacts all strings of an event's data. */
+export function redactData(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, redactValue(name, value)]));
 }
 
-function shownValue(name: string, value: unknown): unknown {
-  if (typeof value === 'string') return /(^|_)url$/.test(name) ? shownAddress(value) : shownText(value);
-  if (Array.isArray(value)) return value.slice(0, entriesMax).map((one) => shownValue(name, one));
-  if (typeof value === 'object' && value !== null) return shownData(value as Record<string, unknown>);
+function redactValue(name: string, value: unknown): unknown {
+  if (typeof value === 'string') return /(^|_)url$/.test(name) ? redactUrl(value) : redactText(value);
+  if (Array.isArray(value)) return value.slice(0, entriesMax).map((one) => redactValue(name, one));
+  if (typeof value === 'object' && value !== null) return redactData(value as Record<string, unknown>);
   return value;
 }
 
-const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}${hidden}` : text).toWellFormed();
+const truncate = (text: string, lengthMax: number): string =>
+  (text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}${placeholder}` : text).toWellFormed();

@@ -1,7 +1,7 @@
 import { listRecordings, readRecordingAsset, type RecordingResponse } from '@berth/contract';
 import { ownerOf, type Call, type Routes } from '../http/call.ts';
 import type { View } from '../view/view.ts';
-import { toFacts } from './facts.ts';
+import { toRecordingInfo } from './info.ts';
 import { playerName, type RecordingTarget, type RecordingView, type Recordings } from './recordings.ts';
 
 type AssetCall = Call<typeof readRecordingAsset>;
@@ -9,13 +9,13 @@ type AssetCall = Call<typeof readRecordingAsset>;
 export function mountRecordings(routes: Routes, recordings: Recordings, view: Pick<View, 'pageFile'>): void {
   routes.on(listRecordings, async (call) => {
     const views = await recordings.list(ownerOf(call.principal), call.params.session_id);
-    return views.map((each) => toRecording(each, call.origin));
+    return views.map((each) => toRecordingResponse(each, call.origin));
   });
   routes.onFile(readRecordingAsset, async (call) => {
     const { asset_path: name } = call.params;
     if (name !== playerName) return recordings.open(targetOf(call), name);
     await recordings.get(targetOf(call));
-    // The same for all recordings: it reads from its own address which one it is to play.
+    // The same page for all recordings: it takes the recording from its own URL.
     return view.pageFile(call, 'player', playerName);
   });
 }
@@ -26,8 +26,8 @@ const targetOf = ({ principal, params }: AssetCall): RecordingTarget => ({
   recId: params.rec_id,
 });
 
-const toRecording = ({ record, assets }: RecordingView, origin: string): RecordingResponse => ({
-  ...toFacts(record, assets),
+const toRecordingResponse = ({ record, assets }: RecordingView, origin: string): RecordingResponse => ({
+  ...toRecordingInfo(record, assets),
   expires_at: record.expiresAt?.toISOString() ?? null,
   url: `${origin}/v1/session/${record.sessionId}/recordings/${record.recId}/${playerName}`,
 });

@@ -60,8 +60,8 @@ export async function insertRecording(tables: Tables, record: RecordingRecord): 
 }
 
 /**
- * One compare-and-set. False: somebody else had ended it before. One that another worker gave up, without a look at
- * its files, may still be ended by who has them.
+ * Ends a recording by compare-and-set. Returns false if it has already ended. A recording that another worker ended
+ * without its files may still be ended by the worker that has them.
  */
 export async function finishRecording(tables: Tables, recId: string, outcome: RecordingOutcome & { expiresAt: Date }): Promise<boolean> {
   const row = await recordings(tables)
@@ -84,7 +84,7 @@ export async function finishRecording(tables: Tables, recId: string, outcome: Re
   return row !== undefined;
 }
 
-/** An owner's recordings of a session, oldest first. */
+/** Returns an owner's recordings of a session, oldest first. */
 export async function recordingsOf(tables: Tables, owner: string, sessionId: string): Promise<RecordingRecord[]> {
   const rows = await recordings(tables)
     .selectFrom('recordings')
@@ -97,10 +97,10 @@ export async function recordingsOf(tables: Tables, owner: string, sessionId: str
 }
 
 /**
- * Those that the store calls running on this worker and on silent ones, and those of this worker that another has
- * given up; a bounded number in one turn.
+ * Returns the recordings listed as running on this worker and on silent ones, and those of this worker that another
+ * worker ended without their files. Limited per call.
  */
-export async function strandedRecordings(tables: Tables, workerId: string, silentIds: string[]): Promise<RecordingRecord[]> {
+export async function orphanedRecordings(tables: Tables, workerId: string, silentIds: string[]): Promise<RecordingRecord[]> {
   const rows = await recordings(tables)
     .selectFrom('recordings')
     .selectAll()
@@ -115,7 +115,7 @@ export async function strandedRecordings(tables: Tables, workerId: string, silen
   return rows.map(toRecord);
 }
 
-/** Those whose time is up, of one worker; `limit` at most. */
+/** Returns the ids of a worker's expired recordings, at most `limit`. */
 export async function expiredRecordings(tables: Tables, workerId: string, { now, limit }: { now: Date; limit: number }): Promise<string[]> {
   const rows = await recordings(tables)
     .selectFrom('recordings')
@@ -127,14 +127,14 @@ export async function expiredRecordings(tables: Tables, workerId: string, { now,
   return rows.map((row) => row.rec_id);
 }
 
-/** Forgets those of any worker that expired before `before`. Gives how many there were. */
-export async function forgetExpired(tables: Tables, before: Date, limit: number): Promise<number> {
+/** Deletes recordings of any worker that expired before `before`. Returns how many. */
+export async function deleteExpiredRecordings(tables: Tables, before: Date, limit: number): Promise<number> {
   const old = recordings(tables).selectFrom('recordings').select('rec_id').where('expires_at', '<=', before).limit(limit);
   const rows = await recordings(tables).deleteFrom('recordings').where('rec_id', 'in', old).returning('rec_id').execute();
   return rows.length;
 }
 
-/** Ids of a worker's recordings, in their order and after `after`; `limit` at most. */
+/** Returns the ids of a worker's recordings after `after`, in order, at most `limit`. */
 export async function recordingIdsOf(
   tables: Tables,
   workerId: string,
@@ -152,8 +152,8 @@ export async function recordingIdsOf(
   return rows.map((row) => row.rec_id);
 }
 
-/** Which of these there are, whoever's. */
-export async function knownRecordings(tables: Tables, recIds: string[]): Promise<Set<string>> {
+/** Returns which of these ids exist, for any owner. */
+export async function existingRecordings(tables: Tables, recIds: string[]): Promise<Set<string>> {
   const rows = await recordings(tables)
     .selectFrom('recordings')
     .select('rec_id')

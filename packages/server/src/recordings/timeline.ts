@@ -1,19 +1,19 @@
-/** What happened, line by line as it happens: a worker that dies leaves all but perhaps the last line. */
+/** The timeline file. Lines are written as events happen, so a crash loses at most the last one. */
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { Clock } from '../lib/clock.ts';
-import { shownData } from './redact.ts';
+import { redactData } from './redact.ts';
 
 export const timelineName = 'events.ndjson';
 
-/** A person can look through some hundreds; a player holds all of them at once. */
+/** The player holds all lines in memory. */
 const linesMax = 20_000;
 const bytesMax = 8 * 1024 * 1024;
-/** What pages do by themselves leaves room for what is done with them. */
+/** Share for console and network lines, so that a noisy page leaves room for other events. */
 const chatterShare = 0.7;
 
 export interface TimelineLine {
-  /** Its place in what is seen; 0 before there is a picture. */
+  /** Position in the video; 0 before the first frame. */
   t_ms: number;
   at: string;
   type: string;
@@ -29,9 +29,9 @@ export class Timeline {
   #bytes = 0;
   #isFull = false;
   #isChatterFull = false;
-  #isOver = false;
+  #hasEnded = false;
 
-  /** `zeroMs`: the first picture's time on the clock that never jumps, null before there is one. The file must not be there. */
+  /** `zeroMs` returns the first frame's monotonic time, or null before it. The file must not exist. */
   constructor(path: string, { clock, zeroMs }: { clock: Clock; zeroMs: () => number | null }) {
     this.#clock = clock;
     this.#zeroMs = zeroMs;
@@ -46,20 +46,20 @@ export class Timeline {
     return this.#bytes;
   }
 
-  /** `chatter`: what a page can make come by the thousand. */
+  /** `chatter`: events that a page can produce by the thousand. */
   add(type: string, data: Readonly<Record<string, unknown>>, { chatter = false }: { chatter?: boolean } = {}): void {
-    if (this.#isOver || this.#isFull || (chatter && this.#isChatterFull)) return;
+    if (this.#hasEnded || this.#isFull || (chatter && this.#isChatterFull)) return;
     const share = chatter ? chatterShare : 1;
-    if (this.#lines < share * linesMax && this.#bytes < share * bytesMax) return this.#write(type, shownData(data));
+    if (this.#lines < share * linesMax && this.#bytes < share * bytesMax) return this.#write(type, redactData(data));
     if (chatter) this.#isChatterFull = true;
     else this.#isFull = true;
     this.#write('timeline.truncated', { left_out: chatter ? 'console and network' : 'all' });
   }
 
-  /** Resolves when all is in the file: with false where it is not. Idempotent. */
+  /** Closes the file. Resolves to whether all lines were written. Idempotent. */
   end(): Promise<boolean> {
-    if (!this.#isOver) this.#file.end();
-    this.#isOver = true;
+    if (!this.#hasEnded) this.#file.end();
+    this.#hasEnded = true;
     return this.#closed;
   }
 
@@ -69,7 +69,7 @@ export class Timeline {
     const text = `${JSON.stringify(line)}\n`;
     this.#lines += 1;
     this.#bytes += Buffer.byteLength(text);
-    // What cannot be written any more has told so by an error.
+    // After a write error the file is destroyed.
     if (!this.#file.destroyed) this.#file.write(text);
   }
 }

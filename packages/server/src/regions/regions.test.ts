@@ -15,32 +15,40 @@ function written(t: TestContext, content: unknown): string {
 }
 
 const regions = [
-  { code: 'eu-1', name: 'Frankfurt', country: 'DE', proxies: { managed: [{ server: 'http://10.0.0.1:3128', username: 'u', password: 'hush', ip: '198.51.100.7', country: 'DE' }], rotating: [{ server: 'socks5://10.0.0.2:1080', country: 'AT' }] } },
+  {
+    code: 'eu-1',
+    name: 'Frankfurt',
+    country: 'DE',
+    proxies: {
+      managed: [{ server: 'http://10.0.0.1:3128', username: 'u', password: 'hush', ip: '198.51.100.7', country: 'DE' }],
+      rotating: [{ server: 'socks5://10.0.0.2:1080', country: 'AT' }],
+    },
+  },
   { code: 'us-1', name: 'Virginia' },
-]; // prettier-ignore
+];
 
 test('is one region named by the default without a file', () => {
-  const known = loadRegions({ file: null, defaultCode: 'local' });
-  assert.equal(known.version, 'builtin');
-  assert.deepEqual(known.list(), [
+  const registry = loadRegions({ file: null, defaultCode: 'local' });
+  assert.equal(registry.version, 'builtin');
+  assert.deepEqual(registry.list(), [
     { code: 'local', name: 'local', country: null, default: true, egress: { managed: false, rotating: false, countries: [] } },
   ]);
-  assert.equal(known.resolve(undefined)?.code, 'local');
-  assert.equal(known.resolve('other'), null);
+  assert.equal(registry.resolve(undefined)?.code, 'local');
+  assert.equal(registry.resolve('other'), null);
 });
 
-test('tells callers what a region can do and no address or password', (t) => {
-  const known = loadRegions({ file: written(t, { version: '2026-11-21', regions }), defaultCode: 'us-1' });
-  assert.equal(known.version, '2026-11-21');
+test('lists what a region can do without addresses and passwords', (t) => {
+  const registry = loadRegions({ file: written(t, { version: '2026-11-21', regions }), defaultCode: 'us-1' });
+  assert.equal(registry.version, '2026-11-21');
   assert.deepEqual(
-    known.list().map(({ code, default: isDefault, egress }) => [code, isDefault, egress]),
+    registry.list().map(({ code, default: isDefault, egress }) => [code, isDefault, egress]),
     [
       ['eu-1', false, { managed: true, rotating: true, countries: ['AT', 'DE'] }],
       ['us-1', true, { managed: false, rotating: false, countries: [] }],
     ],
   );
-  assert.doesNotMatch(JSON.stringify(known.list()), /hush|10\.0\.0|198\.51/);
-  assert.equal(known.resolve('eu-1')?.proxies.managed[0]?.password, 'hush');
+  assert.doesNotMatch(JSON.stringify(registry.list()), /hush|10\.0\.0|198\.51/);
+  assert.equal(registry.resolve('eu-1')?.proxies.managed[0]?.password, 'hush');
 });
 
 test('takes a digest of the file for a version when it has none', (t) => {
@@ -51,11 +59,11 @@ test('takes a digest of the file for a version when it has none', (t) => {
 
 test('refuses a file with its path and what is wrong, and repeats no secret', (t) => {
   const cases: [unknown, RegExp][] = [
-    ['{"regions": [{"password": "hush"', /is no JSON/],
+    ['{"regions": [{"password": "hush"', /is not valid JSON/],
     [{ regions: [] }, /regions: /],
     [{ regions: [{ ...regions[0], code: 'EU 1' }] }, /regions\.0\.code: Expected lower-case/],
     [{ regions: [{ ...regions[1], proxies: { managed: [{ server: 'ftp://u:hush@x' }] } }] }, /regions\.0\.proxies\.managed\.0\.server/],
-    [{ regions: [regions[1], regions[1]] }, /us-1 is there twice/],
+    [{ regions: [regions[1], regions[1]] }, /us-1 is used twice/],
     [{ regions: [regions[0]] }, /no region us-1.*it has eu-1/],
     [{ regions, typo: 1 }, /typo/],
   ];

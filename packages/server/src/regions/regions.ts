@@ -1,4 +1,4 @@
-/** The regions that sessions may name, each with the proxies that traffic can leave through. */
+/** The regions of this service, each with the operator's proxies. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -36,7 +36,7 @@ const RegionsFile = z.strictObject({
   regions: z.array(Entry).min(1).max(200),
 });
 
-/** A proxy of the operator's. Holds a password: for `egress/` only. */
+/** A proxy of the operator. Holds a password: for `egress/` only. */
 export type RegionProxy = z.infer<typeof ProxyEntry>;
 export type RegionEntry = z.infer<typeof Entry>;
 
@@ -46,31 +46,33 @@ export interface Regions {
   readonly default: RegionEntry;
   /** As callers see them: no addresses of proxies. */
   list(): Region[];
-  /** The default for undefined, null for a code that is not here. */
+  /** Returns the default for undefined, null for an unknown code. */
   resolve(code: string | undefined): RegionEntry | null;
 }
 
-/** The message names the file, the place in it and what is wrong, and repeats no value. */
+/** The message names the file, the path in it and what is wrong, and repeats no value. */
 export class RegionsFileError extends Error {}
 
 /**
- * Reads the regions once, at start. Without a file there is one region, named
- * by `defaultCode`. Throws {@link RegionsFileError}.
+ * Reads the regions once, at start. Without a file there is one region,
+ * `defaultCode`.
+ * @throws RegionsFileError
  */
 export function loadRegions({ file, defaultCode }: { file: string | null; defaultCode: string }): Regions {
   if (file === null) return createRegions('builtin', [builtinRegion(defaultCode)], defaultCode);
   const text = readText(file);
   const parsed = RegionsFile.safeParse(parseJson(file, text));
   if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
-    throw new RegionsFileError(`The regions file ${file} is not valid: ${faults.join('; ')}`);
+    const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    throw new RegionsFileError(`The regions file ${file} is not valid: ${issues.join('; ')}`);
   }
   const { regions, version } = parsed.data;
-  const twice = regions.find((region, index) => regions.findIndex((other) => other.code === region.code) !== index);
-  if (twice) throw new RegionsFileError(`The regions file ${file} is not valid: regions: the code ${twice.code} is there twice`);
+  const duplicate = regions.find((region, index) => regions.findIndex((other) => other.code === region.code) !== index);
+  if (duplicate) throw new RegionsFileError(`The regions file ${file} is not valid: regions: the code ${duplicate.code} is used twice`);
   if (!regions.some((region) => region.code === defaultCode))
     throw new RegionsFileError(
-      `The regions file ${file} has no region ${defaultCode}, which BERTH_REGION names; it has ${regions.map((region) => region.code).join(', ')}`,
+      `The regions file ${file} has no region ${defaultCode}, which BERTH_REGION names; ` +
+        `it has ${regions.map((region) => region.code).join(', ')}`,
     );
   return createRegions(version ?? createHash('sha256').update(text).digest('hex').slice(0, 16), regions, defaultCode);
 }
@@ -107,7 +109,7 @@ function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text around the fault, which may be a password.
-    throw new RegionsFileError(`The regions file ${file} is no JSON`);
+    // The parser's own message quotes the text around the error, which may be a password.
+    throw new RegionsFileError(`The regions file ${file} is not valid JSON`);
   }
 }

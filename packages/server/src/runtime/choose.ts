@@ -1,15 +1,15 @@
-/** Which runtime this worker gets: as the operator asks for, or the strongest that works here. */
+/** Selects the runtime of this worker: the configured one, or the strongest that works here. */
 import { access, constants } from 'node:fs/promises';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createProcessRuntime } from './process/process.ts';
 import { findImage, ImageUnusable } from './qemu/image.ts';
-import { askKvm } from './qemu/kvm/answer.ts';
+import { checkKvm } from './qemu/kvm/check.ts';
 import { createQemuRuntime } from './qemu/qemu.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface RuntimeChoice {
-  /** `auto` takes virtual machines where KVM works and the image is built. */
+  /** `auto` selects virtual machines where KVM works and the image is built. */
   wanted: 'auto' | 'process' | 'qemu';
   dataDir: string;
   workerId: string;
@@ -22,29 +22,29 @@ export interface RuntimeChoice {
   log: Log;
 }
 
-/** Throws what keeps the runtime that was asked for from working, with what to do about it. */
+/** @throws Error when the configured runtime cannot work, with what to do about it. */
 export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
   const { wanted, log } = choice;
   if (wanted === 'process') return createProcessRuntime(choice);
   const missing = await whatIsMissing(choice);
   if (missing !== null) {
-    if (wanted === 'qemu') throw new Error(`virtual machines cannot be used: ${missing}`);
-    log.info({ reason: missing }, 'browsers run as processes in jails: virtual machines cannot be used');
+    if (wanted === 'qemu') throw new Error(`Virtual machines are not available: ${missing}`);
+    log.info({ reason: missing }, 'process runtime selected: virtual machines not available');
     return createProcessRuntime(choice);
   }
-  const refusal = await askKvm({ ...choice, clock: systemClock });
+  const refusal = await checkKvm({ ...choice, clock: systemClock });
   if (refusal === null) return createQemuRuntime({ ...choice, accelerator: 'kvm' });
   if (wanted === 'auto') {
-    log.info({ reason: refusal }, 'browsers run as processes in jails: KVM does not work here');
+    log.info({ reason: refusal }, 'process runtime selected: KVM not available');
     return createProcessRuntime(choice);
   }
-  log.warn({ reason: refusal }, 'virtual machines are emulated: KVM does not work here');
+  log.warn({ reason: refusal }, 'emulation selected: KVM not available');
   return createQemuRuntime({ ...choice, accelerator: 'tcg', whyEmulated: refusal });
 }
 
 async function whatIsMissing({ qemuPath, imagesDir }: RuntimeChoice): Promise<string | null> {
-  if (process.arch !== 'x64') return `they are PCs, and this host's processor is ${process.arch}`;
-  if (!(await canRun(qemuPath))) return `there is no QEMU that can be run at ${qemuPath} (BERTH_QEMU; Debian has it in qemu-system-x86).`;
+  if (process.arch !== 'x64') return `they need an x86-64 host, and this one is ${process.arch}`;
+  if (!(await canRun(qemuPath))) return `no executable QEMU at ${qemuPath}. Install qemu-system-x86 or set BERTH_QEMU.`;
   try {
     await findImage(imagesDir);
     return null;

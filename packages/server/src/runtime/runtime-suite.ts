@@ -1,36 +1,36 @@
-/** What every runtime promises, as tests: one suite for all of them. */
+/** The contract of every runtime, as one test suite. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../lib/ids.ts';
 import { NoDisplay } from './runtime.ts';
-import type { Runtime, Vm, VmOrder } from './runtime.ts';
+import type { Runtime, Vm, VmSpec } from './runtime.ts';
 
 export interface RuntimeUnderTest {
   runtime: Runtime;
-  /** Stops the browser of a machine from outside, as a crash does. */
+  /** Kills the browser of a machine, as a crash does. */
   kill: (vm: Vm) => void;
-  /** Stops every process of a machine without ending it. */
+  /** Stops every process of a machine with SIGSTOP. */
   freeze: (vm: Vm) => void;
   /** A runtime of the same kind on the same host, whose next boot fails. */
   failing: () => Promise<Runtime>;
-  /** Whatever is left of a machine on the host, named; empty when nothing is. */
+  /** Names of everything left of a machine on the host. */
   residue: (id: string) => string[];
-  /** Five, where no more is said of it: emulated machines take a processor each to start. */
+  /** Default 5. Emulated machines take one processor each to start. */
   machinesAtOnce?: number;
   close: () => Promise<void>;
 }
 
-/** As long as a boot may take, where nothing is emulated. */
+/** Aborts after the time limit of a boot without emulation. */
 export const bootSignal = (msMax = 30_000): AbortSignal => AbortSignal.timeout(msMax);
 
-export const newOrder = (parts: Partial<VmOrder> = {}): VmOrder => ({
+export const newVmSpec = (overrides: Partial<VmSpec> = {}): VmSpec => ({
   id: newId('vm'),
   kind: 'headless',
   priority: 'normal',
   acceptEgress: (connection) => void connection.on('error', () => {}).destroy(),
-  ...parts,
+  ...overrides,
 });
 
 export interface CdpMessage {
@@ -42,8 +42,8 @@ export interface CdpMessage {
   error?: { code: number; message: string };
 }
 
-/** The least that can hold a DevTools conversation. */
-export class CdpTalk {
+/** A minimal DevTools client. */
+export class CdpClient {
   readonly events: CdpMessage[] = [];
   readonly #pipe: Duplex;
   readonly #waiting = new Map<number, (message: CdpMessage) => void>();
@@ -76,7 +76,7 @@ export class CdpTalk {
     return answer;
   }
 
-  /** A new page, attached: the session to speak to it by. */
+  /** Opens a page and attaches to it. Returns the session id. */
   async openPage(): Promise<string> {
     const { targetId } = await this.call('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await this.call('Target.attachToTarget', { targetId, flatten: true });
@@ -90,7 +90,7 @@ export class CdpTalk {
 }
 
 const targetIds = async (vm: Vm): Promise<string[]> => {
-  const { targetInfos } = await new CdpTalk(vm.cdp).call('Target.getTargets');
+  const { targetInfos } = await new CdpClient(vm.cdp).call('Target.getTargets');
   return (targetInfos as { targetId: string }[]).map(({ targetId }) => targetId);
 };
 
@@ -101,19 +101,19 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       under = await create();
     });
     after(() => under.close());
-    const boot = (parts: Partial<VmOrder> = {}): Promise<Vm> =>
-      under.runtime.boot(newOrder(parts), { signal: bootSignal(under.runtime.bootMsMax) });
+    const boot = (overrides: Partial<VmSpec> = {}): Promise<Vm> =>
+      under.runtime.boot(newVmSpec(overrides), { signal: bootSignal(under.runtime.bootMsMax) });
 
     it('boots a browser that answers on its DevTools pipe', async () => {
       const vm = await boot();
-      const version = await new CdpTalk(vm.cdp).call('Browser.getVersion');
+      const version = await new CdpClient(vm.cdp).call('Browser.getVersion');
       assert.match(String(version.product), /Chrome\/\d+/);
       await vm.destroy();
     });
 
     it('keeps two machines apart', async () => {
       const [one, two] = await Promise.all([boot(), boot()]);
-      await new CdpTalk(one.cdp).openPage();
+      await new CdpClient(one.cdp).openPage();
       assert.notEqual(one.id, two.id);
       const [seenByOne, seenByTwo] = [await targetIds(one), await targetIds(two)];
       assert.equal(seenByOne.length, seenByTwo.length + 1);
@@ -124,7 +124,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       await Promise.all([one.destroy(), two.destroy()]);
     });
 
-    it('leaves nothing behind when a machine is destroyed, however often that is asked', async () => {
+    it('leaves nothing behind when a machine is destroyed, even more than once', async () => {
       const vm = await boot();
       const closed = once(vm.cdp, 'close');
       await Promise.all([vm.destroy(), vm.destroy()]);
@@ -134,7 +134,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       assert.equal((await vm.exited).reason, 'destroyed');
     });
 
-    it('tells that a browser has ended by itself, and still takes its remains away', async () => {
+    it('reports that a browser exited on its own, and still cleans up', async () => {
       const vm = await boot();
       under.kill(vm);
       assert.equal((await vm.exited).reason, 'exited');
@@ -149,7 +149,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       assert.deepEqual(under.residue(vm.id), []);
     });
 
-    it('lists the machines that live and forgets those that are gone', async () => {
+    it('lists running machines only', async () => {
       const vm = await boot();
       assert.deepEqual(
         (await under.runtime.list()).map(({ id }) => id),
@@ -159,49 +159,49 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       assert.deepEqual(await under.runtime.list(), []);
     });
 
-    it('destroys what a trace points at, and does not mind being asked again', async () => {
+    it('destroys what an artifact refers to, and is idempotent', async () => {
       const vm = await boot();
-      const [trace] = await under.runtime.list();
-      assert.ok(trace);
-      await under.runtime.destroy(trace);
-      await under.runtime.destroy(trace);
+      const [artifact] = await under.runtime.list();
+      assert.ok(artifact);
+      await under.runtime.destroy(artifact);
+      await under.runtime.destroy(artifact);
       assert.equal((await vm.exited).reason, 'destroyed');
       assert.deepEqual(under.residue(vm.id), []);
     });
 
-    it('leaves a machine alone when the trace is of another incarnation', async () => {
+    it('leaves a machine alone when the artifact has another process identity', async () => {
       const vm = await boot();
-      await under.runtime.destroy({ id: vm.id, incarnation: 'another', pids: [] });
+      await under.runtime.destroy({ id: vm.id, processIdentity: 'another', pids: [] });
       assert.equal((await under.runtime.list()).length, 1);
       await vm.destroy();
     });
 
-    it('leaves nothing of a boot that is called off', async () => {
+    it('leaves nothing of a boot that is aborted', async () => {
       for (const afterMs of [0, 5, 40]) {
-        const order = newOrder();
+        const spec = newVmSpec();
         const reason = new Error('called off');
         const abort = new AbortController();
         const timer = setTimeout(() => abort.abort(reason), afterMs);
         if (afterMs === 0) abort.abort(reason);
-        await under.runtime.boot(order, { signal: abort.signal }).then(
+        await under.runtime.boot(spec, { signal: abort.signal }).then(
           (vm) => vm.destroy(),
           (error: unknown) => assert.equal(error, reason),
         );
         clearTimeout(timer);
-        assert.deepEqual(under.residue(order.id), []);
+        assert.deepEqual(under.residue(spec.id), []);
       }
     });
 
     it('leaves nothing of a boot that fails', async () => {
-      const order = newOrder();
+      const spec = newVmSpec();
       const failing = await under.failing();
-      await assert.rejects(failing.boot(order, { signal: bootSignal(failing.bootMsMax) }));
-      assert.deepEqual(under.residue(order.id), []);
+      await assert.rejects(failing.boot(spec, { signal: bootSignal(failing.bootMsMax) }));
+      assert.deepEqual(under.residue(spec.id), []);
       assert.deepEqual(await under.runtime.list(), []);
       await failing.close();
     });
 
-    it('takes the background priority away', async () => {
+    it('ends the background priority', async () => {
       const vm = await boot({ priority: 'background' });
       vm.prioritize();
       assert.ok((await vm.stats()).processes > 0);
@@ -210,25 +210,25 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
 
     it('shows the display of a machine with windows to several at once, until its end', async () => {
       const vm = await boot({ kind: 'full_browser' });
-      assert.match(String((await new CdpTalk(vm.cdp).call('Browser.getVersion')).product), /Chrome\/\d+/);
+      assert.match(String((await new CdpClient(vm.cdp).call('Browser.getVersion')).product), /Chrome\/\d+/);
       const viewers = await Promise.all([vm.openVnc(), vm.openVnc()]);
       for (const viewer of viewers) {
         const [greeting] = (await once(viewer, 'data')) as [Buffer];
         assert.equal(greeting.toString('latin1'), 'RFB 003.008\n');
       }
-      await vm.sizeDisplay({ width: 800, height: 600 });
+      await vm.resizeDisplay({ width: 800, height: 600 });
       const closed = viewers.map((viewer) => once(viewer, 'close'));
       await vm.destroy();
       await Promise.all(closed);
       await assert.rejects(vm.openVnc(), NoDisplay);
-      await assert.rejects(vm.sizeDisplay({ width: 800, height: 600 }), NoDisplay);
+      await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
       assert.deepEqual(under.residue(vm.id), []);
     });
 
-    it('has no display to show of a machine without windows', async () => {
+    it('has no display for a machine without windows', async () => {
       const vm = await boot();
       await assert.rejects(vm.openVnc(), NoDisplay);
-      await assert.rejects(vm.sizeDisplay({ width: 800, height: 600 }), NoDisplay);
+      await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
       await vm.destroy();
     });
 

@@ -1,8 +1,8 @@
 /**
  * The seam between the service and the machines that browsers run in.
  *
- * One machine holds one browser. It has no way out but the connections that
- * it hands to `acceptEgress`, and no way in but the DevTools pipe.
+ * One machine holds one browser. Its only egress is the connections that it
+ * passes to `acceptEgress`, its only ingress is the DevTools pipe.
  */
 import type { Duplex } from 'node:stream';
 import type { OpenFile } from '@berth/guest';
@@ -11,30 +11,33 @@ export { NoDisplay, NoSuchFile } from '@berth/guest';
 export type { OpenFile } from '@berth/guest';
 export { createHostReader, processorsHere } from './host/pressure.ts';
 export type { HostReader, HostReading } from './host/pressure.ts';
-export type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder, VideoEncoders } from './encoder/model.ts';
+export type { EncoderEnd, EncoderExit, EncoderOptions, VideoEncoder, VideoEncoders } from './encoder/encoder.ts';
 
-/** `headless`: the whole browser, without a display. `full_browser`: with windows on a display, that `openVnc` shows. `shell`: its engine alone, without windows, which opens a page for a third of the work; the whole browser where there is none. */
+/**
+ * `headless`: the whole browser, without a display. `full_browser`: with windows on a display, which `openVnc` shows.
+ * `shell`: the headless shell, which opens a page for a third of the work; the whole browser where it is not installed.
+ */
 export type VmKind = 'headless' | 'full_browser' | 'shell';
 export type Isolation = 'microvm' | 'process';
 export type RuntimeName = 'qemu-kvm' | 'qemu-tcg' | 'process' | 'fake';
 
-/** Why a machine is no more. `destroyed` is our own doing, `exited` is not. */
+/** Why a machine ended: `destroyed` by this service, the others on its own. */
 export interface VmExit {
   reason: 'destroyed' | 'exited' | 'out_of_memory';
-  /** Exit code, signal and the last lines of the browser's own log: for our log, never for a caller. */
+  /** Exit code, signal and last log lines of the browser. For our log, never for a caller. */
   detail: string;
 }
 
-export interface VmOrder {
-  /** `vm_…`, unique for good: never given to a second machine. */
+export interface VmSpec {
+  /** `vm_…`, never reused. */
   id: string;
   kind: VmKind;
   /**
-   * Called once for each connection that the browser opens to its HTTP proxy
-   * (CONNECT or absolute-form requests follow on it).
+   * Called once per connection of the browser to its HTTP proxy. CONNECT or
+   * absolute-form requests follow on it.
    */
   acceptEgress: (connection: Duplex) => void;
-  /** A machine that is booted ahead of need yields the processor to those in use, until `prioritize()`. */
+  /** A `background` machine yields the processor to those in use until `prioritize()`. */
   priority: 'normal' | 'background';
 }
 
@@ -45,11 +48,11 @@ export interface VmStats {
   processes: number;
 }
 
-/** Files that go into a machine and come out of it. Nothing in the machine can lead them elsewhere. */
+/** Uploads and downloads of a machine. Nothing in the machine can redirect them to another path. */
 export interface VmFiles {
-  /** Puts a file where the browser may read it and not change it. Resolves with its path as the browser sees it. */
+  /** Stores a file that the browser can read but not change. Returns its path inside the machine. */
   put(id: string, name: string, data: Buffer): Promise<string>;
-  /** A download by the name that the browser gave it. Throws NoSuchFile. */
+  /** Opens a download by the name that the browser gave it. @throws NoSuchFile */
   openDownload(name: string): Promise<OpenFile>;
   /** Idempotent. */
   removeDownload(name: string): Promise<void>;
@@ -60,68 +63,72 @@ export interface Vm {
   readonly kind: VmKind;
   readonly isolation: Isolation;
   readonly runtime: RuntimeName;
-  /** What the machine was made of, as `Runtime.generation` was then. */
+  /** `Runtime.generation` at the time of the boot. */
   readonly generation: string;
-  /** The outermost process on this host, for the operator's eyes. */
+  /** The outermost process on this host. For operators. */
   readonly pid: number | null;
   /** The browser's DevTools pipe: JSON messages, each ended by a NUL byte. */
   readonly cdp: Duplex;
-  /** Where the browser must put downloads: a path as the browser sees it. */
+  /** Folder for downloads, as a path inside the machine. */
   readonly downloadsPath: string;
   readonly files: VmFiles;
-  /** A connection to the display, which speaks RFB without a password. Throws NoDisplay for machines of other kinds. */
+  /** Connects to the display, which speaks RFB without a password. @throws NoDisplay for machines of other kinds */
   openVnc(): Promise<Duplex>;
-  /** Makes the display so large that the browser's window has room for a page of this size, in CSS px. Resolves when the display has its new size; the window follows within some 100 ms. Throws NoDisplay. */
-  sizeDisplay(page: { width: number; height: number }): Promise<void>;
-  /** Settles once, when the machine is no more and its processes are reaped. */
+  /**
+   * Resizes the display so that the browser's window fits a page of this size, in CSS px. Resolves when the display has
+   * its new size; the window follows within about 100 ms.
+   * @throws NoDisplay
+   */
+  resizeDisplay(page: { width: number; height: number }): Promise<void>;
+  /** Resolves when the machine has ended and its processes are reaped. Never rejects. */
   readonly exited: Promise<VmExit>;
-  /** Ends the background priority of a machine that was booted ahead. */
+  /** Ends the background priority. */
   prioritize(): void;
   stats(): Promise<VmStats>;
-  /** Ends every process of the machine and removes its folder. Idempotent; callers share one promise. */
+  /** Kills every process of the machine and removes its folder. Idempotent; callers share one promise. */
   destroy(): Promise<void>;
 }
 
-/** Something on this host that shows that a machine is or was here. */
-export interface VmTrace {
+/** What a machine has on this host: processes, a folder, or both. */
+export interface VmArtifact {
   id: string;
-  /** Pins the incarnation: a trace is only ever acted on while this is still what is there. */
-  incarnation: string;
+  /** Identifies the outermost process by pid, start time and boot. An artifact is destroyed only while this still matches. */
+  processIdentity: string;
   /** Live processes of the machine. */
   pids: number[];
 }
 
-/** How machines of one kind come to be. `process`: started as such. `clone`: from a template. `cold`: booted from the image, because there is no template that works. */
-export type BootWay = 'process' | 'clone' | 'cold';
+/** How machines of a kind start. `process`: as a process. `clone`: from a template. `cold`: booted from the image, as no template works. */
+export type BootMethod = 'process' | 'clone' | 'cold';
 
 export interface TemplateState {
   kind: VmKind;
-  way: BootWay;
-  /** Boots of this kind that failed since one last went well. */
+  method: BootMethod;
+  /** Boots of this kind that failed since the last success. */
   failures: number;
-  /** Why machines are booted cold, or a template is being made; null when all is well. */
+  /** Why machines boot cold or a template is being built; null in normal operation. */
   note: string | null;
 }
 
 export interface Runtime {
   readonly name: RuntimeName;
   readonly isolation: Isolation;
-  /** What an operator should know now: missing namespaces, emulation, machines that are booted cold. Said at start and in /health. */
+  /** Current warnings for the operator: missing namespaces, emulation, cold boots. Logged at start, shown in /health. */
   readonly warnings: readonly string[];
-  /** What the machines of a kind are made of now: the browser, the image, the template. One of another generation is outdated. */
+  /** Identifies the browser, image and template of new machines of a kind. Machines of another generation are outdated. */
   generation(kind: VmKind): string;
-  /** For the operator's eyes, of each kind that was asked for. */
+  /** For operators: one entry per kind that has templates. */
   templates(): readonly TemplateState[];
-  /** How many times slower than on the processor itself a browser may be here: 1, and more under emulation. Limits that judge a browser by its answers are stretched by it. */
-  readonly slowness: number;
-  /** A boot that takes longer than this has failed. */
+  /** Factor by which a browser may be slower than on bare hardware: 1, more under emulation. Multiplies its timeouts. */
+  readonly slowdown: number;
+  /** Time limit of a boot in ms. */
   readonly bootMsMax: number;
-  /** Resolves when the browser's first DevTools answer is there; throws and leaves nothing behind otherwise. */
-  boot(order: VmOrder, options: { signal: AbortSignal }): Promise<Vm>;
-  /** By looking at the host (processes and folders that carry our marker), not at what was remembered. */
-  list(): Promise<VmTrace[]>;
-  /** Ends what a trace points at, if it is still that incarnation. Idempotent. */
-  destroy(trace: VmTrace): Promise<void>;
-  /** Lets go of what boots are made from. Machines are not touched. */
+  /** Resolves with the browser's first DevTools answer. A boot that throws leaves nothing behind. */
+  boot(spec: VmSpec, options: { signal: AbortSignal }): Promise<Vm>;
+  /** Reads the host (processes and folders that carry our marker), not memory. */
+  list(): Promise<VmArtifact[]>;
+  /** Destroys what the artifact refers to, if the process identity still matches. Idempotent. */
+  destroy(artifact: VmArtifact): Promise<void>;
+  /** Releases templates. Running machines are not affected. */
   close(): Promise<void>;
 }

@@ -10,22 +10,22 @@ import {
   type StrategiesResponse,
 } from '@berth/contract';
 import type { Routes } from '../http/call.ts';
-import { domainNamed, type BlockEvent, type Overview, type SelfHeal, type SiteHealth, type SiteStrategies } from './selfheal.ts';
+import { domainOfHost, type BlockEvent, type Overview, type SelfHeal, type SiteHealth, type SiteStrategies } from './selfheal.ts';
 
 export function mountSelfHealAdmin(routes: Routes, selfHeal: SelfHeal): void {
   routes.on(listBlocks, async ({ query }) => {
     const { owner, type, limit } = query;
-    const domain = query.domain === undefined ? undefined : domainNamed(query.domain);
+    const domain = query.domain === undefined ? undefined : domainOfHost(query.domain);
     const since = query.since === undefined ? undefined : new Date(Math.round(query.since * 1000));
     return (await selfHeal.blocks({ owner, domain, type, since, limit })).map(toBlockEvent);
   });
   routes.on(listSiteHealth, async ({ query }) => (await selfHeal.health(query.owner)).map(toSiteHealth));
-  routes.on(getSiteHealth, async ({ params, query }) => toSiteHealth(await selfHeal.healthOf(query.owner, domainNamed(params.domain))));
-  routes.on(getStrategies, async ({ query }) => toStrategies(await selfHeal.strategies(query.owner, domainNamed(query.domain))));
+  routes.on(getSiteHealth, async ({ params, query }) => toSiteHealth(await selfHeal.healthOf(query.owner, domainOfHost(params.domain))));
+  routes.on(getStrategies, async ({ query }) => toStrategies(await selfHeal.strategies(query.owner, domainOfHost(query.domain))));
   routes.on(selfHealOverview, async () => toOverview(await selfHeal.overview()));
 }
 
-const told = (at: Date | null): string | null => at?.toISOString() ?? null;
+const toIso = (at: Date | null): string | null => at?.toISOString() ?? null;
 
 const toBlockEvent = (event: BlockEvent): BlockEventResponse => ({
   event_id: event.eventId,
@@ -62,17 +62,17 @@ const toSiteHealth = (health: SiteHealth): SiteHealthResponse => ({
     ok: health.window.ok,
     blocked: health.window.blocked,
     error: health.window.error,
-    since: told(health.window.since),
+    since: toIso(health.window.since),
   },
   consecutive_blocks: health.consecutiveBlocks,
-  last_ok_at: told(health.lastOkAt),
-  last_block_at: told(health.lastBlockAt),
+  last_ok_at: toIso(health.lastOkAt),
+  last_block_at: toIso(health.lastBlockAt),
   last_block_type: health.lastBlockType,
   vendor: health.vendor,
   best_strategy: health.bestStrategy,
-  cooldown_until: told(health.cooldownUntil),
+  cooldown_until: toIso(health.cooldownUntil),
   avg_latency_ms: health.window.avgLatencyMs,
-  updated_at: told(health.updatedAt),
+  updated_at: toIso(health.updatedAt),
 });
 
 const toStrategies = ({ owner, domain, strategies, current, nextProbeAt }: SiteStrategies): StrategiesResponse => ({
@@ -87,11 +87,11 @@ const toStrategies = ({ owner, domain, strategies, current, nextProbeAt }: SiteS
     success_rate: record.successRate,
     score: record.score,
     avg_latency_ms: record.avgLatencyMs,
-    last_used_at: told(record.lastUsedAt),
+    last_used_at: toIso(record.lastUsedAt),
     enabled: record.enabled,
   })),
   current,
-  next_probe_at: told(nextProbeAt),
+  next_probe_at: toIso(nextProbeAt),
 });
 
 const toOverview = (overview: Overview): SelfHealOverviewResponse => ({

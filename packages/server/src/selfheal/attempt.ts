@@ -1,24 +1,24 @@
 import { createHmac } from 'node:crypto';
 import type { Block, BlockEvidence, BlockType, BlockVendor, Confidence, StrategyName } from '@berth/contract';
 import { newId } from '../lib/ids.ts';
-import { keptUrl } from './domains.ts';
+import { redactUrl } from './domains.ts';
 
 export type Outcome = 'ok' | 'blocked' | 'error';
 
-/** One try to get a page. A page that is the site's own answer is `ok`, also where it is a 404: the caller decides. */
+/** One attempt to load a page. The caller decides the outcome; the site's own answer is `ok`, even a 404. */
 export interface Attempt {
   owner: string;
-  /** What `domainOf` says of the address. */
+  /** The result of `domainOf`. */
   domain: string;
   url: string;
   task: 'fetch' | 'navigate';
   jobId: string | null;
   sessionId: string | null;
   region: string;
-  /** Of `ip` only a keyed hash is kept. */
+  /** Only a keyed hash of `ip` is stored. */
   egress: { type: string; country: string | null; ip: string | null };
   kind: string;
-  /** Which attempt of its work, from 1. */
+  /** The number of the attempt in its work, from 1. */
   n: number;
   strategy: StrategyName;
   startedAt: Date;
@@ -30,7 +30,7 @@ export interface Attempt {
 
 export interface BlockEvent {
   eventId: string;
-  /** When the block was met: the end of its attempt. */
+  /** The end of the blocked attempt. */
   at: Date;
   owner: string;
   domain: string;
@@ -48,37 +48,37 @@ export interface BlockEvent {
   kind: string;
   attempt: number;
   strategy: StrategyName;
-  /** The rung of a later attempt of the same work that got through. */
+  /** The strategy of a later successful attempt of the same work. */
   resolvedBy: StrategyName | null;
   durationMs: number;
 }
 
-/** What is written of one work. */
-export interface Noted {
+/** What is stored of one work. */
+export interface JournalEntry {
   attempts: Attempt[];
   events: BlockEvent[];
-  /** The rung that got through after a block; `none` where none did; null where no block was met. */
+  /** The strategy that succeeded after a block; `none` when none did; null without a block. */
   healed: StrategyName | 'none' | null;
 }
 
 export const endOf = ({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): Date =>
   new Date(startedAt.getTime() + durationMs);
 
-/** Null where nothing was tried: the answer of a cooldown says nothing new about the site. */
-export function noteOf(attempts: readonly Attempt[], secret: Buffer): Noted | null {
-  const real = attempts.filter((attempt) => attempt.domain !== '' && attempt.block?.type !== 'cooldown').map(whole);
-  if (real.length === 0) return null;
-  const events = real.flatMap((attempt, place) => {
+/** null without a real attempt: the answer of a cooldown teaches nothing about the site. */
+export function toJournalEntry(attempts: readonly Attempt[], secret: Buffer): JournalEntry | null {
+  const recorded = attempts.filter((attempt) => attempt.domain !== '' && attempt.block?.type !== 'cooldown').map(withWholeMs);
+  if (recorded.length === 0) return null;
+  const events = recorded.flatMap((attempt, index) => {
     if (attempt.outcome !== 'blocked') return [];
-    const through = real.slice(place + 1).find(({ outcome }) => outcome === 'ok');
-    return [toEvent(attempt, through?.strategy ?? null, secret)];
+    const success = recorded.slice(index + 1).find(({ outcome }) => outcome === 'ok');
+    return [toEvent(attempt, success?.strategy ?? null, secret)];
   });
   const last = events.at(-1);
-  return { attempts: real, events, healed: last ? (last.resolvedBy ?? 'none') : null };
+  return { attempts: recorded, events, healed: last ? (last.resolvedBy ?? 'none') : null };
 }
 
-/** The database takes whole milliseconds only. */
-const whole = (attempt: Attempt): Attempt => ({
+/** The database stores durations as integers. */
+const withWholeMs = (attempt: Attempt): Attempt => ({
   ...attempt,
   durationMs: Number.isFinite(attempt.durationMs) ? Math.min(Math.max(0, Math.round(attempt.durationMs)), 2 ** 31 - 1) : 0,
 });
@@ -86,7 +86,7 @@ const whole = (attempt: Attempt): Attempt => ({
 const evidenceMax = 20;
 const textMax = 512;
 
-/** The database's text holds no NUL, and its JSON no half of a surrogate pair; both may come from a page. */
+/** PostgreSQL text allows no NUL and its JSON no lone surrogates; pages may contain both. */
 const storable = (text: string): string => text.replaceAll('\0', '').slice(0, textMax).toWellFormed();
 
 function toEvent(attempt: Attempt, resolvedBy: StrategyName | null, secret: Buffer): BlockEvent {
@@ -96,7 +96,7 @@ function toEvent(attempt: Attempt, resolvedBy: StrategyName | null, secret: Buff
     at: endOf(attempt),
     owner: attempt.owner,
     domain: attempt.domain,
-    url: keptUrl(attempt.url),
+    url: redactUrl(attempt.url),
     type: block?.type ?? 'unknown',
     vendor: block?.vendor ?? 'unknown',
     confidence: block?.confidence ?? 'low',
@@ -119,5 +119,5 @@ function toEvent(attempt: Attempt, resolvedBy: StrategyName | null, secret: Buff
   };
 }
 
-/** Keyed, because all IPv4 addresses are soon hashed. 64 bits tell a few thousand apart. */
+/** Keyed, because hashing all IPv4 addresses is fast. 64 bits distinguish a few thousand. */
 const hashIp = (ip: string, secret: Buffer): string => createHmac('sha256', secret).update(`egress ip ${ip}`).digest('hex').slice(0, 16);

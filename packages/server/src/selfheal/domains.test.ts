@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { domainNamed, domainOf, keptUrl } from './domains.ts';
+import { domainOfHost, domainOf, redactUrl } from './domains.ts';
 
 describe('domainOf', () => {
   it('gives the registrable domain, and the host where there is none', () => {
@@ -19,8 +19,8 @@ describe('domainOf', () => {
   });
 });
 
-describe('domainNamed', () => {
-  it('takes a host as an operator writes it', () => {
+describe('domainOfHost', () => {
+  it('accepts host names and IP addresses', () => {
     const domains = {
       'www.example.com': 'example.com',
       'Example.COM': 'example.com',
@@ -28,17 +28,17 @@ describe('domainNamed', () => {
       '127.0.0.1': '127.0.0.1',
       'bücher.de': 'xn--bcher-kva.de',
     };
-    for (const [host, domain] of Object.entries(domains)) assert.equal(domainNamed(host), domain, host);
+    for (const [host, domain] of Object.entries(domains)) assert.equal(domainOfHost(host), domain, host);
   });
 });
 
-describe('keptUrl', () => {
+describe('redactUrl', () => {
   it('leaves out credentials, query and fragment', () => {
-    assert.equal(keptUrl('https://anna:secret@example.com/a/b?token=secret#secret'), 'https://example.com/a/b');
+    assert.equal(redactUrl('https://anna:secret@example.com/a/b?token=secret#secret'), 'https://example.com/a/b');
   });
 
-  it('keeps nothing of what is no address, and a bounded part of a long one', () => {
-    assert.equal(keptUrl('//secret'), '');
-    assert.equal(keptUrl(`https://example.com/${'a'.repeat(9000)}`).length, 2048);
+  it('returns an empty text for an invalid URL, and cuts a long one', () => {
+    assert.equal(redactUrl('//secret'), '');
+    assert.equal(redactUrl(`https://example.com/${'a'.repeat(9000)}`).length, 2048);
   });
 });

@@ -1,59 +1,58 @@
 import { ServiceError } from '@berth/contract';
 import { Loop } from '../lib/loop.ts';
 import type { Log } from '../lib/log.ts';
-import type { Noted } from './attempt.ts';
+import type { JournalEntry } from './attempt.ts';
 
-/** How long a note may wait for others, so that busy moments cost few transactions. */
+/** How long an entry waits for others to share its transaction. */
 const gatherMs = 200;
-/** How often a database that was away is tried again. */
+/** Retry interval while the database is unavailable. */
 const retryMs = 2000;
-/** Attempts in one transaction: small enough to hold its locks for milliseconds. */
+/** Attempts per transaction, few enough to hold locks for milliseconds only. */
 const batchMax = 500;
-/** Attempts kept while the database is away: some megabytes. */
-const keptMax = 10_000;
+/** Attempts queued while the database is unavailable: some megabytes. */
+const queuedAttemptsMax = 10_000;
 
 /**
- * Writes behind: what work came to is noted at once and written a little later,
- * many notes in one transaction. What does not fit while the database is away is
- * dropped and counted, because no fetch may wait or fail for the sake of what is
- * learned from it.
+ * A write-behind queue: entries are written a little later, many in one
+ * transaction. Entries beyond the limit are dropped and counted, because no
+ * fetch may wait or fail for what is learned from it.
  *
- * A connection lost in the middle of a commit may write a batch twice: events
- * are not doubled by that, counts are.
+ * A connection lost during a commit may write a batch twice: that duplicates
+ * counts, but no events.
  */
 export class Journal {
-  readonly #write: (batch: Noted[]) => Promise<void>;
+  readonly #write: (batch: JournalEntry[]) => Promise<void>;
   readonly #log: Log;
-  #notes: Noted[] = [];
-  /** Attempts noted and not written. */
-  #kept = 0;
+  #entries: JournalEntry[] = [];
+  /** Attempts queued and not written. */
+  #queuedAttempts = 0;
   #dropped = 0;
-  /** The same by site, for whoever must read what it has noted. */
-  readonly #unwritten = new Map<string, number>();
+  /** The same by site, for readers that need their own writes. */
+  readonly #unwrittenBySite = new Map<string, number>();
   #gathering: NodeJS.Timeout | undefined;
   #last: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
   readonly loop = new Loop('selfheal-writing', retryMs, () => this.flush());
 
-  constructor(write: (batch: Noted[]) => Promise<void>, log: Log) {
+  constructor(write: (batch: JournalEntry[]) => Promise<void>, log: Log) {
     this.#write = write;
     this.#log = log;
   }
 
-  /** Attempts that were dropped since the start. */
+  /** Attempts dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  add(note: Noted): void {
-    if (this.#kept + note.attempts.length > keptMax) return this.#drop(note.attempts.length);
-    this.#notes.push(note);
-    this.#count(note, 1);
-    // While the database is away the loop's own pace is enough.
+  add(entry: JournalEntry): void {
+    if (this.#queuedAttempts + entry.attempts.length > queuedAttemptsMax) return this.#drop(entry.attempts.length);
+    this.#entries.push(entry);
+    this.#count(entry, 1);
+    // While the database is unavailable, the loop's interval is enough.
     if (this.loop.status.failures === 0) this.#gathering ??= setTimeout(() => this.#gathered(), gatherMs).unref();
   }
 
-  /** Writes all that was noted before the call. Throws where the database is away: the notes stay, and are tried again. */
+  /** Writes all entries added before the call. @throws ServiceError store_unavailable; the entries stay queued */
   flush(): Promise<void> {
     if (this.#next) return this.#next;
     const next = this.#last.then(() => {
@@ -65,17 +64,17 @@ export class Journal {
     return next;
   }
 
-  /** Waits until all that was noted of a site is written, and no longer than the caller's signal. */
-  async settle(site: string, signal: AbortSignal | undefined): Promise<void> {
-    if (!this.#unwritten.has(site)) return;
-    const left = Promise.withResolvers<never>();
-    const leave = (): void => left.reject(signal?.reason);
+  /** Waits until all entries of a site are written. @throws the signal's reason, or what `flush` throws */
+  async waitUntilWritten(site: string, signal: AbortSignal | undefined): Promise<void> {
+    if (!this.#unwrittenBySite.has(site)) return;
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = (): void => aborted.reject(signal?.reason);
     signal?.throwIfAborted();
-    signal?.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      await Promise.race([this.flush(), left.promise]);
+      await Promise.race([this.flush(), aborted.promise]);
     } finally {
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', onAbort);
     }
   }
 
@@ -91,60 +90,59 @@ export class Journal {
   }
 
   async #writeAll(): Promise<void> {
-    // What is noted meanwhile is the next flush's: this one must end.
-    for (let left = this.#notes.length; left > 0;) {
+    // Entries added meanwhile belong to the next flush, so that this one ends.
+    for (let left = this.#entries.length; left > 0;) {
       const batch = this.#takeBatch(left);
       left -= batch.length;
       await this.#writeBatch(batch);
     }
   }
 
-  #takeBatch(most: number): Noted[] {
+  #takeBatch(lengthMax: number): JournalEntry[] {
     let attempts = 0;
     let length = 0;
-    while (length < most && attempts < batchMax) attempts += this.#notes[length++]?.attempts.length ?? 0;
-    return this.#notes.slice(0, length);
+    while (length < lengthMax && attempts < batchMax) attempts += this.#entries[length++]?.attempts.length ?? 0;
+    return this.#entries.slice(0, length);
   }
 
-  async #writeBatch(batch: Noted[]): Promise<void> {
+  async #writeBatch(batch: JournalEntry[]): Promise<void> {
     try {
       await this.#write(batch);
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'store_unavailable') throw error;
-      // It would fail again for ever, and hold up all that comes after it: what is at fault is forgotten, and that alone.
+      // The batch would fail forever and block the queue: drop only the entry that fails.
       if (batch.length > 1) {
-        for (const note of batch) await this.#writeBatch([note]);
+        for (const entry of batch) await this.#writeBatch([entry]);
         return;
       }
-      this.#log.error({ error }, 'what a work came to could not be written');
+      this.#log.error({ err: error }, 'selfheal entry write failed');
       this.#drop(batch[0]?.attempts.length ?? 0);
     }
     this.#forget(batch);
   }
 
-  #forget(batch: Noted[]): void {
-    this.#notes.splice(0, batch.length);
-    for (const note of batch) this.#count(note, -1);
+  #forget(batch: JournalEntry[]): void {
+    this.#entries.splice(0, batch.length);
+    for (const entry of batch) this.#count(entry, -1);
   }
 
-  #count({ attempts }: Noted, sign: 1 | -1): void {
-    this.#kept += sign * attempts.length;
+  #count({ attempts }: JournalEntry, sign: 1 | -1): void {
+    this.#queuedAttempts += sign * attempts.length;
     for (const attempt of attempts) {
       const site = keyOf(attempt.owner, attempt.domain);
-      const count = (this.#unwritten.get(site) ?? 0) + sign;
-      if (count > 0) this.#unwritten.set(site, count);
-      else this.#unwritten.delete(site);
+      const count = (this.#unwrittenBySite.get(site) ?? 0) + sign;
+      if (count > 0) this.#unwrittenBySite.set(site, count);
+      else this.#unwrittenBySite.delete(site);
     }
   }
 
-  /** Told at the first and at every thousandth, not each time. */
+  /** Logs the first dropped attempt and every thousandth. */
   #drop(attempts: number): void {
-    const told = Math.ceil(this.#dropped / 1000);
+    const loggedBefore = Math.ceil(this.#dropped / 1000);
     this.#dropped += attempts;
-    if (Math.ceil(this.#dropped / 1000) > told)
-      this.#log.warn({ dropped: this.#dropped }, 'attempts on sites were forgotten before they were written');
+    if (Math.ceil(this.#dropped / 1000) > loggedBefore) this.#log.warn({ dropped: this.#dropped }, 'selfheal attempts dropped');
   }
 }
 
-/** One owner's site as one text: no owner has a line feed in its name. */
+/** The key of an owner's site. Owner names contain no line feeds. */
 export const keyOf = (owner: string, domain: string): string => `${owner}\n${domain}`;

@@ -14,57 +14,57 @@ const blocked = (strategy: StrategyName, type: BlockType, retryAfterSeconds: num
 });
 const failed = (strategy: StrategyName, reason: string): Failure => ({ strategy, outcome: 'error', block: null, statusCode: null, reason });
 
-/** The rungs in the order in which they are tried when each of them fails in the same way; waiting is told once. */
-function climbed(failure: (strategy: StrategyName) => Failure, enabled: readonly StrategyName[] = strategyNames): StrategyName[] {
+/** The strategies in order when each fails in the same way; `wait_retry` is listed once. */
+function strategiesTried(failure: (strategy: StrategyName) => Failure, enabled: readonly StrategyName[] = strategyNames): StrategyName[] {
   const ladder = new Ladder(enabled, half);
-  const rungs: StrategyName[] = [];
-  for (let rest = ladder.first('direct'), leftMs = 30_000; rest;) {
-    if (!rungs.includes(rest.strategy)) rungs.push(rest.strategy);
-    leftMs -= rest.waitMs;
-    const next = ladder.next(failure(rest.strategy), leftMs);
+  const strategyStats: StrategyName[] = [];
+  for (let planned = ladder.first('direct'), leftMs = 30_000; planned;) {
+    if (!strategyStats.includes(planned.strategy)) strategyStats.push(planned.strategy);
+    leftMs -= planned.waitMs;
+    const next = ladder.next(failure(planned.strategy), leftMs);
     if (!next) break;
-    rest = next;
+    planned = next;
   }
-  return rungs.slice(1);
+  return strategyStats.slice(1);
 }
 
 describe('the ladder', () => {
-  it('is climbed from the gentlest rung to a person', () => {
+  it('goes from the gentlest strategy to a person', () => {
     assert.deepEqual(
-      climbed((strategy) => blocked(strategy, 'challenge')),
+      strategiesTried((strategy) => blocked(strategy, 'challenge')),
       strategyNames.slice(1),
     );
   });
 
   it('waits and slows down first where the site says that it is too fast', () => {
     assert.deepEqual(
-      climbed((strategy) => blocked(strategy, 'rate_limited')),
-      ['wait_retry', 'slower_pacing', 'other_egress', 'fresh_context'],
+      strategiesTried((strategy) => blocked(strategy, 'rate_limited')),
+      ['wait_retry', 'throttle', 'rotate_egress', 'fresh_context'],
     );
   });
 
-  it('comes from elsewhere first where the address or the proxy is what fails', () => {
+  it('rotates the egress first where the address or the proxy fails', () => {
     for (const failure of [
       (strategy: StrategyName) => blocked(strategy, 'access_denied'),
       (strategy: StrategyName) => blocked(strategy, 'bot_wall'),
       (strategy: StrategyName) => failed(strategy, 'proxy_error'),
       (strategy: StrategyName) => ({ ...failed(strategy, ''), statusCode: 407 }),
     ])
-      assert.deepEqual(climbed(failure).slice(0, 2), ['other_egress', 'fresh_context']);
+      assert.deepEqual(strategiesTried(failure).slice(0, 2), ['rotate_egress', 'fresh_context']);
   });
 
   it('waits first where a server is broken or slow', () => {
-    assert.equal(climbed((strategy) => failed(strategy, 'timeout'))[0], 'wait_retry');
-    assert.equal(climbed((strategy) => ({ strategy, outcome: 'error', block: null, statusCode: 503 }))[0], 'wait_retry');
+    assert.equal(strategiesTried((strategy) => failed(strategy, 'timeout'))[0], 'wait_retry');
+    assert.equal(strategiesTried((strategy) => ({ strategy, outcome: 'error', block: null, statusCode: 503 }))[0], 'wait_retry');
   });
 
-  it('does not look for a way around what rules forbid', () => {
+  it('does not circumvent rules', () => {
     for (const failure of [
       (strategy: StrategyName) => blocked(strategy, 'robots_disallowed'),
       (strategy: StrategyName) => blocked(strategy, 'cooldown'),
       (strategy: StrategyName) => failed(strategy, 'blocked_by_policy'),
     ])
-      assert.deepEqual(climbed(failure), []);
+      assert.deepEqual(strategiesTried(failure), []);
   });
 
   it('has nothing to try after a success', () => {
@@ -79,13 +79,13 @@ describe('the ladder', () => {
     assert.deepEqual(waits, [500, 1000, 2000, 30_000]);
   });
 
-  it('goes past a wait that the site asked for and nobody has the time for', () => {
+  it('skips a wait that the site asked for and that does not fit into the time', () => {
     const ladder = new Ladder(strategyNames, half);
-    assert.deepEqual(ladder.next(blocked('direct', 'rate_limited', 120), 10_000), { strategy: 'other_egress', waitMs: 0 });
-    assert.equal(new Ladder(['wait_retry', 'slower_pacing'], half).next(blocked('direct', 'rate_limited', 120), 10_000), null);
+    assert.deepEqual(ladder.next(blocked('direct', 'rate_limited', 120), 10_000), { strategy: 'rotate_egress', waitMs: 0 });
+    assert.equal(new Ladder(['wait_retry', 'throttle'], half).next(blocked('direct', 'rate_limited', 120), 10_000), null);
   });
 
-  it('asks no person who would not have the time', () => {
+  it('asks no person without enough time', () => {
     const ladder = new Ladder(['human'], half);
     assert.equal(ladder.next(blocked('direct', 'captcha'), 5000), null);
     assert.equal(ladder.next(blocked('direct', 'captcha'), 15_000)?.strategy, 'human');
@@ -99,7 +99,7 @@ describe('the ladder', () => {
     reason: fc.constantFrom(...navigationFailures, 'something new'),
   });
 
-  it('never takes a rung that is not allowed, or twice, or past the time that is left, and always ends', () => {
+  it('never takes a strategy that is not allowed, or twice, or beyond the time left, and always ends', () => {
     fc.assert(
       fc.property(
         fc.subarray([...strategyNames]),
@@ -109,20 +109,20 @@ describe('the ladder', () => {
         (enabled, failures, budgetMs, numbers) => {
           let drawn = 0;
           const ladder = new Ladder(enabled, () => numbers[drawn++ % numbers.length] ?? 0);
-          const tried: StrategyName[] = ['direct'];
-          // The time never runs down here: the ladder must end by itself.
+          const attempted: StrategyName[] = ['direct'];
+          // The time left stays constant here: the ladder must end nevertheless.
           for (let turn = 0; ; turn += 1) {
             assert.ok(turn < 30, 'the ladder does not end');
             const { outcome, type, retryAfter, statusCode, reason } = failures[turn % failures.length] ?? assert.fail();
             const block = outcome === 'blocked' ? { ...blockOf(type), retry_after_seconds: retryAfter } : null;
-            const rest = ladder.next({ strategy: tried.at(-1) ?? 'direct', outcome, block, statusCode, reason }, budgetMs);
-            if (!rest) break;
-            assert.ok(enabled.includes(rest.strategy));
-            assert.ok(rest.strategy === 'wait_retry' || !tried.includes(rest.strategy));
-            assert.ok(Number.isInteger(rest.waitMs) && rest.waitMs >= 0 && rest.waitMs < budgetMs);
-            if (block && (rest.strategy === 'wait_retry' || rest.strategy === 'slower_pacing'))
-              assert.ok(rest.waitMs >= (retryAfter ?? 0) * 1000);
-            tried.push(rest.strategy);
+            const planned = ladder.next({ strategy: attempted.at(-1) ?? 'direct', outcome, block, statusCode, reason }, budgetMs);
+            if (!planned) break;
+            assert.ok(enabled.includes(planned.strategy));
+            assert.ok(planned.strategy === 'wait_retry' || !attempted.includes(planned.strategy));
+            assert.ok(Number.isInteger(planned.waitMs) && planned.waitMs >= 0 && planned.waitMs < budgetMs);
+            if (block && (planned.strategy === 'wait_retry' || planned.strategy === 'throttle'))
+              assert.ok(planned.waitMs >= (retryAfter ?? 0) * 1000);
+            attempted.push(planned.strategy);
           }
         },
       ),

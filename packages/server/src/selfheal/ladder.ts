@@ -1,6 +1,6 @@
 /**
- * What to try after a failure: the gentlest rung that may help, that the caller
- * allows, that was not tried yet in this work, and that fits into its time.
+ * Chooses the strategy of the next attempt: the gentlest that may help, that
+ * the caller allows, that this work has not used, and that fits into its time.
  */
 import type { Block, BlockType, StrategyName } from '@berth/contract';
 import type { Outcome } from './attempt.ts';
@@ -10,74 +10,74 @@ export interface Failure {
   outcome: Outcome;
   block: Block | null;
   statusCode: number | null;
-  /** Why a navigation failed, in the contract's words. */
+  /** The contract's reason of a failed navigation. */
   reason?: string | undefined;
 }
 
-export interface Rest {
+export interface PlannedAttempt {
   strategy: StrategyName;
-  /** To wait before the attempt. */
+  /** Wait before the attempt. */
   waitMs: number;
 }
 
-const later = ['wait_retry', 'slower_pacing'] as const;
-const elsewhere = ['other_egress', 'fresh_context'] as const;
-const allRungs = [...later, ...elsewhere, 'captcha_provider', 'human'] as const;
+const later = ['wait_retry', 'throttle'] as const;
+const elsewhere = ['rotate_egress', 'fresh_context'] as const;
+const allStrategies = [...later, ...elsewhere, 'captcha_provider', 'human'] as const;
 
-/** `direct` stands in none: it comes first or not at all. */
+/** `direct` is in none of them: it comes first or not at all. */
 const afterBlock: Record<BlockType, readonly StrategyName[]> = {
   rate_limited: [...later, ...elsewhere],
-  challenge: allRungs,
-  captcha: allRungs,
-  // By the address's reputation, most often: the same visitor who only waits is refused again.
+  challenge: allStrategies,
+  captcha: allStrategies,
+  // Mostly by the reputation of the IP address, so that waiting does not help.
   access_denied: [...elsewhere, ...later, 'human'],
   bot_wall: [...elsewhere, ...later, 'human'],
-  geo_blocked: ['other_egress'],
+  geo_blocked: ['rotate_egress'],
   login_wall: ['human'],
   consent_wall: ['fresh_context', 'human'],
   empty_shell: [...later, ...elsewhere],
-  // What the site's rules or ours forbid is not tried another way.
+  // Rules of the site or the service are not circumvented.
   robots_disallowed: [],
   cooldown: [],
-  unknown: allRungs,
+  unknown: allStrategies,
 };
 
 const afterError = [...later, ...elsewhere];
 const afterReason: Partial<Record<string, readonly StrategyName[]>> = {
   proxy_error: [...elsewhere, ...later],
-  // Stale cookies send a visitor in circles.
+  // Stale cookies may cause redirect loops.
   too_many_redirects: ['fresh_context'],
   blocked_by_policy: [],
 };
 const proxyAuthenticationRequired = 407;
 
-function mayHelp({ outcome, block, statusCode, reason }: Failure): readonly StrategyName[] {
+function strategiesAfter({ outcome, block, statusCode, reason }: Failure): readonly StrategyName[] {
   if (outcome === 'ok') return [];
   if (outcome === 'blocked') return afterBlock[block?.type ?? 'unknown'];
-  const why = statusCode === proxyAuthenticationRequired ? 'proxy_error' : (reason ?? '');
-  return afterReason[why] ?? afterError;
+  const cause = statusCode === proxyAuthenticationRequired ? 'proxy_error' : (reason ?? '');
+  return afterReason[cause] ?? afterError;
 }
 
 const firstWaitMs = 500;
-/** Between two attempts of one owner on one site that are paced. */
+/** Between two throttled attempts of one owner on one site. */
 export const paceMs = 1000;
 
-/** What an attempt needs at the least: with less time left it is not begun. */
-const leastMs: Record<StrategyName, number> = {
+/** Minimum time of an attempt; with less time left it is not started. */
+const attemptMsMin: Record<StrategyName, number> = {
   direct: 250,
   wait_retry: 250,
-  slower_pacing: 250,
-  other_egress: 250,
+  throttle: 250,
+  rotate_egress: 250,
   fresh_context: 500,
   captcha_provider: 3000,
   human: 10_000,
 };
 
-/** The ladder of one work. */
+/** The strategies of one work, from gentle to expensive. */
 export class Ladder {
   readonly #enabled: readonly StrategyName[];
   readonly #random: () => number;
-  readonly #tried = new Set<StrategyName>();
+  readonly #attempted = new Set<StrategyName>();
   #waits = 0;
 
   constructor(enabled: readonly StrategyName[], random: () => number) {
@@ -85,32 +85,32 @@ export class Ladder {
     this.#random = random;
   }
 
-  /** How the first attempt is made, given its rung. */
-  first(strategy: StrategyName): Rest {
+  /** The first attempt with a strategy. */
+  first(strategy: StrategyName): PlannedAttempt {
     return this.#take(strategy, this.#waitMs(strategy, null));
   }
 
-  /** Null where nothing is left to try. */
-  next(failed: Failure, leftMs: number): Rest | null {
-    this.#tried.add(failed.strategy);
-    for (const strategy of mayHelp(failed)) {
-      if (!this.#enabled.includes(strategy) || (strategy !== 'wait_retry' && this.#tried.has(strategy))) continue;
+  /** null when no strategy is left. */
+  next(failed: Failure, leftMs: number): PlannedAttempt | null {
+    this.#attempted.add(failed.strategy);
+    for (const strategy of strategiesAfter(failed)) {
+      if (!this.#enabled.includes(strategy) || (strategy !== 'wait_retry' && this.#attempted.has(strategy))) continue;
       const waitMs = this.#waitMs(strategy, failed.block);
-      if (waitMs + leastMs[strategy] <= leftMs) return this.#take(strategy, waitMs);
+      if (waitMs + attemptMsMin[strategy] <= leftMs) return this.#take(strategy, waitMs);
     }
     return null;
   }
 
-  #take(strategy: StrategyName, waitMs: number): Rest {
-    this.#tried.add(strategy);
+  #take(strategy: StrategyName, waitMs: number): PlannedAttempt {
+    this.#attempted.add(strategy);
     if (strategy === 'wait_retry') this.#waits += 1;
     return { strategy, waitMs };
   }
 
-  /** What the site asked for, and never less than our own: each wait of a work is twice as long as the one before, give or take half. */
+  /** The site's Retry-After, and at least our own backoff, which doubles with each wait and has 50 % jitter. */
   #waitMs(strategy: StrategyName, block: Block | null): number {
-    if (strategy !== 'wait_retry' && strategy !== 'slower_pacing') return 0;
-    const own = strategy === 'slower_pacing' ? paceMs : firstWaitMs * 2 ** this.#waits * (0.5 + this.#random());
+    if (strategy !== 'wait_retry' && strategy !== 'throttle') return 0;
+    const own = strategy === 'throttle' ? paceMs : firstWaitMs * 2 ** this.#waits * (0.5 + this.#random());
     return Math.ceil(Math.max(own, (block?.retry_after_seconds ?? 0) * 1000));
   }
 }

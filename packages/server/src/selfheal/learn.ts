@@ -1,9 +1,9 @@
-/** Which rung comes first, by what has worked. */
+/** Chooses the first strategy by past success. */
 import type { StrategyName } from '@berth/contract';
-import { attemptsToKnow, type Recent, type Rung } from './site.ts';
+import { attemptsToKnow, type Recent, type StrategyStats } from './site.ts';
 import { wilson, type Interval } from './wilson.ts';
 
-/** How often `direct` is tried although something else does better: sites change. */
+/** How often `direct` is used although another strategy does better, because sites change. */
 export const directAgain = 0.05;
 
 export const scoreOf = (recent: Recent): Interval => wilson(recent.filter(([, outcome]) => outcome === 'ok').length, recent.length);
@@ -13,30 +13,34 @@ interface Scored {
   score: Interval;
 }
 
-const best = (rungs: readonly Rung[]): Scored | undefined =>
-  rungs
+const best = (strategyStats: readonly StrategyStats[]): Scored | undefined =>
+  strategyStats
     .map(({ strategy, recent }) => ({ strategy, score: scoreOf(recent) }))
-    .toSorted((one, other) => other.score.least - one.score.least)
+    .toSorted((one, other) => other.score.lower - one.score.lower)
     .at(0);
 
-/** The rung with the best score; null where none was ever tried. */
-export const bestOf = (rungs: readonly Rung[]): StrategyName | null => best(rungs)?.strategy ?? null;
+/** The strategy with the best score; null without attempts. */
+export const bestOf = (strategyStats: readonly StrategyStats[]): StrategyName | null => best(strategyStats)?.strategy ?? null;
 
 /**
- * `direct`, unless it is clearly worse than another rung: even the best that
- * may be true of it is below the worst that may be true of the other. A person
- * never comes first, however well that works: their time is the dearest.
+ * `direct`, unless another strategy is clearly better: its lower bound is above
+ * the upper bound of `direct`. `human` never comes first, because it is the most
+ * expensive.
  */
-export function learned(rungs: readonly Rung[], enabled: readonly StrategyName[]): StrategyName {
-  const attempts = rungs.reduce((sum, { recent }) => sum + recent.length, 0);
+export function learnedStrategy(strategyStats: readonly StrategyStats[], enabled: readonly StrategyName[]): StrategyName {
+  const attempts = strategyStats.reduce((sum, { recent }) => sum + recent.length, 0);
   if (attempts < attemptsToKnow) return 'direct';
-  const direct = scoreOf(rungs.find(({ strategy }) => strategy === 'direct')?.recent ?? []);
-  const other = best(rungs.filter(({ strategy }) => strategy !== 'direct' && strategy !== 'human' && enabled.includes(strategy)));
-  return other && other.score.least > direct.most ? other.strategy : 'direct';
+  const direct = scoreOf(strategyStats.find(({ strategy }) => strategy === 'direct')?.recent ?? []);
+  const other = best(strategyStats.filter(({ strategy }) => strategy !== 'direct' && strategy !== 'human' && enabled.includes(strategy)));
+  return other && other.score.lower > direct.upper ? other.strategy : 'direct';
 }
 
-/** The same, but now and then `direct` again. */
-export function firstRung(rungs: readonly Rung[], enabled: readonly StrategyName[], random: () => number): StrategyName {
-  const first = learned(rungs, enabled);
+/** The learned strategy, but sometimes `direct`. */
+export function chooseFirstStrategy(
+  strategyStats: readonly StrategyStats[],
+  enabled: readonly StrategyName[],
+  random: () => number,
+): StrategyName {
+  const first = learnedStrategy(strategyStats, enabled);
   return first !== 'direct' && random() < directAgain ? 'direct' : first;
 }

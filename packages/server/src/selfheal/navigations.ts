@@ -1,8 +1,8 @@
-/** What navigations of sessions teach: they are made as they were asked for, so that all of them are `direct`. */
+/** Records the navigations of sessions. Their strategy is always `direct`. */
 import type { Drive } from '../drive/drive.ts';
 import { domainOf, type SelfHeal } from './selfheal.ts';
 
-export function noteNavigations(drive: Drive, selfHeal: SelfHeal): void {
+export function recordNavigations(drive: Drive, selfHeal: SelfHeal): void {
   drive.onNavigated(({ owner, sessionId, region, kind, egress, url, startedAt, durationMs, outcome, block }) => {
     const domain = domainOf(url);
     if (domain === '') return;

@@ -1,9 +1,9 @@
-/** What the operator is told, made of what is kept. */
+/** Reports for the operator, computed from the stored state. */
 import type { SiteState, StrategyName } from '@berth/contract';
 import { scoreOf } from './learn.ts';
-import { isCooling, standingOf, windowOf, type Rung, type Site, type SiteWindow } from './site.ts';
+import { isCooling, siteStateOf, windowOf, type StrategyStats, type Site, type SiteWindow } from './site.ts';
 
-/** The current hour, and whole ones before it. */
+/** The current hour and the full ones before it. */
 export const overviewHours = 24;
 
 export interface SiteHealth extends Omit<Site, 'recent' | 'cooldowns'> {
@@ -12,7 +12,7 @@ export interface SiteHealth extends Omit<Site, 'recent' | 'cooldowns'> {
   window: SiteWindow;
 }
 
-export interface StrategyRecord extends Pick<Rung, 'strategy' | 'attempts' | 'successes' | 'blocks' | 'errors'> {
+export interface StrategyReport extends Pick<StrategyStats, 'strategy' | 'attempts' | 'successes' | 'blocks' | 'errors'> {
   successRate: number | null;
   score: number | null;
   avgLatencyMs: number | null;
@@ -23,8 +23,8 @@ export interface StrategyRecord extends Pick<Rung, 'strategy' | 'attempts' | 'su
 export interface SiteStrategies {
   owner: string;
   domain: string;
-  /** All there are, gentlest first. */
-  strategies: StrategyRecord[];
+  /** All strategies, gentlest first. */
+  strategies: StrategyReport[];
   current: StrategyName;
   nextProbeAt: Date | null;
 }
@@ -41,13 +41,13 @@ export interface Overview {
 }
 
 export const stateAt = (site: Pick<Site, 'cooldownUntil' | 'recent'>, now: Date): SiteState =>
-  isCooling(site, now) ? 'cooldown' : standingOf(windowOf(site.recent));
+  isCooling(site, now) ? 'cooldown' : siteStateOf(windowOf(site.recent));
 
-export function healthAt(site: Site, now: Date): SiteHealth {
-  const { recent, cooldowns: _, ...told } = site;
+export function toSiteHealth(site: Site, now: Date): SiteHealth {
+  const { recent, cooldowns: _, ...summary } = site;
   const window = windowOf(recent);
   return {
-    ...told,
+    ...summary,
     state: stateAt(site, now),
     successRate: ratio(window.ok, window.attempts),
     window,
@@ -55,8 +55,8 @@ export function healthAt(site: Site, now: Date): SiteHealth {
   };
 }
 
-export function recordOf(strategy: StrategyName, rung: Rung | undefined, enabled: boolean): StrategyRecord {
-  if (!rung)
+export function toStrategyReport(strategy: StrategyName, stats: StrategyStats | undefined, enabled: boolean): StrategyReport {
+  if (!stats)
     return {
       strategy,
       attempts: 0,
@@ -69,7 +69,7 @@ export function recordOf(strategy: StrategyName, rung: Rung | undefined, enabled
       lastUsedAt: null,
       enabled,
     };
-  const { attempts, successes, blocks, errors, durationMs, recent, lastUsedAt } = rung;
+  const { attempts, successes, blocks, errors, durationMs, recent, lastUsedAt } = stats;
   const avgLatencyMs = Math.round(durationMs / attempts);
   return {
     strategy,
@@ -78,7 +78,7 @@ export function recordOf(strategy: StrategyName, rung: Rung | undefined, enabled
     blocks,
     errors,
     successRate: ratio(successes, attempts),
-    score: scoreOf(recent).least,
+    score: scoreOf(recent).lower,
     avgLatencyMs,
     lastUsedAt,
     enabled,
@@ -87,8 +87,8 @@ export function recordOf(strategy: StrategyName, rung: Rung | undefined, enabled
 
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
 
-/** Of counts by their names. */
-export function totalsOf(sums: ReadonlyMap<string, number>): Pick<Overview, 'totals' | 'healRate' | 'byType' | 'byVendor' | 'byStrategy'> {
+/** Sums by counter name. */
+export function toTotals(sums: ReadonlyMap<string, number>): Pick<Overview, 'totals' | 'healRate' | 'byType' | 'byVendor' | 'byStrategy'> {
   const under = (prefix: string): Record<string, number> =>
     Object.fromEntries([...sums].filter(([name]) => name.startsWith(prefix)).map(([name, sum]) => [name.slice(prefix.length), sum]));
   const sum = (name: string): number => sums.get(name) ?? 0;

@@ -7,7 +7,7 @@ import { silentLog } from '../lib/log.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
 import type { Attempt } from './attempt.ts';
-import { SelfHeal, type SelfHealParts } from './selfheal.ts';
+import { SelfHeal, type SelfHealDeps } from './selfheal.ts';
 import { attemptOf, blockOf } from './testing.ts';
 
 let database: TestStore;
@@ -35,7 +35,7 @@ beforeEach((context) => {
 
 const minute = 60_000;
 const domain = 'example.com';
-const open = (parts: Partial<SelfHealParts> = {}): SelfHeal =>
+const open = (deps: Partial<SelfHealDeps> = {}): SelfHeal =>
   new SelfHeal({
     store: database.store,
     clock,
@@ -43,23 +43,23 @@ const open = (parts: Partial<SelfHealParts> = {}): SelfHeal =>
     secret: Buffer.from('secret'),
     enabled: strategyNames,
     random: () => 0.5,
-    ...parts,
+    ...deps,
   });
 
 /** An attempt that begins now and is over when it returns. */
-function attempt(facts: Partial<Attempt> = {}): Attempt {
-  const made = attemptOf({ owner, startedAt: clock.now(), ...facts });
+function attempt(overrides: Partial<Attempt> = {}): Attempt {
+  const made = attemptOf({ owner, startedAt: clock.now(), ...overrides });
   clock.advance(made.durationMs);
   return made;
 }
 const blocked = { outcome: 'blocked' } as const;
 const record = (...works: Partial<Attempt>[][]): void => {
-  for (const work of works) selfHeal.record({ attempts: work.map((facts, n) => attempt({ n: n + 1, ...facts })) });
+  for (const work of works) selfHeal.record({ attempts: work.map((overrides, n) => attempt({ n: n + 1, ...overrides })) });
 };
-const begin = (force = false) => selfHeal.begin(owner, domain, { enabled: strategyNames, force });
+const begin = (ignoreCooldown = false) => selfHeal.begin(owner, domain, { enabled: strategyNames, ignoreCooldown });
 
 describe('the events', () => {
-  it('tell of each blocked attempt, newest first, and of no other', async () => {
+  it('list each blocked attempt, newest first, and no other', async () => {
     record([blocked], [{}], [blocked, { outcome: 'error' }, { ...blocked, url: 'https://example.com/last' }]);
     const events = await selfHeal.blocks({ owner, limit: 10 });
     assert.deepEqual(
@@ -73,20 +73,20 @@ describe('the events', () => {
     assert.equal(events[0]?.at.getTime(), clock.now().getTime());
   });
 
-  it('tell whether a later attempt of the same work got through, and which', async () => {
-    record([blocked, { ...blocked, strategy: 'wait_retry' }, { strategy: 'other_egress' }], [blocked], [{}]);
+  it('say whether a later attempt of the same work succeeded, and which', async () => {
+    record([blocked, { ...blocked, strategy: 'wait_retry' }, { strategy: 'rotate_egress' }], [blocked], [{}]);
     const events = await selfHeal.blocks({ owner, limit: 10 });
     assert.deepEqual(
       events.map(({ strategy, resolvedBy }) => [strategy, resolvedBy]),
       [
         ['direct', null],
-        ['wait_retry', 'other_egress'],
-        ['direct', 'other_egress'],
+        ['wait_retry', 'rotate_egress'],
+        ['direct', 'rotate_egress'],
       ],
     );
   });
 
-  it('keep no secret of an address, and of the way out only a keyed hash', async () => {
+  it('hold no secret of a URL, and only a keyed hash of the egress address', async () => {
     const egress = { type: 'proxy', country: 'DE', ip: '203.0.113.7' };
     record([{ ...blocked, egress, url: 'https://anna:pw@example.com/a?token=t#f' }], [{ ...blocked, egress }]);
     const stranger = open({ secret: Buffer.from('another') });
@@ -108,18 +108,18 @@ describe('the events', () => {
     assert.deepEqual(event?.evidence, [{ kind: 'title', id: 'a-title', value_redacted: 'Just a \ufffd moment' }]);
   });
 
-  it('are told by owner, site, type and time', async () => {
+  it('are filtered by owner, site, type and time', async () => {
     record([blocked], [{ ...blocked, domain: 'other.example' }]);
     clock.advance(minute);
     const since = clock.now();
     record([{ ...blocked, block: blockOf('captcha') }]);
-    const found = async (filter: object) =>
+    const blocksWhere = async (filter: object) =>
       (await selfHeal.blocks({ owner, limit: 10, ...filter })).map((event) => `${event.domain} ${event.type}`);
-    assert.deepEqual(await found({ domain }), ['example.com captcha', 'example.com challenge']);
-    assert.deepEqual(await found({ type: 'challenge' }), ['other.example challenge', 'example.com challenge']);
-    assert.deepEqual(await found({ since }), ['example.com captcha']);
-    assert.deepEqual(await found({ limit: 1 }), ['example.com captcha']);
-    assert.deepEqual(await found({ owner: 'somebody' }), []);
+    assert.deepEqual(await blocksWhere({ domain }), ['example.com captcha', 'example.com challenge']);
+    assert.deepEqual(await blocksWhere({ type: 'challenge' }), ['other.example challenge', 'example.com challenge']);
+    assert.deepEqual(await blocksWhere({ since }), ['example.com captcha']);
+    assert.deepEqual(await blocksWhere({ limit: 1 }), ['example.com captcha']);
+    assert.deepEqual(await blocksWhere({ owner: 'somebody' }), []);
   });
 
   it('are none for the answer of a cooldown, which nobody asked the site for', async () => {
@@ -130,7 +130,7 @@ describe('the events', () => {
 });
 
 describe('a page that robots.txt forbids', () => {
-  it('is told as a block, and says nothing of the site', async () => {
+  it('is recorded as a block, and does not affect the site', async () => {
     record(...Array.from({ length: 5 }, () => [{ ...blocked, block: blockOf('robots_disallowed') }]));
     assert.equal((await selfHeal.blocks({ owner, type: 'robots_disallowed', limit: 10 })).length, 5);
     const { state, window, cooldownUntil } = await selfHeal.healthOf(owner, domain);
@@ -138,10 +138,10 @@ describe('a page that robots.txt forbids', () => {
   });
 });
 
-describe('a course', () => {
+describe('a retry plan', () => {
   it('of a site that is not known begins directly', async () => {
-    const course = await begin();
-    assert.deepEqual([course.cooldown, course.first], [null, { strategy: 'direct', waitMs: 0 }]);
+    const plan = await begin();
+    assert.deepEqual([plan.cooldown, plan.firstAttempt], [null, { strategy: 'direct', waitMs: 0 }]);
   });
 
   it('knows at once what this worker has recorded', async () => {
@@ -150,10 +150,10 @@ describe('a course', () => {
     assert.deepEqual(cooldown, { until: new Date(clock.now().getTime() + 2 * minute), type: 'challenge', vendor: 'cloudflare' });
   });
 
-  it('has no cooldown where it is forced, for another owner, or when that is over', async () => {
+  it('has no cooldown with ignoreCooldown, for another owner, or when it is over', async () => {
     record([blocked], [blocked], [blocked]);
     assert.equal((await begin(true)).cooldown, null);
-    assert.equal((await selfHeal.begin('somebody', domain, { enabled: [], force: false })).cooldown, null);
+    assert.equal((await selfHeal.begin('somebody', domain, { enabled: [], ignoreCooldown: false })).cooldown, null);
     clock.advance(2 * minute);
     assert.equal((await begin()).cooldown, null);
   });
@@ -170,26 +170,26 @@ describe('a course', () => {
   });
 
   it('begins with what has worked, where the caller and this service allow it', async () => {
-    for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'other_egress' }]);
-    assert.equal((await begin()).first.strategy, 'other_egress');
-    assert.equal((await selfHeal.begin(owner, domain, { enabled: ['wait_retry'], force: false })).first.strategy, 'direct');
+    for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'rotate_egress' }]);
+    assert.equal((await begin()).firstAttempt.strategy, 'rotate_egress');
+    assert.equal((await selfHeal.begin(owner, domain, { enabled: ['wait_retry'], ignoreCooldown: false })).firstAttempt.strategy, 'direct');
     const alone = open({ enabled: ['wait_retry'] });
-    assert.equal((await alone.begin(owner, domain, { enabled: strategyNames, force: false })).first.strategy, 'direct');
+    assert.equal((await alone.begin(owner, domain, { enabled: strategyNames, ignoreCooldown: false })).firstAttempt.strategy, 'direct');
     const curious = open({ random: () => 0.04 });
-    assert.equal((await curious.begin(owner, domain, { enabled: strategyNames, force: false })).first.strategy, 'direct');
+    assert.equal((await curious.begin(owner, domain, { enabled: strategyNames, ignoreCooldown: false })).firstAttempt.strategy, 'direct');
   });
 
   it('goes on with what the caller allows', async () => {
-    const { next } = await selfHeal.begin(owner, domain, { enabled: ['wait_retry', 'fresh_context'], force: false });
+    const { nextAttempt } = await selfHeal.begin(owner, domain, { enabled: ['wait_retry', 'fresh_context'], ignoreCooldown: false });
     const failed = { outcome: 'blocked', block: blockOf('bot_wall'), statusCode: 403 } as const;
-    assert.deepEqual(next({ strategy: 'direct', ...failed }, 10_000), { strategy: 'fresh_context', waitMs: 0 });
-    assert.deepEqual(next({ strategy: 'fresh_context', ...failed }, 10_000), { strategy: 'wait_retry', waitMs: 500 });
-    assert.equal(next({ strategy: 'wait_retry', ...failed }, 600), null);
+    assert.deepEqual(nextAttempt({ strategy: 'direct', ...failed }, 10_000), { strategy: 'fresh_context', waitMs: 0 });
+    assert.deepEqual(nextAttempt({ strategy: 'fresh_context', ...failed }, 10_000), { strategy: 'wait_retry', waitMs: 500 });
+    assert.equal(nextAttempt({ strategy: 'wait_retry', ...failed }, 600), null);
   });
 
-  it('is given up with the caller’s signal', async () => {
+  it('aborts with the caller’s signal', async () => {
     const reason = new Error('enough');
-    await assert.rejects(selfHeal.begin(owner, domain, { enabled: [], force: false, signal: AbortSignal.abort(reason) }), reason);
+    await assert.rejects(selfHeal.begin(owner, domain, { enabled: [], ignoreCooldown: false, signal: AbortSignal.abort(reason) }), reason);
   });
 });
 
@@ -232,7 +232,7 @@ describe('the health of a site', () => {
     );
   });
 
-  it('is told worst first', async () => {
+  it('is listed worst first', async () => {
     const of = (site: string, ...outcomes: Attempt['outcome'][]) => record(...outcomes.map((outcome) => [{ domain: site, outcome }]));
     of('healthy.example', 'ok', 'ok', 'ok', 'ok', 'ok');
     of('degraded.example', 'ok', 'ok', 'ok', 'error', 'error');
@@ -249,7 +249,7 @@ describe('the health of a site', () => {
 });
 
 describe('the strategies of a site', () => {
-  it('are all told, gentlest first, with what each came to', async () => {
+  it('are all listed, gentlest first, with their results', async () => {
     record([blocked, { strategy: 'wait_retry', durationMs: 300 }], [{ outcome: 'error' }]);
     const lastUsedAt = clock.now();
     await selfHeal.stop();
@@ -259,7 +259,7 @@ describe('the strategies of a site', () => {
       strategyNames.map((name) => [name, name === 'direct' || name === 'wait_retry']),
     );
     const score = Number(strategies[1]?.score?.toFixed(4));
-    const [direct, waited, paced] = strategies.map(({ strategy: _name, enabled: _enabled, ...facts }) => facts);
+    const [direct, waited, paced] = strategies.map(({ strategy: _name, enabled: _enabled, ...overrides }) => overrides);
     assert.deepEqual(direct, { attempts: 2, successes: 0, blocks: 1, errors: 1, successRate: 0, score: 0, avgLatencyMs: 100, lastUsedAt });
     assert.deepEqual(
       { ...waited, score },
@@ -288,9 +288,9 @@ describe('the strategies of a site', () => {
     assert.deepEqual([current, nextProbeAt], ['direct', null]);
   });
 
-  it('tell what comes first, and when a site that is left alone is tried again', async () => {
-    for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'other_egress' }]);
-    assert.equal((await selfHeal.strategies(owner, domain)).current, 'other_egress');
+  it('include the current one, and when a site in a cooldown is tried again', async () => {
+    for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'rotate_egress' }]);
+    assert.equal((await selfHeal.strategies(owner, domain)).current, 'rotate_egress');
     record([blocked], [blocked], [blocked]);
     assert.equal((await selfHeal.strategies(owner, domain)).nextProbeAt?.getTime(), clock.now().getTime() + 2 * minute);
   });
@@ -302,10 +302,10 @@ describe('several workers', () => {
     const works = 60;
     const sites = ['a.example', 'b.example', 'c.example'];
     await Promise.all(
-      workers.map(async (worker, place) => {
+      workers.map(async (worker, index) => {
         for (let n = 0; n < works; n += 1) {
           // Each in another order, as locks would be taken if nobody took care.
-          for (const site of place === 0 ? sites : sites.toReversed())
+          for (const site of index === 0 ? sites : sites.toReversed())
             worker.record({
               attempts: [attempt({ domain: site, ...(n % 3 === 0 ? blocked : {}) }), attempt({ domain: site, strategy: 'wait_retry' })],
             });
@@ -357,7 +357,7 @@ describe('the overview', () => {
     assert.deepEqual([totals.attempts, totals.healed, topDomains, healRate], [0, 0, [], null]);
   });
 
-  it('counts the sites that are left alone right now', async () => {
+  it('counts the sites in a cooldown', async () => {
     clock.advance(800 * 24 * 60 * minute);
     record([blocked], [blocked], [blocked]);
     assert.equal((await selfHeal.overview()).cooldowns, 1);
@@ -401,7 +401,7 @@ describe('pruning', () => {
   });
 });
 
-describe('while the database is away', () => {
+describe('while the database is unavailable', () => {
   let operator: Client;
   before(async () => {
     const address = new URL(database.url);
@@ -412,16 +412,16 @@ describe('while the database is away', () => {
   after(() => operator.end());
   const allow = (answer: boolean) => operator.query(`alter database ${database.name} with allow_connections ${answer}`);
 
-  it('a course is that of a new site, nothing throws, and all is written when it is back', async () => {
+  it('a retry plan is that of a new site, nothing throws, and all is written when it is back', async () => {
     const worker = open({ store: second });
     await allow(false);
     await operator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database.name]);
     try {
       for (let n = 0; n < 4; n += 1) worker.record({ attempts: [attempt(blocked)] });
-      const course = await worker.begin(owner, domain, { enabled: strategyNames, force: false });
-      assert.deepEqual([course.cooldown, course.first.strategy], [null, 'direct']);
+      const plan = await worker.begin(owner, domain, { enabled: strategyNames, ignoreCooldown: false });
+      assert.deepEqual([plan.cooldown, plan.firstAttempt.strategy], [null, 'direct']);
       assert.equal(
-        course.next({ strategy: 'direct', outcome: 'blocked', block: blockOf('captcha'), statusCode: 403 }, 10_000)?.strategy,
+        plan.nextAttempt({ strategy: 'direct', outcome: 'blocked', block: blockOf('captcha'), statusCode: 403 }, 10_000)?.strategy,
         'wait_retry',
       );
       await assert.rejects(worker.healthOf(owner, domain), { code: 'store_unavailable' });
@@ -438,21 +438,21 @@ describe('pacing', () => {
   it('lets one attempt at a time go to a site', async () => {
     const caller = new AbortController();
     const first = Promise.withResolvers<void>();
-    const begun: string[] = [];
+    const started: string[] = [];
     const pace = (site: string, name: string, work = () => Promise.resolve()) =>
       selfHeal.pace(owner, site, caller.signal, () => {
-        begun.push(name);
+        started.push(name);
         return work();
       });
     const one = pace(domain, 'one', () => first.promise);
     const two = pace(domain, 'two');
     await pace('other.example', 'elsewhere');
-    assert.deepEqual(begun, ['one', 'elsewhere']);
+    assert.deepEqual(started, ['one', 'elsewhere']);
     first.resolve();
     await one;
     caller.abort();
     await assert.rejects(two);
-    assert.deepEqual(begun, ['one', 'elsewhere']);
+    assert.deepEqual(started, ['one', 'elsewhere']);
   });
 
   it('lets a second pass between two, and ends the wait with the caller’s signal', async () => {

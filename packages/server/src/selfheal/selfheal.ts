@@ -1,5 +1,5 @@
-/** What the service learns about sites that refuse it: what to try next, when to leave them alone, and what the operator is told. */
-import { setTimeout as wait } from 'node:timers/promises';
+/** Learns about sites that block: which strategy to try next, when to pause, and reports for the operator. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, strategyNames, type BlockType, type BlockVendor, type StrategyName } from '@berth/contract';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
@@ -7,55 +7,64 @@ import { Lanes } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Store } from '../store/store.ts';
-import { noteOf, type Attempt, type BlockEvent } from './attempt.ts';
+import { toJournalEntry, type Attempt, type BlockEvent } from './attempt.ts';
 import { Journal, keyOf } from './journal.ts';
-import { Ladder, paceMs, type Failure, type Rest } from './ladder.ts';
-import { firstRung, learned } from './learn.ts';
-import { healthAt, overviewHours, recordOf, stateAt, totalsOf, type Overview, type SiteHealth, type SiteStrategies } from './report.ts';
-import { Lately } from './lately.ts';
-import { isCooling, newSite, type Rung, type Site } from './site.ts';
-import * as kept from './store.ts';
-import { hourOf, writeNotes } from './write.ts';
+import { Ladder, paceMs, type Failure, type PlannedAttempt } from './ladder.ts';
+import { chooseFirstStrategy, learnedStrategy } from './learn.ts';
+import {
+  toSiteHealth,
+  overviewHours,
+  toStrategyReport,
+  stateAt,
+  toTotals,
+  type Overview,
+  type SiteHealth,
+  type SiteStrategies,
+} from './report.ts';
+import { RecentSites } from './recent-sites.ts';
+import { isCooling, newSite, type StrategyStats, type Site } from './site.ts';
+import * as siteStore from './store.ts';
+import { hourOf, writeEntries } from './write.ts';
 
 export type { Attempt, BlockEvent, Outcome } from './attempt.ts';
-export { domainNamed, domainOf } from './domains.ts';
-export type { Failure, Rest } from './ladder.ts';
-export type { Overview, SiteHealth, SiteStrategies, StrategyRecord } from './report.ts';
+export { domainOfHost, domainOf } from './domains.ts';
+export type { Failure, PlannedAttempt } from './ladder.ts';
+export type { Overview, SiteHealth, SiteStrategies, StrategyReport } from './report.ts';
 
-/** Older than this is forgotten: events, totals, and sites that nobody tried since. */
-const keptDays = 30;
-/** A flood of blocks leaves no more rows than this: some hundred megabytes. */
+/** Older events, totals and unused sites are deleted. */
+const retentionDays = 30;
+/** Rows of block events: some hundred megabytes. */
 const eventsMaxDefault = 500_000;
 const deletedAtOnce = 5000;
 const pruneMs = 3_600_000;
 const sitesListedMax = 1000;
 const topSitesMax = 10;
-/** Work that is paced waits for its turn within its own time; more of it than this would not get one. */
+/** Throttled work waits for its turn within its own time budget. */
 const paceBounds = { width: 1, waitingMax: 100, waitMsMax: 180_000 };
 
-export interface SelfHealParts {
+export interface SelfHealDeps {
   store: Store;
   clock: Clock;
   log: Log;
-  /** Keys the hashes of egress addresses. */
+  /** The key for hashes of egress addresses. */
   secret: Buffer;
-  /** What can be done here at all, whatever a caller allows: `direct` always can. */
+  /** The strategies this service supports; `direct` always is. */
   enabled: readonly StrategyName[];
   /** From 0 to below 1. */
   random?: () => number;
-  /** Of all owners; the oldest are forgotten first. */
+  /** Across all owners; the oldest are deleted first. */
   eventsMax?: number;
 }
 
-export interface Course {
-  /** Set while the site is left alone: it is not to be asked. */
+export interface RetryPlan {
+  /** Set while the site is in a cooldown and must not be requested. */
   cooldown: { until: Date; type: BlockType; vendor: BlockVendor } | null;
-  first: Rest;
-  /** What to try after a failed attempt, in `leftMs` milliseconds with its wait; null where nothing is left to try. */
-  next(failed: Failure, leftMs: number): Rest | null;
+  firstAttempt: PlannedAttempt;
+  /** The next attempt after a failed one, which with its wait fits into `leftMs`; null when no strategy is left. */
+  nextAttempt(failed: Failure, leftMs: number): PlannedAttempt | null;
 }
 
-export type BlockFilter = kept.EventFilter;
+export type BlockFilter = siteStore.EventFilter;
 
 export class SelfHeal {
   readonly #store: Store;
@@ -66,24 +75,23 @@ export class SelfHeal {
   readonly #random: () => number;
   readonly #eventsMax: number;
   readonly #journal: Journal;
-  readonly #lately: Lately;
+  readonly #recentSites: RecentSites;
   readonly #lanes = new Lanes(paceBounds);
-  /** When the last paced attempt was over, on this worker's monotonic clock. */
+  /** The monotonic end time of the last throttled attempt. */
   readonly #pacedMs = new LRUCache<string, number>({ max: 10_000 });
   readonly pruning = new Loop('selfheal-pruning', pruneMs, (signal) => this.#prune(signal));
-  /** Both are started and stopped here. */
   readonly loops: readonly Loop[];
 
-  constructor({ store, clock, log, secret, enabled, random = Math.random, eventsMax = eventsMaxDefault }: SelfHealParts) {
+  constructor({ store, clock, log, secret, enabled, random = Math.random, eventsMax = eventsMaxDefault }: SelfHealDeps) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
     this.#secret = secret;
     this.#enabled = strategyNames.filter((name) => name === 'direct' || enabled.includes(name));
     this.#random = random;
-    this.#lately = new Lately(clock);
+    this.#recentSites = new RecentSites(clock);
     this.#eventsMax = eventsMax;
-    this.#journal = new Journal((batch) => writeNotes(store, batch), log);
+    this.#journal = new Journal((batch) => writeEntries(store, batch), log);
     this.loops = [this.#journal.loop, this.pruning];
   }
 
@@ -91,61 +99,60 @@ export class SelfHeal {
     for (const loop of this.loops) loop.start();
   }
 
-  /** Writes what is still to be written. Throws where the database is away: that is lost. */
+  /** Writes the queued entries. @throws ServiceError store_unavailable; they are lost then */
   async stop(): Promise<void> {
     await this.pruning.stop();
     await this.#journal.stop();
   }
 
   /**
-   * The course for one work on a site. Knows all that this worker has recorded,
-   * and what others have a moment after they did. With the database away it is
-   * that of a site of which nothing is known. Throws only the signal's reason.
-   *
-   * `force` asks a site that is in a cooldown all the same.
+   * The retry plan for one work on a site, from all attempts recorded by this
+   * worker and, a moment later, by others. Treats the site as unknown when the
+   * database is unavailable. `ignoreCooldown` skips the cooldown.
+   * @throws the signal's reason
    */
   async begin(
     owner: string,
     domain: string,
-    { enabled, force, signal }: { enabled: readonly StrategyName[]; force: boolean; signal?: AbortSignal | undefined },
-  ): Promise<Course> {
+    { enabled, ignoreCooldown, signal }: { enabled: readonly StrategyName[]; ignoreCooldown: boolean; signal?: AbortSignal | undefined },
+  ): Promise<RetryPlan> {
     const allowed = this.#enabled.filter((name) => name === 'direct' || enabled.includes(name));
-    const { site, rungs } = await this.#known({ owner, domain }, signal);
+    const { site, strategyStats } = await this.#loadSite({ owner, domain }, signal);
     const ladder = new Ladder(allowed, this.#random);
     const cooldown =
-      !force && site.cooldownUntil && isCooling(site, this.#clock.now())
+      !ignoreCooldown && site.cooldownUntil && isCooling(site, this.#clock.now())
         ? { until: site.cooldownUntil, type: site.lastBlockType ?? 'unknown', vendor: site.vendor ?? 'unknown' }
         : null;
     return {
       cooldown,
-      first: ladder.first(firstRung(rungs, allowed, this.#random)),
-      next: (failed, leftMs) => ladder.next(failed, leftMs),
+      firstAttempt: ladder.first(chooseFirstStrategy(strategyStats, allowed, this.#random)),
+      nextAttempt: (failed, leftMs) => ladder.next(failed, leftMs),
     };
   }
 
-  /** Takes all attempts of one work, in their order, once it is over. Never waits, never throws. */
+  /** Records all attempts of a finished work, in order. Never waits, never throws. */
   record({ attempts }: { attempts: readonly Attempt[] }): void {
-    const note = noteOf(attempts, this.#secret);
-    if (!note) return;
-    this.#journal.add(note);
-    this.#lately.note(note.attempts);
+    const entry = toJournalEntry(attempts, this.#secret);
+    if (!entry) return;
+    this.#journal.add(entry);
+    this.#recentSites.record(entry.attempts);
   }
 
-  /** Attempts that could not be written since the start. */
+  /** Attempts dropped since the start. */
   get dropped(): number {
     return this.#journal.dropped;
   }
 
   /**
-   * Runs an attempt that is paced: one of an owner on a site at a time on this
-   * worker, and a second between the end of one and the start of the next.
-   * Throws the signal's reason, LaneFull, LaneTimeout, or what `attempt` throws.
+   * Runs a throttled attempt: one at a time per owner and site on this worker,
+   * with a second between two.
+   * @throws the signal's reason, LaneFull, LaneTimeout, or what `attempt` throws
    */
   pace<T>(owner: string, domain: string, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     const key = keyOf(owner, domain);
     return this.#lanes.run(key, signal, async () => {
-      const restMs = (this.#pacedMs.get(key) ?? -Infinity) + paceMs - this.#clock.monotonicMs();
-      if (restMs > 0) await wait(restMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      const waitMs = (this.#pacedMs.get(key) ?? -Infinity) + paceMs - this.#clock.monotonicMs();
+      if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       try {
         return await attempt();
       } finally {
@@ -157,37 +164,37 @@ export class SelfHeal {
   /** Newest first. */
   async blocks(filter: BlockFilter): Promise<BlockEvent[]> {
     await this.#journal.flush();
-    return kept.findEvents(this.#store, filter);
+    return siteStore.findEvents(this.#store, filter);
   }
 
-  /** Worst first, a thousand at most; of all owners where none is named. */
+  /** Worst first, a thousand at most; of all owners when `owner` is absent. */
   async health(owner?: string): Promise<SiteHealth[]> {
     await this.#journal.flush();
     const now = this.#clock.now();
-    const sites = await kept.listSites(this.#store, owner, { now, limit: sitesListedMax });
-    return sites.map((site) => healthAt(site, now));
+    const sites = await siteStore.listSites(this.#store, owner, { now, limit: sitesListedMax });
+    return sites.map((site) => toSiteHealth(site, now));
   }
 
-  /** `unknown` for a site that was never tried. */
+  /** State `unknown` for a site without attempts. */
   async healthOf(owner: string, domain: string): Promise<SiteHealth> {
     await this.#journal.flush();
-    const site = await kept.findSite(this.#store, { owner, domain });
-    return healthAt(site ?? newSite(owner, domain), this.#clock.now());
+    const site = await siteStore.findSite(this.#store, { owner, domain });
+    return toSiteHealth(site ?? newSite(owner, domain), this.#clock.now());
   }
 
   async strategies(owner: string, domain: string): Promise<SiteStrategies> {
     await this.#journal.flush();
     const key = { owner, domain };
-    const [site, rungs] = await Promise.all([kept.findSite(this.#store, key), kept.findRungs(this.#store, key)]);
+    const [site, strategyStats] = await Promise.all([siteStore.findSite(this.#store, key), siteStore.findStrategyStats(this.#store, key)]);
     const strategies = strategyNames.map((name) =>
-      recordOf(
+      toStrategyReport(
         name,
-        rungs.find(({ strategy }) => strategy === name),
+        strategyStats.find(({ strategy }) => strategy === name),
         this.#enabled.includes(name),
       ),
     );
     const nextProbeAt = site && isCooling(site, this.#clock.now()) ? site.cooldownUntil : null;
-    return { owner, domain, strategies, current: learned(rungs, this.#enabled), nextProbeAt };
+    return { owner, domain, strategies, current: learnedStrategy(strategyStats, this.#enabled), nextProbeAt };
   }
 
   async overview(): Promise<Overview> {
@@ -195,42 +202,44 @@ export class SelfHeal {
     const now = this.#clock.now();
     const since = new Date(hourOf(now).getTime() - (overviewHours - 1) * 3_600_000);
     const [sums, top, cooldowns] = await Promise.all([
-      kept.sumHours(this.#store, since),
-      kept.topSites(this.#store, since, topSitesMax),
-      kept.countCooling(this.#store, now),
+      siteStore.sumHours(this.#store, since),
+      siteStore.topSites(this.#store, since, topSitesMax),
+      siteStore.countCooling(this.#store, now),
     ]);
     return {
       windowHours: overviewHours,
-      ...totalsOf(sums),
+      ...toTotals(sums),
       topDomains: top.map(({ owner, domain, blocks, site }) => ({ owner, domain, blocks, state: stateAt(site, now) })),
       cooldowns,
     };
   }
 
-  /** Learning is never a reason for work to fail. */
-  async #known(key: kept.SiteKey, signal: AbortSignal | undefined): Promise<{ site: Site; rungs: Rung[] }> {
+  /** Falls back to an unknown site, because work must not fail for it. */
+  async #loadSite(key: siteStore.SiteKey, signal: AbortSignal | undefined): Promise<{ site: Site; strategyStats: StrategyStats[] }> {
     const name = keyOf(key.owner, key.domain);
-    const lately = this.#lately.find(name);
-    if (lately) return lately;
+    const cached = this.#recentSites.get(name);
+    if (cached) return cached;
     try {
-      await this.#journal.settle(name, signal);
-      const [site, rungs] = await Promise.all([kept.findSite(this.#store, key, { signal }), kept.findRungs(this.#store, key, { signal })]);
-      const known = { site: site ?? newSite(key.owner, key.domain), rungs };
-      this.#lately.keep(name, known);
+      await this.#journal.waitUntilWritten(name, signal);
+      const [site, strategyStats] = await Promise.all([
+        siteStore.findSite(this.#store, key, { signal }),
+        siteStore.findStrategyStats(this.#store, key, { signal }),
+      ]);
+      const known = { site: site ?? newSite(key.owner, key.domain), strategyStats };
+      this.#recentSites.set(name, known);
       return known;
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof ServiceError && error.code === 'store_unavailable'))
-        this.#log.warn({ error }, 'what is known of a site could not be read');
-      return { site: newSite(key.owner, key.domain), rungs: [] };
+      if (!(error instanceof ServiceError && error.code === 'store_unavailable')) this.#log.warn({ err: error }, 'site state read failed');
+      return { site: newSite(key.owner, key.domain), strategyStats: [] };
     }
   }
 
   async #prune(signal: AbortSignal): Promise<void> {
-    const aged = new Date(this.#clock.now().getTime() - keptDays * 86_400_000);
-    const surplus = await kept.ageOfEvent(this.#store, this.#eventsMax);
+    const aged = new Date(this.#clock.now().getTime() - retentionDays * 86_400_000);
+    const surplus = await siteStore.ageOfEvent(this.#store, this.#eventsMax);
     const before = surplus && surplus > aged ? surplus : aged;
-    while (!signal.aborted && (await kept.deleteEvents(this.#store, before, deletedAtOnce)));
-    await kept.deleteUnused(this.#store, aged);
+    while (!signal.aborted && (await siteStore.deleteEvents(this.#store, before, deletedAtOnce)));
+    await siteStore.deleteUnused(this.#store, aged);
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Attempt, Outcome } from './attempt.ts';
-import { isCooling, newSite, siteAfter, standingOf, windowOf, type Site } from './site.ts';
+import { isCooling, newSite, updateSite, siteStateOf, windowOf, type Site } from './site.ts';
 import { attemptOf, blockOf } from './testing.ts';
 
 const minute = 60_000;
@@ -9,9 +9,9 @@ const at = (minutes: number): Date => new Date(Date.UTC(2026, 0, 1) + minutes * 
 
 /** Attempts of no duration, one a minute from `start` on. */
 const after = (site: Site, outcomes: (Outcome | Partial<Attempt>)[], start = 0): Site =>
-  outcomes.reduce<Site>((known, facts, n) => {
-    const partial = typeof facts === 'string' ? { outcome: facts } : facts;
-    return siteAfter(known, attemptOf({ startedAt: at(start + n), durationMs: 0, ...partial }));
+  outcomes.reduce<Site>((known, overrides, n) => {
+    const partial = typeof overrides === 'string' ? { outcome: overrides } : overrides;
+    return updateSite(known, attemptOf({ startedAt: at(start + n), durationMs: 0, ...partial }));
   }, site);
 const fresh = newSite('anna', 'example.com');
 const cooledUntil = (site: Site): number | null => site.cooldownUntil && (site.cooldownUntil.getTime() - at(0).getTime()) / minute;
@@ -65,14 +65,14 @@ describe('a cooldown', () => {
 });
 
 describe('the window', () => {
-  it('holds the last 50 attempts by their start, whoever tells of them late', () => {
+  it('holds the last 50 attempts by their start, also when recorded late', () => {
     const site = after(after(fresh, Array<Outcome>(60).fill('ok'), 100), ['blocked', 'error'], 0);
     const window = windowOf(site.recent);
     assert.deepEqual([window.attempts, window.ok, window.since?.getTime()], [50, 50, at(110).getTime()]);
   });
 
-  it('tells what a site is', () => {
-    const of = (ok: number, attempts: number) => standingOf({ ok, attempts });
+  it('determines the state of a site', () => {
+    const of = (ok: number, attempts: number) => siteStateOf({ ok, attempts });
     assert.deepEqual([of(0, 0), of(4, 4), of(5, 5)], ['unknown', 'unknown', 'healthy']);
     assert.deepEqual([of(9, 10), of(89, 100), of(5, 10), of(49, 100), of(0, 5)], ['healthy', 'degraded', 'degraded', 'blocked', 'blocked']);
   });

@@ -1,17 +1,16 @@
 /**
- * What is known of one owner's luck with one site, and how an attempt changes it.
+ * The state of one owner's attempts on one site, and how an attempt changes it.
  *
- * A site that refuses three times in a row, for certain, is left alone: for two
- * minutes, and twice as long each time it goes on refusing. Only an attempt
- * that began after a cooldown can start the next one, so that fetches that were
- * under way together count as one refusal.
+ * Three consecutive blocks of high confidence start a cooldown of two minutes,
+ * which doubles with each further one. Only an attempt that began after a
+ * cooldown can start the next one, so that concurrent fetches count once.
  */
 import type { BlockType, BlockVendor, SiteState, StrategyName } from '@berth/contract';
 import { endOf, type Attempt, type Outcome } from './attempt.ts';
 
 /** How many of the last attempts count. */
 export const windowSize = 50;
-/** Fewer attempts than this say nothing. */
+/** Fewer attempts are not significant. */
 export const attemptsToKnow = 5;
 const blocksToCool = 3;
 const cooldownMsMax = 6 * 3_600_000;
@@ -35,8 +34,8 @@ export interface Site {
   updatedAt: Date | null;
 }
 
-/** What is known of one rung on one site. The sums are of all attempts, not of the recent ones. */
-export interface Rung {
+/** One strategy on one site. The sums cover all attempts, not only the recent ones. */
+export interface StrategyStats {
   owner: string;
   domain: string;
   strategy: StrategyName;
@@ -49,7 +48,7 @@ export interface Rung {
   lastUsedAt: Date;
 }
 
-/** A site of which nothing is known. */
+/** A site without attempts. */
 export const newSite = (owner: string, domain: string): Site => ({
   owner,
   domain,
@@ -65,50 +64,50 @@ export const newSite = (owner: string, domain: string): Site => ({
   updatedAt: null,
 });
 
-/** Blocks that are about one page and not about the visitor: they are told, and never a reason to leave the whole site alone. */
+/** Blocks that concern one page and not the visitor; they start no cooldown. */
 const aboutThePage = new Set<BlockType>(['login_wall', 'consent_wall']);
 
-export function siteAfter(site: Site, attempt: Attempt): Site {
+export function updateSite(site: Site, attempt: Attempt): Site {
   const at = endOf(attempt);
-  const seen = { ...site, recent: withAttempt(site.recent, attempt), updatedAt: later(site.updatedAt, at) };
-  if (attempt.outcome === 'ok') return afterSuccess(seen, at);
-  return attempt.outcome === 'blocked' ? afterBlock(seen, attempt, at) : seen;
+  const next = { ...site, recent: withAttempt(site.recent, attempt), updatedAt: later(site.updatedAt, at) };
+  if (attempt.outcome === 'ok') return afterSuccess(next, at);
+  return attempt.outcome === 'blocked' ? afterBlock(next, attempt, at) : next;
 }
 
-/** Another worker's older success says nothing against a newer block. */
+/** An older success of another worker does not clear a newer block. */
 function afterSuccess(site: Site, at: Date): Site {
-  const seen = { ...site, lastOkAt: later(site.lastOkAt, at) };
-  return site.lastBlockAt && at < site.lastBlockAt ? seen : { ...seen, consecutiveBlocks: 0, cooldowns: 0, cooldownUntil: null };
+  const next = { ...site, lastOkAt: later(site.lastOkAt, at) };
+  return site.lastBlockAt && at < site.lastBlockAt ? next : { ...next, consecutiveBlocks: 0, cooldowns: 0, cooldownUntil: null };
 }
 
 function afterBlock(site: Site, { block, startedAt }: Attempt, at: Date): Site {
   const type = block?.type ?? 'unknown';
-  const seen = { ...site, lastBlockAt: later(site.lastBlockAt, at), lastBlockType: type, vendor: block?.vendor ?? 'unknown' };
-  if (block?.confidence !== 'high' || aboutThePage.has(type) || (site.lastOkAt && at < site.lastOkAt)) return seen;
+  const next = { ...site, lastBlockAt: later(site.lastBlockAt, at), lastBlockType: type, vendor: block?.vendor ?? 'unknown' };
+  if (block?.confidence !== 'high' || aboutThePage.has(type) || (site.lastOkAt && at < site.lastOkAt)) return next;
   const consecutiveBlocks = site.consecutiveBlocks + 1;
-  if (consecutiveBlocks < blocksToCool || (site.cooldownUntil && startedAt < site.cooldownUntil)) return { ...seen, consecutiveBlocks };
+  if (consecutiveBlocks < blocksToCool || (site.cooldownUntil && startedAt < site.cooldownUntil)) return { ...next, consecutiveBlocks };
   const cooldowns = site.cooldowns + 1;
   const cooldownMs = Math.min(2 ** cooldowns * 60_000, cooldownMsMax);
-  return { ...seen, consecutiveBlocks, cooldowns, cooldownUntil: new Date(at.getTime() + cooldownMs) };
+  return { ...next, consecutiveBlocks, cooldowns, cooldownUntil: new Date(at.getTime() + cooldownMs) };
 }
 
-export function rungAfter(rung: Rung | undefined, attempt: Attempt): Rung {
+export function updateStrategyStats(stats: StrategyStats | undefined, attempt: Attempt): StrategyStats {
   const { owner, domain, strategy, outcome, durationMs } = attempt;
   return {
     owner,
     domain,
     strategy,
-    attempts: (rung?.attempts ?? 0) + 1,
-    successes: (rung?.successes ?? 0) + Number(outcome === 'ok'),
-    blocks: (rung?.blocks ?? 0) + Number(outcome === 'blocked'),
-    errors: (rung?.errors ?? 0) + Number(outcome === 'error'),
-    durationMs: (rung?.durationMs ?? 0) + durationMs,
-    recent: withAttempt(rung?.recent ?? [], attempt),
-    lastUsedAt: later(rung?.lastUsedAt ?? null, endOf(attempt)),
+    attempts: (stats?.attempts ?? 0) + 1,
+    successes: (stats?.successes ?? 0) + Number(outcome === 'ok'),
+    blocks: (stats?.blocks ?? 0) + Number(outcome === 'blocked'),
+    errors: (stats?.errors ?? 0) + Number(outcome === 'error'),
+    durationMs: (stats?.durationMs ?? 0) + durationMs,
+    recent: withAttempt(stats?.recent ?? [], attempt),
+    lastUsedAt: later(stats?.lastUsedAt ?? null, endOf(attempt)),
   };
 }
 
-/** In the order in which attempts began, whichever worker made them. */
+/** Sorted by the start of the attempts, across workers. */
 function withAttempt(recent: Recent, { startedAt, outcome, durationMs }: Attempt): Recent {
   return [...recent, [startedAt.getTime(), outcome, durationMs] satisfies Recent[number]]
     .sort(([one], [other]) => one - other)
@@ -139,8 +138,8 @@ export function windowOf(recent: Recent): SiteWindow {
   };
 }
 
-/** What a site is when it is in no cooldown. */
-export function standingOf({ ok, attempts }: Pick<SiteWindow, 'ok' | 'attempts'>): Exclude<SiteState, 'cooldown'> {
+/** The state of a site without a cooldown. */
+export function siteStateOf({ ok, attempts }: Pick<SiteWindow, 'ok' | 'attempts'>): Exclude<SiteState, 'cooldown'> {
   if (attempts < attemptsToKnow) return 'unknown';
   if (ok / attempts >= 0.9) return 'healthy';
   return ok / attempts >= 0.5 ? 'degraded' : 'blocked';

@@ -2,12 +2,12 @@ import { sql, type Selectable } from 'kysely';
 import type { BlockType, BlockVendor, SiteState, StrategyName } from '@berth/contract';
 import type { Tables } from '../store/store.ts';
 import type { BlockEvent } from './attempt.ts';
-import { standingOf, windowOf, type Recent, type Rung, type Site } from './site.ts';
+import { siteStateOf, windowOf, type Recent, type StrategyStats, type Site } from './site.ts';
 
-type EventFacts = Omit<BlockEvent, 'eventId' | 'at' | 'owner' | 'domain' | 'type'>;
+type EventData = Omit<BlockEvent, 'eventId' | 'at' | 'owner' | 'domain' | 'type'>;
 
 interface SelfHealTables {
-  block_events: { event_id: string; created_at: Date; owner_id: string; domain: string; type: BlockType; facts: EventFacts };
+  block_events: { event_id: string; created_at: Date; owner_id: string; domain: string; type: BlockType; facts: EventData };
   site_health: {
     owner_id: string;
     domain: string;
@@ -40,7 +40,7 @@ interface SelfHealTables {
 }
 type EventRow = Selectable<SelfHealTables['block_events']>;
 type SiteRow = Selectable<SelfHealTables['site_health']>;
-type RungRow = Selectable<SelfHealTables['site_strategies']>;
+type StrategyStatsRow = Selectable<SelfHealTables['site_strategies']>;
 
 export interface SiteKey {
   owner: string;
@@ -50,8 +50,8 @@ export interface SiteKey {
 const own = (tables: Tables) => tables.tables<SelfHealTables>();
 
 /**
- * A list is sent as one JSON text, not as a parameter for each value: so the
- * statement has one form whatever the length, and is prepared once.
+ * Sends a list as one JSON parameter, so that the statement is the same for any
+ * length and is prepared once.
  */
 const asRows = (rows: object[]) => sql`${JSON.stringify(rows)}::jsonb`;
 
@@ -93,7 +93,7 @@ function fromSite(site: Site): SiteRow {
     owner_id: site.owner,
     domain: site.domain,
     recent: site.recent,
-    state: standingOf(window),
+    state: siteStateOf(window),
     success_rate: window.attempts > 0 ? window.ok / window.attempts : null,
     consecutive_blocks: site.consecutiveBlocks,
     cooldowns: site.cooldowns,
@@ -107,7 +107,7 @@ function fromSite(site: Site): SiteRow {
   };
 }
 
-const toRung = (row: RungRow): Rung => ({
+const toStrategyStats = (row: StrategyStatsRow): StrategyStats => ({
   owner: row.owner_id,
   domain: row.domain,
   strategy: row.strategy,
@@ -120,20 +120,20 @@ const toRung = (row: RungRow): Rung => ({
   lastUsedAt: row.last_used_at,
 });
 
-const fromRung = (rung: Rung): RungRow => ({
-  owner_id: rung.owner,
-  domain: rung.domain,
-  strategy: rung.strategy,
-  attempts: rung.attempts,
-  successes: rung.successes,
-  blocks: rung.blocks,
-  errors: rung.errors,
-  duration_ms: rung.durationMs,
-  recent: rung.recent,
-  last_used_at: rung.lastUsedAt,
+const fromStrategyStats = (stats: StrategyStats): StrategyStatsRow => ({
+  owner_id: stats.owner,
+  domain: stats.domain,
+  strategy: stats.strategy,
+  attempts: stats.attempts,
+  successes: stats.successes,
+  blocks: stats.blocks,
+  errors: stats.errors,
+  duration_ms: stats.durationMs,
+  recent: stats.recent,
+  last_used_at: stats.lastUsedAt,
 });
 
-/** An event that is there already stays as it is: its batch was written before, and the answer was lost. */
+/** Skips existing events: their batch was committed before and the reply was lost. */
 export async function insertEvents(tables: Tables, events: BlockEvent[]): Promise<void> {
   if (events.length === 0) return;
   const rows = asRows(events.map(fromEvent));
@@ -143,10 +143,10 @@ export async function insertEvents(tables: Tables, events: BlockEvent[]): Promis
 }
 
 /**
- * The sites, old and new, and their rungs, held until the transaction ends.
- * Always in the same order, so that two workers never hold what the other waits for.
+ * Locks the sites, creating missing ones, and reads their strategies. Always in
+ * the same order, to avoid deadlocks between workers.
  */
-export async function lockSites(tables: Tables, keys: SiteKey[]): Promise<{ sites: Site[]; rungs: Rung[] }> {
+export async function lockSites(tables: Tables, keys: SiteKey[]): Promise<{ sites: Site[]; strategyStats: StrategyStats[] }> {
   const rows = asRows(keys.map(({ owner, domain }) => ({ owner_id: owner, domain })));
   const wanted = sql`select owner_id, domain from jsonb_populate_recordset(null::site_health, ${rows})`;
   await sql`insert into site_health (owner_id, domain, updated_at) select owner_id, domain, 'epoch' from (${wanted}) wanted
@@ -155,19 +155,22 @@ export async function lockSites(tables: Tables, keys: SiteKey[]): Promise<{ site
     await sql<SiteRow>`select * from site_health where (owner_id, domain) in (${wanted}) order by owner_id, domain for update`.execute(
       own(tables),
     );
-  const rungs = await sql<RungRow>`select * from site_strategies where (owner_id, domain) in (${wanted})`.execute(own(tables));
-  return { sites: sites.rows.map(toSite), rungs: rungs.rows.map(toRung) };
+  const strategyStats = await sql<StrategyStatsRow>`select * from site_strategies where (owner_id, domain) in (${wanted})`.execute(
+    own(tables),
+  );
+  return { sites: sites.rows.map(toSite), strategyStats: strategyStats.rows.map(toStrategyStats) };
 }
 
-/** Overwrites: only under the lock of the sites. */
-export async function writeSites(tables: Tables, sites: Site[], rungs: Rung[]): Promise<void> {
+/** Overwrites the rows; requires the locks of `lockSites`. */
+export async function writeSites(tables: Tables, sites: Site[], strategyStats: StrategyStats[]): Promise<void> {
   await sql`insert into site_health select * from jsonb_populate_recordset(null::site_health, ${asRows(sites.map(fromSite))})
     on conflict (owner_id, domain) do update set
       recent = excluded.recent, state = excluded.state, success_rate = excluded.success_rate,
       consecutive_blocks = excluded.consecutive_blocks, cooldowns = excluded.cooldowns, cooldown_until = excluded.cooldown_until,
       last_ok_at = excluded.last_ok_at, last_block_at = excluded.last_block_at, last_block_type = excluded.last_block_type,
       vendor = excluded.vendor, best_strategy = excluded.best_strategy, updated_at = excluded.updated_at`.execute(own(tables));
-  await sql`insert into site_strategies select * from jsonb_populate_recordset(null::site_strategies, ${asRows(rungs.map(fromRung))})
+  const strategyRows = asRows(strategyStats.map(fromStrategyStats));
+  await sql`insert into site_strategies select * from jsonb_populate_recordset(null::site_strategies, ${strategyRows})
     on conflict (owner_id, domain, strategy) do update set
       attempts = excluded.attempts, successes = excluded.successes, blocks = excluded.blocks, errors = excluded.errors,
       duration_ms = excluded.duration_ms, recent = excluded.recent, last_used_at = excluded.last_used_at`.execute(own(tables));
@@ -179,7 +182,7 @@ export interface HourCount {
   count: number;
 }
 
-/** Adds to what is there. In one order, for the same reason as the sites. */
+/** Adds to the counters, in one order to avoid deadlocks. */
 export async function addToHours(tables: Tables, counts: HourCount[]): Promise<void> {
   await sql`insert into selfheal_hours select * from jsonb_populate_recordset(null::selfheal_hours, ${asRows(counts)}) order by hour, name
     on conflict (hour, name) do update set count = selfheal_hours.count + excluded.count`.execute(own(tables));
@@ -219,19 +222,23 @@ export async function listSites(tables: Tables, owner: string | undefined, { now
   return rows.map(toSite);
 }
 
-export interface Read {
+export interface ReadOptions {
   signal?: AbortSignal | undefined;
 }
 
-export async function findSite(tables: Tables, { owner, domain }: SiteKey, { signal }: Read = {}): Promise<Site | undefined> {
+export async function findSite(tables: Tables, { owner, domain }: SiteKey, { signal }: ReadOptions = {}): Promise<Site | undefined> {
   const query = own(tables).selectFrom('site_health').selectAll().where('owner_id', '=', owner).where('domain', '=', domain);
   const row = await query.executeTakeFirst(signal && { signal });
   return row && toSite(row);
 }
 
-export async function findRungs(tables: Tables, { owner, domain }: SiteKey, { signal }: Read = {}): Promise<Rung[]> {
+export async function findStrategyStats(
+  tables: Tables,
+  { owner, domain }: SiteKey,
+  { signal }: ReadOptions = {},
+): Promise<StrategyStats[]> {
   const query = own(tables).selectFrom('site_strategies').selectAll().where('owner_id', '=', owner).where('domain', '=', domain);
-  return (await query.execute(signal && { signal })).map(toRung);
+  return (await query.execute(signal && { signal })).map(toStrategyStats);
 }
 
 export async function sumHours(tables: Tables, since: Date): Promise<Map<string, number>> {
@@ -246,7 +253,7 @@ export async function sumHours(tables: Tables, since: Date): Promise<Map<string,
 
 export interface TopSite extends SiteKey {
   blocks: number;
-  /** Empty where the site is forgotten and its events are not. */
+  /** Empty when the site was deleted before its events. */
   site: Pick<Site, 'cooldownUntil' | 'recent'>;
 }
 
@@ -289,26 +296,26 @@ export async function countCooling(tables: Tables, now: Date): Promise<number> {
   return row.cooling;
 }
 
-/** When the oldest of the newest `kept` events was met; null where there are fewer. */
-export async function ageOfEvent(tables: Tables, kept: number): Promise<Date | null> {
+/** The time of the oldest of the newest `count` events; null when there are fewer. */
+export async function ageOfEvent(tables: Tables, count: number): Promise<Date | null> {
   const row = await own(tables)
     .selectFrom('block_events')
     .select('created_at')
     .orderBy('created_at', 'desc')
-    .offset(kept - 1)
+    .offset(count - 1)
     .limit(1)
     .executeTakeFirst();
   return row?.created_at ?? null;
 }
 
-/** Forgets events before `before`, a bounded number in one turn. True where more may be left. */
+/** Deletes up to `limit` events before `before`. True when more may be left. */
 export async function deleteEvents(tables: Tables, before: Date, limit: number): Promise<boolean> {
   const old = own(tables).selectFrom('block_events').select('event_id').where('created_at', '<', before).limit(limit);
   const { numDeletedRows } = await own(tables).deleteFrom('block_events').where('event_id', 'in', old).executeTakeFirstOrThrow();
   return Number(numDeletedRows) === limit;
 }
 
-/** Forgets sites and rungs that nobody tried since `before`, and totals of hours before it. */
+/** Deletes sites and strategies unused since `before`, and totals of earlier hours. */
 export async function deleteUnused(tables: Tables, before: Date): Promise<void> {
   await own(tables).deleteFrom('site_health').where('updated_at', '<', before).execute();
   await own(tables).deleteFrom('site_strategies').where('last_used_at', '<', before).execute();

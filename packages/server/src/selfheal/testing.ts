@@ -1,4 +1,4 @@
-/** Attempts and blocks as tests write them: what a test does not speak of is filled in. */
+/** Attempts and blocks for tests, with defaults. */
 import type { Block, BlockType } from '@berth/contract';
 import type { Attempt } from './attempt.ts';
 
@@ -13,8 +13,8 @@ export const blockOf = (type: BlockType, confidence: Block['confidence'] = 'high
   retry_after_seconds: null,
 });
 
-/** A success of `direct` on example.com that took 100 ms, or what `facts` make of it. An outcome `blocked` has a block of high confidence. */
-export const attemptOf = (facts: Partial<Attempt> = {}): Attempt => ({
+/** By default a success of `direct` on example.com in 100 ms. The outcome `blocked` has a block of high confidence. */
+export const attemptOf = (overrides: Partial<Attempt> = {}): Attempt => ({
   owner: 'anna',
   domain: 'example.com',
   url: 'https://www.example.com/page',
@@ -29,7 +29,7 @@ export const attemptOf = (facts: Partial<Attempt> = {}): Attempt => ({
   startedAt: new Date('2026-01-01T00:00:00.000Z'),
   durationMs: 100,
   outcome: 'ok',
-  block: facts.outcome === 'blocked' ? blockOf('challenge') : null,
-  statusCode: facts.outcome === 'blocked' ? 403 : 200,
-  ...facts,
+  block: overrides.outcome === 'blocked' ? blockOf('challenge') : null,
+  statusCode: overrides.outcome === 'blocked' ? 403 : 200,
+  ...overrides,
 });

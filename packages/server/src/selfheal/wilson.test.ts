@@ -18,9 +18,9 @@ describe('wilson', () => {
   it('holds the rate that was seen, between 0 and 1', () => {
     fc.assert(
       fc.property(seen, ([successes, attempts]) => {
-        const { least, most } = wilson(successes, attempts);
+        const { lower, upper } = wilson(successes, attempts);
         const rate = successes / attempts;
-        assert.ok(0 <= least && least <= rate + 1e-9 && rate - 1e-9 <= most && most <= 1);
+        assert.ok(0 <= lower && lower <= rate + 1e-9 && rate - 1e-9 <= upper && upper <= 1);
       }),
     );
   });
@@ -28,9 +28,9 @@ describe('wilson', () => {
   it('rises with every success, and with more of the same it is surer', () => {
     fc.assert(
       fc.property(seen, ([successes, attempts]) => {
-        assert.ok(successes === attempts || wilson(successes + 1, attempts).least > wilson(successes, attempts).least);
+        assert.ok(successes === attempts || wilson(successes + 1, attempts).lower > wilson(successes, attempts).lower);
         const [once, twice] = [wilson(successes, attempts), wilson(2 * successes, 2 * attempts)];
-        assert.ok(twice.most - twice.least < once.most - once.least);
+        assert.ok(twice.upper - twice.lower < once.upper - once.lower);
       }),
     );
   });

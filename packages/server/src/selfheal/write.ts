@@ -1,12 +1,12 @@
 import type { Store, Tables } from '../store/store.ts';
-import { endOf, type Attempt, type Noted } from './attempt.ts';
+import { endOf, type Attempt, type JournalEntry } from './attempt.ts';
 import { keyOf } from './journal.ts';
 import { bestOf } from './learn.ts';
-import { newSite, rungAfter, siteAfter, type Rung } from './site.ts';
+import { newSite, updateStrategyStats, updateSite, type StrategyStats } from './site.ts';
 import { addToHours, insertEvents, lockSites, writeSites, type HourCount, type SiteKey } from './store.ts';
 
-/** Writes a batch, all or nothing. Several workers may do so at once: each adds to what the others have written. */
-export function writeNotes(store: Store, batch: readonly Noted[]): Promise<void> {
+/** Writes a batch in one transaction. Safe with concurrent workers. */
+export function writeEntries(store: Store, batch: readonly JournalEntry[]): Promise<void> {
   const attempts = batch.flatMap((note) => note.attempts).sort((one, other) => endOf(one).getTime() - endOf(other).getTime());
   return store.transaction(async (tx) => {
     await insertEvents(
@@ -19,32 +19,32 @@ export function writeNotes(store: Store, batch: readonly Noted[]): Promise<void>
   });
 }
 
-/** A page that its site's rules kept us from was not asked for: that is told, and says nothing of what works. */
+/** Pages that robots.txt disallows were not requested, so they teach nothing about strategies. */
 async function learnFrom(tx: Tables, all: readonly Attempt[]): Promise<void> {
   const attempts = all.filter(({ block }) => block?.type !== 'robots_disallowed');
   if (attempts.length === 0) return;
   const keys = new Map<string, SiteKey>(attempts.map(({ owner, domain }) => [keyOf(owner, domain), { owner, domain }]));
   const known = await lockSites(tx, [...keys.values()]);
   const sites = new Map(known.sites.map((site) => [keyOf(site.owner, site.domain), site]));
-  const rungs = new Map(known.rungs.map((rung) => [rungKey(rung), rung]));
+  const strategyStats = new Map(known.strategyStats.map((stats) => [statsKey(stats), stats]));
   for (const attempt of attempts) {
     const { owner, domain } = attempt;
     const key = keyOf(owner, domain);
-    sites.set(key, siteAfter(sites.get(key) ?? newSite(owner, domain), attempt));
-    rungs.set(rungKey(attempt), rungAfter(rungs.get(rungKey(attempt)), attempt));
+    sites.set(key, updateSite(sites.get(key) ?? newSite(owner, domain), attempt));
+    strategyStats.set(statsKey(attempt), updateStrategyStats(strategyStats.get(statsKey(attempt)), attempt));
   }
-  const rungsOf = Map.groupBy(rungs.values(), ({ owner, domain }) => keyOf(owner, domain));
-  const learned = [...sites].map(([key, site]) => ({ ...site, bestStrategy: bestOf(rungsOf.get(key) ?? []) }));
-  await writeSites(tx, learned, [...rungs.values()]);
+  const statsBySite = Map.groupBy(strategyStats.values(), ({ owner, domain }) => keyOf(owner, domain));
+  const learnedSites = [...sites].map(([key, site]) => ({ ...site, bestStrategy: bestOf(statsBySite.get(key) ?? []) }));
+  await writeSites(tx, learnedSites, [...strategyStats.values()]);
 }
 
-const rungKey = ({ owner, domain, strategy }: Pick<Rung, 'owner' | 'domain' | 'strategy'>): string =>
+const statsKey = ({ owner, domain, strategy }: Pick<StrategyStats, 'owner' | 'domain' | 'strategy'>): string =>
   `${keyOf(owner, domain)}\n${strategy}`;
 
 export const hourOf = (at: Date): Date => new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000);
 
-/** What is counted, by the names that the overview reads. Work counts in the hour in which its last attempt was over. */
-export function countHours(batch: readonly Noted[]): HourCount[] {
+/** Counters by the names that the overview reads. Work counts in the hour in which its last attempt ended. */
+export function countHours(batch: readonly JournalEntry[]): HourCount[] {
   const counts = new Map<string, HourCount>();
   const add = (at: Date, name: string): void => {
     const hour = hourOf(at);

@@ -1,19 +1,19 @@
-/** What a session costs: its start, and what is done in it. */
+/** Charges for a session's start and for actions in it. */
 import type { Log } from '../lib/log.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveSession } from './live.ts';
 import { isOver } from './session.ts';
-import type { Order } from './start.ts';
+import type { SessionSpec } from './spec.ts';
 import { writeUsage } from './store.ts';
 
-/** Longer than any start: a boot that waits for its turn, the boot, and what the caller has put into it. */
+/** Longer than any start: the wait in the boot queue, the boot, and restoring the storage state. */
 const startMsMax = 300_000;
 
-/** Throws plan_limit_exceeded and insufficient_credits. */
-export async function admitStart({ metering }: { metering: Metering }, { record, request }: Omit<Order, 'ticket'>): Promise<Ticket> {
+/** @throws ServiceError plan_limit_exceeded, insufficient_credits */
+export async function admitStart({ metering }: { metering: Metering }, { record, request }: Omit<SessionSpec, 'ticket'>): Promise<Ticket> {
   const { owner, sessionId } = record;
-  // Nobody is promised solves who has none left.
+  // A session that is to solve captchas needs at least one solve left.
   if (request.captcha.mode === 'solve') await (await metering.admit(owner, { axis: 'captcha' })).drop();
   return metering.admit(owner, { axis: 'session', opId: `session:${sessionId}:start`, ttlMs: startMsMax });
 }
@@ -30,6 +30,6 @@ export async function charge(
   const usage = session.usage();
   session.record = { ...session.record, lastSeen: { ...lastSeen, usage } };
   await writeUsage(store, sessionId, usage).catch((error: unknown) =>
-    log.warn({ error, session: sessionId }, 'what an ended session has used last could not be written down'),
+    log.warn({ err: error, session: sessionId }, 'session usage write failed'),
   );
 }

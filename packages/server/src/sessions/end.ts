@@ -2,46 +2,46 @@ import type { LiveSession } from './live.ts';
 import { closeReasonOf, isOver, statusAfter, type End, type SessionRecord } from './session.ts';
 import type { StartDeps } from './start.ts';
 import { moveSession } from './store.ts';
-import { writeEnd } from './written.ts';
+import { writeEnd } from './audited-writes.ts';
 
 export interface EndDeps extends StartDeps {
-  ended: (record: SessionRecord) => void;
+  onEnded: (record: SessionRecord) => void;
 }
 
 /**
- * Ends a session. Resolves when the end is written down; the machine goes
- * right after, and `session.gone` tells when. Idempotent: all who ask share
- * one end, and its first reason counts.
+ * Ends a session. Resolves when the end is stored; the machine is released
+ * right after, and `session.disposed` resolves then. Idempotent: all callers
+ * share one end, and the first reason counts.
  */
 export function endSession(deps: EndDeps, session: LiveSession, end: End): Promise<void> {
-  session.ending ??= writeDown(deps, session, end).catch((error: unknown) => {
-    // The store cannot be reached: the next turn of the timers tries again, and so may the caller.
+  session.ending ??= persistEnd(deps, session, end).catch((error: unknown) => {
+    // The store is unavailable: the timers retry, and so may the caller.
     session.ending = null;
-    session.overdue = end;
+    session.pendingEnd = end;
     throw error;
   });
   return session.ending;
 }
 
-async function writeDown(deps: EndDeps, session: LiveSession, end: End): Promise<void> {
+async function persistEnd(deps: EndDeps, session: LiveSession, end: End): Promise<void> {
   const { record } = session;
   const { reason } = end;
-  session.stopUse();
+  session.stopUsage();
   const at = deps.clock.now();
-  const lastSeen = session.look();
+  const lastSeen = session.snapshot();
   const lastActivityAt = session.lastActivityAt();
   const status = statusAfter(reason);
   const moved = await writeEnd(deps, record, { to: status, end, at, lastSeen, lastActivityAt });
   if (moved) session.record = { ...session.record, status, endedReason: reason, endedAt: at, lastSeen, lastActivityAt };
-  session.overdue = null;
+  session.pendingEnd = null;
   session.abort.abort(new Error(`the session ended: ${reason}`));
-  session.events.tell('session.ended', { ended_reason: reason, status });
+  session.events.emit('session.ended', { ended_reason: reason, status });
   for (const connection of session.connections) connection.close(closeReasonOf(reason));
-  deps.ended(session.record);
-  session.gone = clearAway(deps, session);
+  deps.onEnded(session.record);
+  session.disposed = destroySession(deps, session);
 }
 
-async function clearAway(deps: EndDeps, session: LiveSession): Promise<void> {
+async function destroySession(deps: EndDeps, session: LiveSession): Promise<void> {
   const { sessionId } = session.record;
   await session.started;
   if (session.machine) await deps.fleet.release(session.machine.id);
@@ -49,8 +49,8 @@ async function clearAway(deps: EndDeps, session: LiveSession): Promise<void> {
     if (session.status === 'ending' && (await moveSession(deps.store, sessionId, { to: 'ended' })))
       session.record = { ...session.record, status: 'ended' };
   } catch (error) {
-    // The next start of this worker finds the row and finishes it.
-    deps.log.error({ error, session: sessionId }, 'the end of a session could not be written down');
+    // Recovery at the next start of this worker finishes the row.
+    deps.log.error({ err: error, session: sessionId }, 'session end write failed');
   }
   if (isOver(session.status)) deps.live.delete(sessionId);
   await session.meter.close();

@@ -1,11 +1,11 @@
-/** Files that a caller has put into a session's machine, for its pages to be given. */
+/** Files uploaded to a session's machine, for file inputs of its pages. */
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@berth/contract';
 import type { Machine } from '../fleet/fleet.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 
-/** They lie on the host's disk until the session ends. */
+/** Uploads stay on the host's disk until the session ends. */
 const filesMax = 50;
 const allBytesMax = 100 * 1024 * 1024;
 
@@ -15,7 +15,7 @@ export interface UploadedFile {
   bytes: number;
   sha256: string;
   createdAt: Date;
-  /** As the browser sees it. */
+  /** The path inside the machine. */
   path: string;
 }
 
@@ -28,11 +28,12 @@ export class UploadedFiles {
     this.#clock = clock;
   }
 
+  /** @throws ServiceError upload_limit_reached */
   async put({ vm }: Machine, name: string, data: Buffer): Promise<UploadedFile> {
     if (this.#files.size >= filesMax || this.#bytes + data.length > allBytesMax)
       throw new ServiceError(
         'upload_limit_reached',
-        `A session holds ${filesMax} files and ${allBytesMax / 1024 ** 2} MB of them. End it and start another.`,
+        `A session holds at most ${filesMax} files and ${allBytesMax / 1024 ** 2} MB. Create a new session.`,
         {
           details: { files: filesMax, bytes: allBytesMax },
         },

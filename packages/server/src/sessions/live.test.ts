@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EgressFacts, EgressWay } from '../egress/egress.ts';
+import type { EgressStats, EgressRoute } from '../egress/egress.ts';
 import { ManualClock } from '../lib/clock.ts';
 import type { Meter } from '../metering/metering.ts';
-import { LiveSession, type Sample } from './live.ts';
+import { LiveSession, type UsageSample } from './live.ts';
 import type { SessionPurpose, SessionRecord } from './session.ts';
 
-class FakeWay {
+class FakeRoute {
   bytes = 0;
   isClosed = false;
-  facts = (): EgressFacts => ({ bytesIn: this.bytes, bytesOut: 1 }) as EgressFacts;
+  stats = (): EgressStats => ({ bytesIn: this.bytes, bytesOut: 1 }) as EgressStats;
   close = (): void => void (this.isClosed = true);
 }
 
 function makeSession(purpose: SessionPurpose = 'session') {
   const clock = new ManualClock();
   const record = { status: 'starting', settings: { purpose }, lastSeen: { tabs_open: 0 } } as SessionRecord;
-  let sample: () => Sample = () => assert.fail('no meter was opened');
+  let sample: () => UsageSample = () => assert.fail('no meter was opened');
   const session = new LiveSession(record, clock, (given) => {
     sample = given;
     return {
@@ -24,55 +24,55 @@ function makeSession(purpose: SessionPurpose = 'session') {
       credits: () => 1.02,
     } as Meter;
   });
-  const way = new FakeWay();
-  return { session, clock, way, sampled: () => sample(), leave: () => session.leaveBy(way as unknown as EgressWay) };
+  const route = new FakeRoute();
+  return { session, clock, route, sampled: () => sample(), attach: () => session.attachEgress(route as unknown as EgressRoute) };
 }
 
-describe('what a session has used', () => {
-  it('is the traffic of its way from the lease on, and its time from when it is ready', () => {
-    const { session, clock, way, sampled, leave } = makeSession();
+describe('the usage of a session', () => {
+  it('is the traffic of its egress from the start on, and browser time from when it is ready', () => {
+    const { session, clock, route, sampled, attach } = makeSession();
     clock.advance(5000);
     assert.deepEqual(sampled(), { egressBytes: 0, browserMs: 0 });
-    leave();
-    way.bytes = 99;
+    attach();
+    route.bytes = 99;
     assert.deepEqual(sampled(), { egressBytes: 100, browserMs: 0 });
-    session.begin();
+    session.startUsage();
     clock.advance(1500);
     assert.deepEqual(sampled(), { egressBytes: 100, browserMs: 1500 });
   });
 
-  it('is no more after its end, whatever the clock says', () => {
-    const { session, clock, way, sampled, leave } = makeSession();
-    leave();
-    session.begin();
+  it('stops at its end, whatever the clock says', () => {
+    const { session, clock, route, sampled, attach } = makeSession();
+    attach();
+    session.startUsage();
     clock.advance(2000);
-    session.stopUse();
-    assert.ok(way.isClosed);
+    session.stopUsage();
+    assert.ok(route.isClosed);
     clock.advance(3_600_000);
-    session.stopUse();
+    session.stopUsage();
     assert.equal(sampled().browserMs, 2000);
   });
 
-  it('is no traffic where the end came before the way', () => {
-    const { session, clock, way, sampled, leave } = makeSession();
-    session.stopUse();
-    leave();
-    assert.ok(way.isClosed);
+  it('is no traffic when the end came before the egress', () => {
+    const { session, clock, route, sampled, attach } = makeSession();
+    session.stopUsage();
+    attach();
+    assert.ok(route.isClosed);
     clock.advance(1000);
-    session.begin();
+    session.startUsage();
     clock.advance(1000);
     assert.equal(sampled().browserMs, 0);
   });
 
-  it('is no time of its own where it is there for fetches: they tell theirs', () => {
+  it('is no browser time of its own in a machine for fetches', () => {
     const { session, clock, sampled } = makeSession('fetch');
-    session.begin();
+    session.startUsage();
     clock.advance(60_000);
     assert.equal(sampled().browserMs, 0);
   });
 
-  it('is told by its meter, before there is a machine as well', () => {
+  it('comes from its meter, also before it has a machine', () => {
     const { session } = makeSession();
-    assert.deepEqual(session.look().usage, { actions: 2, browser_seconds: 3, egress_bytes: 4, captcha_solves: 0, credits: 1.02 });
+    assert.deepEqual(session.snapshot().usage, { actions: 2, browser_seconds: 3, egress_bytes: 4, captcha_solves: 0, credits: 1.02 });
   });
 });

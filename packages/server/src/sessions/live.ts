@@ -1,7 +1,7 @@
 import type { CloseReason, RecordingStatus, ServiceError, SessionEventType, SessionStatus } from '@berth/contract';
 import type { Browser, BrowserEvent } from '../browser/browser.ts';
 import { CaptchaWatch } from '../captcha/captcha.ts';
-import type { EgressWay } from '../egress/egress.ts';
+import type { EgressRoute } from '../egress/egress.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Meter } from '../metering/metering.ts';
@@ -9,63 +9,63 @@ import { SessionEvents } from './events.ts';
 import { UploadedFiles } from './files.ts';
 import { isOver, type End, type LastSeen, type SessionRecord } from './session.ts';
 
-/** A DevTools client's socket, as the session sees it. */
+/** A DevTools client's socket. */
 export interface Connection {
-  /** The key that opened it: it is closed when the key is revoked. */
+  /** The API key that opened it; the socket closes when the key is revoked. */
   keyId: string | null;
   close(reason: CloseReason): void;
 }
 
-/** What a meter cannot count by itself. */
-export interface Sample {
+/** Usage that the session counts, not its meter. */
+export interface UsageSample {
   egressBytes: number;
   browserMs: number;
 }
 
 /**
- * A session that this worker holds, from its reservation until its machine is
- * gone. `record.status` is what the store was last told; only `start` and
- * `end` change it.
+ * A session that this worker runs, from its reservation until its machine is
+ * released. `record.status` is the last stored status; only `start` and `end`
+ * change it.
  */
 export class LiveSession {
   record: SessionRecord;
   machine: Machine | null = null;
   warm = false;
   startNavigation: LastSeen['start_navigation'] = null;
-  /** What its owner pays for: closed when nothing of the session is left. */
+  /** Closed when the session is disposed. */
   readonly meter: Meter;
-  /** Drive calls under way or waiting: a session that is being driven is not idle. */
+  /** Drive calls running or waiting: such a session is not idle. */
   driving = 0;
   readonly connections = new Set<Connection>();
-  /** People who watch: they keep nothing alive. */
+  /** Live view viewers. They do not keep the session alive. */
   viewers = 0;
   recording: RecordingStatus | null = null;
   readonly events: SessionEvents;
   readonly uploads: UploadedFiles;
   readonly captcha: CaptchaWatch;
-  /** Whether the coming end was announced. */
-  expiryTold = false;
-  /** Aborted when the session ends, whatever waits on it. */
+  /** Whether `session.expiring` was emitted. */
+  isExpiryAnnounced = false;
+  /** Aborted when the session ends. */
   readonly abort = new AbortController();
-  /** Settles when the start is over, well or not. Never rejects. */
+  /** Resolves when the start succeeded or failed. Never rejects. */
   started: Promise<void> = Promise.resolve();
-  /** Why the start failed, where it was refused with words for a caller. */
-  refusal: ServiceError | null = null;
-  /** The end under way, shared by all who ask for it. */
+  /** The start's failure, if it has a message for the caller. */
+  startError: ServiceError | null = null;
+  /** The end in progress, shared by all callers. */
   ending: Promise<void> | null = null;
-  /** Settles when nothing of the session is left on this host. */
-  gone: Promise<void> = Promise.resolve();
-  /** An end that the store could not be told of yet. */
-  overdue: End | null = null;
+  /** Resolves when the session's machine is released and its meter closed. */
+  disposed: Promise<void> = Promise.resolve();
+  /** An end that is not stored yet, because the store was unavailable. */
+  pendingEnd: End | null = null;
   readonly #clock: Clock;
   readonly #createdMs: number;
   #touchedMs: number;
-  #way: EgressWay | null = null;
-  /** When it became ready, and when its use was stopped. */
+  #egress: EgressRoute | null = null;
+  /** When the session became ready, and when its usage stopped. */
   #readyMs: number | null = null;
   #stoppedMs: number | null = null;
 
-  constructor(record: SessionRecord, clock: Clock, openMeter: (sample: () => Sample) => Meter) {
+  constructor(record: SessionRecord, clock: Clock, openMeter: (sample: () => UsageSample) => Meter) {
     this.record = record;
     this.#clock = clock;
     this.events = new SessionEvents(clock);
@@ -76,29 +76,29 @@ export class LiveSession {
     this.meter = openMeter(() => this.#sample());
   }
 
-  /** What happens in the browser is told as the session's events. */
-  follow(browser: Browser): void {
+  /** Emits the browser's events as the session's. */
+  subscribe(browser: Browser): void {
     browser.onEvent((event) => {
       const { type, ...data } = toEvent(event);
-      this.events.tell(type, data);
+      this.events.emit(type, data);
     });
   }
 
-  /** What goes over this way is the session's. One that comes after the end is closed at once. */
-  leaveBy(way: EgressWay): void {
-    this.#way = way;
-    if (this.#stoppedMs !== null) way.close();
+  /** Counts this route's traffic as the session's. Closes the route at once if the session has ended. */
+  attachEgress(route: EgressRoute): void {
+    this.#egress = route;
+    if (this.#stoppedMs !== null) route.close();
   }
 
-  /** From here on its time counts. */
-  begin(): void {
+  /** Starts counting browser time. */
+  startUsage(): void {
     this.#readyMs = this.#clock.monotonicMs();
   }
 
-  /** Stops its traffic and its time, so that what is told of its use from here on is final. Idempotent. */
-  stopUse(): void {
+  /** Stops traffic and browser time, so that the usage is final. Idempotent. */
+  stopUsage(): void {
     this.#stoppedMs ??= this.#clock.monotonicMs();
-    this.#way?.close();
+    this.#egress?.close();
   }
 
   get status(): SessionStatus {
@@ -109,8 +109,8 @@ export class LiveSession {
     this.#touchedMs = this.#clock.monotonicMs();
   }
 
-  /** The reason for which a timer ends the session now, by a clock that does not jump; null while it may live. */
-  expired(): 'max_lifetime' | 'idle_timeout' | null {
+  /** Why the timers should end the session now; null when they should not. Uses the monotonic clock. */
+  expiryReason(): 'max_lifetime' | 'idle_timeout' | null {
     if (isOver(this.status)) return null;
     const now = this.#clock.monotonicMs();
     if (now - this.#createdMs >= this.record.timeoutSeconds * 1000) return 'max_lifetime';
@@ -118,8 +118,8 @@ export class LiveSession {
     return now - this.#lastActivityMs() >= this.record.idleTimeoutSeconds * 1000 ? 'idle_timeout' : null;
   }
 
-  /** Milliseconds until the longest life is over, by a clock that does not jump. */
-  leftMs(): number {
+  /** Milliseconds until the maximum lifetime, by the monotonic clock. */
+  remainingMs(): number {
     return this.record.timeoutSeconds * 1000 - (this.#clock.monotonicMs() - this.#createdMs);
   }
 
@@ -127,19 +127,24 @@ export class LiveSession {
     return new Date(this.#clock.now().getTime() - (this.#clock.monotonicMs() - this.#lastActivityMs()));
   }
 
-  /** What the session looks like now; the last look where its machine is gone. */
-  look(): LastSeen {
+  /** The session's current state; the last stored one after its end. */
+  snapshot(): LastSeen {
     const { machine } = this;
     if (isOver(this.status)) return this.record.lastSeen;
     if (!machine) return { ...this.record.lastSeen, usage: this.usage() };
-    const facts = machine.way.facts();
+    const egressInfo = machine.egress.stats();
     const tabs = machine.browser.tabs();
     const tab = tabs.find((candidate) => candidate.active) ?? tabs[0];
     return {
-      // There is always a tab: the first, or one that takes the last one's place, may still be on its way.
+      // A session always has a tab; the first one, or a replacement for the last one, may still be opening.
       current_url: tab?.url ?? 'about:blank',
       title: tab?.title ?? '',
-      egress: { ip: facts.ip, country: facts.country, rotations: facts.rotations, rotated_at: facts.rotatedAt?.toISOString() ?? null },
+      egress: {
+        ip: egressInfo.ip,
+        country: egressInfo.country,
+        rotations: egressInfo.rotations,
+        rotated_at: egressInfo.rotatedAt?.toISOString() ?? null,
+      },
       tabs_open: Math.max(tabs.length, 1),
       usage: this.usage(),
       isolation: machine.vm.isolation,
@@ -156,12 +161,12 @@ export class LiveSession {
     return { actions, browser_seconds, egress_bytes, captcha_solves, credits: this.meter.credits() };
   }
 
-  #sample(): Sample {
-    const { bytesIn, bytesOut } = this.#way?.facts() ?? { bytesIn: 0, bytesOut: 0 };
+  #sample(): UsageSample {
+    const { bytesIn, bytesOut } = this.#egress?.stats() ?? { bytesIn: 0, bytesOut: 0 };
     return { egressBytes: bytesIn + bytesOut, browserMs: this.#browserMs() };
   }
 
-  /** By a clock that does not jump. Of a machine that fetches share, only the time in which it holds a page counts. */
+  /** By the monotonic clock. Machines for fetches are metered by the fetches that lease their pages. */
   #browserMs(): number {
     if (this.#readyMs === null || this.record.settings.purpose === 'fetch') return 0;
     return Math.max(0, (this.#stoppedMs ?? this.#clock.monotonicMs()) - this.#readyMs);

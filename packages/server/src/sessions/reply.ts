@@ -1,10 +1,10 @@
 import type { AdminSessionResponse, SessionResponse } from '@berth/contract';
-import { cdpAddress } from './connect.ts';
+import { toCdpUrl } from './cdp-connections.ts';
 import { isOver } from './session.ts';
 import type { SessionView } from './sessions.ts';
 
-/** A session as the wire has it. `origin` is where the caller reaches us. */
-export function toSession({ record, seen, lastActivityAt, connections, viewers }: SessionView, origin: string): SessionResponse {
+/** `origin` is the service's origin as the caller reaches it. */
+export function toSession({ record, snapshot, lastActivityAt, connections, viewers }: SessionView, origin: string): SessionResponse {
   const { settings } = record;
   const recId = settings.rec_id ?? null;
   return {
@@ -25,34 +25,34 @@ export function toSession({ record, seen, lastActivityAt, connections, viewers }
     timeout_seconds: record.timeoutSeconds,
     idle_timeout_seconds: record.idleTimeoutSeconds,
     keep_alive: settings.keep_alive,
-    current_url: seen.current_url,
-    title: seen.title,
+    current_url: snapshot.current_url,
+    title: snapshot.title,
     viewport: settings.viewport,
     user_agent: settings.user_agent,
     locale: settings.locale,
     timezone: settings.timezone,
     connect_url: `${origin}/v1/session/${record.sessionId}/connect`,
-    cdp_url: cdpAddress(origin, record.sessionId),
+    cdp_url: toCdpUrl(origin, record.sessionId),
     live_view_url: `${origin}/v1/session/${record.sessionId}/live-view`,
     proxy: settings.proxy,
-    egress: seen.egress,
-    tabs: { open: seen.tabs_open, limit: settings.tab_limit },
+    egress: snapshot.egress,
+    tabs: { open: snapshot.tabs_open, limit: settings.tab_limit },
     connections: { cdp: connections, viewers },
     recording: {
       enabled: recId !== null,
       rec_id: recId,
-      status: recId === null ? null : (seen.recording ?? (isOver(record.status) ? 'failed' : 'recording')),
+      status: recId === null ? null : (snapshot.recording ?? (isOver(record.status) ? 'failed' : 'recording')),
     },
-    usage: { captcha_solves: 0, credits: 0, ...seen.usage },
-    isolation: seen.isolation,
-    runtime: seen.runtime,
-    start_navigation: seen.start_navigation,
-    warm: seen.warm,
+    usage: { captcha_solves: 0, credits: 0, ...snapshot.usage },
+    isolation: snapshot.isolation,
+    runtime: snapshot.runtime,
+    start_navigation: snapshot.start_navigation,
+    warm: snapshot.warm,
   };
 }
 
 export function toAdminSession(view: SessionView, origin: string): AdminSessionResponse {
-  const { record, seen } = view;
+  const { record, snapshot } = view;
   const session = toSession(view, origin);
   const { credits } = session.usage;
   return {
@@ -60,7 +60,7 @@ export function toAdminSession(view: SessionView, origin: string): AdminSessionR
     owner: record.owner,
     key_id: record.keyId,
     worker_id: record.workerId,
-    vm_id: seen.vm_id,
+    vm_id: snapshot.vm_id,
     pid: view.pid,
     cost: { credits },
   };

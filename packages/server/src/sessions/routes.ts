@@ -13,8 +13,8 @@ import {
 } from '@berth/contract';
 import { listDocument, protocolDocument, versionDocument } from '../browser/browser.ts';
 import { actorOf, ownerOf, type Routes } from '../http/call.ts';
-import { cdpAddress, type Connects } from './connect.ts';
-import { onePage, placeAfter } from './page.ts';
+import { toCdpUrl, type CdpConnections } from './cdp-connections.ts';
+import { toPage, parseListCursor } from './list-page.ts';
 import { toSession } from './reply.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -38,23 +38,23 @@ export function mountSessions(routes: Routes, sessions: Sessions): void {
       statuses: query.status,
       name: query.name,
       metadata: metadataOf(query),
-      after: placeAfter(query.cursor),
+      after: parseListCursor(query.cursor),
       limit: query.limit,
     });
-    return onePage(call, views, query.limit).map((view) => toSession(view, call.origin));
+    return toPage(call, views, query.limit).map((view) => toSession(view, call.origin));
   });
 }
 
-export function mountConnect(routes: Routes, sessions: Sessions, connects: Connects): void {
-  routes.on(connectSession, ({ principal, params, origin }) => connects.info(principal, params.session_id, origin));
-  routes.onSocket(openCdp, ({ principal, params }, upgrade) => connects.open(principal, params.session_id, upgrade));
+export function mountConnect(routes: Routes, sessions: Sessions, connections: CdpConnections): void {
+  routes.on(connectSession, ({ principal, params, origin }) => connections.info(principal, params.session_id, origin));
+  routes.onSocket(openCdp, ({ principal, params }, upgrade) => connections.open(principal, params.session_id, upgrade));
   routes.on(cdpVersion, async ({ principal, params, origin }) => {
     const { machine } = await sessions.ready(ownerOf(principal), params.session_id);
-    return versionDocument(machine.browser.version, cdpAddress(origin, params.session_id));
+    return versionDocument(machine.browser.version, toCdpUrl(origin, params.session_id));
   });
   routes.on(cdpList, async ({ principal, params, origin }) => {
     const { machine } = await sessions.ready(ownerOf(principal), params.session_id);
-    return listDocument(machine.browser.tabs(), cdpAddress(origin, params.session_id));
+    return listDocument(machine.browser.tabs(), toCdpUrl(origin, params.session_id));
   });
   routes.on(cdpProtocol, async ({ principal, params }) => {
     await sessions.ready(ownerOf(principal), params.session_id);
@@ -62,10 +62,10 @@ export function mountConnect(routes: Routes, sessions: Sessions, connects: Conne
   });
 }
 
-/** `metadata.KEY=VALUE` of the query, as the record that must be contained. */
+/** The query's `metadata.KEY=VALUE` parameters. */
 function metadataOf(query: ListSessionsQuery): Record<string, string> {
-  const wanted = Object.entries(query).filter(
+  const pairs = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[0].startsWith('metadata.') && typeof entry[1] === 'string',
   );
-  return Object.fromEntries(wanted.map(([name, value]) => [name.slice('metadata.'.length), value]));
+  return Object.fromEntries(pairs.map(([name, value]) => [name.slice('metadata.'.length), value]));
 }

@@ -1,14 +1,13 @@
 /**
- * A session's states, and what is kept of it.
+ * A session's states and its record.
  *
  *   starting ──► ready ──► ending ──► ended
  *      │  └────────────────▲            ▲
- *      │          └─────────────────────┤  (its worker died)
+ *      │          └─────────────────────┤  (its worker was lost)
  *      └──► failed ◄── ready            │
  *      └────────────────────────────────┘
  *
- * `ended` is the end that somebody or a timer asked for, `failed` the one that
- * nobody wanted.
+ * `ended`: a caller, a timer or the operator ended it. `failed`: an error did.
  */
 import type { CaptchaRequest, CloseReason, CreateSessionRequest, EndedReason, RecordingStatus, SessionStatus } from '@berth/contract';
 import type { StartNavigation } from '@berth/contract';
@@ -29,10 +28,10 @@ export const statesBefore = (to: SessionStatus): SessionStatus[] =>
 export const isOver = (status: SessionStatus): boolean => status === 'ending' || status === 'ended' || status === 'failed';
 
 const failures: readonly EndedReason[] = ['start_failed', 'browser_crashed', 'vm_lost', 'out_of_memory'];
-/** What a session becomes when it ends for a reason: straight away for a failure, by way of `ending` otherwise. */
+/** The status after an end for this reason. */
 export const statusAfter = (reason: EndedReason): 'failed' | 'ending' => (failures.includes(reason) ? 'failed' : 'ending');
 
-/** What a DevTools client is told when its session ends. */
+/** The WebSocket close reason for DevTools clients when their session ends. */
 export function closeReasonOf(reason: EndedReason): CloseReason {
   if (reason === 'idle_timeout' || reason === 'max_lifetime') return reason;
   if (reason === 'credits_exhausted') return reason;
@@ -41,25 +40,25 @@ export function closeReasonOf(reason: EndedReason): CloseReason {
   return reason === 'drained' ? 'service_restart' : 'session_ended';
 }
 
-/** An end as somebody asks for it: why, and who is answerable in the words of the audit log. */
+/** A requested end: the reason, and the actor for the audit log. */
 export interface End {
   reason: EndedReason;
   actor: string;
 }
 
-/** The one who ends what nobody asked to have ended. */
+/** The actor of ends that no caller requested. */
 export const service = 'service';
 
-/** A caller's own, or a machine that its fetches share. */
+/** `session`: created by the caller. `fetch`: a machine that the owner's fetches share. */
 export type SessionPurpose = 'session' | 'fetch';
 
-/** What was asked for and is told in replies: no secret among it. */
+/** Request fields that responses repeat. Contains no secrets. */
 export interface SessionSettings {
-  /** Absent in rows that were written before there were others. */
+  /** Absent in rows older than this field. */
   purpose?: SessionPurpose;
   captcha?: CaptchaRequest;
   kind: CreateSessionRequest['kind'];
-  /** Absent in rows that were written before there were recordings. */
+  /** Absent in rows older than this field. */
   rec_id?: string | null;
   keep_alive: boolean;
   viewport: CreateSessionRequest['viewport'];
@@ -76,19 +75,19 @@ export interface SessionSettings {
   tab_limit: number;
 }
 
-/** What a session last looked like: all that its record tells once its machine is gone. */
+/** A session's state when it was last stored. */
 export interface LastSeen {
   current_url: string | null;
   title: string | null;
   egress: { ip: string | null; country: string | null; rotations: number; rotated_at: string | null };
   tabs_open: number;
-  /** Rows that were written before they were counted have no solves and no credits. */
+  /** `captcha_solves` and `credits` are absent in older rows. */
   usage: { actions: number; browser_seconds: number; egress_bytes: number; captcha_solves?: number; credits?: number };
   isolation: 'microvm' | 'process';
   runtime: string;
   start_navigation: z.infer<typeof StartNavigation> | null;
   warm: boolean;
-  /** What has become of the recording; absent where there is none. */
+  /** Absent when the session is not recorded. */
   recording?: RecordingStatus;
   vm_id: string | null;
 }

@@ -1,5 +1,5 @@
-/** Sessions: create, read, change, end, and the one way to a session's browser. */
-import { setTimeout as wait } from 'node:timers/promises';
+/** Sessions: create, read, update and end them; `withBrowser` is the only access to a session's browser. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ServiceError,
   ValidationError,
@@ -16,14 +16,22 @@ import { Loop } from '../lib/loop.ts';
 import type { Ticket } from '../metering/metering.ts';
 import { isUniqueViolation } from '../store/store.ts';
 import { admitStart, charge } from './charge.ts';
-import { CreateRates } from './create-rates.ts';
+import { CreateRateLimiter } from './create-rate-limiter.ts';
 import { endSession, type EndDeps } from './end.ts';
 import type { LiveSession } from './live.ts';
-import { changeOf, makeOrder, type OrderDeps } from './order.ts';
+import { createSessionSpec, toSessionUpdate, type SessionSpec, type SessionSpecDeps } from './spec.ts';
 import { recoverSessions } from './recover.ts';
 import { isOver, service, type End, type LastSeen, type SessionPurpose, type SessionRecord } from './session.ts';
-import { openStartUrl, reserve, startSession, type Order, type StartDeps } from './start.ts';
-import { changeSession, deleteEnded, findSession, listSessions, liveNameIndex, writeRecordingStatus, type ListFilter } from './store.ts';
+import { openStartUrl, reserve, startSession, type StartDeps } from './start.ts';
+import {
+  updateSession,
+  deleteEndedSessions,
+  findSession,
+  listSessions,
+  liveNameIndex,
+  writeRecordingStatus,
+  type ListFilter,
+} from './store.ts';
 
 export type { Machine } from '../fleet/fleet.ts';
 export type { LiveSession, Connection } from './live.ts';
@@ -34,14 +42,14 @@ export { closeReasonOf, service } from './session.ts';
 export type { End, SessionPurpose, SessionRecord, LastSeen } from './session.ts';
 export type { ListFilter } from './store.ts';
 
-export interface SessionsDeps extends Omit<StartDeps, 'live' | 'ready' | 'exhausted'>, OrderDeps {
+export interface SessionsDeps extends Omit<StartDeps, 'live' | 'onReady' | 'onExhausted'>, SessionSpecDeps {
   retentionHours: number;
 }
 
-/** A session as it is told: its record, and what it looks like now. */
+/** A session's record with its current state. */
 export interface SessionView {
   record: SessionRecord;
-  seen: LastSeen;
+  snapshot: LastSeen;
   lastActivityAt: Date;
   connections: number;
   viewers: number;
@@ -51,12 +59,12 @@ export interface SessionView {
 export interface CreateOptions {
   wait: boolean;
   signal: AbortSignal;
-  /** `fetch`: a machine that the owner's fetches share. */
+  /** `fetch`: a machine shared by the owner's fetches. */
   purpose?: SessionPurpose;
 }
 
 const waitingMax = 16;
-/** When the coming end of a session's life is announced. */
+/** How long before the maximum lifetime `session.expiring` is emitted. */
 const expiryNoticeMs = 30_000;
 const waitMsMax = 30_000;
 const drainPollMs = 50;
@@ -66,34 +74,34 @@ export class Sessions {
   readonly live = new Map<string, LiveSession>();
   readonly timers = new Loop('session-timers', 1000, () => this.#endExpired());
   readonly recovery: Loop;
-  readonly retention = new Loop('session-retention', 600_000, () => this.#forgetOld());
+  readonly retention = new Loop('session-retention', 600_000, () => this.#deleteOld());
   #lanes = new Lanes({ width: 1, waitingMax, waitMsMax });
-  #rates = new CreateRates();
+  #createRateLimiter = new CreateRateLimiter();
   #endedListeners: ((record: SessionRecord) => void)[] = [];
   #readyListeners: ((session: LiveSession, machine: Machine) => void)[] = [];
   #draining = false;
 
   constructor(deps: SessionsDeps) {
-    const ended = (record: SessionRecord) => this.#endedListeners.forEach((listener) => listener(record));
-    const ready = (session: LiveSession, machine: Machine) => this.#readyListeners.forEach((listener) => listener(session, machine));
-    const exhausted = (session: LiveSession, reason: EndedReason) => this.#endUnasked(session, reason);
-    this.deps = { ...deps, live: this.live, ended, ready, exhausted };
+    const onEnded = (record: SessionRecord) => this.#endedListeners.forEach((listener) => listener(record));
+    const onReady = (session: LiveSession, machine: Machine) => this.#readyListeners.forEach((listener) => listener(session, machine));
+    const onExhausted = (session: LiveSession, reason: EndedReason) => this.#endByService(session, reason);
+    this.deps = { ...deps, live: this.live, onEnded, onReady, onExhausted };
     this.recovery = new Loop('session-recovery', 10_000, () => recoverSessions(this.deps));
     deps.fleet.onLost((sessionId, loss) => this.#onLost(sessionId, loss));
   }
 
-  /** Told once for each session that this worker ends, with its last record. */
+  /** Called once for each session that this worker ends, with its last record. */
   onEnded(listener: (record: SessionRecord) => void): void {
     this.#endedListeners.push(listener);
   }
 
-  /** Told once for each session of this worker that becomes ready, before anybody drives it. */
+  /** Called once for each session of this worker that becomes ready, before any drive call. */
   onReady(listener: (session: LiveSession, machine: Machine) => void): void {
     this.#readyListeners.push(listener);
   }
 
-  /** Writes down what has become of a session's recording: that is settled after the session's end. */
-  async noteRecording(sessionId: string, status: RecordingStatus): Promise<void> {
+  /** Stores the status of a session's recording, which is final only after the session ended. */
+  async setRecordingStatus(sessionId: string, status: RecordingStatus): Promise<void> {
     const session = this.live.get(sessionId);
     if (session) session.recording = status;
     await writeRecordingStatus(this.deps.store, sessionId, status);
@@ -101,39 +109,40 @@ export class Sessions {
 
   /**
    * Starts a session. With `wait` it resolves when the session is ready, else
-   * when it is written down. Throws ValidationError and ServiceError.
+   * when it is stored.
+   * @throws ValidationError, ServiceError
    */
   async create(principal: Principal, request: CreateSessionRequest, options: CreateOptions): Promise<SessionView> {
     const owner = ownerOf(principal);
     if (this.#draining)
-      throw new ServiceError('draining', 'This worker is shutting down. Try again in a moment.', { retryAfterSeconds: 5 });
+      throw new ServiceError('draining', 'This worker is shutting down. Try again in a few seconds.', { retryAfterSeconds: 5 });
     const tier = await this.deps.owners.tierOf(owner);
     const purpose = options.purpose ?? 'session';
     const actor = actorOf(principal);
-    const order = makeOrder(this.deps, { owner, keyId: principal.keyId, actor, tier, purpose }, request);
-    // What the service starts for an owner's fetches is no create of the owner's.
-    if (purpose === 'session') await this.#rates.take(owner, tier.creates_per_minute);
-    const admitted = { ...order, ticket: purpose === 'session' ? await admitStart(this.deps, order) : null };
+    const spec = createSessionSpec(this.deps, { owner, keyId: principal.keyId, actor, tier, purpose }, request);
+    // Machines for fetches do not count against the owner's create rate.
+    if (purpose === 'session') await this.#createRateLimiter.consume(owner, tier.creates_per_minute);
+    const admitted = { ...spec, ticket: purpose === 'session' ? await admitStart(this.deps, spec) : null };
     const session = await reserve(this.deps, admitted);
     const started = this.#start(session, admitted);
     session.started = started.catch((error: unknown) => {
-      if (error instanceof ServiceError) session.refusal = error;
+      if (error instanceof ServiceError) session.startError = error;
     });
-    if (options.wait) await this.#follow(session, started, { signal: options.signal, actor });
+    if (options.wait) await this.#awaitStart(session, started, { signal: options.signal, actor });
     return this.#view(session.record, session);
   }
 
-  /** Charges what was done in a session. What is charged after its end is told of it all the same. */
+  /** Charges for an action. A charge after the session's end still updates its stored usage. */
   charge(session: LiveSession, ticket: Ticket, count?: number): Promise<void> {
     return charge(this.deps, session, { ticket, count });
   }
 
-  /** Throws session_not_found for an unknown and for a foreign id alike. */
+  /** @throws ServiceError session_not_found, alike for unknown ids and those of other owners */
   async get(owner: string | null, sessionId: string): Promise<SessionView> {
     const session = this.live.get(sessionId);
-    if (session && mayTouch(session.record, owner)) return this.#view(session.record, session);
+    if (session && canAccess(session.record, owner)) return this.#view(session.record, session);
     const record = isId('ses', sessionId) ? await findSession(this.deps.store, sessionId) : undefined;
-    if (!record || !mayTouch(record, owner)) throw notFound();
+    if (!record || !canAccess(record, owner)) throw notFound();
     return this.#view(record, null);
   }
 
@@ -146,59 +155,59 @@ export class Sessions {
   async update(owner: string, sessionId: string, request: UpdateSessionRequest): Promise<SessionView> {
     const { record } = await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
-    if (!session || isOver(record.status)) throw sessionEnded(record);
+    if (!session || isOver(record.status)) throw sessionEndedError(record);
     const tier = await this.deps.owners.tierOf(owner);
-    const change = changeOf(record, request, tier);
+    const change = toSessionUpdate(record, request, tier);
     try {
-      if (!(await changeSession(this.deps.store, sessionId, change))) throw sessionEnded(session.record);
+      if (!(await updateSession(this.deps.store, sessionId, change))) throw sessionEndedError(session.record);
     } catch (error) {
       if (isUniqueViolation(error, liveNameIndex))
-        throw new ServiceError('name_taken', `You have a live session named "${change.name}" already.`);
+        throw new ServiceError('name_taken', `A live session named "${change.name}" already exists. End it, or choose another name.`);
       throw error;
     }
     session.record = { ...session.record, ...change };
-    session.expiryTold = false;
+    session.isExpiryAnnounced = false;
     return this.#view(session.record, session);
   }
 
-  /** Idempotent while the record is kept. `owner` null is the operator, who may end anybody's. */
+  /** Idempotent while the record exists. `owner` null is the operator, who may end any session. */
   async end(owner: string | null, sessionId: string, end: End): Promise<void> {
     await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
     if (session) await endSession(this.deps, session, end);
   }
 
-  /** Waits for the start of a session of this worker. Throws no_capacity, or how it ended instead. */
+  /** Waits for the start of a session of this worker. @throws ServiceError no_capacity, session_ended, or the start's own error */
   async started(sessionId: string): Promise<void> {
     const session = this.live.get(sessionId);
     await session?.started;
     if (session?.status === 'ready') return;
-    if (session?.refusal) throw session.refusal;
-    if (session?.ending || session?.record.status === 'ended') throw sessionEnded(session.record);
+    if (session?.startError) throw session.startError;
+    if (session?.ending || session?.record.status === 'ended') throw sessionEndedError(session.record);
     throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { retryAfterSeconds: 2 });
   }
 
-  /** A session that can be driven now. Throws session_not_found, session_not_ready, session_ended. */
+  /** A session that can be driven now. @throws ServiceError session_not_found, session_not_ready, session_ended */
   async ready(owner: string, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
     const { record } = await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
     if (session?.status === 'ready' && session.machine && !session.ending && (await hasTab(session.machine)))
       return { session, machine: session.machine };
-    // An end under way is told as what it comes to.
+    // Wait for an end in progress, so that the error reports its reason.
     await session?.ending?.catch(() => undefined);
     const { record: latest } = session ?? { record };
     if (latest.status === 'ready')
-      throw new ServiceError('session_not_ready', 'The session’s browser does not answer. Try again in a moment.', {
+      throw new ServiceError('session_not_ready', 'The session’s browser does not respond. Try again in a moment.', {
         retryAfterSeconds: 1,
       });
     if (latest.status === 'starting')
       throw new ServiceError('session_not_ready', 'The session is still starting. Try again in a moment.', { retryAfterSeconds: 1 });
-    throw sessionEnded(latest);
+    throw sessionEndedError(latest);
   }
 
   /**
-   * The only way to drive a session: one caller at a time, in the order they
-   * came. `work` gets a signal that also aborts when the session ends.
+   * Runs one caller's work at a time, first come first served. The signal
+   * passed to `work` also aborts when the session ends.
    */
   async withBrowser<T>(
     owner: string,
@@ -206,7 +215,7 @@ export class Sessions {
     options: { signal: AbortSignal },
     work: (machine: Machine, signal: AbortSignal, session: LiveSession) => Promise<T>,
   ): Promise<T> {
-    return await this.#driving(owner, sessionId, options.signal, (session, signal) =>
+    return await this.#drive(owner, sessionId, options.signal, (session, signal) =>
       this.#lanes.run(sessionId, signal, async () => {
         const { machine } = await this.ready(owner, sessionId);
         return await work(machine, signal, session);
@@ -215,30 +224,29 @@ export class Sessions {
   }
 
   /**
-   * For work beside the session's own tabs, such as a private page: it waits
-   * for nobody and nobody waits for it. `work` gets a signal that also aborts
-   * when the session ends.
+   * Runs work outside the session's queue, such as in a private page. The
+   * signal passed to `work` also aborts when the session ends.
    */
-  async besideBrowser<T>(
+  async withBrowserConcurrently<T>(
     owner: string,
     sessionId: string,
     options: { signal: AbortSignal },
     work: (machine: Machine, signal: AbortSignal, session: LiveSession) => Promise<T>,
   ): Promise<T> {
-    return await this.#driving(owner, sessionId, options.signal, async (session, signal) => {
+    return await this.#drive(owner, sessionId, options.signal, async (session, signal) => {
       const { machine } = await this.ready(owner, sessionId);
       return await work(machine, signal, session);
     });
   }
 
-  async #driving<T>(
+  async #drive<T>(
     owner: string,
     sessionId: string,
-    asked: AbortSignal,
+    callerSignal: AbortSignal,
     work: (session: LiveSession, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { session } = await this.ready(owner, sessionId);
-    const signal = AbortSignal.any([asked, session.abort.signal]);
+    const signal = AbortSignal.any([callerSignal, session.abort.signal]);
     session.driving += 1;
     try {
       return await work(session, signal);
@@ -250,12 +258,12 @@ export class Sessions {
     }
   }
 
-  /** Refuses new sessions, and waits up to `graceMs` for starts and drive calls under way. Sessions go on until `stop`. */
+  /** Rejects new sessions and waits up to `graceMs` for starts and drive calls in progress. Sessions continue until `stop`. */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     const { clock } = this.deps;
     const isBusy = (session: LiveSession) => session.driving > 0 || session.status === 'starting';
-    for (const since = clock.monotonicMs(); clock.monotonicMs() - since < graceMs; await wait(drainPollMs)) {
+    for (const since = clock.monotonicMs(); clock.monotonicMs() - since < graceMs; await sleep(drainPollMs)) {
       if (![...this.live.values()].some(isBusy)) return;
     }
   }
@@ -266,129 +274,138 @@ export class Sessions {
     this.retention.start();
   }
 
-  /** Ends every session of this worker and waits until nothing of them is left. */
+  /** Ends every session of this worker and waits until all are disposed. */
   async stop(): Promise<void> {
     this.#draining = true;
     await Promise.all([this.timers.stop(), this.recovery.stop(), this.retention.stop()]);
     const ends = [...this.live.values()].map(async (session) => {
       await endSession(this.deps, session, { reason: 'drained', actor: service }).catch((error: unknown) =>
-        this.deps.log.error({ error }, 'a session could not be ended'),
+        this.deps.log.error({ err: error }, 'session end failed'),
       );
-      await session.gone;
+      await session.disposed;
     });
     await Promise.all(ends);
   }
 
-  async #start(session: LiveSession, order: Order): Promise<void> {
-    await startSession(this.deps, session, order);
-    const url = order.request.start_url;
+  async #start(session: LiveSession, spec: SessionSpec): Promise<void> {
+    await startSession(this.deps, session, spec);
+    const url = spec.request.start_url;
     if (url !== null) await this.#lanes.run(session.record.sessionId, session.abort.signal, () => openStartUrl(session, url));
   }
 
-  /** Waits for a start. The caller that goes away takes the session with it: nobody else knows of it. */
-  async #follow(session: LiveSession, started: Promise<void>, { signal, actor }: { signal: AbortSignal; actor: string }): Promise<void> {
-    const leave = () => void endSession(this.deps, session, { reason: 'requested', actor }).catch(() => undefined);
-    signal.addEventListener('abort', leave, { once: true });
-    // Gone before the session was written down: no event comes of that any more.
-    if (signal.aborted) leave();
+  /** Waits for a start. Ends the session when the caller disconnects, because nobody else knows its id. */
+  async #awaitStart(
+    session: LiveSession,
+    started: Promise<void>,
+    { signal, actor }: { signal: AbortSignal; actor: string },
+  ): Promise<void> {
+    const onAbort = () => void endSession(this.deps, session, { reason: 'requested', actor }).catch(() => undefined);
+    signal.addEventListener('abort', onAbort, { once: true });
+    // Already aborted: the listener is not called any more.
+    if (signal.aborted) onAbort();
     try {
       await started;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ServiceError || error instanceof ValidationError) throw error;
-      if (session.ending) throw sessionEnded(session.record);
+      if (session.ending) throw sessionEndedError(session.record);
       throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', {
         cause: error,
         retryAfterSeconds: 2,
       });
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
   async #driveError(session: LiveSession, error: unknown): Promise<unknown> {
     if (error instanceof LaneFull || error instanceof LaneTimeout)
-      return new ServiceError('session_busy', 'Other calls are driving this session. Try again when they are done.', {
+      return new ServiceError('session_busy', 'Too many other calls are waiting for this session. Try again when they have finished.', {
         cause: error,
         retryAfterSeconds: 1,
       });
     if (!session.ending) return error;
-    // The call failed because the session ended under it: say that, and not what broke first.
+    // The call failed because the session ended: report that instead of the first symptom.
     await session.ending.catch(() => undefined);
     const { status, endedReason } = session.record;
     if (status === 'failed')
-      return new ServiceError('session_lost', 'The session’s browser was lost during the call.', {
+      return new ServiceError('session_lost', 'The session’s browser was lost during the call. Create a new session.', {
         cause: error,
         details: { ended_reason: endedReason },
       });
-    return isOver(status) ? sessionEnded(session.record) : error;
+    return isOver(status) ? sessionEndedError(session.record) : error;
   }
 
   #onLost(sessionId: string, loss: MachineLoss): void {
     const session = this.live.get(sessionId);
     if (session)
-      this.#endUnasked(session, loss.how === 'out_of_memory' ? 'out_of_memory' : loss.how === 'vm_gone' ? 'vm_lost' : 'browser_crashed');
+      this.#endByService(
+        session,
+        loss.reason === 'out_of_memory' ? 'out_of_memory' : loss.reason === 'vm_exited' ? 'vm_lost' : 'browser_crashed',
+      );
   }
 
-  /** Nobody waits for it: what the store cannot be told of now, the timers try again. */
-  #endUnasked(session: LiveSession, reason: EndedReason): void {
+  /** Runs in the background. When the store is unavailable, the timers retry. */
+  #endByService(session: LiveSession, reason: EndedReason): void {
     const { sessionId } = session.record;
     if (isOver(session.status)) return;
     endSession(this.deps, session, { reason, actor: service }).catch((error: unknown) =>
-      this.deps.log.error({ error, session: sessionId, reason }, 'the end of a session could not be written down'),
+      this.deps.log.error({ err: error, session: sessionId, reason }, 'session end write failed'),
     );
   }
 
   async #endExpired(): Promise<void> {
     for (const session of this.live.values()) this.#announceExpiry(session);
-    const due = [...this.live.values()].map((session) => ({ session, end: session.overdue ?? expiryOf(session) }));
+    const due = [...this.live.values()].map((session) => ({ session, end: session.pendingEnd ?? expiredEnd(session) }));
     await Promise.all(due.flatMap(({ session, end }) => (end ? [endSession(this.deps, session, end)] : [])));
   }
 
   #announceExpiry(session: LiveSession): void {
-    if (session.expiryTold || session.status !== 'ready' || session.leftMs() > expiryNoticeMs) return;
-    session.expiryTold = true;
-    session.events.tell('session.expiring', { reason: 'max_lifetime', expires_at: session.record.expiresAt.toISOString() });
+    if (session.isExpiryAnnounced || session.status !== 'ready' || session.remainingMs() > expiryNoticeMs) return;
+    session.isExpiryAnnounced = true;
+    session.events.emit('session.expiring', { reason: 'max_lifetime', expires_at: session.record.expiresAt.toISOString() });
   }
 
-  async #forgetOld(): Promise<void> {
+  async #deleteOld(): Promise<void> {
     const { store, clock, retentionHours } = this.deps;
-    await deleteEnded(store, new Date(clock.now().getTime() - retentionHours * 3_600_000));
+    await deleteEndedSessions(store, new Date(clock.now().getTime() - retentionHours * 3_600_000));
   }
 
   #view(record: SessionRecord, session: LiveSession | null): SessionView {
-    if (!session) return { record, seen: record.lastSeen, lastActivityAt: record.lastActivityAt, connections: 0, viewers: 0, pid: null };
-    const over = isOver(session.status);
+    if (!session)
+      return { record, snapshot: record.lastSeen, lastActivityAt: record.lastActivityAt, connections: 0, viewers: 0, pid: null };
+    const isEnded = isOver(session.status);
     return {
       record: session.record,
-      seen: session.look(),
-      lastActivityAt: over ? session.record.lastActivityAt : session.lastActivityAt(),
+      snapshot: session.snapshot(),
+      lastActivityAt: isEnded ? session.record.lastActivityAt : session.lastActivityAt(),
       connections: session.connections.size,
       viewers: session.viewers,
-      pid: over ? null : (session.machine?.vm.pid ?? null),
+      pid: isEnded ? null : (session.machine?.vm.pid ?? null),
     };
   }
 }
 
-/** Waits for the first page, which comes a little after its browser; false where it never will. */
+/** Waits for the first page, which opens shortly after the browser starts. False when the browser has exited or hangs. */
 async function hasTab({ browser }: Machine): Promise<boolean> {
   try {
     await browser.tabReady();
     return true;
   } catch {
-    // The browser is gone or hangs: the fleet hears of it as well, and the session ends.
+    // The fleet detects this as well and ends the session.
     return false;
   }
 }
 
-function expiryOf(session: LiveSession): End | null {
-  const reason = session.expired();
+function expiredEnd(session: LiveSession): End | null {
+  const reason = session.expiryReason();
   return reason && { reason, actor: service };
 }
 
-const mayTouch = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
+const canAccess = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
 
-const notFound = (): ServiceError => new ServiceError('session_not_found', 'There is no such session.');
+const notFound = (): ServiceError =>
+  new ServiceError('session_not_found', 'No such session. It may have been deleted after its retention period.');
 
-export const sessionEnded = (record: SessionRecord): ServiceError =>
+export const sessionEndedError = (record: SessionRecord): ServiceError =>
   new ServiceError('session_ended', 'The session has ended.', { details: { ended_reason: record.endedReason, status: record.status } });

@@ -79,7 +79,7 @@ export async function insertSession(tables: Tables, record: SessionRecord): Prom
     .execute();
 }
 
-/** Sessions that count against an owner's limit: those that run or start, not those that are being cleared away. */
+/** Counts an owner's starting and ready sessions, the ones that its concurrency limit covers. */
 export async function countLive(tables: Tables, owner: string): Promise<number> {
   const row = await sessions(tables)
     .selectFrom('sessions')
@@ -90,7 +90,7 @@ export async function countLive(tables: Tables, owner: string): Promise<number> 
   return row.live;
 }
 
-export interface Move {
+export interface SessionTransition {
   to: SessionStatus;
   startedAt?: Date;
   ended?: { reason: EndedReason; at: Date };
@@ -98,8 +98,8 @@ export interface Move {
   lastActivityAt?: Date;
 }
 
-/** One compare-and-set by the table of transitions. False: the session was moved by somebody else before. */
-export async function moveSession(tables: Tables, sessionId: string, move: Move): Promise<boolean> {
+/** One compare-and-set by the table of transitions. False when another transition came first. */
+export async function moveSession(tables: Tables, sessionId: string, move: SessionTransition): Promise<boolean> {
   const row = await sessions(tables)
     .updateTable('sessions')
     .set({
@@ -116,7 +116,7 @@ export async function moveSession(tables: Tables, sessionId: string, move: Move)
   return row !== undefined;
 }
 
-export interface Change {
+export interface SessionUpdate {
   name: string | null;
   metadata: Record<string, string>;
   timeoutSeconds: number;
@@ -124,8 +124,8 @@ export interface Change {
   expiresAt: Date;
 }
 
-/** False where the session is over by now. */
-export async function changeSession(tables: Tables, sessionId: string, change: Change): Promise<boolean> {
+/** False when the session has ended. */
+export async function updateSession(tables: Tables, sessionId: string, change: SessionUpdate): Promise<boolean> {
   const row = await sessions(tables)
     .updateTable('sessions')
     .set({
@@ -150,7 +150,6 @@ export async function writeRecordingStatus(tables: Tables, sessionId: string, st
     .execute();
 }
 
-/** What was used of it, told anew. */
 export async function writeUsage(tables: Tables, sessionId: string, usage: LastSeen['usage']): Promise<void> {
   await sessions(tables)
     .updateTable('sessions')
@@ -174,9 +173,9 @@ export interface ListFilter {
   limit: number;
 }
 
-/** Newest first. One row more than `limit` where there is one: the sign that another page follows. */
+/** Newest first. Returns `limit + 1` rows when another page follows. */
 export async function listSessions(tables: Tables, filter: ListFilter): Promise<SessionRecord[]> {
-  const query = filtered(sessions(tables).selectFrom('sessions').selectAll(), filter);
+  const query = applyFilter(sessions(tables).selectFrom('sessions').selectAll(), filter);
   const rows = await query
     .orderBy('created_at', 'desc')
     .orderBy('session_id', 'desc')
@@ -185,7 +184,7 @@ export async function listSessions(tables: Tables, filter: ListFilter): Promise<
   return rows.map(toRecord);
 }
 
-function filtered<O>(
+function applyFilter<O>(
   query: SelectQueryBuilder<SessionTables, 'sessions', O>,
   filter: ListFilter,
 ): SelectQueryBuilder<SessionTables, 'sessions', O> {
@@ -199,8 +198,8 @@ function filtered<O>(
   return narrowed;
 }
 
-/** Live sessions that these workers held: nobody holds them now. */
-export async function sessionsOf(tables: Tables, workerIds: string[]): Promise<SessionRecord[]> {
+/** Unfinished sessions of these workers. */
+export async function listLiveSessionsOf(tables: Tables, workerIds: string[]): Promise<SessionRecord[]> {
   if (workerIds.length === 0) return [];
   const rows = await sessions(tables)
     .selectFrom('sessions')
@@ -211,8 +210,8 @@ export async function sessionsOf(tables: Tables, workerIds: string[]): Promise<S
   return rows.map(toRecord);
 }
 
-/** Forgets sessions that ended before `before`, a bounded number in one turn. */
-export async function deleteEnded(tables: Tables, before: Date): Promise<void> {
+/** Deletes up to 1000 sessions that ended before `before`. */
+export async function deleteEndedSessions(tables: Tables, before: Date): Promise<void> {
   const old = sessions(tables).selectFrom('sessions').select('session_id').where('ended_at', '<', before).limit(1000);
   await sessions(tables).deleteFrom('sessions').where('session_id', 'in', old).execute();
 }

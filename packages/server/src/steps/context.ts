@@ -1,26 +1,26 @@
-/** What steps need of whoever has them run: a session's tab and a fetch's private page can both give it. */
+/** What steps need from their caller. Sessions and fetches both provide it. */
 import type { StepErrorCode } from '@berth/contract';
-import type { CookieOrder, DownloadInfo, Page, TabInfo } from '../browser/browser.ts';
+import type { CookieParam, DownloadInfo, Page, TabInfo } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
 import type { Clock } from '../lib/clock.ts';
 
-export interface StepWorld {
-  /** Where the steps begin: the tab `main`. */
+export interface StepContext {
+  /** The tab `main`, where the steps start. */
   readonly mainTabId: string;
   /** Oldest first. */
   tabs(): readonly Pick<TabInfo, 'tabId' | 'openerTabId' | 'status'>[];
-  /** Throws TabNotFound. */
+  /** @throws TabNotFound */
   page(tabId: string): Page;
-  /** Where the machine sees a file of the caller's; null for an unknown one. */
+  /** The path of a caller's file in the machine; null for an unknown file. */
   filePath(fileId: string, options: { signal: AbortSignal }): Promise<string | null>;
-  /** Does what starts a download, and resolves when its file is there. Its `status` tells whether it came. */
+  /** Runs the trigger and resolves when its download has ended; see `status`. */
   waitForDownload(trigger: () => Promise<void>, options: { signal: AbortSignal; timeoutMs: number }): Promise<DownloadInfo>;
-  setCookie(cookie: CookieOrder, options: { signal: AbortSignal; tabId: string }): Promise<void>;
+  setCookie(cookie: CookieParam, options: { signal: AbortSignal; tabId: string }): Promise<void>;
   readonly content: Pick<Content, 'convert'>;
   readonly clock: Clock;
 }
 
-/** Why a step failed, in the caller's words. */
+/** The failure of a step, with a message for the caller. */
 export class StepFailed extends Error {
   readonly code: StepErrorCode;
 

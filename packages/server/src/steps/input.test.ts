@@ -1,4 +1,4 @@
-/** What steps do with the mouse, the keys and files, in a real browser. */
+/** Steps that use the mouse, the keyboard and files, in a real browser. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import { after, before, it } from 'node:test';
 import { launch, settings, type Launched } from '../browser/testing/launch.ts';
 import { Content } from '../content/content.ts';
 import { silentLog } from '../lib/log.ts';
-import type { StepRun } from './steps.ts';
-import { evaluate, inPage, openPages, short, worldOf, type Reply, type TestSite } from './testing.ts';
+import type { StepRunOptions } from './steps.ts';
+import { evaluate, inPage, openPages, summarize, createContext, type Reply, type TestSite } from './testing.ts';
 
 let launched: Launched;
 let content: Content;
@@ -25,21 +25,21 @@ after(async () => {
 });
 
 const files = (): Record<string, string> => ({ file_1: join(launched.downloadsPath, '..', 'upload.txt') });
-const here = (html: Reply, steps: object[], order: Partial<StepRun> = {}) =>
-  inPage({ world: worldOf({ browser: launched.browser, content, files: files() }), site }, html, { steps, order });
-const allOk = (results: Parameters<typeof short>[0]): void =>
+const runInPage = (html: Reply, steps: object[], options: Partial<StepRunOptions> = {}) =>
+  inPage({ context: createContext({ browser: launched.browser, content, files: files() }), site }, html, { steps, options });
+const allOk = (results: Parameters<typeof summarize>[0]): void =>
   assert.deepEqual(
-    short(results).filter((line) => !line.endsWith(' ok')),
+    summarize(results).filter((line) => !line.endsWith(' ok')),
     [],
     JSON.stringify(results),
   );
 
-it('clicks, and the next step sees the page that the click leads to', async () => {
+it('clicks, and the next step runs in the page after the navigation', async () => {
   site.pages.set(
     '/slow',
     (_, response) => void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>slow</title>'), 300),
   );
-  const { results, outputs } = await here(
+  const { results, outputs } = await runInPage(
     '<a href="/slow">go</a><button id=b ondblclick="n=2" oncontextmenu="r=1" onclick="s=event.shiftKey">x</button>',
     [
       { type: 'click', selectors: ['#b'], count: 2, modifiers: ['Shift'] },
@@ -53,9 +53,9 @@ it('clicks, and the next step sees the page that the click leads to', async () =
   assert.deepEqual([outputs[2], outputs[4]], [[2, 1, true], 'slow']);
 });
 
-it('does not wait for a navigation that never comes to be a page', async () => {
+it('does not wait for a navigation without a page', async () => {
   site.pages.set('/none', (_, response) => void response.writeHead(204).end());
-  const { results } = await here('<a href="/none">go</a><a id=h href="#x">hash</a>', [
+  const { results } = await runInPage('<a href="/none">go</a><a id=h href="#x">hash</a>', [
     { type: 'click', selectors: ['a'] },
     { type: 'click', selectors: ['#h'] },
   ]);
@@ -64,7 +64,7 @@ it('does not wait for a navigation that never comes to be a page', async () => {
 });
 
 it('hovers', async () => {
-  const { outputs } = await here('<style>p{display:none} div:hover p{display:block}</style><div>menu<p>item</p></div>', [
+  const { outputs } = await runInPage('<style>p{display:none} div:hover p{display:block}</style><div>menu<p>item</p></div>', [
     { type: 'hover', selectors: ['text/menu'] },
     { type: 'assert', selectors: ['p'], visible: true },
     evaluate('1'),
@@ -72,10 +72,12 @@ it('hovers', async () => {
   assert.equal(outputs[2], 1);
 });
 
-it('fills fields of every kind and tells the page', async () => {
-  const { results, outputs } = await here(
-    `<input id=t value=old><textarea id=a></textarea><div id=e contenteditable>old</div><input id=d type=date><input id=r type=range><input id=c type=color>
-     <input id=n type=number value=5><label>Name<input id=l></label><select id=s><option>a<option value=b>Bee</select><script>seen=[];oninput=(e)=>seen.push(e.target.id)</script>`,
+it('fills fields of every kind and fires their events', async () => {
+  const { results, outputs } = await runInPage(
+    `<input id=t value=old><textarea id=a></textarea><div id=e contenteditable>old</div><input id=d type=date>` +
+      `<input id=r type=range><input id=c type=color>
+     <input id=n type=number value=5><label>Name<input id=l></label><select id=s><option>a<option value=b>Bee</select>` +
+      `<script>seen=[];oninput=(e)=>seen.push(e.target.id)</script>`,
     [
       { type: 'fill', selectors: ['#t'], value: 'new' },
       { type: 'fill', selectors: ['#t'], value: '+', clear: false },
@@ -93,11 +95,11 @@ it('fills fields of every kind and tells the page', async () => {
     ],
   );
   assert.deepEqual(outputs[10], ['new+', 'two\nlines é 😀', 'rich', '2026-11-21', '30', '#ff0000', '', 'by label', 'b', 'taedrcnls']);
-  assert.deepEqual(short(results.slice(11)), ['fill error not_actionable', 'fill error not_actionable']);
+  assert.deepEqual(summarize(results.slice(11)), ['fill error not_actionable', 'fill error not_actionable']);
 });
 
 it('types key by key and presses chords', async () => {
-  const { results, outputs } = await here(
+  const { results, outputs } = await runInPage(
     '<form action="/two"><input id=t name=q value=a><script>keys=[];onkeydown=(e)=>keys.push(e.key)</script></form>',
     [
       { type: 'type', selectors: ['#t'], text: 'bC', delay_ms: 5 },
@@ -112,12 +114,13 @@ it('types key by key and presses chords', async () => {
     ],
   );
   assert.deepEqual([outputs[2], outputs[5]], [['abCd', true, true], 'x']);
-  assert.deepEqual(short(results.slice(6)), ['press ok', 'assert ok', 'press error invalid_value']);
+  assert.deepEqual(summarize(results.slice(6)), ['press ok', 'assert ok', 'press error invalid_value']);
 });
 
-it('selects options, several of them, and such as come later', async () => {
-  const { results, outputs } = await here(
-    '<select id=o><option value=1>One<option value=2 disabled>Two</select><select id=m multiple><option>a<option>b<option>c</select><script>setTimeout(() => o.add(new Option("Late", "9")), 200)</script>',
+it('selects options, several of them, and options added later', async () => {
+  const { results, outputs } = await runInPage(
+    '<select id=o><option value=1>One<option value=2 disabled>Two</select><select id=m multiple><option>a<option>b<option>c' +
+      '</select><script>setTimeout(() => o.add(new Option("Late", "9")), 200)</script>',
     [
       { type: 'select', selectors: ['#o'], label: 'Late' },
       { type: 'select', selectors: ['#m'], value: ['a', 'c'] },
@@ -128,13 +131,15 @@ it('selects options, several of them, and such as come later', async () => {
     ],
   );
   assert.deepEqual(outputs.slice(0, 4), [{ selected: ['9'] }, { selected: ['a', 'c'] }, { selected: ['b'] }, { selected: [] }]);
-  assert.deepEqual(short(results.slice(4)), ['select error not_found', 'select error not_actionable']);
+  assert.deepEqual(summarize(results.slice(4)), ['select error not_found', 'select error not_actionable']);
 });
 
-it('checks boxes, also such as are drawn by their labels, and tells one that does not change', async () => {
-  const { results, outputs } = await here(
-    `<input type=checkbox id=a checked><input type=radio name=r id=b><style>#c{display:none}</style><input type=checkbox id=c><label for=c>drawn</label>
-     <div role=switch aria-checked=false id=d onclick="ariaChecked='true'">s</div><input type=checkbox id=e onclick="return false"><p>no</p>`,
+it('checks boxes, also those drawn by their labels, and fails for one that does not change', async () => {
+  const { results, outputs } = await runInPage(
+    `<input type=checkbox id=a checked><input type=radio name=r id=b><style>#c{display:none}</style><input type=checkbox id=c>` +
+      `<label for=c>drawn</label>
+     <div role=switch aria-checked=false id=d onclick="ariaChecked='true'">s</div>` +
+      `<input type=checkbox id=e onclick="return false"><p>no</p>`,
     [
       { type: 'check', selectors: ['#a'] },
       { type: 'check', selectors: ['#a'], state: false },
@@ -148,25 +153,28 @@ it('checks boxes, also such as are drawn by their labels, and tells one that doe
     ],
   );
   assert.deepEqual(outputs[5], [false, true, true, 'true']);
-  assert.deepEqual(short(results.slice(6)), ['check error not_actionable', 'check error not_actionable', 'check error not_actionable']);
+  assert.deepEqual(summarize(results.slice(6)), ['check error not_actionable', 'check error not_actionable', 'check error not_actionable']);
 });
 
 it('uploads files by their ids', async () => {
   await writeFile(files()['file_1'] ?? '', 'contents');
-  const { results, outputs } = await here('<label>File<input type=file hidden onchange="f=this.files[0]"></label><p>x</p>', [
+  const { results, outputs } = await runInPage('<label>File<input type=file hidden onchange="f=this.files[0]"></label><p>x</p>', [
     { type: 'upload', selectors: ['text/File'], file_ids: ['file_1'] },
     evaluate('f.text().then((text) => [f.name, text])'),
     { type: 'upload', selectors: ['input'], file_ids: ['file_2'], on_error: 'continue' },
     { type: 'upload', selectors: ['p'], file_ids: ['file_1'] },
   ]);
   assert.deepEqual(outputs.slice(0, 2), [{ files: 1 }, ['upload.txt', 'contents']]);
-  assert.deepEqual(short(results.slice(2)), ['upload error file_not_found', 'upload error not_actionable']);
+  assert.deepEqual(summarize(results.slice(2)), ['upload error file_not_found', 'upload error not_actionable']);
 });
 
-it('drags by the mouse and drops as HTML says', async () => {
-  const { results, outputs } = await here(
-    `<style>div{width:90px;height:60px;margin:20px;background:#ccc}</style><div id=from draggable=true>from</div><div id=to>to</div><input type=range id=r value=0 style="width:200px">
-     <script>log=[];from.ondragstart=(e)=>{log.push('start');e.dataTransfer.setData('text/plain','x')};to.ondragover=(e)=>e.preventDefault();to.ondrop=(e)=>{e.preventDefault();log.push('drop '+e.dataTransfer.getData('text/plain'))};from.ondragend=()=>log.push('end')</script>`,
+it('drags with the mouse and with HTML drag and drop', async () => {
+  const { results, outputs } = await runInPage(
+    `<style>div{width:90px;height:60px;margin:20px;background:#ccc}</style><div id=from draggable=true>from</div><div id=to>to` +
+      `</div><input type=range id=r value=0 style="width:200px">
+     <script>log=[];from.ondragstart=(e)=>{log.push('start');e.dataTransfer.setData('text/plain','x')};to.ondragover=(e)=>` +
+      `e.preventDefault();to.ondrop=(e)=>{e.preventDefault();log.push('drop '+e.dataTransfer.getData('text/plain'))};` +
+      `from.ondragend=()=>log.push('end')</script>`,
     [
       { type: 'drag', selectors: ['#from'], to: ['#to'] },
       { type: 'wait', function: 'log.includes("end")', timeout_ms: 3000, optional: true },
@@ -176,16 +184,18 @@ it('drags by the mouse and drops as HTML says', async () => {
     ],
   );
   allOk(results);
-  // A busy browser may lose a drag, which is then begun again.
+  // A busy browser may lose a drag, which is then repeated.
   assert.deepEqual([(outputs[2] as string[]).slice(-3), outputs[4]], [['start', 'drop x', 'end'], true]);
 });
 
-const growing = (most: number): string =>
-  `<ul></ul><script>n=0;more=()=>{for(let i=0;i<10&&n<${most};i++){const li=document.createElement('li');li.textContent=++n;li.style.height='200px';document.querySelector('ul').append(li)}};more();
+const growing = (itemsMax: number): string =>
+  `<ul></ul><script>n=0;more=()=>{for(let i=0;i` +
+  `<10&&n<${itemsMax};i++){const li=document.createElement('li');li.textContent=++n;li.style.height='200px';` +
+  `document.querySelector('ul').append(li)}};more();
    onscroll=()=>{if(scrollY+innerHeight>document.documentElement.scrollHeight-50)setTimeout(more,60)}</script>`;
 
-it('scrolls to places, into containers, and through pages that grow', async () => {
-  const { results, outputs } = await here(
+it('scrolls to positions, in containers, and through pages that grow', async () => {
+  const { results, outputs } = await runInPage(
     `<div id=box style="height:50px;overflow:auto"><p style="height:900px">x</p></div>${growing(35)}`,
     [
       { type: 'scroll', container: ['#box'], to: 'bottom' },
@@ -207,8 +217,8 @@ it('scrolls to places, into containers, and through pages that grow', async () =
   );
 });
 
-it('ends on a page that grows without end', async () => {
-  const { outputs } = await here(growing(1e9), [
+it('stops on a page that grows without end', async () => {
+  const { outputs } = await runInPage(growing(1e9), [
     { type: 'scroll', to: 'bottom', until: {}, max: 4 },
     { type: 'scroll', to: 'bottom', until: {}, max: 500, timeout_ms: 1000 },
   ]);

@@ -4,7 +4,7 @@ import { ValidationError } from '@berth/contract';
 import { importRecorder } from './recorder.ts';
 
 const imported = (...steps: unknown[]) => importRecorder({ title: 'r', steps });
-const faultsOf = (recording: unknown): string[] => {
+const issuesOf = (recording: unknown): string[] => {
   try {
     importRecorder(recording);
     return [];
@@ -15,7 +15,7 @@ const faultsOf = (recording: unknown): string[] => {
 };
 const selectors = [['aria/Buy'], ['#buy'], ['xpath///*[@id="buy"]'], ['pierce/#buy'], ['my-app', '#buy']];
 
-test('takes a recording as the Recorder exports it', () => {
+test('imports a recording as the Recorder exports it', () => {
   const steps = imported(
     { type: 'setViewport', width: 1200, height: 800, deviceScaleFactor: 1, isMobile: false, hasTouch: false, isLandscape: false },
     {
@@ -45,7 +45,7 @@ test('takes a recording as the Recorder exports it', () => {
   assert.deepEqual([popup?.tab, popup?.frame], ['newest', ['xpath/(//iframe | //frame)[1]', 'xpath/(//iframe | //frame)[2]']]);
 });
 
-test('makes chords of keys that go down and up, and of clicks with them', () => {
+test('converts keydowns and keyups to chords, also for clicks', () => {
   const keys = (...names: string[]) =>
     names.map((name) => ({ type: name.startsWith('-') ? 'keyUp' : 'keyDown', key: name.replace('-', '') }));
   const steps = imported(
@@ -63,16 +63,16 @@ test('makes chords of keys that go down and up, and of clicks with them', () => 
   );
 });
 
-test('takes the timeout of the recording where a step has none', () => {
+test('uses the timeout of the recording for a step without one', () => {
   const [step] = importRecorder({ title: 'r', timeout: 3000, steps: [{ type: 'hover', selectors }] });
   assert.equal(step?.timeout_ms, 3000);
 });
 
-test('tells all that cannot be imported, each at its place in the recording', () => {
+test('reports each unsupported part with its path in the recording', () => {
   const at = 'body.recording.steps';
-  assert.deepEqual(faultsOf('x'), ['body.recording dict_type']);
-  assert.deepEqual(faultsOf({ title: 'r' }), [`${at} missing`]);
-  assert.deepEqual(faultsOf({ steps: {} }), [`${at} list_type`]);
+  assert.deepEqual(issuesOf('x'), ['body.recording dict_type']);
+  assert.deepEqual(issuesOf({ title: 'r' }), [`${at} missing`]);
+  assert.deepEqual(issuesOf({ steps: {} }), [`${at} list_type`]);
   const steps = [
     { type: 'keyDown', key: 'Shift' },
     { type: 'customStep', name: 'x', parameters: {} },
@@ -86,7 +86,7 @@ test('tells all that cannot be imported, each at its place in the recording', ()
     { type: 'hover', selectors, frame: ['a'], assertedEvents: [{ type: 'other' }] },
     { key: 1 },
   ];
-  assert.deepEqual(faultsOf({ steps }), [
+  assert.deepEqual(issuesOf({ steps }), [
     `${at}.1.type cannot_import`,
     `${at}.2 dict_type`,
     `${at}.3.button cannot_import`,
@@ -99,5 +99,5 @@ test('tells all that cannot be imported, each at its place in the recording', ()
     `${at}.9.frame cannot_import`,
     `${at}.10.type cannot_import`,
   ]);
-  assert.deepEqual(faultsOf({ steps: Array.from({ length: 51 }, () => ({ type: 'hover', selectors })) }), [`${at} too_long`]);
+  assert.deepEqual(issuesOf({ steps: Array.from({ length: 51 }, () => ({ type: 'hover', selectors })) }), [`${at} too_long`]);
 });

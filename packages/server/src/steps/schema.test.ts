@@ -1,15 +1,15 @@
-/** Steps as a request has them: what is refused, and where it is told. */
+/** The schema of steps in a request: which are rejected, and with which path. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Steps, openApiDocument, runActions, type Step } from '@berth/contract';
 import * as fc from 'fast-check';
 import { z } from 'zod';
-import { parsePart } from '../http/faults.ts';
+import { parsePart } from '../http/validation-issues.ts';
 
 const Body = z.strictObject({ actions: Steps });
-const faultsOf = (...actions: unknown[]): string[] => {
+const issuesOf = (...actions: unknown[]): string[] => {
   const parsed = parsePart('body', Body, { actions });
-  return parsed.ok ? [] : parsed.faults.map(({ loc, type }) => `${loc.join('.')} ${type}`);
+  return parsed.ok ? [] : parsed.issues.map(({ loc, type }) => `${loc.join('.')} ${type}`);
 };
 const stepOf = (written: object): Step => {
   const [step] = Steps.parse([written]);
@@ -17,7 +17,7 @@ const stepOf = (written: object): Step => {
   return step;
 };
 
-test('tells each fault of a step at its own place', () => {
+test('reports each issue of a step with its path', () => {
   const cases: [unknown, string[]][] = [
     [{ type: 'clack' }, ['type literal_error']],
     [{}, ['type missing']],
@@ -66,15 +66,15 @@ test('tells each fault of a step at its own place', () => {
     [null, [' dict_type']],
     [[], [' dict_type']],
   ];
-  for (const [written, faults] of cases)
+  for (const [written, issues] of cases)
     assert.deepEqual(
-      faultsOf({ type: 'reload' }, written),
-      faults.map((fault) => `body.actions.1${fault.startsWith(' ') ? '' : '.'}${fault}`),
+      issuesOf({ type: 'reload' }, written),
+      issues.map((issue) => `body.actions.1${issue.startsWith(' ') ? '' : '.'}${issue}`),
       JSON.stringify(written),
     );
 });
 
-test('refuses what points to nothing, at any depth', () => {
+test('rejects references to nothing, at any depth', () => {
   const click = { type: 'click', selectors: ['a'] };
   const cases: [object[], string[]][] = [
     [
@@ -116,25 +116,25 @@ test('refuses what points to nothing, at any depth', () => {
     [[{ type: 'for_each', over: '{{vars.l}}', as: 'row', steps: [{ ...click, within: 'row' }] }], ['0.steps.0.within value_error']],
     [[{ type: 'for_each', selectors: ['tr'], as: 'row', steps: [{ ...click, within: 'row' }] }], []],
   ];
-  for (const [steps, faults] of cases)
+  for (const [steps, issues] of cases)
     assert.deepEqual(
-      faultsOf(...steps),
-      faults.map((fault) => `body.actions.${fault}`),
+      issuesOf(...steps),
+      issues.map((issue) => `body.actions.${issue}`),
       JSON.stringify(steps),
     );
 });
 
-test('bounds how many steps there are and how deep', () => {
+test('limits the number and the depth of steps', () => {
   const reload = { type: 'reload' };
-  assert.deepEqual(faultsOf(...Array.from({ length: 51 }, () => reload)), ['body.actions too_long']);
+  assert.deepEqual(issuesOf(...Array.from({ length: 51 }, () => reload)), ['body.actions too_long']);
   const nested = (depth: number): object => (depth === 0 ? reload : { type: 'repeat', steps: [nested(depth - 1)] });
-  assert.deepEqual(faultsOf(nested(3)), []);
-  assert.deepEqual(faultsOf(nested(4)), [`body.actions.0${'.steps.0'.repeat(3)}.steps too_deep`]);
+  assert.deepEqual(issuesOf(nested(3)), []);
+  assert.deepEqual(issuesOf(nested(4)), [`body.actions.0${'.steps.0'.repeat(3)}.steps too_deep`]);
   const wide = { type: 'repeat', steps: Array.from({ length: 49 }, () => reload) };
-  assert.deepEqual(faultsOf(...Array.from({ length: 11 }, () => wide)), ['body.actions too_long']);
+  assert.deepEqual(issuesOf(...Array.from({ length: 11 }, () => wide)), ['body.actions too_long']);
 });
 
-test('takes every form of locator', () => {
+test('accepts every form of selector', () => {
   for (const selector of [
     '#a',
     'xpath//html/body',
@@ -148,18 +148,18 @@ test('takes every form of locator', () => {
     'pierce/b',
     ['iframe', 'text/x'],
   ])
-    assert.deepEqual(faultsOf({ type: 'click', selectors: [selector] }), [], String(selector));
+    assert.deepEqual(issuesOf({ type: 'click', selectors: [selector] }), [], String(selector));
   for (const selector of ['', '  ', 'text/', 'foo/bar', 'Text/a', []])
-    assert.notDeepEqual(faultsOf({ type: 'click', selectors: [selector] }), [], String(selector));
+    assert.notDeepEqual(issuesOf({ type: 'click', selectors: [selector] }), [], String(selector));
 });
 
-test('gives each step what it leaves out', () => {
+test('applies the defaults of each step', () => {
   const step = stepOf({ type: 'click', selectors: ['a'] });
   assert.deepEqual([step.timeout_ms, step.retries, step.optional, step.on_error, step.tab], [10_000, 0, false, 'fail', 'main']);
   assert.equal(stepOf({ type: 'navigate', url: 'https://a.example/' }).timeout_ms, 30_000);
 });
 
-test('stands in the document of the API by name, steps in steps by reference', () => {
+test('is in the OpenAPI document by name, nested steps by reference', () => {
   const { components } = openApiDocument({ endpoints: [runActions], version: '1' }) as { components: { schemas: Record<string, object> } };
   for (const name of ['Step', 'ClickStep', 'ForEachStep', 'StepResult', 'Selector']) assert.ok(components.schemas[name], name);
   const text = JSON.stringify(components.schemas['ForEachStep'] ?? components.schemas['ForEachStepInput']);
@@ -167,7 +167,7 @@ test('stands in the document of the API by name, steps in steps by reference', (
   assert.ok(!text.includes('"$ref":"#"') && !text.includes('$defs'));
 });
 
-test('answers any JSON whatever with faults, and never throws', () => {
+test('returns issues for any JSON, and never throws', () => {
   const name = fc.constantFrom('type', 'selectors', 'steps', 'if', 'else', 'over', 'value', 'url', '__proto__');
   const type = fc.constantFrom('click', 'repeat', 'for_each', 'if', 'extract', 'wait');
   const step = fc.letrec((tie) => ({
@@ -178,7 +178,7 @@ test('answers any JSON whatever with faults, and never throws', () => {
   })).step;
   fc.assert(
     fc.property(step, (written) => {
-      for (const fault of faultsOf(written)) assert.match(fault, /^body\.actions/);
+      for (const issue of issuesOf(written)) assert.match(issue, /^body\.actions/);
     }),
     { numRuns: 200 },
   );

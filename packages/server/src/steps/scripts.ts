@@ -1,4 +1,4 @@
-/** The functions of the page's side as source text, each with those that it uses. */
+/** The page scripts as source text, each with the functions it uses. */
 import * as acts from '../page-scripts/act.ts';
 import * as drags from '../page-scripts/drag.ts';
 import * as finds from '../page-scripts/find.ts';

@@ -1,11 +1,11 @@
-/** What steps read, show and set, in a real browser. */
+/** Steps that read, capture and set, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { launch, settings, type Launched } from '../browser/testing/launch.ts';
 import { Content } from '../content/content.ts';
 import { silentLog } from '../lib/log.ts';
-import type { StepRun } from './steps.ts';
-import { evaluate, inPage, openPages, short, worldOf, type Reply, type TestSite } from './testing.ts';
+import type { StepRunOptions } from './steps.ts';
+import { evaluate, inPage, openPages, summarize, createContext, type Reply, type TestSite } from './testing.ts';
 
 let launched: Launched;
 let content: Content;
@@ -22,18 +22,18 @@ after(async () => {
   await site.close();
 });
 
-const here = (html: Reply, steps: object[], order: Partial<StepRun> = {}) =>
-  inPage({ world: worldOf({ browser: launched.browser, content }), site }, html, { steps, order });
-const allOk = (results: Parameters<typeof short>[0]): void =>
+const runInPage = (html: Reply, steps: object[], options: Partial<StepRunOptions> = {}) =>
+  inPage({ context: createContext({ browser: launched.browser, content }), site }, html, { steps, options });
+const allOk = (results: Parameters<typeof summarize>[0]): void =>
   assert.deepEqual(
-    short(results).filter((line) => !line.endsWith(' ok')),
+    summarize(results).filter((line) => !line.endsWith(' ok')),
     [],
     JSON.stringify(results),
   );
 
 it('navigates, goes back and forward, and reloads', async () => {
   site.pages.set('/two', '<title>two</title>');
-  const { results, outputs } = await here(
+  const { results, outputs } = await runInPage(
     '<title>one</title>',
     [
       { type: 'navigate', url: `${site.url}/two` },
@@ -51,14 +51,15 @@ it('navigates, goes back and forward, and reloads', async () => {
     outputs.slice(0, 4).map((output) => (output as { title: string }).title),
     ['two', 'one', 'two', 'two'],
   );
-  assert.deepEqual([outputs[4], results[4]?.warnings], [null, ['The history ends here.']]);
+  assert.deepEqual([outputs[4], results[4]?.warnings], [null, ['There is no further history entry.']]);
   assert.equal((outputs[5] as { status_code: number }).status_code, 404);
-  assert.deepEqual(short(results.slice(6)), ['navigate error navigation_failed', 'navigate error not_allowed']);
+  assert.deepEqual(summarize(results.slice(6)), ['navigate error navigation_failed', 'navigate error not_allowed']);
 });
 
 it('waits for elements, texts, addresses, the network, and functions', async () => {
-  const { results } = await here(
-    '<p id=a>a</p><script>setTimeout(()=>{a.hidden=true;b=1;document.body.append("ready  now");history.pushState(0,"","/done")},200)</script>',
+  const { results } = await runInPage(
+    '<p id=a>a</p><script>setTimeout(()=>{a.hidden=true;b=1;document.body.append("ready  now");' +
+      'history.pushState(0,"","/done")},200)</script>',
     [
       { type: 'wait', selectors: ['#a'] },
       { type: 'wait', selectors: ['#a'], state: 'hidden' },
@@ -76,13 +77,14 @@ it('waits for elements, texts, addresses, the network, and functions', async () 
     ],
   );
   allOk(results.slice(0, 9));
-  assert.deepEqual(short(results.slice(9)), ['wait error timeout', 'wait error not_found', 'wait error timeout', 'wait error timeout']);
+  assert.deepEqual(summarize(results.slice(9)), ['wait error timeout', 'wait error not_found', 'wait error timeout', 'wait error timeout']);
 });
 
 it('extracts values, rows, tables and JSON-LD', async () => {
-  const { results, outputs } = await here(
+  const { results, outputs } = await runInPage(
     `<script type="application/ld+json">{"@type":"Product","name":"P"}</script><h1>Shop</h1><a href="/x">link</a>
-     <ul><li><b>One</b><i>1,50 €</i><a href="/1"></a></li><li><b>Two</b><i>20 €</i></li></ul><table><tr><th>k<th>v</tr><tr><td>a<td>1</tr></table>`,
+     <ul><li><b>One</b><i>1,50 €</i><a href="/1"></a></li><li><b>Two</b><i>20 €</i></li></ul><table><tr><th>k<th>v</tr><tr><td>a` +
+      `<td>1</tr></table>`,
     [
       { type: 'extract', selectors: ['h1'], save_as: 'title' },
       { type: 'extract', selectors: ['a'], attribute: 'href' },
@@ -113,17 +115,17 @@ it('extracts values, rows, tables and JSON-LD', async () => {
   ]);
   assert.deepEqual(
     [results[3]?.selector_used, outputs[4], results[4]?.warnings],
-    ['li', { title: 'Shop', none: null }, ['Nothing was found for the field none.']],
+    ['li', { title: 'Shop', none: null }, ['No match for the field none.']],
   );
   assert.deepEqual(
     [(outputs[5] as { rows: unknown }).rows, outputs[6], outputs[7]],
     [[['a', '1']], [{ '@type': 'Product', name: 'P' }], ['One1,50 €']],
   );
-  assert.deepEqual(short(results.slice(8)), ['extract error not_found']);
+  assert.deepEqual(summarize(results.slice(8)), ['extract error not_found']);
 });
 
-it('takes pictures, documents, and texts of the page or a part of it', async () => {
-  const { results, outputs } = await here('<h1>Hi</h1><p style="height:2000px"><a href="/a">there</a></p>', [
+it('captures images, documents and texts of the page or a part of it', async () => {
+  const { results, outputs } = await runInPage('<h1>Hi</h1><p style="height:2000px"><a href="/a">there</a></p>', [
     { type: 'screenshot' },
     { type: 'screenshot', full_page: true, format: 'jpeg', quality: 20 },
     { type: 'screenshot', selectors: ['h1'] },
@@ -134,8 +136,8 @@ it('takes pictures, documents, and texts of the page or a part of it', async () 
     { type: 'links' },
   ]);
   allOk(results);
-  type Picture = { data_base64: string; height: number; content_type: string };
-  const [view, full, part, pdf] = outputs as Picture[];
+  type Image = { data_base64: string; height: number; content_type: string };
+  const [view, full, part, pdf] = outputs as Image[];
   assert.deepEqual(
     [view?.height, (full?.height ?? 0) > 2000, (part?.height ?? 999) < 200, full?.content_type],
     [720, true, true, 'image/jpeg'],
@@ -152,23 +154,23 @@ it('takes pictures, documents, and texts of the page or a part of it', async () 
   assert.equal((outputs[7] as { url: string }[])[0]?.url, `${site.url}/a`);
 });
 
-it('downloads by a click and by an address', async () => {
+it('downloads by a click and by a URL', async () => {
   site.pages.set(
     '/file',
     (_, response) => void response.writeHead(200, { 'content-disposition': 'attachment; filename="a.bin"' }).end('12345'),
   );
-  const { results, outputs } = await here('<a href="/file">get</a>', [
+  const { results, outputs } = await runInPage('<a href="/file">get</a>', [
     { type: 'download', selectors: ['a'] },
     { type: 'download', url: `${site.url}/file` },
     { type: 'download', url: `${site.url}/` },
   ]);
   for (const output of outputs.slice(0, 2) as { file_name: string; bytes: number }[])
     assert.deepEqual([output.file_name, output.bytes], ['a.bin', 5]);
-  assert.deepEqual(short(results), ['download ok', 'download ok', 'download error download_failed']);
+  assert.deepEqual(summarize(results), ['download ok', 'download ok', 'download error download_failed']);
 });
 
-it('answers dialogs as it is told, and tells of them', async () => {
-  const { results, outputs } = await here('<button onclick="a=confirm(1);b=prompt(\'who\')">x</button>', [
+it('answers dialogs as the last dialog step says, and reports them', async () => {
+  const { results, outputs } = await runInPage('<button onclick="a=confirm(1);b=prompt(\'who\')">x</button>', [
     { type: 'click', selectors: ['button'] },
     evaluate('[a, b]'),
     { type: 'dialog', text: 'Ann' },
@@ -195,7 +197,7 @@ it('sets cookies, headers and the viewport', async () => {
     '/echo',
     (request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(request.headers)),
   );
-  const { results, outputs } = await here(
+  const { results, outputs } = await runInPage(
     '',
     [
       { type: 'set_cookie', name: 'c', value: '1', http_only: true },
@@ -213,16 +215,20 @@ it('sets cookies, headers and the viewport', async () => {
   assert.deepEqual([headers['cookie'], headers['x-one'], headers['x-two'], width], ['c=1', undefined, '2', 500]);
 });
 
-it('evaluates where that is allowed, and nowhere else', async () => {
-  const { outputs, results } = await here('', [evaluate('Promise.resolve({ a: [1] })'), { type: 'evaluate', expression: 'nothing.here' }]);
-  assert.deepEqual([outputs[0], short(results)], [{ a: [1] }, ['evaluate ok', 'evaluate error script_failed']]);
-  const refused = await here('', [evaluate('1'), { type: 'wait', function: '1' }], { allowEvaluate: false, stopOnError: false });
-  assert.deepEqual(short(refused.results), ['evaluate error not_allowed', 'wait error not_allowed']);
+it('evaluates only when allowed', async () => {
+  const { outputs, results } = await runInPage('', [
+    evaluate('Promise.resolve({ a: [1] })'),
+    { type: 'evaluate', expression: 'nothing.here' },
+  ]);
+  assert.deepEqual([outputs[0], summarize(results)], [{ a: [1] }, ['evaluate ok', 'evaluate error script_failed']]);
+  const refused = await runInPage('', [evaluate('1'), { type: 'wait', function: '1' }], { allowEvaluate: false, stopOnError: false });
+  assert.deepEqual(summarize(refused.results), ['evaluate error not_allowed', 'wait error not_allowed']);
 });
 
-it('asserts, waiting for what is to come, and tells what was there instead', async () => {
-  const { results } = await here(
-    '<title>T</title><input id=f value=v><input type=checkbox id=c checked disabled><p class=x>one</p><p class=x hidden>two</p><script>setTimeout(()=>f.value="later",200)</script>',
+it('asserts, waits for the condition, and reports the actual value', async () => {
+  const { results } = await runInPage(
+    '<title>T</title><input id=f value=v><input type=checkbox id=c checked disabled><p class=x>one</p><p class=x hidden>two</p>' +
+      '<script>setTimeout(()=>f.value="later",200)</script>',
     [
       { type: 'assert', text: 'one', title: 'T', url: '/' },
       { type: 'assert', selectors: ['#f'], value: 'later' },
@@ -239,27 +245,30 @@ it('asserts, waiting for what is to come, and tells what was there instead', asy
     ],
   );
   allOk(results.slice(0, 9));
-  assert.deepEqual(short(results.slice(9)), Array(3).fill('assert error assertion_failed'));
+  assert.deepEqual(summarize(results.slice(9)), Array(3).fill('assert error assertion_failed'));
   assert.match(results[9]?.error?.message ?? '', /its text should match other and is "one"/);
 });
 
-it('loops over elements, and finds each again after it has left the page', async () => {
+it('loops over elements, and locates each again after a navigation', async () => {
   site.pages.set('/item', '<title>item</title><p>detail</p>');
-  const { results, vars } = await here('<ul><li><b>a</b><a href="/item?1">open</a></li><li><b>b</b><a href="/item?2">open</a></li></ul>', [
-    {
-      type: 'for_each',
-      selectors: ['#none', 'li'],
-      as: 'row',
-      steps: [
-        { type: 'extract', selectors: ['b'], within: 'row', save_as: 'names[]' },
-        { type: 'click', selectors: ['text/open'], within: 'row' },
-        { type: 'assert', url: '{{vars.row.href}}', text: 'detail' },
-        { type: 'back' },
-      ],
-    },
-    { type: 'if', if: { exists: ['li'], not_exists: ['#none'], text: 'open' }, steps: [{ type: 'wait', ms: 0 }] },
-    { type: 'if', if: { exists: ['#none'] }, steps: [], else: [{ type: 'wait', ms: 0 }] },
-  ]);
+  const { results, vars } = await runInPage(
+    '<ul><li><b>a</b><a href="/item?1">open</a></li><li><b>b</b><a href="/item?2">open</a></li></ul>',
+    [
+      {
+        type: 'for_each',
+        selectors: ['#none', 'li'],
+        as: 'row',
+        steps: [
+          { type: 'extract', selectors: ['b'], within: 'row', save_as: 'names[]' },
+          { type: 'click', selectors: ['text/open'], within: 'row' },
+          { type: 'assert', url: '{{vars.row.href}}', text: 'detail' },
+          { type: 'back' },
+        ],
+      },
+      { type: 'if', if: { exists: ['li'], not_exists: ['#none'], text: 'open' }, steps: [{ type: 'wait', ms: 0 }] },
+      { type: 'if', if: { exists: ['#none'] }, steps: [], else: [{ type: 'wait', ms: 0 }] },
+    ],
+  );
   allOk(results);
   assert.deepEqual([vars['names'], (vars['row'] as { index: number; text: string }).index], [['a', 'b'], 1]);
   assert.deepEqual(
@@ -270,7 +279,7 @@ it('loops over elements, and finds each again after it has left the page', async
 
 it('follows tabs that steps open', async () => {
   site.pages.set('/pop', '<title>pop</title><p>popped</p>');
-  const { results, outputs } = await here('<title>opener</title><a href="/pop" target=_blank>pop</a>', [
+  const { results, outputs } = await runInPage('<title>opener</title><a href="/pop" target=_blank>pop</a>', [
     { type: 'click', selectors: ['a'], id: 'opens' },
     { type: 'extract', selectors: ['p'], tab: 'opened_by:opens' },
     { type: 'extract', selectors: ['p'], tab: 'newest' },

@@ -1,28 +1,28 @@
-/** Steps in a page: what a caller has done there, one after the other, and what came of each. */
+/** Runs a caller's steps in a page, one after the other, with a result for each. */
 import type { Step, StepResult } from '@berth/contract';
-import { Run, type StepRun, type Stopped } from './run/run.ts';
+import { Run, type StepRunOptions, type StopReason } from './run/run.ts';
 import { scripts } from './scripts.ts';
-import type { StepWorld } from './context.ts';
+import type { StepContext } from './context.ts';
 
-export type { StepRun } from './run/run.ts';
+export type { StepRunOptions } from './run/run.ts';
 export { importRecorder } from './recorder.ts';
-export { StepFailed, type StepWorld } from './context.ts';
+export { StepFailed, type StepContext } from './context.ts';
 
-/** The source of the function that looks for elements in a page's isolated world: see `find` of page-find.ts. */
+/** The source of the page script that finds elements: `find` of page-scripts/find.ts. */
 export const locatorScript: string = scripts.find;
 
-export interface StepsOutcome {
-  /** In the order in which they ran; steps in a step are in its `output.steps`. */
+export interface StepRunResult {
+  /** In the order of execution. Results of nested steps are in `output.steps`. */
   results: StepResult[];
   vars: Record<string, unknown>;
-  /** Of the tab the run began in; empty when it is gone. */
+  /** Of the main tab; empty when it is closed. */
   finalUrl: string;
-  stopped: Stopped;
-  /** Steps that were begun, well or not: those in a step too, on every turn of a loop. Those whose condition did not hold were not. */
-  ran: number;
+  stopped: StopReason;
+  /** Started steps, including nested ones on every turn of a loop, without those skipped by their condition. */
+  stepsRun: number;
 }
 
-/** Those in a step too, each once: how often a loop goes round, nobody can tell beforehand. */
+/** The number of steps, including nested ones, each once: the number of turns of a loop is unknown. */
 export function countSteps(steps: readonly Step[]): number {
   let count = steps.length;
   for (const step of steps) {
@@ -33,24 +33,24 @@ export function countSteps(steps: readonly Step[]): number {
 }
 
 /**
- * Never rejects for what a page does: each failure is in its step's result.
- * @throws BrowserGone, or the signal's reason
+ * Runs the steps. Failures in the page are in the results of their steps.
+ * @throws BrowserClosed, or the signal's reason
  */
-export async function runSteps(world: StepWorld, order: StepRun, { signal }: { signal: AbortSignal }): Promise<StepsOutcome> {
+export async function runSteps(context: StepContext, options: StepRunOptions, { signal }: { signal: AbortSignal }): Promise<StepRunResult> {
   signal.throwIfAborted();
   const results: StepResult[] = [];
-  const run = new Run(world, order, signal);
+  const run = new Run(context, options, signal);
   try {
-    const stopped = await run.list(order.steps, (result) => {
+    const stopped = await run.list(options.steps, (result) => {
       results.push(result);
-      order.onResult?.(result);
+      options.onResult?.(result);
     });
-    return { results, vars: { ...run.vars }, finalUrl: urlOf(world), stopped, ran: run.ran };
+    return { results, vars: { ...run.vars }, finalUrl: urlOf(context), stopped, stepsRun: run.stepsRun };
   } finally {
     run.end();
   }
 }
 
-function urlOf(world: StepWorld): string {
-  return world.tabs().some(({ tabId }) => tabId === world.mainTabId) ? world.page(world.mainTabId).url() : '';
+function urlOf(context: StepContext): string {
+  return context.tabs().some(({ tabId }) => tabId === context.mainTabId) ? context.page(context.mainTabId).url() : '';
 }

@@ -1,20 +1,20 @@
-/** A browser's tab as the world of steps, and a site of pages by their path, for the tests of this folder. */
+/** A step context on a browser's tab, and a site with pages by path, for the tests of this folder. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { Steps, type StepResult } from '@berth/contract';
 import type { Browser, DownloadInfo } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
 import { systemClock } from '../lib/clock.ts';
-import { runSteps, type StepRun, type StepsOutcome } from './steps.ts';
-import type { StepWorld } from './context.ts';
+import { runSteps, type StepRunOptions, type StepRunResult } from './steps.ts';
+import type { StepContext } from './context.ts';
 
-export interface TestWorldOptions {
+export interface TestContextOptions {
   browser: Browser;
   content: Pick<Content, 'convert'>;
   files?: Record<string, string>;
 }
 
-export function worldOf({ browser, content, files = {} }: TestWorldOptions): StepWorld {
+export function createContext({ browser, content, files = {} }: TestContextOptions): StepContext {
   return {
     mainTabId: browser.activeTab().tabId,
     tabs: () => browser.tabs(),
@@ -40,28 +40,35 @@ export function worldOf({ browser, content, files = {} }: TestWorldOptions): Ste
   };
 }
 
-/** Steps as a caller writes them. */
-export const run = (world: StepWorld, steps: object[], order: Partial<StepRun> & { signal?: AbortSignal } = {}): Promise<StepsOutcome> => {
-  const { signal = AbortSignal.timeout(60_000), ...rest } = order;
-  const wanted = { steps: Steps.parse(steps), stopOnError: true, timeoutMs: 30_000, allowEvaluate: false, ...rest };
-  return runSteps(world, wanted, { signal });
+/** Runs steps as written in a request. */
+export const run = (
+  context: StepContext,
+  steps: object[],
+  options: Partial<StepRunOptions> & { signal?: AbortSignal } = {},
+): Promise<StepRunResult> => {
+  const { signal = AbortSignal.timeout(60_000), ...rest } = options;
+  const runOptions = { steps: Steps.parse(steps), stopOnError: true, timeoutMs: 30_000, allowEvaluate: false, ...rest };
+  return runSteps(context, runOptions, { signal });
 };
 
-/** What each step came to, in short. */
-export const short = (results: readonly StepResult[]): string[] =>
+/** Type, status and error code of each step. */
+export const summarize = (results: readonly StepResult[]): string[] =>
   results.map(({ type, status, error }) => `${type} ${status}${error ? ` ${error.code}` : ''}`);
 
-/** Shows a page and does something in it. */
-export interface Bench {
-  world: StepWorld;
+export interface TestBench {
+  context: StepContext;
   site: TestSite;
 }
 
-export async function inPage({ world, site }: Bench, html: Reply, { steps, order = {} }: { steps: object[]; order?: Partial<StepRun> }) {
+export async function inPage(
+  { context, site }: TestBench,
+  html: Reply,
+  { steps, options = {} }: { steps: object[]; options?: Partial<StepRunOptions> },
+) {
   site.pages.set('/', html);
-  const outcome = await run(world, [{ type: 'navigate', url: `${site.url}/` }, ...steps], { allowEvaluate: true, ...order });
-  const results = outcome.results.slice(1);
-  return { ...outcome, results, outputs: results.map(({ output }) => output) };
+  const result = await run(context, [{ type: 'navigate', url: `${site.url}/` }, ...steps], { allowEvaluate: true, ...options });
+  const results = result.results.slice(1);
+  return { ...result, results, outputs: results.map(({ output }) => output) };
 }
 
 export const evaluate = (expression: string): object => ({ type: 'evaluate', expression });
@@ -69,7 +76,7 @@ export const evaluate = (expression: string): object => ({ type: 'evaluate', exp
 export type Reply = string | ((request: IncomingMessage, response: ServerResponse) => void);
 
 export interface TestSite {
-  /** By two names, which are two sites to a browser. */
+  /** Two names of one server, which are two sites to a browser. */
   url: string;
   otherUrl: string;
   pages: Map<string, Reply>;

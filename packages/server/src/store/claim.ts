@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 
 export class DataFolderInUse extends Error {
   constructor(dataDir: string) {
-    super(`another Berth is running on the data folder ${dataDir}: stop it first, or set BERTH_DATA_DIR to another folder`);
+    super(`another Berth process uses the data directory ${dataDir}. Stop it, or set BERTH_DATA_DIR to another directory.`);
     this.name = 'DataFolderInUse';
   }
 }
 
-/** The server notices within milliseconds that the last holder was killed; one that is shut down by it is back within a second. */
+/** The server notices within milliseconds that the last holder was killed; a server restart takes under a second. */
 const claimTimeoutMs = 3_000;
 const retryMs = 50;
 
@@ -23,24 +23,24 @@ export interface Claim {
 
 export interface ClaimOptions {
   dataDir: string;
-  /** Asked each time: an embedded server that was restarted may be elsewhere. */
+  /** Called for each attempt: a restarted embedded server may have another socket. */
   connection: () => ClientConfig;
   log: Log;
 }
 
 /**
- * Claims a data folder for this process for as long as it lives, by a lock on
- * a connection of its own: it ends with the process, however that dies. Taken
- * again when the server was restarted.
+ * Claims a data directory for the lifetime of this process, by an advisory lock
+ * on a dedicated connection: the lock ends with the process, even after SIGKILL.
+ * It is acquired again after a restart of the server.
  *
  * @throws DataFolderInUse
  */
 export async function claimDataFolder(options: ClaimOptions): Promise<Claim> {
-  let holder = await hold(options);
+  let holder = await acquireLock(options);
   const renewal = new Loop('data-folder-claim', 1_000, async () => {
-    if (holder.lost) holder = await hold(options);
+    if (holder.lost) holder = await acquireLock(options);
   });
-  renewal.onError((error) => options.log.error({ error }, 'the claim on the data folder is lost for now'));
+  renewal.onError((err) => options.log.error({ err }, 'data directory claim lost'));
   renewal.start();
   return {
     release: async () => {
@@ -50,31 +50,31 @@ export async function claimDataFolder(options: ClaimOptions): Promise<Claim> {
   };
 }
 
-interface Holder {
+interface LockHolder {
   client: Client;
   lost: boolean;
 }
 
-/** A connection that fails is tried again until the time is up: the server may be on its way down or up. */
-async function hold({ dataDir, connection }: ClaimOptions): Promise<Holder> {
+/** Retries failed connections until the timeout: the server may be stopping or starting. */
+async function acquireLock({ dataDir, connection }: ClaimOptions): Promise<LockHolder> {
   const key = lockKeyOf(dataDir);
   const deadline = performance.now() + claimTimeoutMs;
   for (;;) {
     try {
-      const holder = await tryHold(connection(), key);
+      const holder = await tryAcquireLock(connection(), key);
       if (holder) return holder;
       if (performance.now() > deadline) throw new DataFolderInUse(dataDir);
     } catch (error) {
-      if (performance.now() > deadline || isRefusal(error)) throw error;
+      if (performance.now() > deadline || isPermanent(error)) throw error;
     }
-    await wait(retryMs);
+    await sleep(retryMs);
   }
 }
 
-/** SQLSTATE classes of a wrong user or password and of a database that is not there: asking again changes nothing. */
-const isRefusal = (error: unknown): boolean => error instanceof DatabaseError && /^(28|3D)/.test(error.code ?? '');
+/** SQLSTATE classes of invalid credentials and of a missing database: a retry cannot help. */
+const isPermanent = (error: unknown): boolean => error instanceof DatabaseError && /^(28|3D)/.test(error.code ?? '');
 
-async function tryHold(connection: ClientConfig, key: string): Promise<Holder | null> {
+async function tryAcquireLock(connection: ClientConfig, key: string): Promise<LockHolder | null> {
   const client = new Client({ ...connection, connectionTimeoutMillis: 2_000, application_name: 'berth-claim' });
   const holder = { client, lost: false };
   client.on('error', () => {});
@@ -91,7 +91,7 @@ async function tryHold(connection: ClientConfig, key: string): Promise<Holder | 
   return null;
 }
 
-/** One number for each folder of each host: on a shared database every worker claims its own. */
+/** One key for each directory of each host: on a shared database every worker claims its own. */
 function lockKeyOf(dataDir: string): string {
   const digest = createHash('sha256')
     .update(`berth data folder\0${hostname()}\0${realpathSync(dataDir)}`)

@@ -2,22 +2,22 @@ import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kyse
 import { Client, type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import { isBroken, storeUnavailable, translateQueryError } from './errors.ts';
 
-/** Ten keep two cores busy; more would only wait for each other in the server. */
+/** Ten connections keep two cores busy; more would only wait for each other. */
 export const connectionsMax = 10;
-/** A statement of ours takes milliseconds, so one that takes this long is stuck. */
+/** Statements take milliseconds; one that takes this long is stuck. */
 const statementTimeoutMs = 10_000;
-/** Prepared statements live in each connection; lists of varying length must not fill its memory. */
+/** Limits the memory of prepared statements in each connection. */
 const preparedMax = 200;
 
-/** int8 as a number: no count or byte sum of ours comes near 2^53. timestamptz is a Date and jsonb an object by default. */
+/** int8 as a number: no count or byte sum comes near 2^53. timestamptz is a Date and jsonb an object by default. */
 const typeParsers: CustomTypesConfig = {
   getTypeParser: (id, format) => (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)),
 };
 
 /**
- * The pool as Kysely wants it. Whatever the network or the server do to a
- * connection leaves here as `store_unavailable`, and statements with parameters
- * are prepared once for each connection, which halves their cost.
+ * The connection pool for Kysely. Connection failures are thrown as
+ * `store_unavailable`. Statements with parameters are prepared once for each
+ * connection, which halves their cost.
  */
 export class Connections implements PostgresPool {
   readonly Client = Client;
@@ -32,7 +32,7 @@ export class Connections implements PostgresPool {
       idleTimeoutMillis: 30_000,
       connectionTimeoutMillis: 5_000,
       statement_timeout: statementTimeoutMs,
-      // Answers even where the server is frozen and cannot keep its own timeout.
+      // Also ends the wait for a frozen server, which cannot enforce its own timeout.
       query_timeout: statementTimeoutMs + 2_000,
       idle_in_transaction_session_timeout: 30_000,
       application_name: 'berth',
@@ -40,7 +40,7 @@ export class Connections implements PostgresPool {
       types: typeParsers,
       ...config,
     });
-    // A lost connection is told by the next statement; without a listener it would end the process.
+    // The next statement reports a lost connection; an unhandled error event would end the process.
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }

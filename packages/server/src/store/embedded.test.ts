@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { silentLog } from '../lib/log.ts';
 import { type Embedded, startEmbedded } from './embedded.ts';
@@ -47,7 +47,7 @@ async function queryAgain(embedded: Embedded, text: string): Promise<Record<stri
     try {
       return await query(embedded, text);
     } catch {
-      await wait(10);
+      await sleep(10);
     }
   }
 }

@@ -1,9 +1,9 @@
 /**
  * The embedded database: a PostgreSQL server from npm, on a Unix socket.
  *
- * It is a process of its own that outlives us when we are killed; the next
- * start adopts it. Nothing here ever removes a cluster: what cannot be started
- * is reported and left as it is.
+ * The server outlives this process when that is killed; the next start adopts
+ * it. No code here ever deletes a cluster: one that cannot be started is
+ * reported and left as it is.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,30 +25,30 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
-import { type Account, giveTo, isErrno, nobody, openBinaries, openHome, unprivilegedAccount } from './postgres-files.ts';
-import { answers, disownDead, isAlive, readPostmaster } from './postmaster.ts';
+import { type Account, changeOwner, isErrno, nobody, openBinaries, openHome, unprivilegedAccount } from './postgres-files.ts';
+import { isResponding, takeOverStaleLock, isAlive, readPostmaster } from './postmaster.ts';
 
 export interface Embedded {
-  /** For `pg`: the folder of the Unix socket, the only user, the only database. No password: the folder is closed to others. */
+  /** For `pg`: directory of the Unix socket, user, database. No password: other users cannot enter the directory. */
   readonly connection: { host: string; user: string; database: string };
-  /** The server's process at this moment: another one after a crash. */
+  /** Current process id of the server; changes after a crash. */
   readonly pid: number;
-  /** Whether the server was running when we came. */
+  /** Whether the server was already running. */
   readonly adopted: boolean;
-  /** Fast shutdown: open transactions are rolled back, everything committed is on disk. Idempotent. */
+  /** Fast shutdown: rolls back open transactions. Idempotent. */
   stop(): Promise<void>;
-  /** Lets the server run on without us: somebody else has claimed it. */
-  leave(): Promise<void>;
+  /** Stops watching the server, which another process has claimed. */
+  detach(): Promise<void>;
 }
 
-/** Past this, running backends are cut off as in a crash, which loses nothing that was committed. */
+/** Afterwards the server is stopped as in a crash, which loses no committed data. */
 const stopTimeoutMs = 15_000;
-/** The log says little (starts, stops, crashes), so two files of this size hold months. */
+/** The log holds starts, stops and crashes: two files of this size cover months. */
 const logBytesMax = 2 * 1024 * 1024;
-/** The kernel keeps a socket's path in 108 bytes, the last of them zero. */
+/** `sun_path` has 108 bytes including the terminating zero. */
 const socketPathBytesMax = 107;
 
 /**
@@ -82,7 +82,7 @@ const settings = {
   autovacuum_max_workers: '1',
   jit: 'off',
   huge_pages: 'off',
-  // What clients do wrong is told to them. Statements would bring callers' data into the log.
+  // Errors of statements go to the client. Logged statements would put callers' data into the log.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -92,14 +92,14 @@ const settings = {
 } as const;
 
 export interface EmbeddedOptions {
-  /** An absolute path. Everything lies in its `postgres` folder. */
+  /** An absolute path. All files are in its `postgres` directory. */
   dataDir: string;
   log: Log;
   /** Crash recovery after a kill under load took 2 s at worst; a slow disk may take far longer. */
   startTimeoutMs?: number;
 }
 
-interface Place {
+interface ClusterContext {
   home: string;
   cluster: string;
   binaries: string;
@@ -110,15 +110,15 @@ interface Place {
 }
 
 /**
- * Starts the database of a data folder, or adopts the one that runs there
- * already. Safe to race: one of two callers starts it, the other adopts it.
- * Afterwards a server that dies is started again by itself.
+ * Starts the database of a data directory, or adopts the running one. Safe to
+ * race: one of two callers starts it, the other adopts it. A server that dies
+ * afterwards is restarted automatically.
  */
 export async function startEmbedded({ dataDir, log, startTimeoutMs = 60_000 }: EmbeddedOptions): Promise<Embedded> {
   const account = unprivilegedAccount();
   const home = openHome(dataDir, account);
   const binaries = openBinaries(home, account);
-  const place: Place = {
+  const context: ClusterContext = {
     home,
     cluster: join(home, 'cluster'),
     binaries,
@@ -127,27 +127,27 @@ export async function startEmbedded({ dataDir, log, startTimeoutMs = 60_000 }: E
     log,
     startTimeoutMs,
   };
-  if (!existsSync(place.cluster)) await initialize(place);
-  ownCluster(place);
-  return new RunningServer(place, await launch(place)).watch();
+  if (!existsSync(context.cluster)) await initialize(context);
+  ensureClusterOwner(context);
+  return new RunningServer(context, await launch(context)).watch();
 }
 
 interface Server {
   pid: number;
   socketDir: string;
-  /** Absent when the server is not our child. */
+  /** Absent when the server was adopted. */
   child: ChildProcess | undefined;
 }
 
 class RunningServer implements Embedded {
   readonly adopted: boolean;
-  readonly #place: Place;
+  readonly #context: ClusterContext;
   readonly #watch: Loop;
   #server: Server;
   #stopping: Promise<void> | undefined;
 
-  constructor(place: Place, server: Server) {
-    this.#place = place;
+  constructor(context: ClusterContext, server: Server) {
+    this.#context = context;
     this.#server = server;
     this.adopted = server.child === undefined;
     this.#watch = new Loop('embedded-database', 500, () => this.#revive());
@@ -168,35 +168,35 @@ class RunningServer implements Embedded {
   }
 
   stop(): Promise<void> {
-    this.#stopping ??= this.#watch.stop().then(() => shutDown(this.#server, this.#place));
+    this.#stopping ??= this.#watch.stop().then(() => shutDown(this.#server, this.#context));
     return this.#stopping;
   }
 
-  leave(): Promise<void> {
+  detach(): Promise<void> {
     this.#stopping ??= this.#watch.stop();
     return this.#stopping;
   }
 
   async #revive(): Promise<void> {
-    boundLog(this.#place.logFile);
+    rotateLog(this.#context.logFile);
     if (this.#stopping || isAlive(this.#server.pid)) return;
-    this.#place.log.error({ pid: this.#server.pid }, 'the database server died: starting it again');
+    this.#context.log.error({ pid: this.#server.pid }, 'database server exited');
     try {
-      this.#server = await launch(this.#place);
+      this.#server = await launch(this.#context);
       this.#server.child?.once('exit', () => this.#watch.nudge());
     } catch (error) {
-      this.#place.log.error({ err: error }, 'the database server could not be started again');
+      this.#context.log.error({ err: error }, 'database server restart failed');
       throw error;
     }
   }
 }
 
-/** Makes a cluster beside and moves it into place whole: of two who race, one loses nothing but its own new copy. */
-async function initialize(place: Place): Promise<void> {
-  removeAbandoned(place.home);
-  const staging = mkdtempSync(join(place.home, 'cluster-new-'));
-  const initAccount = place.account && nobody;
-  if (initAccount) giveTo(staging, initAccount);
+/** Creates a cluster in a staging directory and renames it: of two racing processes, one drops its own new copy. */
+async function initialize(context: ClusterContext): Promise<void> {
+  removeAbandoned(context.home);
+  const staging = mkdtempSync(join(context.home, 'cluster-new-'));
+  const initAccount = context.account && nobody;
+  if (initAccount) changeOwner(staging, initAccount);
   const args = [
     '-D',
     staging,
@@ -212,7 +212,7 @@ async function initialize(place: Place): Promise<void> {
     '--no-sync',
     '--no-instructions',
   ];
-  const child = spawn(join(place.binaries, 'initdb'), args, {
+  const child = spawn(join(context.binaries, 'initdb'), args, {
     ...initAccount,
     cwd: '/',
     env: serverEnv,
@@ -224,15 +224,15 @@ async function initialize(place: Place): Promise<void> {
   const [code] = (await once(child, 'close')) as [number | null];
   try {
     if (code !== 0) throw new Error(`initdb failed (${code}): ${output.trim()}`);
-    if (place.account) giveTo(staging, place.account);
-    renameSync(staging, place.cluster);
+    if (context.account) changeOwner(staging, context.account);
+    renameSync(staging, context.cluster);
   } catch (error) {
     rmSync(staging, { recursive: true, force: true });
     if (!isErrno(error, 'ENOTEMPTY') && !isErrno(error, 'EEXIST')) throw error;
   }
 }
 
-/** What a start left that was killed half-way. Never a cluster: those bear another name. */
+/** Removes staging directories of starts that were killed. Never a cluster: those have another name. */
 function removeAbandoned(home: string): void {
   const anHourAgo = Date.now() - 3_600_000;
   for (const name of readdirSync(home)) {
@@ -241,33 +241,34 @@ function removeAbandoned(home: string): void {
   }
 }
 
-/** A data folder that root has copied belongs to root afterwards, and the server could not read it. */
-function ownCluster({ cluster, account }: Place): void {
-  if (account && statSync(cluster).uid !== account.uid) giveTo(cluster, account);
+/** A data directory copied by root belongs to root, and the server could not read it. */
+function ensureClusterOwner({ cluster, account }: ClusterContext): void {
+  if (account && statSync(cluster).uid !== account.uid) changeOwner(cluster, account);
 }
 
-/** Adopts or starts, whichever comes true first: the server itself refuses to be the second on one cluster. */
-async function launch(place: Place): Promise<Server> {
-  const deadline = performance.now() + place.startTimeoutMs;
-  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 500)) {
-    const found = readPostmaster(place.cluster);
-    if (found && (await answers(found, place.cluster))) return { pid: found.pid, socketDir: found.socketDir, child: undefined };
-    const server = await startServer(place, found?.socketDir, deadline);
+/** Adopts or starts, whichever succeeds first: PostgreSQL refuses to run twice on one cluster. */
+async function launch(context: ClusterContext): Promise<Server> {
+  const deadline = performance.now() + context.startTimeoutMs;
+  for (let retryDelayMs = 10; ; retryDelayMs = Math.min(retryDelayMs * 2, 500)) {
+    const postmaster = readPostmaster(context.cluster);
+    if (postmaster && (await isResponding(postmaster, context.cluster)))
+      return { pid: postmaster.pid, socketDir: postmaster.socketDir, child: undefined };
+    const server = await startServer(context, postmaster?.socketDir, deadline);
     if (server) return server;
-    if (performance.now() > deadline) throw new Error(`the database in ${place.cluster} did not start:\n${lastLines(place.logFile)}`);
-    await wait(pauseMs);
+    if (performance.now() > deadline) throw new Error(`the database in ${context.cluster} did not start:\n${lastLines(context.logFile)}`);
+    await sleep(retryDelayMs);
   }
 }
 
-async function startServer(place: Place, lastSocketDir: string | undefined, deadline: number): Promise<Server | undefined> {
-  boundLog(place.logFile);
-  disownDead(place.cluster);
-  const socketDir = openSocketDir(place, lastSocketDir);
-  const output = openSync(place.logFile, 'a', 0o600);
-  const args = ['-D', place.cluster, '-k', socketDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
-  // A session of its own: Ctrl-C reaches us, and we stop the server after its last client is gone.
-  const child = spawn(join(place.binaries, 'postgres'), args, {
-    ...place.account,
+async function startServer(context: ClusterContext, lastSocketDir: string | undefined, deadline: number): Promise<Server | undefined> {
+  rotateLog(context.logFile);
+  takeOverStaleLock(context.cluster);
+  const socketDir = openSocketDir(context, lastSocketDir);
+  const output = openSync(context.logFile, 'a', 0o600);
+  const args = ['-D', context.cluster, '-k', socketDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  // Detached: Ctrl-C must not reach the server, which is stopped after its last client.
+  const child = spawn(join(context.binaries, 'postgres'), args, {
+    ...context.account,
     cwd: '/',
     env: serverEnv,
     detached: true,
@@ -277,10 +278,10 @@ async function startServer(place: Place, lastSocketDir: string | undefined, dead
   closeSync(output);
   await once(child, 'spawn');
   while (performance.now() < deadline) {
-    const now = readPostmaster(place.cluster);
+    const now = readPostmaster(context.cluster);
     if (now?.pid === child.pid && now?.ready) return { pid: now.pid, socketDir, child };
     if (hasExited(child)) break;
-    await wait(3);
+    await sleep(3);
   }
   if (socketDir !== lastSocketDir) removeShortDir(socketDir);
   if (!hasExited(child)) child.kill('SIGQUIT');
@@ -288,11 +289,11 @@ async function startServer(place: Place, lastSocketDir: string | undefined, dead
 }
 
 /**
- * A folder that only the server's user and root can enter. It lies beside the
- * cluster unless its path is too long for a socket; then the one that the last
- * server used is taken again if it is still ours.
+ * A directory that only the server's user and root can enter. It is next to the
+ * cluster unless its path is too long for a socket; then the temporary directory
+ * of the last server is reused if it is still owned by the same user.
  */
-function openSocketDir({ home, account }: Place, last: string | undefined): string {
+function openSocketDir({ home, account }: ClusterContext, last: string | undefined): string {
   const beside = join(home, 'socket');
   if (Buffer.byteLength(join(beside, '.s.PGSQL.5432.lock')) <= socketPathBytesMax) {
     mkdirSync(beside, { recursive: true, mode: 0o700 });
@@ -313,31 +314,31 @@ function removeShortDir(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // It is not empty, so it is in use, or it is gone already.
+    // Not empty, so in use; or already removed.
   }
 }
 
-async function shutDown(server: Server, place: Place): Promise<void> {
+async function shutDown(server: Server, context: ClusterContext): Promise<void> {
   const started = performance.now();
-  signalServer(server.pid, place, 'SIGINT');
-  for (let cutOff = false; isAlive(server.pid); await wait(3)) {
+  signalServer(server.pid, context, 'SIGINT');
+  for (let cutOff = false; isAlive(server.pid); await sleep(3)) {
     if (cutOff || performance.now() - started < stopTimeoutMs) continue;
     cutOff = true;
-    place.log.warn({ pid: server.pid }, 'the database server takes long to stop: cutting off what still runs');
-    signalServer(server.pid, place, 'SIGQUIT');
+    context.log.warn({ pid: server.pid }, 'database server stop timed out');
+    signalServer(server.pid, context, 'SIGQUIT');
   }
   removeShortDir(server.socketDir);
 }
 
 const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
-/** Only to the server that the cluster names: the number of one long dead may be somebody else's by now. */
-function signalServer(pid: number, place: Place, signal: NodeJS.Signals): void {
-  if (readPostmaster(place.cluster)?.pid === pid && isAlive(pid)) process.kill(pid, signal);
+/** Signals only the server that the cluster names: a process id may have been reused. */
+function signalServer(pid: number, context: ClusterContext, signal: NodeJS.Signals): void {
+  if (readPostmaster(context.cluster)?.pid === pid && isAlive(pid)) process.kill(pid, signal);
 }
 
-/** The server appends to an open file, so the file is emptied under it and its past kept in a second one. */
-function boundLog(file: string): void {
+/** The server appends to an open file, so the file is copied and truncated. */
+function rotateLog(file: string): void {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) < logBytesMax) return;
   copyFileSync(file, `${file}.1`);
   truncateSync(file);
@@ -345,5 +346,5 @@ function boundLog(file: string): void {
 
 const lastLines = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(-12).join('\n') : '(no log)');
 
-/** Nothing of our own environment: it holds secrets, and PG* variables would change what the server does. */
+/** Not the service's own environment: it holds secrets, and PG* variables would change the server's behaviour. */
 const serverEnv = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };

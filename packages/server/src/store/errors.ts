@@ -1,10 +1,10 @@
 import { ServiceError } from '@berth/contract';
 import { DatabaseError } from 'pg';
 
-/** Seconds that a caller is told to wait: a server that died is back within two. */
+/** A server that crashed is back within two seconds. */
 const retryAfterSeconds = 2;
 
-/** SQLSTATE classes and codes that tell of the server's state and not of the statement. */
+/** SQLSTATE classes and codes about the state of the server, not about the statement. */
 const unavailable = [
   '08', // connection exceptions
   '53', // out of memory, disk or connections
@@ -16,21 +16,21 @@ const unavailable = [
 ];
 
 export const storeUnavailable = (cause: unknown): ServiceError =>
-  new ServiceError('store_unavailable', 'The database cannot be reached right now. Try again shortly.', {
+  new ServiceError('store_unavailable', 'The database is unavailable. Try again shortly.', {
     cause,
     retryAfterSeconds,
     internal: `the database failed: ${String(cause)}`,
   });
 
-/** Whether the connection that the error came from must not be used again. */
+/** Whether the connection must not be used again. */
 export const isBroken = (error: unknown): boolean =>
-  // A plan that an altered table made stale is kept by name for as long as its connection.
+  // 0A000: a prepared plan that became invalid by ALTER TABLE lives as long as its connection.
   error instanceof DatabaseError ? error.severity === 'FATAL' || error.code === '0A000' : !(error instanceof TypeError);
 
-/** The one place where a failed database becomes an answer; what is wrong with a statement passes unchanged. */
+/** Turns failures of the database into `store_unavailable`. Errors of a statement pass unchanged. */
 export function translateQueryError(error: unknown): unknown {
   if (error instanceof DatabaseError) return unavailable.some((code) => error.code?.startsWith(code)) ? storeUnavailable(error) : error;
-  // A value that cannot be sent is our own mistake; anything else that is not the server's answer is a lost connection.
+  // TypeError: a value that cannot be serialized. Any other error that the server did not send is a lost connection.
   return error instanceof TypeError || error instanceof ServiceError ? error : storeUnavailable(error);
 }
 

@@ -6,11 +6,12 @@ import { Connections } from './connections.ts';
 
 const ownMigrations = new URL('./migrations/', import.meta.url);
 
-/** The database is further than this code: an older version must not write to it. */
+/** A newer version has migrated the database: this one must not write to it. */
 export class NewerDatabase extends Error {
   constructor(unknown: string[]) {
     super(
-      `the database was made by a newer version of Berth (it has the migration ${unknown.join(', ')}, unknown here): start that version, or use another database`,
+      `a newer version of Berth has migrated the database (unknown migration ${unknown.join(', ')}). ` +
+        'Start that version, or use another database.',
     );
     this.name = 'NewerDatabase';
   }
@@ -21,9 +22,8 @@ interface MigrationTables {
 }
 
 /**
- * Brings a database to the state that this code expects, each migration and
- * all of them in one transaction. Several workers may do so at once: one does
- * the work under a lock, the others find it done.
+ * Applies all pending migrations in one transaction. Several workers may do so at
+ * once: one applies them under a lock, the others wait.
  *
  * @throws NewerDatabase
  */
@@ -32,7 +32,7 @@ export async function migrate(connection: PoolConfig, folder: URL = ownMigration
     .filter((name) => name.endsWith('.sql'))
     .sort();
   const names = files.map((file) => file.replace(/\.sql$/, ''));
-  // A migration may rightly take minutes, and so may waiting for another worker's.
+  // A migration may take minutes, and so may the wait for another worker's.
   const pool = new Connections({
     ...connection,
     max: 2,
@@ -43,10 +43,10 @@ export async function migrate(connection: PoolConfig, folder: URL = ownMigration
   });
   const db = new Kysely<MigrationTables>({ dialect: new PostgresDialect({ pool }) });
   try {
-    const done = await readDone(db);
-    const unknown = done.filter((name) => !names.includes(name));
+    const applied = await readApplied(db);
+    const unknown = applied.filter((name) => !names.includes(name));
     if (unknown.length > 0) throw new NewerDatabase(unknown);
-    if (done.length === names.length) return;
+    if (applied.length === names.length) return;
     const provider = {
       getMigrations: () => Promise.resolve(Object.fromEntries(files.map((file, index) => [names[index], toMigration(folder, file)]))),
     };
@@ -58,12 +58,12 @@ export async function migrate(connection: PoolConfig, folder: URL = ownMigration
   }
 }
 
-/** Asked before the Migrator is, because its own look at the catalog takes longer than the rest of a start. */
-async function readDone(db: Kysely<MigrationTables>): Promise<string[]> {
+/** Read directly, because the Migrator's introspection takes longer than the rest of a start. */
+async function readApplied(db: Kysely<MigrationTables>): Promise<string[]> {
   const { rows } = await sql<{ there: boolean }>`select to_regclass('kysely_migration') is not null as there`.execute(db);
   if (!rows[0]?.there) return [];
-  const done = await db.selectFrom('kysely_migration').select('name').execute();
-  return done.map((row) => row.name);
+  const applied = await db.selectFrom('kysely_migration').select('name').execute();
+  return applied.map((row) => row.name);
 }
 
 const toMigration = (folder: URL, file: string): Migration => ({

@@ -1,10 +1,10 @@
 /**
- * Where the embedded database keeps its files, and who owns them.
+ * Location and ownership of the embedded database's files.
  *
- * PostgreSQL refuses to run as root, so under root it runs as a user without
- * rights, and that user must be able to reach every file it needs through
- * every parent folder. A clone in /root cannot offer that; then the files live
- * elsewhere and the data folder holds a link to them.
+ * PostgreSQL refuses to run as root, so under root it runs as an unprivileged
+ * user, who needs access to every parent directory of its files. That is not the
+ * case in /root; then the files are in /var/lib/berth and the data directory has
+ * a link to them.
  */
 import {
   accessSync,
@@ -27,21 +27,20 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
-/** A numeric user and group; `null` where PostgreSQL runs as ourselves, because we are not root. */
+/** A numeric user and group; `null` where this process is not root and PostgreSQL runs as the same user. */
 export type Account = { uid: number; gid: number } | null;
 
 /**
- * No entry in /etc/passwd is needed for it, so none is made. The number lies in
- * a range that neither Debian nor systemd hands out, and it is not `nobody`:
- * whatever else runs as nobody must not own the database.
+ * Needs no entry in /etc/passwd. Neither Debian nor systemd assigns ids in this
+ * range. It is not `nobody`, because other services run as nobody.
  */
 const serverAccount = { uid: 60_754, gid: 60_754 };
-/** `initdb` alone looks its user up by name, so it runs as the one unprivileged user that every system has. */
+/** Only `initdb` looks up its user by name, so it runs as the unprivileged user that every system has. */
 export const nobody = { uid: 65_534, gid: 65_534 };
 
 export const unprivilegedAccount = (): Account => (process.getuid?.() === 0 ? serverAccount : null);
 
-/** Whether every parent folder of `path`, and it itself, may be entered by the account. */
+/** Whether the account may enter `path` and all its parent directories. */
 function canReach(path: string, account: Account): boolean {
   if (account === null) return true;
   for (let folder = path; ; folder = dirname(folder)) {
@@ -52,25 +51,27 @@ function canReach(path: string, account: Account): boolean {
 }
 
 /**
- * The folder of the database's files, made when it is missing. Everything but
- * the cluster in it belongs to us, and only the cluster is precious.
+ * The directory of the database's files, created when it is missing.
+ *
+ * @throws Error when the database's user cannot reach it
  */
 export function openHome(dataDir: string, account: Account): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   const entry = join(dataDir, 'postgres');
-  if (lstatSync(entry, { throwIfNoEntry: false }) === undefined) makeHome(dataDir, entry, account);
+  if (lstatSync(entry, { throwIfNoEntry: false }) === undefined) createHome(dataDir, entry, account);
   const home = realpathSync(entry);
   if (!canReach(home, account)) {
     throw new Error(
-      `the database in ${home} cannot be reached by the unprivileged user that it runs as: let others pass through its parent folders (chmod o+x), or move the data folder`,
+      `the unprivileged user of the database cannot access ${home}. ` +
+        'Make its parent directories accessible (chmod o+x), or move the data directory.',
     );
   }
   return home;
 }
 
-function makeHome(dataDir: string, entry: string, account: Account): void {
+function createHome(dataDir: string, entry: string, account: Account): void {
   if (account !== null && canReach(dirname(realpathSync(dataDir)), account)) {
-    // The data folder is ours to open; its parents are not.
+    // Only the data directory is opened, never its parents.
     chmodSync(dataDir, statSync(dataDir).mode | 0o001);
   }
   try {
@@ -80,13 +81,13 @@ function makeHome(dataDir: string, entry: string, account: Account): void {
     chmodSync(elsewhere, 0o711);
     symlinkSync(elsewhere, entry);
   } catch (error) {
-    // Somebody else who starts on the same folder was first: theirs is as good.
+    // Another process has created it first.
     if (!isErrno(error, 'EEXIST')) throw error;
   }
 }
 
-/** Gives a folder and all in it to the account, without following links. */
-export function giveTo(folder: string, account: Exclude<Account, null>): void {
+/** Changes the owner of a directory and its contents, without following links. */
+export function changeOwner(folder: string, account: Exclude<Account, null>): void {
   chownSync(folder, account.uid, account.gid);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isSymbolicLink()) continue;
@@ -95,8 +96,8 @@ export function giveTo(folder: string, account: Exclude<Account, null>): void {
 }
 
 /**
- * The folder with `initdb` and `postgres`, ready to run by the account: those of
- * the npm package, or a copy of them in `home` where the package is out of reach.
+ * The directory with `initdb` and `postgres`: that of the npm package, or a copy
+ * in `home` where the account cannot access the package.
  */
 export function openBinaries(home: string, account: Account): string {
   const native = findNative();
@@ -114,7 +115,7 @@ function findNative(): string {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '../native');
   } catch (cause) {
     throw new Error(
-      `there are no PostgreSQL binaries for ${process.platform}-${process.arch} (${name}): set BERTH_DATABASE_URL to a PostgreSQL server`,
+      `no PostgreSQL binaries for ${process.platform}-${process.arch} (${name}). Set BERTH_DATABASE_URL to a PostgreSQL server.`,
       {
         cause,
       },
@@ -122,14 +123,14 @@ function findNative(): string {
   }
 }
 
-/** Copied beside and moved into place, so that a half-made copy is never used. */
+/** Copies to a staging directory and renames it, so that a partial copy is never used. */
 function copyNative(native: string, copy: string): void {
   const staging = mkdtempSync(join(dirname(copy), 'binaries-new-'));
   try {
-    // Static libraries and headers are half of the package and of no use here.
+    // Static libraries are half of the package and not needed.
     cpSync(native, staging, { recursive: true, filter: (path) => !path.endsWith('.a') && basename(path) !== 'pkgconfig' });
-    makeLinks(staging, join(native, 'pg-symlinks.json'));
-    openToOthers(staging);
+    createLinks(staging, join(native, 'pg-symlinks.json'));
+    makeWorldReadable(staging);
     renameSync(staging, copy);
   } catch (error) {
     rmSync(staging, { recursive: true, force: true });
@@ -137,7 +138,7 @@ function copyNative(native: string, copy: string): void {
   }
 }
 
-function openToOthers(folder: string): void {
+function makeWorldReadable(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isSymbolicLink()) continue;
@@ -146,10 +147,10 @@ function openToOthers(folder: string): void {
   }
 }
 
-/** The package's install script would make these links, but no install script is run. */
+/** Creates the links that the package's install script would create: install scripts are not run. */
 function hasLinks(native: string): boolean {
   try {
-    makeLinks(native, join(native, 'pg-symlinks.json'));
+    createLinks(native, join(native, 'pg-symlinks.json'));
     accessSync(join(native, 'bin/postgres'), constants.R_OK);
     return true;
   } catch (error) {
@@ -158,7 +159,7 @@ function hasLinks(native: string): boolean {
   }
 }
 
-function makeLinks(native: string, list: string): void {
+function createLinks(native: string, list: string): void {
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
   for (const { source, target } of links) {
     const link = join(native, target.replace(/^native\//, ''));
@@ -166,7 +167,7 @@ function makeLinks(native: string, list: string): void {
     try {
       symlinkSync(basename(source), link);
     } catch (error) {
-      // Two starts at once make the same links.
+      // A concurrent start has created the same link.
       if (!isErrno(error, 'EEXIST')) throw error;
     }
   }

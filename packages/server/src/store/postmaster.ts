@@ -1,4 +1,4 @@
-/** What a PostgreSQL server tells of itself in the `postmaster.pid` of its cluster. */
+/** Reads `postmaster.pid`, the lock file of a PostgreSQL cluster. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -10,7 +10,7 @@ export interface Postmaster {
   ready: boolean;
 }
 
-/** The server that wrote the file last: it may be long dead. `undefined` when there is no whole file. */
+/** The server that wrote the file last; it may have exited. `undefined` without a complete file. */
 export function readPostmaster(cluster: string): Postmaster | undefined {
   try {
     const [pid, , , , socketDir, , , status] = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
@@ -22,7 +22,7 @@ export function readPostmaster(cluster: string): Postmaster | undefined {
   }
 }
 
-/** Whether the process runs: one that has died and waits for its parent does not. */
+/** Whether the process runs. A zombie does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -32,7 +32,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether the process has died and its parent has not asked for it yet. */
+/** Whether the process is a zombie. */
 function isUnreaped(pid: number): boolean {
   try {
     return /\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
@@ -42,22 +42,21 @@ function isUnreaped(pid: number): boolean {
 }
 
 /**
- * Lets a server start after one that was killed and that nobody reaps, as in a
- * container without an init: to PostgreSQL it lives for ever. PostgreSQL takes
- * a lock file that names its own parent for a stale one and then still looks for
- * children that have outlived the dead server, which removing the file would
- * keep it from doing.
+ * Lets a server start after one that was killed and became a zombie, as in a
+ * container without an init: to PostgreSQL that one still runs. PostgreSQL
+ * treats a lock file that names its own parent as stale, and still checks for
+ * surviving children of the dead server. Deleting the file would skip that check.
  */
-export function disownDead(cluster: string): void {
-  const found = readPostmaster(cluster);
-  if (!found || !isUnreaped(found.pid)) return;
-  for (const file of [join(cluster, 'postmaster.pid'), join(found.socketDir, '.s.PGSQL.5432.lock')]) {
-    if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').replace(`${found.pid}\n`, `${process.pid}\n`));
+export function takeOverStaleLock(cluster: string): void {
+  const postmaster = readPostmaster(cluster);
+  if (!postmaster || !isUnreaped(postmaster.pid)) return;
+  for (const file of [join(cluster, 'postmaster.pid'), join(postmaster.socketDir, '.s.PGSQL.5432.lock')]) {
+    if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').replace(`${postmaster.pid}\n`, `${process.pid}\n`));
   }
 }
 
-/** Whether a living server of this very cluster answers there: a number alone proves nothing, numbers are given out again. */
-export async function answers(postmaster: Postmaster, cluster: string): Promise<boolean> {
+/** Whether a server of this cluster responds. The process id alone is no proof, because ids are reused. */
+export async function isResponding(postmaster: Postmaster, cluster: string): Promise<boolean> {
   if (!postmaster.ready || !isAlive(postmaster.pid)) return false;
   const client = new Client({
     host: postmaster.socketDir,

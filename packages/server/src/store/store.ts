@@ -10,40 +10,40 @@ import { migrate } from './migrate.ts';
 
 export { isUniqueViolation } from './errors.ts';
 
-/** Where statements are sent: the store itself, or one transaction of it. */
+/** Executes statements: the store itself, or a transaction. */
 export interface Tables {
-  /** Each folder names the row types of its own tables. */
+  /** Each folder declares the row types of its own tables. */
   tables<T>(): Kysely<T>;
 }
 
 /**
- * The database. Statements fail with `ServiceError('store_unavailable')` when
- * it cannot be reached or does not answer in time; nothing waits for ever.
+ * The database. Statements throw `ServiceError('store_unavailable')` when it
+ * cannot be reached or does not respond in time.
  *
- * int8 is a number, timestamptz a Date, jsonb what it holds. An array that goes
- * into a jsonb column must be given as `JSON.stringify(array)`.
+ * int8 is a number, timestamptz a Date, jsonb the parsed value. An array for a
+ * jsonb column must be passed as `JSON.stringify(array)`.
  */
 export interface Store extends Tables {
-  /** All of the work or nothing: committed when it returns, rolled back when it throws. */
+  /** Commits when the work returns, rolls back when it throws. */
   transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R>;
-  /** @throws ServiceError store_unavailable, also when the signal comes first */
+  /** @throws ServiceError store_unavailable, also when the signal aborts */
   ping(options: { signal: AbortSignal }): Promise<void>;
-  /** Waits for what is under way, closes all connections, and stops the embedded server. Idempotent. */
+  /** Waits for running statements, closes all connections and stops the embedded server. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
   /** A PostgreSQL server, shared by a fleet; `null` for the embedded one. */
   databaseUrl: string | null;
-  /** An absolute path: the embedded database lives in its `postgres` folder. */
+  /** An absolute path: the embedded database is in its `postgres` directory. */
   dataDir: string;
   log: Log;
 }
 
 /**
- * Opens the database, migrated.
+ * Opens the database and applies pending migrations.
  *
- * @throws DataFolderInUse when another process of ours runs on the data folder.
+ * @throws DataFolderInUse when another Berth process uses the data directory.
  * @throws NewerDatabase when a newer version has migrated it.
  */
 export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Promise<Store> {
@@ -52,19 +52,19 @@ export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Pr
     const connection =
       databaseUrl === null ? await openEmbedded({ dataDir, log }, cleanup) : await openShared({ databaseUrl, dataDir, log }, cleanup);
     await migrate(connection);
-    return new PostgresStore(connection, cleanup.keep());
+    return new PostgresStore(connection, cleanup.transfer());
   } catch (error) {
-    for (const failure of await cleanup.run()) log.error({ failure }, 'undo failed');
+    for (const err of await cleanup.run()) log.error({ err }, 'store cleanup failed');
     throw error;
   }
 }
 
-/** Names the server and the database, never the password. */
+/** The message names server and database, never the password. */
 class DatabaseUnusable extends Error {
   constructor(databaseUrl: string, cause: unknown) {
     const { host, pathname } = new URL(databaseUrl);
     super(
-      `the database at ${host}${pathname} (BERTH_DATABASE_URL) cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `the database at ${host}${pathname} (BERTH_DATABASE_URL) is unusable: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     );
     this.name = 'DatabaseUnusable';
@@ -85,9 +85,9 @@ async function openShared(
 
 async function openEmbedded({ dataDir, log }: { dataDir: string; log: Log }, cleanup: Cleanup): Promise<PoolConfig> {
   const embedded = await startEmbedded({ dataDir, log });
-  // A server whose folder is claimed by another process is that one's to stop.
+  // A server that another process has claimed must keep running.
   const claim = await claimDataFolder({ dataDir, log, connection: () => embedded.connection }).catch(async (error: unknown) => {
-    await embedded.leave();
+    await embedded.detach();
     throw error;
   });
   cleanup.push('embedded database', () => embedded.stop());
@@ -128,7 +128,7 @@ class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     await this.#db.destroy();
-    const [failure] = await this.#cleanup.run();
-    if (failure) throw failure;
+    const [err] = await this.#cleanup.run();
+    if (err) throw err;
   }
 }

@@ -1,8 +1,8 @@
 /**
- * A database of its own for each test file, copied from a migrated template.
+ * One database for each test file, copied from a migrated template.
  *
- * A run of all tests shares one server, whose address is in the environment;
- * a file that runs alone starts one and stops it when it is done.
+ * A run of all tests shares one server, whose URL is in the environment; a file
+ * that runs alone starts its own and stops it.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -16,11 +16,11 @@ import { openStore, type Store } from './store.ts';
 
 export const testDatabaseVariable = 'BERTH_TEST_DATABASE_URL';
 
-/** Read here and not in config.ts, because no server in operation may ever see it. */
+/** Read here and not in config.ts, because it is for tests only. */
 const sharedServerUrl = (): string | undefined => process.env[testDatabaseVariable];
 
 export interface TestServer {
-  /** Of the server's first database, for a role that may create others. */
+  /** URL of the first database, with a role that may create others. */
   url: string;
   stop(): Promise<void>;
 }
@@ -29,13 +29,13 @@ export interface TestStore {
   store: Store;
   /** The database's name. */
   name: string;
-  /** For opening it a second time, as another worker does. */
+  /** For a second connection, as of another worker. */
   url: string;
   /** Closes the store and removes the database. */
   drop(): Promise<void>;
 }
 
-/** An embedded server in a new folder, gone with its data at `stop()`. */
+/** An embedded server in a temporary directory, which `stop()` deletes. */
 export async function startTestServer(): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'));
   const embedded = await startEmbedded({ dataDir, log: silentLog });
@@ -50,7 +50,7 @@ export async function startTestServer(): Promise<TestServer> {
 export async function testStore(): Promise<TestStore> {
   const shared = sharedServerUrl();
   const server = shared ? { url: shared, stop: () => Promise.resolve() } : await startTestServer();
-  const template = await makeTemplate(server.url);
+  const template = await createTemplate(server.url);
   const name = `berth_test_${randomBytes(8).toString('hex')}`;
   await run(server.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   const url = ofDatabase(server.url, name);
@@ -63,8 +63,8 @@ export async function testStore(): Promise<TestStore> {
   return { store, name, url, drop };
 }
 
-/** Makes the migrated template if it is not there, once for all who ask at the same time, and returns its name. */
-export async function makeTemplate(url: string): Promise<string> {
+/** Creates the migrated template unless it exists and returns its name. Safe to race. */
+export async function createTemplate(url: string): Promise<string> {
   const name = `berth_template_${hashMigrations()}`;
   await connected(url, async (client) => {
     const isThere = async () => (await client.query('select 1 from pg_database where datname = $1', [name])).rows.length > 0;
@@ -80,7 +80,7 @@ export async function makeTemplate(url: string): Promise<string> {
   return name;
 }
 
-/** A changed migration makes another template, so a server that outlives a run never hands out an old one. */
+/** A changed migration results in another template, so a long-lived server never provides an outdated one. */
 function hashMigrations(): string {
   const folder = new URL('./migrations/', import.meta.url);
   const hash = createHash('sha256');

@@ -1,88 +1,88 @@
-/** Cookies of people who watch: what each stands for, and for how long. In memory alone: after a restart a link is opened again. */
+/** View cookies and the links they stand for. Kept in memory only: after a restart, viewers open their link again. */
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Viewer } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** What a link's token says, and what a cookie that it was traded for stands for. */
+/** The claims of a link's token, and of the cookie it is exchanged for. */
 export interface Link extends Omit<Viewer, 'isFirstLoad'> {
   owner: string;
-  /** The key that the link was made with: it dies with the key. */
+  /** The API key that issued the link. Revoking the key revokes the link. */
   keyId: string | null;
 }
 
-/** Since its last use. */
-const idleMs = 3_600_000;
+/** Counted from the last use of a cookie. */
+const idleTimeoutMs = 3_600_000;
 const cookiesMax = 10_000;
-/** So that nobody who opens links over and over throws out the viewers of other owners, or of other links. */
+/** Opening links repeatedly must not evict the viewers of other owners or of other links. */
 const ownerCookiesMax = 1000;
 const linkCookiesMax = 32;
 
 export class Grants {
-  /** By the digest of the cookie's value: who reads this memory cannot watch. */
+  /** By the digest of the cookie's value, so that a memory dump holds no usable cookie. */
   readonly #links: LRUCache<string, Link>;
-  /** The digests of each owner and of each link, least lately used first. Together they are those of `#links`. */
-  readonly #shares = new Map<string, Set<string>>();
+  /** Digests per owner and per link, least recently used first. Every digest of `#links` is in two groups. */
+  readonly #groups = new Map<string, Set<string>>();
 
   constructor(clock: Clock) {
     this.#links = new LRUCache({
       max: cookiesMax,
-      ttl: idleMs,
+      ttl: idleTimeoutMs,
       updateAgeOnGet: true,
       ttlResolution: 0,
       perf: { now: () => clock.monotonicMs() + 1 },
-      dispose: (link, digest) => this.#leave(link, digest),
+      dispose: (link, digest) => this.#removeFromGroups(link, digest),
     });
   }
 
-  /** The value of a new cookie. It cannot be told from the link, nor the link from it. */
+  /** Returns the value of a new cookie. It is random: neither it nor the link can be derived from the other. */
   issue(link: Link): string {
     const value = randomBytes(32).toString('base64url');
     const digest = digestOf(value);
     this.#links.set(digest, link);
-    this.#enter(link, digest);
+    this.#addToGroups(link, digest);
     return value;
   }
 
-  /** What these cookies stand for, without those that are unknown or were not used for too long. Each counts as used. */
+  /** Returns the links of these cookies, without unknown and expired ones. Counts as a use of each. */
   find(values: readonly string[]): Link[] {
     return values.flatMap((value) => {
       const digest = digestOf(value);
       const link = this.#links.get(digest);
       if (!link) return [];
-      this.#enter(link, digest);
+      this.#addToGroups(link, digest);
       return [link];
     });
   }
 
-  /** Forgets those that were not used for too long. */
+  /** Removes expired cookies. */
   purge(): void {
     this.#links.purgeStale();
   }
 
-  #enter(link: Link, digest: string): void {
-    for (const { name, max } of sharesOf(link)) {
-      const share = this.#shares.get(name) ?? new Set();
-      this.#shares.set(name, share);
-      share.delete(digest);
-      share.add(digest);
-      const [oldest] = share;
-      if (share.size > max && oldest !== undefined) this.#links.delete(oldest);
+  #addToGroups(link: Link, digest: string): void {
+    for (const { name, max } of groupsOf(link)) {
+      const group = this.#groups.get(name) ?? new Set();
+      this.#groups.set(name, group);
+      group.delete(digest);
+      group.add(digest);
+      const [oldest] = group;
+      if (group.size > max && oldest !== undefined) this.#links.delete(oldest);
     }
   }
 
-  #leave(link: Link, digest: string): void {
-    for (const { name } of sharesOf(link)) {
-      const share = this.#shares.get(name);
-      share?.delete(digest);
-      if (share?.size === 0) this.#shares.delete(name);
+  #removeFromGroups(link: Link, digest: string): void {
+    for (const { name } of groupsOf(link)) {
+      const group = this.#groups.get(name);
+      group?.delete(digest);
+      if (group?.size === 0) this.#groups.delete(name);
     }
   }
 }
 
 const digestOf = (value: string): string => createHash('sha256').update(value).digest('base64');
 
-const sharesOf = ({ owner, grantId }: Link): { name: string; max: number }[] => [
+const groupsOf = ({ owner, grantId }: Link): { name: string; max: number }[] => [
   { name: `link ${grantId}`, max: linkCookiesMax },
   { name: `owner ${owner}`, max: ownerCookiesMax },
 ];

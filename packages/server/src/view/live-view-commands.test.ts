@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { liveViewBounds, type LiveViewCommand } from '@berth/contract/live-view';
-import { pageSize, readCommand } from './live-view-commands.ts';
+import { clampPageSize, parseCommand } from './live-view-commands.ts';
 
 const mouse: LiveViewCommand = { type: 'mouse', action: 'down', x: 10.5, y: -3, button: 'left', buttons: 1, clicks: 1, modifiers: 8 };
 const key: LiveViewCommand = { type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 };
@@ -24,7 +24,7 @@ const commands: LiveViewCommand[] = [
 ];
 
 const read = (value: unknown, isBinary = false) =>
-  readCommand(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), isBinary);
+  parseCommand(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), isBinary);
 
 describe('a command of a viewer', () => {
   for (const command of commands) it(`is read as it was sent: ${JSON.stringify(command)}`, () => assert.deepEqual(read(command), command));
@@ -58,8 +58,8 @@ describe('a command of a viewer', () => {
 
 describe('the size that a page is given', () => {
   it('is a whole one, within what a page may have', () => {
-    assert.deepEqual(pageSize({ width: 800.4, height: 600.6 }), { width: 800, height: 601 });
-    assert.deepEqual(pageSize({ width: 1, height: 1 }), { width: 320, height: 240 });
-    assert.deepEqual(pageSize({ width: 100_000, height: 100_000 }), { width: 3840, height: 2160 });
+    assert.deepEqual(clampPageSize({ width: 800.4, height: 600.6 }), { width: 800, height: 601 });
+    assert.deepEqual(clampPageSize({ width: 1, height: 1 }), { width: 320, height: 240 });
+    assert.deepEqual(clampPageSize({ width: 100_000, height: 100_000 }), { width: 3840, height: 2160 });
   });
 });

@@ -1,18 +1,18 @@
-/** What a page may say over its socket. All that is not exactly this closes the socket: our own page says nothing else. */
+/** Commands of the live view's page. Anything else closes the socket, as our own page sends nothing else. */
 import { Viewport } from '@berth/contract';
 import { liveViewBounds } from '@berth/contract/live-view';
 import { z } from 'zod';
 
 const { textChars, keyChars, urlChars, commandBytes } = liveViewBounds;
-/** No page is as large, and sums of such numbers are still exact. */
-const placeMax = 1_000_000;
+/** Larger than any page, and small enough that sums of such numbers stay exact. */
+const coordinateMax = 1_000_000;
 const clicksMax = 10_000;
 
-const place = z.number().min(-placeMax).max(placeMax);
-const length = z.number().positive().max(placeMax);
+const coordinate = z.number().min(-coordinateMax).max(coordinateMax);
+const length = z.number().positive().max(coordinateMax);
 const modifiers = z.int().min(0).max(15);
 const tabId = z.string().min(1).max(200);
-const at = { x: place, y: place, modifiers };
+const position = { x: coordinate, y: coordinate, modifiers };
 
 const Ack = z.strictObject({ type: z.literal('ack'), seq: z.int().min(0).max(0xffffffff) });
 const Fit = z.strictObject({ type: z.literal('fit'), width: length, height: length });
@@ -22,9 +22,9 @@ const Mouse = z.strictObject({
   button: z.enum(['none', 'left', 'middle', 'right']),
   buttons: z.int().min(0).max(31),
   clicks: z.int().min(0).max(clicksMax),
-  ...at,
+  ...position,
 });
-const Wheel = z.strictObject({ type: z.literal('wheel'), dx: place, dy: place, ...at });
+const Wheel = z.strictObject({ type: z.literal('wheel'), dx: coordinate, dy: coordinate, ...position });
 const Key = z.strictObject({
   type: z.literal('key'),
   action: z.enum(['down', 'up']),
@@ -51,11 +51,11 @@ const Resize = z.strictObject({ type: z.literal('resize'), width: length, height
 const Command = z.discriminatedUnion('type', [Ack, Fit, Mouse, Wheel, Key, Text, Compose, Copy, Tab, Navigate, Resize]);
 
 export type Command = z.infer<typeof Command>;
-/** Those that drive. */
+/** Commands that need the scope `control`. */
 export type ControlCommand = Exclude<Command, { type: 'ack' | 'fit' }>;
 
-/** Null for all that is no command. */
-export function readCommand(data: Buffer, isBinary: boolean): Command | null {
+/** Returns null for anything that is not a valid command. */
+export function parseCommand(data: Buffer, isBinary: boolean): Command | null {
   if (isBinary || data.length > commandBytes) return null;
   try {
     return Command.parse(JSON.parse(data.toString()));
@@ -66,11 +66,11 @@ export function readCommand(data: Buffer, isBinary: boolean): Command | null {
 
 const { width: widths, height: heights } = Viewport.shape;
 
-/** The nearest size that a page can be given. */
-export const pageSize = ({ width, height }: { width: number; height: number }): { width: number; height: number } => ({
-  width: within(width, widths),
-  height: within(height, heights),
+/** Returns the nearest size that a page can have, in CSS px. */
+export const clampPageSize = ({ width, height }: { width: number; height: number }): { width: number; height: number } => ({
+  width: clamp(width, widths),
+  height: clamp(height, heights),
 });
 
-const within = (value: number, { minValue, maxValue }: { minValue: number | null; maxValue: number | null }): number =>
+const clamp = (value: number, { minValue, maxValue }: { minValue: number | null; maxValue: number | null }): number =>
   Math.min(maxValue ?? Infinity, Math.max(minValue ?? 0, Math.round(value)));

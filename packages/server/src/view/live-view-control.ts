@@ -1,197 +1,202 @@
 import { NavigateRequest, OpenTabRequest, RunActionsRequest, ServiceError, type Step } from '@berth/contract';
 import type { LiveViewMessage } from '@berth/contract/live-view';
-import { BrowserGone, PageError, TabNotFound, type Hands } from '../browser/browser.ts';
+import { BrowserClosed, PageError, TabNotFound, type RemoteInput } from '../browser/browser.ts';
 import type { Drive, Target } from '../drive/drive.ts';
 import type { Log } from '../lib/log.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
-import { pageSize, type Command, type ControlCommand } from './live-view-commands.ts';
+import { clampPageSize, type Command, type ControlCommand } from './live-view-commands.ts';
 
-export interface ControlParts {
+export interface ControlDeps {
   session: LiveSession;
   machine: Machine;
   sessions: Sessions;
   drive: Drive;
   log: Log;
-  say(message: LiveViewMessage): void;
+  sendMessage(message: LiveViewMessage): void;
 }
 
 type CommandOf<T extends Command['type']> = Extract<Command, { type: T }>;
 type InputCommand = CommandOf<'mouse' | 'wheel' | 'key' | 'text' | 'compose'>;
-type Work = (target: Target) => Promise<unknown>;
+type Task = (target: Target) => Promise<unknown>;
 
-/** A page that hangs takes no input: what comes on top of this many is left out. */
-const inputsMax = 256;
-/** Tabs and addresses that one person may have under way: each waits its turn among the session's drive calls. */
-const worksMax = 4;
-/** The page can be seen and used from then on; programs wait no longer than that for a person's navigation. */
+/** A hanging page takes no input. Input beyond this limit is dropped. */
+const pendingInputsMax = 256;
+/** Tab and navigation commands of one viewer that may be pending. Each queues with the session's other drive calls. */
+const tasksMax = 4;
+/** The page is usable from then on. Programs wait no longer than that for a viewer's navigation. */
 const waitUntil = 'domcontentloaded';
 
 /**
- * What one viewer does to the session. Mouse and keyboard go to the active tab
- * as they come; what a drive call does as well waits its turn like one.
+ * Executes the commands of one viewer. Mouse and keyboard input goes to the
+ * active tab at once; tab and navigation commands queue like drive calls.
  */
 export class Control {
-  readonly #parts: ControlParts;
-  #held: { tabId: string; hands: Hands } | null = null;
-  #inputs = 0;
-  readonly #works = new Set<AbortController>();
-  /** The latest navigation. */
-  #underWay: AbortController | null = null;
-  #isOver = false;
+  readonly #deps: ControlDeps;
+  #active: { tabId: string; input: RemoteInput } | null = null;
+  #pendingInputs = 0;
+  readonly #tasks = new Set<AbortController>();
+  #currentNavigation: AbortController | null = null;
+  #hasEnded = false;
 
-  constructor(parts: ControlParts) {
-    this.#parts = parts;
+  constructor(deps: ControlDeps) {
+    this.#deps = deps;
   }
 
   run(command: ControlCommand): void {
-    this.#parts.session.touch();
+    this.#deps.session.touch();
     switch (command.type) {
       case 'mouse':
       case 'wheel':
       case 'key':
       case 'text':
       case 'compose':
-        return this.#input(command);
+        return this.#handleInput(command);
       case 'copy':
-        return this.#copy();
+        return this.#handleCopy();
       case 'tab':
-        this.#work(this.#tabWork(command));
+        this.#startTask(this.#tabTask(command));
         return;
       case 'navigate':
         return this.#navigate(command);
       case 'resize':
-        this.#work(this.#step({ type: 'set_viewport', ...pageSize(command), device_scale_factor: this.#scale() }));
+        this.#startTask(
+          this.#stepTask({ type: 'set_viewport', ...clampPageSize(command), device_scale_factor: this.#deviceScaleFactor() }),
+        );
     }
   }
 
-  /** Gives up what is under way, and lets go of what is held down. Idempotent. */
+  /** Cancels pending tasks and releases pressed keys and buttons. Idempotent. */
   end(): void {
-    this.#isOver = true;
-    for (const work of [...this.#works]) this.#giveUp(work, 'the viewer left');
-    this.#letGo();
+    this.#hasEnded = true;
+    for (const task of [...this.#tasks]) this.#cancel(task, 'the viewer disconnected');
+    this.#releaseInput();
   }
 
-  #input(command: InputCommand): void {
+  #handleInput(command: InputCommand): void {
     const action = 'action' in command ? command.action : null;
-    // What was pressed must come up again, or it stays pressed.
-    if (this.#inputs >= inputsMax && action !== 'up') return;
-    // The next move makes up for one that was lost.
-    void this.#counted(() => give(this.#hands(), command)).catch((error: unknown) => (action === 'move' ? undefined : this.#tell(error)));
-  }
-
-  #copy(): void {
-    if (this.#inputs >= inputsMax) return this.#tell(busy());
-    void this.#counted(async () => this.#parts.say({ type: 'clipboard', text: await this.#hands().selection() })).catch((error: unknown) =>
-      this.#tell(error),
+    // A release is never dropped, or the key would stay pressed.
+    if (this.#pendingInputs >= pendingInputsMax && action !== 'up') return;
+    // The next mouse move supersedes a lost one.
+    void this.#countInput(() => dispatchInput(this.#inputOfActiveTab(), command)).catch((error: unknown) =>
+      action === 'move' ? undefined : this.#reportError(error),
     );
   }
 
-  async #counted(act: () => Promise<void>): Promise<void> {
-    this.#inputs += 1;
+  #handleCopy(): void {
+    if (this.#pendingInputs >= pendingInputsMax) return this.#reportError(createBusyError());
+    void this.#countInput(async () =>
+      this.#deps.sendMessage({ type: 'clipboard', text: await this.#inputOfActiveTab().selection() }),
+    ).catch((error: unknown) => this.#reportError(error));
+  }
+
+  async #countInput(dispatch: () => Promise<void>): Promise<void> {
+    this.#pendingInputs += 1;
     try {
-      await act();
+      await dispatch();
     } finally {
-      this.#inputs -= 1;
+      this.#pendingInputs -= 1;
     }
   }
 
-  /** On the active tab, whichever that is by now. */
-  #hands(): Hands {
-    const { browser } = this.#parts.machine;
+  /** Input of the tab that is active now. Switching tabs releases what is pressed on the previous one. */
+  #inputOfActiveTab(): RemoteInput {
+    const { browser } = this.#deps.machine;
     const { tabId } = browser.activeTab();
-    if (this.#held?.tabId !== tabId) {
-      this.#letGo();
-      this.#held = { tabId, hands: browser.hands(tabId) };
+    if (this.#active?.tabId !== tabId) {
+      this.#releaseInput();
+      this.#active = { tabId, input: browser.remoteInput(tabId) };
     }
-    return this.#held.hands;
+    return this.#active.input;
   }
 
-  #letGo(): void {
-    const held = this.#held;
-    this.#held = null;
-    // A tab that is gone holds nothing any more.
-    void held?.hands.release().catch(() => undefined);
+  #releaseInput(): void {
+    const active = this.#active;
+    this.#active = null;
+    // A closed tab holds no pressed keys.
+    void active?.input.release().catch(() => undefined);
   }
 
-  #tabWork(command: CommandOf<'tab'>): Work {
-    const { drive, sessions } = this.#parts;
+  #tabTask(command: CommandOf<'tab'>): Task {
+    const { drive, sessions } = this.#deps;
     if (command.action === 'open') return (target) => drive.openTab(target, OpenTabRequest.parse({}));
     const { tab_id: tabId } = command;
     if (command.action === 'close') return (target) => drive.closeTab(target, tabId);
-    return ({ owner, sessionId, signal: asked }) =>
-      sessions.besideBrowser(owner, sessionId, { signal: asked }, ({ browser }, signal) => browser.activateTab(tabId, { signal }));
+    return ({ owner, sessionId, signal: callerSignal }) =>
+      sessions.withBrowserConcurrently(owner, sessionId, { signal: callerSignal }, ({ browser }, signal) =>
+        browser.activateTab(tabId, { signal }),
+      );
   }
 
-  /** A person who goes elsewhere does not wait for the page that was slow to come. */
+  /** A new navigation cancels the pending one. */
   #navigate(command: CommandOf<'navigate'>): void {
-    const work = this.#navigation(command);
-    if (!work) return this.#fail('bad_request', 'Only addresses that begin with http:// or https:// can be opened.');
-    this.#giveUp(this.#underWay, 'the viewer went elsewhere');
-    this.#underWay = this.#work(work);
+    const task = this.#navigationTask(command);
+    if (!task) return this.#sendFailure('bad_request', 'This address cannot be opened. Enter one that starts with http:// or https://.');
+    this.#cancel(this.#currentNavigation, 'the viewer started another navigation');
+    this.#currentNavigation = this.#startTask(task);
   }
 
-  #navigation(command: CommandOf<'navigate'>): Work | null {
-    if (command.to !== 'url') return this.#step({ type: command.to, wait_until: waitUntil });
+  #navigationTask(command: CommandOf<'navigate'>): Task | null {
+    if (command.to !== 'url') return this.#stepTask({ type: command.to, wait_until: waitUntil });
     const { success, data } = NavigateRequest.safeParse({ url: command.url, wait_until: waitUntil });
-    return success ? (target) => this.#parts.drive.navigate(target, data) : null;
+    return success ? (target) => this.#deps.drive.navigate(target, data) : null;
   }
 
-  #step(step: { type: Step['type']; [field: string]: unknown }): Work {
+  #stepTask(step: { type: Step['type']; [field: string]: unknown }): Task {
     return async (target) => {
-      const { results } = await this.#parts.drive.runActions(target, RunActionsRequest.parse({ actions: [step] }));
+      const { results } = await this.#deps.drive.runActions(target, RunActionsRequest.parse({ actions: [step] }));
       const [result] = results;
-      if (result?.error) this.#fail(result.error.code, result.error.message);
+      if (result?.error) this.#sendFailure(result.error.code, result.error.message);
     };
   }
 
-  /** What aborts it; null where too much is under way. */
-  #work(work: Work): AbortController | null {
-    if (this.#works.size >= worksMax) {
-      this.#tell(busy());
+  /** Returns what aborts the task, or null when too many are pending. */
+  #startTask(task: Task): AbortController | null {
+    if (this.#tasks.size >= tasksMax) {
+      this.#reportError(createBusyError());
       return null;
     }
     const controller = new AbortController();
-    this.#works.add(controller);
-    const { owner, sessionId } = this.#parts.session.record;
+    this.#tasks.add(controller);
+    const { owner, sessionId } = this.#deps.session.record;
     const { signal } = controller;
-    void work({ owner, sessionId, signal, isFree: true })
-      // What was given up on purpose is no failure.
-      .catch((error: unknown) => (signal.aborted ? undefined : this.#tell(error)))
-      .finally(() => this.#works.delete(controller));
+    void task({ owner, sessionId, signal, isFree: true })
+      // A cancelled task is not a failure.
+      .catch((error: unknown) => (signal.aborted ? undefined : this.#reportError(error)))
+      .finally(() => this.#tasks.delete(controller));
     return controller;
   }
 
-  #giveUp(work: AbortController | null, why: string): void {
-    if (!work) return;
-    work.abort(new Error(why));
-    this.#works.delete(work);
+  #cancel(task: AbortController | null, reason: string): void {
+    if (!task) return;
+    task.abort(new Error(reason));
+    this.#tasks.delete(task);
   }
 
-  #scale(): number {
-    return this.#parts.session.record.settings.viewport.device_scale_factor;
+  #deviceScaleFactor(): number {
+    return this.#deps.session.record.settings.viewport.device_scale_factor;
   }
 
-  #tell(error: unknown): void {
-    if (error instanceof ServiceError) return this.#fail(error.code, error.publicMessage);
-    if (error instanceof TabNotFound) return this.#fail('tab_not_found', 'There is no such tab in this session.');
-    if (error instanceof PageError) return this.#fail('page_failed', error.message);
-    // The session ends by that, and everybody is told.
-    if (error instanceof BrowserGone) return;
-    this.#parts.log.warn({ error, session: this.#parts.session.record.sessionId }, 'a command of a live view failed');
-    this.#fail('internal_error', 'That did not work.');
+  #reportError(error: unknown): void {
+    if (error instanceof ServiceError) return this.#sendFailure(error.code, error.publicMessage);
+    if (error instanceof TabNotFound) return this.#sendFailure('tab_not_found', 'This tab no longer exists. Select another tab.');
+    if (error instanceof PageError) return this.#sendFailure('page_failed', error.message);
+    // The session ends then, and every viewer is notified.
+    if (error instanceof BrowserClosed) return;
+    this.#deps.log.warn({ err: error, session: this.#deps.session.record.sessionId }, 'live view command failed');
+    this.#sendFailure('internal_error', 'The command failed. Try again.');
   }
 
-  #fail(code: string, message: string): void {
-    if (!this.#isOver) this.#parts.say({ type: 'failed', code, message });
+  #sendFailure(code: string, message: string): void {
+    if (!this.#hasEnded) this.#deps.sendMessage({ type: 'failed', code, message });
   }
 }
 
-const busy = (): ServiceError => new ServiceError('session_busy', 'The page is busy. Try again in a moment.');
+const createBusyError = (): ServiceError => new ServiceError('session_busy', 'The page is busy. Try again in a moment.');
 
-function give(hands: Hands, command: InputCommand): Promise<void> {
+function dispatchInput(input: RemoteInput, command: InputCommand): Promise<void> {
   const { type: _, ...event } = command;
-  if ('button' in event) return hands.mouse(event);
-  if ('dx' in event) return hands.wheel(event);
-  if ('key' in event) return hands.key(event);
-  return 'start' in event ? hands.compose(event.text, event.start, event.end) : hands.insertText(event.text);
+  if ('button' in event) return input.mouse(event);
+  if ('dx' in event) return input.wheel(event);
+  if ('key' in event) return input.key(event);
+  return 'start' in event ? input.compose(event.text, event.start, event.end) : input.insertText(event.text);
 }

@@ -1,9 +1,9 @@
 import { frameHeaderBytes, frameKind } from '@berth/contract/live-view';
 import type { ScreencastFrame } from '../browser/browser.ts';
 
-/** A picture as it goes over the socket: made once, and shared by all who get it. */
+/** A frame as it is sent over the socket. Encoded once and shared by all viewers. */
 export interface LiveFrame {
-  /** What a viewer acknowledges it by. */
+  /** The number that a viewer acknowledges. */
   seq: number;
   message: Buffer;
 }
@@ -11,7 +11,7 @@ export interface LiveFrame {
 const u16Max = 0xffff;
 const u32Values = 2 ** 32;
 
-/** The header before the JPEG, as the contract has it. The sequence starts anew where its 32 bits end. */
+/** Puts the contract's header before the JPEG. The 32-bit sequence number wraps around. */
 export function toLiveFrame({ data, width, height, drawnAtMs }: ScreencastFrame, count: number): LiveFrame {
   const seq = count % u32Values;
   const header = Buffer.alloc(frameHeaderBytes);

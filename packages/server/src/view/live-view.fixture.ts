@@ -1,25 +1,25 @@
-/** A live view of a browser that does as the test says, and what one person's page gets to know of it. */
-import { setTimeout as wait } from 'node:timers/promises';
+/** A live view with a stub browser, and the messages that a viewer receives. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { frameHeaderBytes, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
-import type { Hands, ScreencastDemand, ScreencastFrame, TabInfo } from '../browser/browser.ts';
+import type { RemoteInput, ScreencastDemand, ScreencastFrame, TabInfo } from '../browser/browser.ts';
 import type { Drive } from '../drive/drive.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import type { LiveSession, Machine, SessionRecord, Sessions } from '../sessions/sessions.ts';
 import { LiveView } from './live-view.ts';
 
-/** What the browser was asked for, and what it answers with. */
+/** Records what is requested of the browser. */
 export class StubBrowser {
   readonly demands: ScreencastDemand[] = [];
-  /** Watches that have begun and not ended. */
+  /** Open screencasts. */
   watching = 0;
   tabList: TabInfo[] = [
     { tabId: 'T1', url: 'http://site.test/', title: 'Site', active: true, openerTabId: null, createdAt: new Date(0), status: 'complete' },
   ];
-  /** What hands did: the tab, the act, and what it was given. */
-  readonly acts: [tabId: string, act: string, given: unknown][] = [];
-  /** What hands wait for before they are done. */
-  inputTaken: Promise<void> = Promise.resolve();
+  /** Input that was dispatched. */
+  readonly inputs: [tabId: string, act: string, given: unknown][] = [];
+  /** Delays all input until it resolves. */
+  inputGate: Promise<void> = Promise.resolve();
   readonly #tabListeners = new Set<() => void>();
   #onFrame: (frame: ScreencastFrame) => void = () => undefined;
 
@@ -28,7 +28,7 @@ export class StubBrowser {
   }
 
   tabs = (): TabInfo[] => this.tabList;
-  activeTab = (): TabInfo => this.tabList.find(({ active }) => active) ?? never('no tab is active');
+  activeTab = (): TabInfo => this.tabList.find(({ active }) => active) ?? fail('no tab is active');
 
   onTabsChanged = (listener: () => void): (() => void) => {
     this.#tabListeners.add(listener);
@@ -54,31 +54,31 @@ export class StubBrowser {
     this.#onFrame({ data: Buffer.from(text), tabId: 'T1', width: 1280, height: 720, drawnAtMs: 1 });
   }
 
-  hands = (tabId: string): Hands => {
-    const note =
-      (act: string) =>
+  remoteInput = (tabId: string): RemoteInput => {
+    const record =
+      (kind: string) =>
       async (given?: unknown): Promise<void> => {
-        this.acts.push([tabId, act, given]);
-        await this.inputTaken;
+        this.inputs.push([tabId, kind, given]);
+        await this.inputGate;
       };
     return {
-      mouse: note('mouse'),
-      wheel: note('wheel'),
-      key: note('key'),
-      insertText: note('insertText'),
-      compose: (text, start, end) => note('compose')([text, start, end]),
+      mouse: record('mouse'),
+      wheel: record('wheel'),
+      key: record('key'),
+      insertText: record('insertText'),
+      compose: (text, start, end) => record('compose')([text, start, end]),
       selection: () => Promise.resolve('what is selected'),
-      release: note('release'),
+      release: record('release'),
     };
   };
 }
 
-/** What a live view needs of a session. */
+/** The part of a session that a live view uses. */
 export class StubSession {
   viewers = 0;
-  /** How often it was kept awake. */
+  /** How often its idle timer was reset. */
   touches = 0;
-  readonly told: [type: string, data: unknown][] = [];
+  readonly emitted: [type: string, data: unknown][] = [];
   readonly abort = new AbortController();
   record = {
     sessionId: 'ses_1',
@@ -87,7 +87,7 @@ export class StubSession {
     endedReason: null as SessionRecord['endedReason'],
     settings: { viewport: { width: 1280, height: 720, device_scale_factor: 1 } },
   };
-  readonly events = { tell: (type: string, data: unknown): void => void this.told.push([type, data]) };
+  readonly events = { emit: (type: string, data: unknown): void => void this.emitted.push([type, data]) };
   touch = (): void => void (this.touches += 1);
 
   end(endedReason: SessionRecord['endedReason']): void {
@@ -96,15 +96,15 @@ export class StubSession {
   }
 }
 
-export class Watched {
+export class LiveViewFixture {
   readonly browser = new StubBrowser();
   readonly clock = new ManualClock();
   readonly session = new StubSession();
   readonly live: LiveView;
-  /** How often the last viewer has left. */
-  emptied = 0;
-  /** Of the links that are in use: what closes them. */
-  readonly held = new Set<(reason: ViewCloseReason) => void>();
+  /** How often the last viewer disconnected. */
+  emptyCount = 0;
+  /** Close functions of the open connections. */
+  readonly connections = new Set<(reason: ViewCloseReason) => void>();
 
   constructor() {
     this.live = new LiveView({
@@ -114,22 +114,22 @@ export class Watched {
       log: silentLog,
       sessions: {} as Sessions,
       drive: {} as Drive,
-      onEmpty: () => void (this.emptied += 1),
+      onEmpty: () => void (this.emptyCount += 1),
     });
   }
 
-  readonly hold = (close: (reason: ViewCloseReason) => void): (() => void) => {
-    this.held.add(close);
-    return () => this.held.delete(close);
+  readonly registerConnection = (close: (reason: ViewCloseReason) => void): (() => void) => {
+    this.connections.add(close);
+    return () => this.connections.delete(close);
   };
 }
 
-/** All that a page has been told and shown. */
-export class Seen {
+/** All messages and frames that a viewer received. */
+export class ReceivedMessages {
   readonly messages: LiveViewMessage[] = [];
   readonly frames: { seq: number; text: string }[] = [];
 
-  take(data: Buffer, isBinary: boolean): void {
+  receive(data: Buffer, isBinary: boolean): void {
     if (isBinary) this.frames.push({ seq: data.readUInt32LE(4), text: data.subarray(frameHeaderBytes).toString() });
     else this.messages.push(JSON.parse(data.toString()) as LiveViewMessage);
   }
@@ -143,12 +143,12 @@ export class Seen {
   }
 }
 
-/** Polls a fact that nothing announces. */
+/** Polls a condition. */
 export async function until(what: string, holds: () => boolean, withinMs = 5000): Promise<void> {
-  for (const start = performance.now(); !holds(); await wait(5))
-    if (performance.now() - start > withinMs) never(`not within ${withinMs} ms: ${what}`);
+  for (const start = performance.now(); !holds(); await sleep(5))
+    if (performance.now() - start > withinMs) fail(`not within ${withinMs} ms: ${what}`);
 }
 
-export function never(what: string): never {
+export function fail(what: string): never {
   throw new Error(what);
 }

@@ -2,37 +2,37 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { LiveViewCommand } from '@berth/contract/live-view';
 import WebSocket, { WebSocketServer } from 'ws';
-import { Seen, Watched, never, until } from './live-view.fixture.ts';
+import { ReceivedMessages, LiveViewFixture, fail, until } from './live-view.fixture.ts';
 import { viewersMax } from './live-view.ts';
 import type { ViewerScope } from './viewer.ts';
 
-let watched: Watched;
+let fixture: LiveViewFixture;
 let server: Server;
-/** Of the next who joins. */
+/** Scope of the next viewer. */
 let joining: ViewerScope;
-/** The service's end of who joined last. */
+/** The service's socket of the last viewer. */
 let latest: WebSocket;
 beforeEach(async () => {
-  watched = new Watched();
+  fixture = new LiveViewFixture();
   server = createServer();
-  const { live, hold } = watched;
+  const { live, registerConnection } = fixture;
   new WebSocketServer({ server }).on('connection', (socket) => {
     latest = socket;
-    live.join(socket, { scope: joining, hold });
+    live.join(socket, { scope: joining, registerConnection });
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
 });
 afterEach(async () => {
   server.close();
-  watched.session.end('requested');
-  await until('the live view is empty', () => watched.browser.watching === 0);
+  fixture.session.end('requested');
+  await until('the live view is empty', () => fixture.browser.watching === 0);
 });
 
-class Watcher extends Seen {
+class TestViewer extends ReceivedMessages {
   readonly socket: WebSocket;
   readonly closed: Promise<{ code: number; reason: string }>;
 
@@ -40,90 +40,90 @@ class Watcher extends Seen {
     super();
     this.socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`, { perMessageDeflate: false });
     this.closed = new Promise((resolve) => this.socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })));
-    this.socket.on('message', (data: Buffer, isBinary) => this.take(data, isBinary));
+    this.socket.on('message', (data: Buffer, isBinary) => this.receive(data, isBinary));
   }
 
-  say(command: LiveViewCommand): void {
+  send(command: LiveViewCommand): void {
     this.socket.send(JSON.stringify(command));
   }
 
   /** Acknowledges the newest frame. */
   ack(): void {
-    this.say({ type: 'ack', seq: this.frames.at(-1)?.seq ?? never('there was no frame') });
+    this.send({ type: 'ack', seq: this.frames.at(-1)?.seq ?? fail('there was no frame') });
   }
 }
 
-async function join(scope: ViewerScope = 'view'): Promise<Watcher> {
+async function join(scope: ViewerScope = 'view'): Promise<TestViewer> {
   joining = scope;
-  const watcher = new Watcher();
-  await once(watcher.socket, 'open');
-  return watcher;
+  const viewer = new TestViewer();
+  await once(viewer.socket, 'open');
+  return viewer;
 }
 
-const seen = (watcher: Watcher, texts: string[]): Promise<void> =>
-  until(`the frames ${texts.join(', ')} are there`, () => watcher.texts().join() === texts.join());
+const framesArrive = (viewer: TestViewer, texts: string[]): Promise<void> =>
+  until(`the frames ${texts.join(', ')} are there`, () => viewer.texts().join() === texts.join());
 
-/** The server has read all that the watcher said before. */
-async function heard(watcher: Watcher): Promise<void> {
-  const answers = (): number => watcher.of('failed').length + watcher.of('clipboard').length;
-  const before = answers();
-  watcher.say({ type: 'copy' });
-  await until('the last command is answered', () => answers() > before);
+/** Waits until the server has processed all earlier commands. */
+async function commandsProcessed(viewer: TestViewer): Promise<void> {
+  const replies = (): number => viewer.of('failed').length + viewer.of('clipboard').length;
+  const before = replies();
+  viewer.send({ type: 'copy' });
+  await until('the last command is answered', () => replies() > before);
 }
 
 describe('a live view', () => {
-  it('is one watch of the browser for all who look, from the first to the last', async () => {
+  it('shares one screencast between all viewers, from the first to the last', async () => {
     const [first, second] = [await join(), await join()];
-    await until('both are there', () => watched.session.viewers === 2);
-    assert.equal(watched.browser.watching, 1);
-    watched.browser.draw('one');
-    await Promise.all([seen(first, ['one']), seen(second, ['one'])]);
+    await until('both are there', () => fixture.session.viewers === 2);
+    assert.equal(fixture.browser.watching, 1);
+    fixture.browser.draw('one');
+    await Promise.all([framesArrive(first, ['one']), framesArrive(second, ['one'])]);
     first.socket.close();
-    await until('one is left', () => watched.session.viewers === 1);
-    assert.equal(watched.browser.watching, 1);
+    await until('one is left', () => fixture.session.viewers === 1);
+    assert.equal(fixture.browser.watching, 1);
     second.socket.close();
-    await until('none is left', () => watched.browser.watching === 0);
-    assert.equal(watched.emptied, 1);
-    assert.equal(watched.browser.listening, 0);
-    assert.equal(watched.held.size, 0);
+    await until('none is left', () => fixture.browser.watching === 0);
+    assert.equal(fixture.emptyCount, 1);
+    assert.equal(fixture.browser.listening, 0);
+    assert.equal(fixture.connections.size, 0);
   });
 
   it('greets with what the page needs, and then the state', async () => {
-    const watcher = await join('control');
-    await until('it was greeted', () => watcher.messages.length >= 2);
-    assert.deepEqual(watcher.messages.slice(0, 2), [
+    const viewer = await join('control');
+    await until('it was greeted', () => viewer.messages.length >= 2);
+    assert.deepEqual(viewer.messages.slice(0, 2), [
       { type: 'hello', session_id: 'ses_1', scope: 'control', expires_at: '1970-01-01T00:15:00.000Z' },
       { type: 'state', tabs: [{ tab_id: 'T1', title: 'Site', url: 'http://site.test/', active: true, status: 'complete' }], viewers: 1 },
     ]);
   });
 
-  it('tells what pages choose cut to a bound, and much at once only once', async () => {
-    const watcher = await join();
-    await until('the state is there', () => watcher.of('state').length > 0);
-    const [tab] = watched.browser.tabList;
+  it('truncates titles and addresses, and combines quick changes into one state', async () => {
+    const viewer = await join();
+    await until('the state is there', () => viewer.of('state').length > 0);
+    const [tab] = fixture.browser.tabList;
     assert.ok(tab);
     for (let turn = 0; turn < 100; turn += 1)
-      watched.browser.changeTabs([{ ...tab, title: '<b>'.repeat(1_000_000), url: `http://site.test/${turn}/${'x'.repeat(9000)}` }]);
-    const last = (): string => watcher.of('state').at(-1)?.tabs[0]?.url ?? '';
-    await until('the last is told', () => last().startsWith('http://site.test/99/'));
+      fixture.browser.changeTabs([{ ...tab, title: '<b>'.repeat(1_000_000), url: `http://site.test/${turn}/${'x'.repeat(9000)}` }]);
+    const last = (): string => viewer.of('state').at(-1)?.tabs[0]?.url ?? '';
+    await until('the last state is there', () => last().startsWith('http://site.test/99/'));
     assert.equal(last().length, 2048);
-    assert.equal(watcher.of('state').at(-1)?.tabs[0]?.title.length, 300);
-    assert.ok(watcher.of('state').length <= 4, `${watcher.of('state').length} states were told`);
+    assert.equal(viewer.of('state').at(-1)?.tabs[0]?.title.length, 300);
+    assert.ok(viewer.of('state').length <= 4, `${viewer.of('state').length} states were sent`);
   });
 
   it('shows the latest picture at once to one who comes while nothing moves', async () => {
     await join();
-    watched.browser.draw('still');
+    fixture.browser.draw('still');
     const late = await join();
-    await seen(late, ['still']);
+    await framesArrive(late, ['still']);
   });
 
-  it('tells of who comes and goes among the session’s events', async () => {
-    const watcher = await join('control');
-    await until('it is there', () => watched.session.viewers === 1);
-    watcher.socket.close();
-    await until('it is gone', () => watched.session.viewers === 0);
-    assert.deepEqual(watched.session.told, [
+  it('emits an event when a viewer joins or leaves', async () => {
+    const viewer = await join('control');
+    await until('it is there', () => fixture.session.viewers === 1);
+    viewer.socket.close();
+    await until('it has left', () => fixture.session.viewers === 0);
+    assert.deepEqual(fixture.session.emitted, [
       ['viewer.joined', { viewers: 1, scope: 'control' }],
       ['viewer.left', { viewers: 0, scope: 'control' }],
     ]);
@@ -131,92 +131,92 @@ describe('a live view', () => {
 
   it('closes the socket of one viewer too many', async () => {
     await Promise.all(Array.from({ length: viewersMax }, () => join()));
-    await until('all are there', () => watched.session.viewers === viewersMax);
+    await until('all are there', () => fixture.session.viewers === viewersMax);
     const late = await join();
     assert.deepEqual(await late.closed, { code: 4009, reason: 'limit' });
     assert.deepEqual(late.messages, [{ type: 'ended', reason: 'limit' }]);
-    assert.equal(watched.session.viewers, viewersMax);
+    assert.equal(fixture.session.viewers, viewersMax);
   });
 });
 
 describe('the pace of frames', () => {
-  it('is what a viewer acknowledges: two on their way, the newest next, those between lost', async () => {
-    const watcher = await join();
-    await until('it is there', () => watched.browser.watching === 1);
-    for (const text of ['1', '2', '3', '4', '5']) watched.browser.draw(text);
-    await seen(watcher, ['1', '2']);
-    watcher.ack();
-    await seen(watcher, ['1', '2', '5']);
-    watched.browser.draw('6');
-    await seen(watcher, ['1', '2', '5', '6']);
-    watched.browser.draw('7');
-    watcher.say({ type: 'ack', seq: 1_000_000 });
-    await heard(watcher);
-    assert.deepEqual(watcher.texts(), ['1', '2', '5', '6']);
-    watcher.ack();
-    await seen(watcher, ['1', '2', '5', '6', '7']);
+  it('follows acknowledgements: two in flight, the newest next, those between dropped', async () => {
+    const viewer = await join();
+    await until('it is there', () => fixture.browser.watching === 1);
+    for (const text of ['1', '2', '3', '4', '5']) fixture.browser.draw(text);
+    await framesArrive(viewer, ['1', '2']);
+    viewer.ack();
+    await framesArrive(viewer, ['1', '2', '5']);
+    fixture.browser.draw('6');
+    await framesArrive(viewer, ['1', '2', '5', '6']);
+    fixture.browser.draw('7');
+    viewer.send({ type: 'ack', seq: 1_000_000 });
+    await commandsProcessed(viewer);
+    assert.deepEqual(viewer.texts(), ['1', '2', '5', '6']);
+    viewer.ack();
+    await framesArrive(viewer, ['1', '2', '5', '6', '7']);
   });
 
   it('is each viewer’s own', async () => {
     const [slow, quick] = [await join(), await join()];
-    await until('both are there', () => watched.session.viewers === 2);
+    await until('both are there', () => fixture.session.viewers === 2);
     for (const text of ['1', '2', '3', '4']) {
-      watched.browser.draw(text);
+      fixture.browser.draw(text);
       await until(`the quick one has ${text}`, () => quick.texts().at(-1) === text);
       quick.ack();
-      await heard(quick);
+      await commandsProcessed(quick);
     }
     assert.deepEqual(quick.texts(), ['1', '2', '3', '4']);
     assert.deepEqual(slow.texts(), ['1', '2']);
   });
 
-  it('asks next to nothing of the browser while nobody takes frames, and lets go of one who never does', async () => {
-    const watcher = await join();
-    await until('it is there', () => watched.browser.watching === 1);
-    for (const text of ['1', '2', '3']) watched.browser.draw(text);
-    await seen(watcher, ['1', '2']);
-    watched.clock.advance(59_000);
-    await until('less is asked for', () => watched.browser.demands.at(-1)?.framesPerSecond === 1);
-    watched.clock.advance(1000);
-    assert.deepEqual(await watcher.closed, { code: 4009, reason: 'limit' });
-    assert.deepEqual(watcher.messages.at(-1), { type: 'ended', reason: 'not_watching' });
+  it('requests almost no frames while none is acknowledged, and closes a viewer that never does', async () => {
+    const viewer = await join();
+    await until('it is there', () => fixture.browser.watching === 1);
+    for (const text of ['1', '2', '3']) fixture.browser.draw(text);
+    await framesArrive(viewer, ['1', '2']);
+    fixture.clock.advance(59_000);
+    await until('less is asked for', () => fixture.browser.demands.at(-1)?.framesPerSecond === 1);
+    fixture.clock.advance(1000);
+    assert.deepEqual(await viewer.closed, { code: 4009, reason: 'limit' });
+    assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'not_watching' });
   });
 
-  it('keeps no more than a bound for one who says that it watches and does not read', async () => {
-    const watcher = await join();
-    await until('it is there', () => watched.browser.watching === 1);
-    watcher.socket.pause();
+  it('buffers a bounded amount for a viewer that acknowledges and does not read', async () => {
+    const viewer = await join();
+    await until('it is there', () => fixture.browser.watching === 1);
+    viewer.socket.pause();
     const frame = 'x'.repeat(1_000_000);
-    let heldBytesMax = 0;
+    let bufferedBytesMax = 0;
     for (let seq = 1; seq <= 100; seq += 1) {
-      watched.browser.draw(frame);
-      watcher.say({ type: 'ack', seq });
-      await wait(2);
-      heldBytesMax = Math.max(heldBytesMax, latest.bufferedAmount);
+      fixture.browser.draw(frame);
+      viewer.send({ type: 'ack', seq });
+      await sleep(2);
+      bufferedBytesMax = Math.max(bufferedBytesMax, latest.bufferedAmount);
     }
-    assert.ok(heldBytesMax < 2 * 1024 * 1024 + 100_000, `${heldBytesMax} bytes are held`);
-    watcher.socket.resume();
-    await until('it gets the newest', () => watcher.frames.at(-1)?.seq === 100);
-    assert.ok(watcher.frames.length < 60, `${watcher.frames.length} of 100 frames came`);
+    assert.ok(bufferedBytesMax < 2 * 1024 * 1024 + 100_000, `${bufferedBytesMax} bytes are buffered`);
+    viewer.socket.resume();
+    await until('it gets the newest', () => viewer.frames.at(-1)?.seq === 100);
+    assert.ok(viewer.frames.length < 60, `${viewer.frames.length} of 100 frames came`);
   });
 });
 
 describe('what the browser is asked for', () => {
-  it('is what the one can use who can use most', async () => {
+  it('is the highest demand of any viewer', async () => {
     const [phone, screen] = [await join(), await join()];
-    phone.say({ type: 'fit', width: 390, height: 844 });
-    screen.say({ type: 'fit', width: 100_000, height: 700 });
-    await until('both were heard', () => watched.browser.demands.at(-1)?.maxWidth === 3840);
-    assert.deepEqual(watched.browser.demands.at(-1), { maxWidth: 3840, maxHeight: 844, quality: 80, framesPerSecond: 25 });
+    phone.send({ type: 'fit', width: 390, height: 844 });
+    screen.send({ type: 'fit', width: 100_000, height: 700 });
+    await until('both were heard', () => fixture.browser.demands.at(-1)?.maxWidth === 3840);
+    assert.deepEqual(fixture.browser.demands.at(-1), { maxWidth: 3840, maxHeight: 844, quality: 80, framesPerSecond: 25 });
     screen.socket.close();
-    await until('the other counts alone', () => watched.browser.demands.at(-1)?.maxWidth === 390);
+    await until('the other counts alone', () => fixture.browser.demands.at(-1)?.maxWidth === 390);
   });
 
   it('changes a few times a second at most', async () => {
-    const watcher = await join();
-    for (let width = 100; width < 300; width += 1) watcher.say({ type: 'fit', width, height: 100 });
-    await until('the last was heard', () => watched.browser.demands.at(-1)?.maxWidth === 299);
-    assert.ok(watched.browser.demands.length <= 4, `${watched.browser.demands.length} changes`);
+    const viewer = await join();
+    for (let width = 100; width < 300; width += 1) viewer.send({ type: 'fit', width, height: 100 });
+    await until('the last was heard', () => fixture.browser.demands.at(-1)?.maxWidth === 299);
+    assert.ok(fixture.browser.demands.length <= 4, `${fixture.browser.demands.length} changes`);
   });
 });
 
@@ -229,34 +229,34 @@ describe('the end of a live view', () => {
     ['out_of_memory', 4008, 'browser_crashed'],
     ['drained', 1012, 'service_restart'],
   ] as const)
-    it(`is told with code ${code} and its cause where the session ended by ${endedReason}`, async () => {
-      const watcher = await join();
-      await until('it is there', () => watched.session.viewers === 1);
-      watched.session.end(endedReason);
-      assert.deepEqual(await watcher.closed, { code, reason });
-      assert.deepEqual(watcher.messages.at(-1), { type: 'ended', reason: endedReason });
-      assert.equal(watched.session.viewers, 0);
-      assert.equal(watched.emptied, 1);
+    it(`is sent with code ${code} and its cause when the session ended by ${endedReason}`, async () => {
+      const viewer = await join();
+      await until('it is there', () => fixture.session.viewers === 1);
+      fixture.session.end(endedReason);
+      assert.deepEqual(await viewer.closed, { code, reason });
+      assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: endedReason });
+      assert.equal(fixture.session.viewers, 0);
+      assert.equal(fixture.emptyCount, 1);
     });
 
-  it('comes at once to one who arrives too late, and leaves nothing', async () => {
-    watched.session.end('requested');
-    const watcher = await join();
-    assert.deepEqual(await watcher.closed, { code: 4000, reason: 'session_ended' });
-    assert.equal(watched.browser.demands.length, 0);
-    assert.equal(watched.emptied, 1);
-    assert.equal(watched.held.size, 0);
+  it('comes at once to a viewer that joins too late, and leaves nothing', async () => {
+    fixture.session.end('requested');
+    const viewer = await join();
+    assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
+    assert.equal(fixture.browser.demands.length, 0);
+    assert.equal(fixture.emptyCount, 1);
+    assert.equal(fixture.connections.size, 0);
   });
 
-  it('comes to the one whose link is taken back, and not to the others', async () => {
+  it('comes to the viewer whose link is revoked, and not to the others', async () => {
     const mine = await join();
-    await until('it is held', () => watched.held.size === 1);
-    const [close] = watched.held;
+    await until('it is held', () => fixture.connections.size === 1);
+    const [close] = fixture.connections;
     const other = await join();
     close?.('unauthorized');
     assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
-    watched.browser.draw('on');
-    await seen(other, ['on']);
+    fixture.browser.draw('on');
+    await framesArrive(other, ['on']);
   });
 });
 
@@ -271,16 +271,16 @@ const click: LiveViewCommand & { type: 'mouse' } = {
   modifiers: 0,
 };
 
-describe('a viewer’s hands', () => {
-  it('do what is said on the active tab, in order', async () => {
-    const watcher = await join('control');
-    watcher.say(click);
-    watcher.say({ type: 'wheel', x: 1, y: 2, dx: 0, dy: 10, modifiers: 0 });
-    watcher.say({ type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 });
-    watcher.say({ type: 'text', text: '漢字' });
-    watcher.say({ type: 'compose', text: 'か', start: 1, end: 1 });
-    await until('all is done', () => watched.browser.acts.length === 5);
-    assert.deepEqual(watched.browser.acts, [
+describe('a viewer’s input', () => {
+  it('reaches the active tab, in order', async () => {
+    const viewer = await join('control');
+    viewer.send(click);
+    viewer.send({ type: 'wheel', x: 1, y: 2, dx: 0, dy: 10, modifiers: 0 });
+    viewer.send({ type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 });
+    viewer.send({ type: 'text', text: '漢字' });
+    viewer.send({ type: 'compose', text: 'か', start: 1, end: 1 });
+    await until('all is done', () => fixture.browser.inputs.length === 5);
+    assert.deepEqual(fixture.browser.inputs, [
       ['T1', 'mouse', { action: 'down', x: 1, y: 2, button: 'left', buttons: 1, clicks: 1, modifiers: 0 }],
       ['T1', 'wheel', { x: 1, y: 2, dx: 0, dy: 10, modifiers: 0 }],
       ['T1', 'key', { action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 }],
@@ -289,98 +289,98 @@ describe('a viewer’s hands', () => {
     ]);
   });
 
-  it('do nothing by a link that is for watching', async () => {
-    const watcher = await join('view');
+  it('is refused for a view-only link', async () => {
+    const viewer = await join('view');
     for (const command of [click, { type: 'copy' }, { type: 'tab', action: 'open' }, { type: 'navigate', to: 'reload' }] as const)
-      watcher.say(command);
-    await until('all were refused', () => watcher.of('failed').length === 4);
-    assert.ok(watcher.of('failed').every(({ code }) => code === 'not_allowed'));
-    assert.deepEqual(watched.browser.acts, []);
+      viewer.send(command);
+    await until('all were refused', () => viewer.of('failed').length === 4);
+    assert.ok(viewer.of('failed').every(({ code }) => code === 'not_allowed'));
+    assert.deepEqual(fixture.browser.inputs, []);
   });
 
-  it('let go of what they hold when the tab changes, and when they leave', async () => {
-    const watcher = await join('control');
-    watcher.say(click);
-    await until('it is pressed', () => watched.browser.acts.length === 1);
-    const [tab] = watched.browser.tabList;
+  it('is released when the tab changes, and when the viewer leaves', async () => {
+    const viewer = await join('control');
+    viewer.send(click);
+    await until('it is pressed', () => fixture.browser.inputs.length === 1);
+    const [tab] = fixture.browser.tabList;
     assert.ok(tab);
-    watched.browser.changeTabs([
+    fixture.browser.changeTabs([
       { ...tab, active: false },
       { ...tab, tabId: 'T2' },
     ]);
-    watcher.say(click);
-    await until('it is pressed elsewhere', () => watched.browser.acts.length === 3);
-    watcher.socket.terminate();
-    await until('all is let go', () => watched.browser.acts.length === 4);
+    viewer.send(click);
+    await until('it is pressed elsewhere', () => fixture.browser.inputs.length === 3);
+    viewer.socket.terminate();
+    await until('all is released', () => fixture.browser.inputs.length === 4);
     assert.deepEqual(
-      watched.browser.acts.map(([tabId, act]) => `${tabId} ${act}`),
+      fixture.browser.inputs.map(([tabId, act]) => `${tabId} ${act}`),
       ['T1 mouse', 'T1 release', 'T2 mouse', 'T2 release'],
     );
   });
 
-  it('give what is selected to the one who asks for it', async () => {
-    const watcher = await join('control');
-    watcher.say({ type: 'copy' });
-    await until('it is there', () => watcher.of('clipboard').length === 1);
-    assert.deepEqual(watcher.of('clipboard'), [{ type: 'clipboard', text: 'what is selected' }]);
+  it('returns the selection to the viewer that copies it', async () => {
+    const viewer = await join('control');
+    viewer.send({ type: 'copy' });
+    await until('it is there', () => viewer.of('clipboard').length === 1);
+    assert.deepEqual(viewer.of('clipboard'), [{ type: 'clipboard', text: 'what is selected' }]);
   });
 
-  it('pile up nothing on a page that takes no input, and still let go', async () => {
+  it('is bounded for a page that takes no input, except releases', async () => {
     const taken = Promise.withResolvers<void>();
-    watched.browser.inputTaken = taken.promise;
-    const watcher = await join('control');
-    for (let turn = 0; turn < 400; turn += 1) watcher.say({ ...click, action: 'move' });
-    watcher.say({ ...click, action: 'up' });
-    const isUp = ([, , given]: (typeof watched.browser.acts)[number]): boolean => (given as { action?: string }).action === 'up';
-    await until('the button comes up', () => watched.browser.acts.some(isUp));
-    assert.equal(watched.browser.acts.length, 257);
+    fixture.browser.inputGate = taken.promise;
+    const viewer = await join('control');
+    for (let turn = 0; turn < 400; turn += 1) viewer.send({ ...click, action: 'move' });
+    viewer.send({ ...click, action: 'up' });
+    const isUp = ([, , given]: (typeof fixture.browser.inputs)[number]): boolean => (given as { action?: string }).action === 'up';
+    await until('the button comes up', () => fixture.browser.inputs.some(isUp));
+    assert.equal(fixture.browser.inputs.length, 257);
     taken.resolve();
   });
 
-  it('keep the session awake, which watching does not', async () => {
-    const watcher = await join('control');
-    watched.browser.draw('1');
-    await seen(watcher, ['1']);
-    watcher.ack();
-    watcher.say({ type: 'fit', width: 100, height: 100 });
-    await until('it was heard', () => watched.browser.demands.length > 1);
-    assert.equal(watched.session.touches, 0);
-    watcher.say(click);
-    await until('it was done', () => watched.browser.acts.length === 1);
-    assert.equal(watched.session.touches, 1);
+  it('keeps the session from idling, which watching does not', async () => {
+    const viewer = await join('control');
+    fixture.browser.draw('1');
+    await framesArrive(viewer, ['1']);
+    viewer.ack();
+    viewer.send({ type: 'fit', width: 100, height: 100 });
+    await until('it was heard', () => fixture.browser.demands.length > 1);
+    assert.equal(fixture.session.touches, 0);
+    viewer.send(click);
+    await until('it was done', () => fixture.browser.inputs.length === 1);
+    assert.equal(fixture.session.touches, 1);
   });
 });
 
-describe('what no page of ours says', () => {
-  it('closes the socket, and what is said after it is not heard', async () => {
+describe('an invalid command', () => {
+  it('closes the socket, and later commands are ignored', async () => {
     for (const [what, data] of [
       ['no JSON', 'x'],
       ['no command', '{"type":"evaluate"}'],
       ['bytes', Buffer.from('{"type":"copy"}')],
       ['too much', JSON.stringify({ type: 'text', text: 'x'.repeat(600_000) })],
     ] as const) {
-      const watcher = await join('control');
-      watcher.socket.send(data);
-      watcher.say(click);
-      assert.deepEqual(await watcher.closed, { code: 4010, reason: 'bad_message' }, what);
+      const viewer = await join('control');
+      viewer.socket.send(data);
+      viewer.send(click);
+      assert.deepEqual(await viewer.closed, { code: 4010, reason: 'bad_message' }, what);
     }
-    assert.deepEqual(watched.browser.acts, []);
+    assert.deepEqual(fixture.browser.inputs, []);
   });
 
   it('is more than five hundred commands in a second', async () => {
-    const watcher = await join('control');
-    for (let turn = 0; turn < 500; turn += 1) watcher.say({ type: 'ack', seq: turn });
-    watcher.say(click);
-    assert.deepEqual(await watcher.closed, { code: 4010, reason: 'bad_message' });
-    assert.deepEqual(watched.browser.acts, []);
+    const viewer = await join('control');
+    for (let turn = 0; turn < 500; turn += 1) viewer.send({ type: 'ack', seq: turn });
+    viewer.send(click);
+    assert.deepEqual(await viewer.closed, { code: 4010, reason: 'bad_message' });
+    assert.deepEqual(fixture.browser.inputs, []);
   });
 
   it('may come again in the next second', async () => {
-    const watcher = await join('control');
-    for (let turn = 0; turn < 499; turn += 1) watcher.say({ type: 'ack', seq: turn });
-    await heard(watcher);
-    watched.clock.advance(1000);
-    watcher.say(click);
-    await until('it was done', () => watched.browser.acts.length === 1);
+    const viewer = await join('control');
+    for (let turn = 0; turn < 499; turn += 1) viewer.send({ type: 'ack', seq: turn });
+    await commandsProcessed(viewer);
+    fixture.clock.advance(1000);
+    viewer.send(click);
+    await until('it was done', () => fixture.browser.inputs.length === 1);
   });
 });

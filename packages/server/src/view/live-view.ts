@@ -8,95 +8,101 @@ import type { Command } from './live-view-commands.ts';
 import { Control } from './live-view-control.ts';
 import { toLiveFrame, type LiveFrame } from './live-view-frame.ts';
 import { Viewer, type ViewerScope } from './viewer.ts';
-import { countViewer, endOf, type Socket } from './viewer-socket.ts';
+import { countViewer, viewCloseReason, type Socket } from './viewer-socket.ts';
 
-export interface LiveViewParts {
+export interface LiveViewDeps {
   session: LiveSession;
   machine: Machine;
   sessions: Sessions;
   drive: Drive;
   clock: Clock;
   log: Log;
-  /** Called when the last viewer has left. */
+  /** Called when the last viewer has disconnected. */
   onEmpty(): void;
 }
 
-/** Each is a socket and its frames; a link that was posted somewhere brings more than that. */
+/** Each viewer costs a socket and its frames, and a link posted publicly attracts many more than this. */
 export const viewersMax = 50;
-/** A page that loads tells of its tab many times in a second; nobody reads as fast. */
-const stateMs = 100;
-/** The browser starts its encoder anew for each change of size or quality. */
-const demandMs = 200;
-const lookMs = 1000;
-/** Pages choose these texts. */
+/** A loading page changes its tab many times a second, faster than anybody reads. */
+const stateIntervalMs = 100;
+/** The browser restarts its encoder for each change of size or quality. */
+const demandIntervalMs = 200;
+const checkIntervalMs = 1000;
+/** Pages choose these texts, so they are truncated. */
 const titleCharsMax = 300;
 const urlCharsMax = 2048;
 
-/** All who watch one session: one encoder for them together, from the first one's coming to the last one's leaving. */
+/** All viewers of one session. They share one encoder, which runs from the first viewer's join to the last one's disconnect. */
 export class LiveView {
-  readonly #parts: LiveViewParts;
-  /** With what each may do. */
+  readonly #deps: LiveViewDeps;
+  /** With their control; null for viewers that only watch. */
   readonly #viewers = new Map<Viewer, Control | null>();
   readonly #undo: (() => void)[] = [];
   #watch: ScreencastWatch | null = null;
   #demand = '';
-  /** For one who comes while nothing moves. */
+  /** Sent to a viewer that joins while the page does not change. */
   #latest: LiveFrame | null = null;
-  #frames = 0;
+  #frameCount = 0;
   #stateTimer: NodeJS.Timeout | null = null;
   #demandTimer: NodeJS.Timeout | null = null;
 
-  constructor(parts: LiveViewParts) {
-    this.#parts = parts;
+  constructor(deps: LiveViewDeps) {
+    this.#deps = deps;
   }
 
-  /** Takes a socket over. `hold` is told how to close it, and gives what undoes that. */
-  join(socket: Socket, { scope, hold }: { scope: ViewerScope; hold: (close: (reason: ViewCloseReason) => void) => () => void }): void {
-    const { session, clock } = this.#parts;
-    let release = (): void => undefined;
+  /** Takes over a socket. `registerConnection` receives a function that closes it, and returns one that unregisters it. */
+  join(
+    socket: Socket,
+    { scope, registerConnection }: { scope: ViewerScope; registerConnection: (close: (reason: ViewCloseReason) => void) => () => void },
+  ): void {
+    const { session, clock } = this.#deps;
+    let unregister = (): void => undefined;
     const viewer = new Viewer(socket, {
       scope,
       clock,
       events: {
         onCommand: (command) => this.#onCommand(viewer, command),
-        onLeft: () => {
-          release();
+        onClose: () => {
+          unregister();
           this.#leave(viewer);
         },
       },
     });
-    if (session.abort.signal.aborted) return this.#refuse(viewer, ...this.#endOfSession());
-    if (this.#viewers.size >= viewersMax) return this.#refuse(viewer, 'limit');
-    this.#viewers.set(viewer, scope === 'control' ? new Control({ ...this.#parts, say: (message) => viewer.say(message) }) : null);
-    release = hold((reason) => viewer.end(reason));
+    if (session.abort.signal.aborted) return this.#reject(viewer, ...this.#sessionEndReason());
+    if (this.#viewers.size >= viewersMax) return this.#reject(viewer, 'limit');
+    this.#viewers.set(
+      viewer,
+      scope === 'control' ? new Control({ ...this.#deps, sendMessage: (message) => viewer.sendMessage(message) }) : null,
+    );
+    unregister = registerConnection((reason) => viewer.end(reason));
     if (this.#viewers.size === 1) this.#start();
     this.#count(viewer, 1);
     const { sessionId, expiresAt } = session.record;
-    viewer.say({ type: 'hello', session_id: sessionId, scope, expires_at: expiresAt.toISOString() });
-    viewer.tellState(this.#state());
+    viewer.sendMessage({ type: 'hello', session_id: sessionId, scope, expires_at: expiresAt.toISOString() });
+    viewer.sendState(this.#state());
     if (this.#latest) viewer.show(this.#latest);
-    this.#weighDemandSoon();
+    this.#scheduleDemand();
   }
 
-  #refuse(viewer: Viewer, ...why: Parameters<Viewer['end']>): void {
+  #reject(viewer: Viewer, ...why: Parameters<Viewer['end']>): void {
     viewer.end(...why);
-    if (this.#viewers.size === 0) this.#parts.onEmpty();
+    if (this.#viewers.size === 0) this.#deps.onEmpty();
   }
 
   #start(): void {
-    const { session, machine } = this.#parts;
+    const { session, machine } = this.#deps;
     const demand = this.#combinedDemand();
     this.#demand = JSON.stringify(demand);
     this.#watch = machine.browser.watch(demand, (frame) => {
-      this.#frames += 1;
-      this.#latest = toLiveFrame(frame, this.#frames);
+      this.#frameCount += 1;
+      this.#latest = toLiveFrame(frame, this.#frameCount);
       for (const viewer of this.#viewers.keys()) viewer.show(this.#latest);
     });
-    const ticker = setInterval(() => this.#look(), lookMs).unref();
+    const ticker = setInterval(() => this.#checkViewers(), checkIntervalMs).unref();
     const onEnd = (): void => this.#endAll();
     session.abort.signal.addEventListener('abort', onEnd, { once: true });
     this.#undo.push(
-      machine.browser.onTabsChanged(() => this.#tellStateSoon()),
+      machine.browser.onTabsChanged(() => this.#scheduleState()),
       () => clearInterval(ticker),
       () => session.abort.signal.removeEventListener('abort', onEnd),
     );
@@ -111,7 +117,7 @@ export class LiveView {
     clearTimeout(this.#demandTimer ?? undefined);
     this.#stateTimer = null;
     this.#demandTimer = null;
-    this.#parts.onEmpty();
+    this.#deps.onEmpty();
   }
 
   #leave(viewer: Viewer): void {
@@ -121,46 +127,51 @@ export class LiveView {
     control?.end();
     this.#count(viewer, -1);
     if (this.#viewers.size === 0) this.#stop();
-    else this.#weighDemandSoon();
+    else this.#scheduleDemand();
   }
 
   #count({ scope }: Viewer, by: 1 | -1): void {
-    countViewer({ session: this.#parts.session, scope, by });
-    this.#tellStateSoon();
+    countViewer({ session: this.#deps.session, scope, by });
+    this.#scheduleState();
   }
 
   #endAll(): void {
-    for (const viewer of [...this.#viewers.keys()]) viewer.end(...this.#endOfSession());
+    for (const viewer of [...this.#viewers.keys()]) viewer.end(...this.#sessionEndReason());
   }
 
-  #endOfSession(): [reason: ViewCloseReason, told: string] {
-    const { session } = this.#parts;
-    const reason = endOf(session);
+  #sessionEndReason(): [reason: ViewCloseReason, detail: string] {
+    const { session } = this.#deps;
+    const reason = viewCloseReason(session);
     return [reason, session.record.endedReason ?? reason];
   }
 
   #onCommand(viewer: Viewer, command: Command): void {
-    if (command.type === 'fit') return this.#weighDemandSoon();
+    if (command.type === 'fit') return this.#scheduleDemand();
     if (command.type === 'ack') return;
     const control = this.#viewers.get(viewer);
     if (control) control.run(command);
-    else viewer.say({ type: 'failed', code: 'not_allowed', message: 'This link is for watching only.' });
+    else
+      viewer.sendMessage({
+        type: 'failed',
+        code: 'not_allowed',
+        message: 'This link is view-only. Ask for an interactive live view link.',
+      });
   }
 
-  #look(): void {
-    for (const viewer of [...this.#viewers.keys()]) viewer.look();
-    this.#weighDemandSoon();
+  #checkViewers(): void {
+    for (const viewer of [...this.#viewers.keys()]) viewer.checkAcknowledgements();
+    this.#scheduleDemand();
   }
 
-  #weighDemandSoon(): void {
+  #scheduleDemand(): void {
     if (!this.#watch) return;
     this.#demandTimer ??= setTimeout(() => {
       this.#demandTimer = null;
-      this.#weighDemand();
-    }, demandMs).unref();
+      this.#updateDemand();
+    }, demandIntervalMs).unref();
   }
 
-  #weighDemand(): void {
+  #updateDemand(): void {
     const demand = this.#combinedDemand();
     const text = JSON.stringify(demand);
     if (text === this.#demand) return;
@@ -168,24 +179,29 @@ export class LiveView {
     this.#watch?.change(demand);
   }
 
-  /** The best that anybody can use: the others leave frames out. */
+  /** The highest demand of any viewer: the others skip frames. */
   #combinedDemand(): ScreencastDemand {
     const demands = [...this.#viewers.keys()].map((viewer) => viewer.demand());
-    const most = (of: keyof ScreencastDemand): number => Math.max(...demands.map((demand) => demand[of]));
-    return { maxWidth: most('maxWidth'), maxHeight: most('maxHeight'), quality: most('quality'), framesPerSecond: most('framesPerSecond') };
+    const maxOf = (of: keyof ScreencastDemand): number => Math.max(...demands.map((demand) => demand[of]));
+    return {
+      maxWidth: maxOf('maxWidth'),
+      maxHeight: maxOf('maxHeight'),
+      quality: maxOf('quality'),
+      framesPerSecond: maxOf('framesPerSecond'),
+    };
   }
 
-  #tellStateSoon(): void {
+  #scheduleState(): void {
     if (!this.#watch) return;
     this.#stateTimer ??= setTimeout(() => {
       this.#stateTimer = null;
       const text = this.#state();
-      for (const viewer of this.#viewers.keys()) viewer.tellState(text);
-    }, stateMs).unref();
+      for (const viewer of this.#viewers.keys()) viewer.sendState(text);
+    }, stateIntervalMs).unref();
   }
 
   #state(): string {
-    const { session, machine } = this.#parts;
+    const { session, machine } = this.#deps;
     return JSON.stringify({ type: 'state', tabs: machine.browser.tabs().map(toLiveTab), viewers: session.viewers });
   }
 }

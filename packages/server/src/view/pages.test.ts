@@ -19,11 +19,11 @@ before(() => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the built pages', () => {
-  it('are told to be built where they are not', () => {
+  it('name the build command when they are not built', () => {
     assert.throws(() => new Pages(join(folder, 'static')), /not built.*scripts\/setup\.sh/);
   });
 
-  it('run nothing but what we serve, in nobody’s frame, and leave no trace', () => {
+  it('run only what we serve, cannot be framed, and are not cached', () => {
     const { html, headers } = new Pages(folder).page('live-view', 'https://berth.test');
     assert.equal(html, '<title>live-view</title>');
     const policy = headers['content-security-policy'] ?? '';
@@ -42,7 +42,7 @@ describe('the built pages', () => {
     );
   });
 
-  it('show an error’s status and message in their places', () => {
+  it('show the status and message of an error', () => {
     assert.equal(new Pages(folder).errorPage(403, 'This &lt;link&gt; costs $&amp;.'), '<p>This &lt;link&gt; costs $&amp;.</p><b>403</b>');
   });
 

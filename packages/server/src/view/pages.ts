@@ -1,4 +1,4 @@
-/** The built pages: read once at the start, and found by name in an index of what was there. */
+/** The built web pages. Read once at startup and served from memory. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { ErrorPage } from '../http/error-page.ts';
@@ -7,7 +7,7 @@ export type PageName = 'live-view' | 'player' | 'vnc';
 
 export interface HtmlPage {
   html: string;
-  /** All but its content type. */
+  /** Without the content type. */
   headers: Record<string, string>;
 }
 
@@ -18,11 +18,11 @@ export interface StaticFile {
 
 const pageNames: readonly PageName[] = ['live-view', 'player', 'vnc'];
 const errorPageName = 'link-error';
-/** What the error page holds in their places. */
-const statusMark = '<!--status-->';
-const messageMark = '<!--message-->';
+/** Replaced in the error page. */
+const statusPlaceholder = '<!--status-->';
+const messagePlaceholder = '<!--message-->';
 
-/** With the charset, without which a browser guesses one. */
+/** With the charset, as browsers guess one otherwise. */
 const contentTypes: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -34,9 +34,9 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-/** Only what we serve ourselves, no script or style inside the page, and no page of others around it. */
-function policyFor(origin: string): string {
-  // Some browsers do not count the socket of the same host as the same origin.
+/** Allows only our own resources, no inline scripts or styles, and no framing. */
+function contentSecurityPolicy(origin: string): string {
+  // Some browsers do not treat a WebSocket of the same host as `'self'`.
   const socket = origin.replace(/^http/, 'ws');
   return [
     "default-src 'none'",
@@ -56,34 +56,35 @@ export class Pages {
   /** By name, as in `/static/NAME`. */
   readonly files: ReadonlyMap<string, StaticFile>;
 
-  /** Reads the folder that the pages were built into. Throws where they were not. */
+  /** Reads the folder that the pages are built into. @throws Error when they are not built */
   constructor(folder: string) {
     this.#pages = new Map([...pageNames, errorPageName].map((name) => [name, readPage(folder, name)]));
     this.files = readStatic(join(folder, 'static'));
     const errorPage = this.#html(errorPageName);
-    if (!errorPage.includes(messageMark)) throw new Error(`The page ${errorPageName}.html has no place for a message: ${messageMark}.`);
+    if (!errorPage.includes(messagePlaceholder))
+      throw new Error(`The page ${errorPageName}.html must contain ${messagePlaceholder}. Run scripts/setup.sh.`);
   }
 
-  /** `origin`: where the caller reaches us. */
+  /** `origin` is the service's origin as the caller sees it. */
   page(name: PageName, origin: string): HtmlPage {
-    return { html: this.#html(name), headers: headersFor(origin) };
+    return { html: this.#html(name), headers: pageHeaders(origin) };
   }
 
-  /** For a person whose link does not open what it was made for. `message` is HTML: who answers has escaped it. */
+  /** Renders the error page of a link. `message` is HTML that the caller has escaped. */
   readonly errorPage: ErrorPage = (status, message) =>
     this.#html(errorPageName)
-      .replaceAll(statusMark, String(status))
-      .replaceAll(messageMark, () => message);
+      .replaceAll(statusPlaceholder, String(status))
+      .replaceAll(messagePlaceholder, () => message);
 
   #html(name: string): string {
     const html = this.#pages.get(name);
-    if (html === undefined) throw new Error(`there is no page ${name}`);
+    if (html === undefined) throw new Error(`unknown page ${name}`);
     return html;
   }
 }
 
-const headersFor = (origin: string): Record<string, string> => ({
-  'content-security-policy': policyFor(origin),
+const pageHeaders = (origin: string): Record<string, string> => ({
+  'content-security-policy': contentSecurityPolicy(origin),
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -98,7 +99,7 @@ function readPage(folder: string, name: string): string {
   }
 }
 
-/** A file of a kind that is not known is none that a page of ours asks for. */
+/** Files of unknown types are skipped, as no page requests them. */
 function readStatic(folder: string): Map<string, StaticFile> {
   const files = new Map<string, StaticFile>();
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -4,7 +4,7 @@ interface ViewTables {
   view_revocations: { session_id: string; revoked_at: Date };
 }
 
-/** The latest time counts, whichever worker's clock told it. */
+/** Keeps the latest time, whichever worker's clock it comes from. */
 export async function writeRevocation(tables: Tables, sessionId: string, at: Date): Promise<void> {
   await tables
     .tables<ViewTables>()
@@ -18,7 +18,7 @@ export async function writeRevocation(tables: Tables, sessionId: string, at: Dat
     .execute();
 }
 
-/** By session: when its links were last taken back. Sessions whose links never were are absent. */
+/** Returns when the links of each session were last revoked. Sessions without a revocation are absent. */
 export async function revocationsOf(tables: Tables, sessionIds: string[]): Promise<Map<string, Date>> {
   if (sessionIds.length === 0) return new Map();
   const rows = await tables.tables<ViewTables>().selectFrom('view_revocations').selectAll().where('session_id', 'in', sessionIds).execute();

@@ -8,14 +8,14 @@ import { silentLog } from '../lib/log.ts';
 import { signToken } from '../lib/signed-token.ts';
 import type { SessionRecord, SessionView } from '../sessions/sessions.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { Tokens, type OwnDeps } from './tokens.ts';
+import { Tokens, type TokensDeps } from './tokens.ts';
 
 const secret = Buffer.alloc(32, 7);
 const origin = 'http://berth.test';
 const minuteMs = 60_000;
 
-/** Sessions, recordings and keys as a test wants them. */
-class World {
+/** Stub sessions, recordings and keys. */
+class TokensFixture {
   readonly clock = new ManualClock();
   readonly sessions = new Map<string, { owner: string; status: SessionStatus; kind: 'headless' | 'full_browser' }>();
   readonly recordings = new Map<string, { owner: string; recId: string }>();
@@ -47,23 +47,22 @@ class World {
     for (const listener of this.#revoked) listener(keyId);
   }
 
-  deps(store: OwnDeps['store']): OwnDeps {
-    const noteLine = (facts: object, message: string): void => void this.lines.push(JSON.stringify([facts, message]));
+  deps(store: TokensDeps['store']): TokensDeps {
+    const recordLine = (fields: object, message: string): void => void this.lines.push(JSON.stringify([fields, message]));
     return {
       store,
       clock: this.clock,
       secret,
-      log: { ...silentLog, info: noteLine, warn: noteLine, error: noteLine },
+      log: { ...silentLog, info: recordLine, warn: recordLine, error: recordLine },
       keys: {
         authenticate: ({ authorization }) => ({ ...keyOf('anna'), scope: `by ${authorization}` }),
-        deadAmong: (keyIds) => Promise.resolve(keyIds.filter((keyId) => this.deadKeys.has(keyId))),
+        findInactive: (keyIds) => Promise.resolve(keyIds.filter((keyId) => this.deadKeys.has(keyId))),
         onRevoked: (listener) => void this.#revoked.push(listener),
       },
       sessions: {
         get: (owner, sessionId) => {
           const session = this.sessions.get(sessionId);
-          if (!session || session.owner !== owner)
-            return Promise.reject(new ServiceError('session_not_found', 'There is no such session.'));
+          if (!session || session.owner !== owner) return Promise.reject(new ServiceError('session_not_found', 'Session not found.'));
           const record = { sessionId, owner, status: session.status, endedReason: null, settings: { kind: session.kind } };
           return Promise.resolve({ record } as SessionView);
         },
@@ -83,59 +82,63 @@ const keyOf = (owner: string, keyId: string | null = 'key_1'): Principal => ({
   requestsPerMinute: 600,
   scope: `owner:${owner}`,
 });
-const carried = (sessionId: string, carries: Partial<Credentials>): Credentials => ({
+const credentialsFor = (sessionId: string, credentials: Partial<Credentials>): Credentials => ({
   authorization: undefined,
   adminKey: undefined,
   token: undefined,
   viewCookies: [],
   params: { session_id: sessionId },
-  ...carries,
+  ...credentials,
 });
 
 let database: TestStore;
-let world: World;
+let fixture: TokensFixture;
 let tokens: Tokens;
 before(async () => {
   database = await testStore();
 });
 after(() => database.drop());
 beforeEach(() => {
-  world = new World();
-  tokens = new Tokens(world.deps(database.store));
+  fixture = new TokensFixture();
+  tokens = new Tokens(fixture.deps(database.store));
 });
 
 const defaults = { ttl_seconds: 300 };
 const tokenFor = async (sessionId: string, scope: ViewScope | 'vnc' = 'view', principal = keyOf('anna')): Promise<string> => {
   const { token } =
     scope === 'vnc'
-      ? await tokens.mintVnc(principal, sessionId, defaults, origin)
-      : await tokens.mintView(principal, sessionId, { scope, ...defaults }, origin);
+      ? await tokens.issueVncToken(principal, sessionId, defaults, origin)
+      : await tokens.issueViewToken(principal, sessionId, { scope, ...defaults }, origin);
   return token ?? assert.fail('there is no token');
 };
 
-type Place = 'view' | 'vnc' | 'recording';
-const enter = async (place: Place, sessionId: string, carries: Partial<Credentials>): Promise<Principal> => {
-  const guard = { view: tokens.authenticateView, vnc: tokens.authenticateVnc, recording: tokens.authenticateRecording }[place];
-  return await guard(carried(sessionId, carries));
+type GuardName = 'view' | 'vnc' | 'recording';
+const authenticate = async (guardName: GuardName, sessionId: string, credentials: Partial<Credentials>): Promise<Principal> => {
+  const guard = { view: tokens.authenticateView, vnc: tokens.authenticateVnc, recording: tokens.authenticateRecording }[guardName];
+  return await guard(credentialsFor(sessionId, credentials));
 };
-const isRefused = async (place: Place, sessionId: string, carries: Partial<Credentials>, why?: string): Promise<void> =>
-  assert.rejects(enter(place, sessionId, carries), { code: 'invalid_view_token', message: tokens.invalid().message }, why);
+const isRefused = async (guardName: GuardName, sessionId: string, credentials: Partial<Credentials>, why?: string): Promise<void> =>
+  assert.rejects(
+    authenticate(guardName, sessionId, credentials),
+    { code: 'invalid_view_token', message: tokens.invalidTokenError().message },
+    why,
+  );
 const refusedWith = (work: Promise<unknown>, code: ErrorCode): Promise<void> => assert.rejects(work, { code });
 
-const places = { 'live-view': 'view', vnc: 'vnc', recordings: 'recording' } as const;
+const guardNames = { 'live-view': 'view', vnc: 'vnc', recordings: 'recording' } as const;
 /** What the first load of an address sets: the whole header, and the value. */
 async function firstLoad(
-  place: keyof typeof places,
+  guardName: keyof typeof guardNames,
   sessionId: string,
   token: string,
   from = origin,
 ): Promise<{ header: string; value: string }> {
   const headers: Record<string, string> = {};
-  const principal = await enter(places[place], sessionId, { token });
-  tokens.welcome({
+  const principal = await authenticate(guardNames[guardName], sessionId, { token });
+  tokens.setViewCookie({
     principal,
     origin: from,
-    target: `/v1/session/${sessionId}/${place}/page?token=${token}`,
+    target: `/v1/session/${sessionId}/${guardName}/page?token=${token}`,
     setHeader: (name, value) => (headers[name] = value),
   });
   const header = headers['set-cookie'] ?? assert.fail('no cookie was set');
@@ -143,10 +146,10 @@ async function firstLoad(
 }
 
 describe('a link', () => {
-  it('opens what it was made for, and tells whose it is and what it allows', async () => {
-    const id = world.add('anna', 'full_browser');
-    world.record(id);
-    for (const [scope, place] of [
+  it('opens what it was issued for, with its owner and scope', async () => {
+    const id = fixture.add('anna', 'full_browser');
+    fixture.record(id);
+    for (const [scope, guardName] of [
       ['view', 'view'],
       ['control', 'view'],
       ['vnc', 'vnc'],
@@ -154,7 +157,7 @@ describe('a link', () => {
       ['view', 'recording'],
       ['control', 'recording'],
     ] as const) {
-      const principal = await enter(place, id, { token: await tokenFor(id, scope) });
+      const principal = await authenticate(guardName, id, { token: await tokenFor(id, scope) });
       assert.deepEqual([principal.owner, principal.keyId, principal.requestsPerMinute], ['anna', 'key_1', null]);
       const { viewer } = principal;
       assert.match(viewer?.grantId ?? '', /^lnk_/);
@@ -164,9 +167,9 @@ describe('a link', () => {
   });
 
   it('opens nothing else', async () => {
-    const id = world.add('anna', 'full_browser');
-    world.record(id);
-    for (const [scope, place] of [
+    const id = fixture.add('anna', 'full_browser');
+    fixture.record(id);
+    for (const [scope, guardName] of [
       ['view', 'vnc'],
       ['control', 'vnc'],
       ['recording', 'view'],
@@ -174,18 +177,18 @@ describe('a link', () => {
       ['vnc', 'view'],
       ['vnc', 'recording'],
     ] as const)
-      await isRefused(place, id, { token: await tokenFor(id, scope) }, `${scope} at ${place}`);
+      await isRefused(guardName, id, { token: await tokenFor(id, scope) }, `${scope} at ${guardName}`);
   });
 
   it('opens no other session, of its owner or of anybody', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const token = await tokenFor(id);
-    for (const other of [world.add(), world.add('berta'), `${id}x`, id.slice(0, -1), newId('ses'), ''])
+    for (const other of [fixture.add(), fixture.add('berta'), `${id}x`, id.slice(0, -1), newId('ses'), ''])
       await isRefused('view', other, { token });
   });
 
   it('opens nothing where it is not ours to the last letter', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const token = await tokenFor(id);
     const [payload = '', signature = ''] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { expiresAt: number };
@@ -206,106 +209,109 @@ describe('a link', () => {
   });
 
   it('is none where it was signed for something else', async () => {
-    const id = world.add();
-    const claims = { owner: 'anna', session: id, keyId: null, expiresAt: world.clock.now().getTime() / 1000 + 300 };
+    const id = fixture.add();
+    const claims = { owner: 'anna', session: id, keyId: null, expiresAt: fixture.clock.now().getTime() / 1000 + 300 };
     for (const token of [signToken(secret, { ...claims, purpose: 'connect' }), signToken(secret, { ...claims, purpose: 'view' })])
       await isRefused('view', id, { token });
   });
 
   it('can be opened again and again until its time is over, and by then no more', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const token = await tokenFor(id);
-    world.clock.advance(299_999);
-    for (const _ of [1, 2, 3]) await enter('view', id, { token });
-    world.clock.advance(1);
+    fixture.clock.advance(299_999);
+    for (const _ of [1, 2, 3]) await authenticate('view', id, { token });
+    fixture.clock.advance(1);
     await isRefused('view', id, { token });
   });
 
-  it('dies with its session, at whichever end', async () => {
+  it('becomes invalid when its session ends, in every end state', async () => {
     for (const status of ['ending', 'ended', 'failed'] as const) {
-      const id = world.add();
-      world.record(id);
+      const id = fixture.add();
+      fixture.record(id);
       const token = await tokenFor(id, 'control');
-      const session = world.sessions.get(id) ?? assert.fail();
+      const session = fixture.sessions.get(id) ?? assert.fail();
       session.status = status;
       await isRefused('view', id, { token }, status);
       await isRefused('recording', id, { token }, `${status}, recording`);
-      world.sessions.delete(id);
+      fixture.sessions.delete(id);
       await isRefused('view', id, { token }, 'forgotten');
     }
   });
 
-  it('to a recording outlives the session, and dies with the recording', async () => {
-    const id = world.add();
-    world.record(id);
+  it('to a recording outlives the session, and ends with the recording', async () => {
+    const id = fixture.add();
+    fixture.record(id);
     const token = await tokenFor(id, 'recording');
-    world.sessions.delete(id);
-    await enter('recording', id, { token });
-    world.recordings.delete(id);
+    fixture.sessions.delete(id);
+    await authenticate('recording', id, { token });
+    fixture.recordings.delete(id);
     await isRefused('recording', id, { token });
   });
 
-  it('dies with its key at the next request', async () => {
-    const id = world.add();
+  it('is refused at the next request after its key was revoked', async () => {
+    const id = fixture.add();
     const [token, other] = [await tokenFor(id), await tokenFor(id, 'view', keyOf('anna', 'key_2'))];
-    world.revokeKey('key_1');
+    fixture.revokeKey('key_1');
     await isRefused('view', id, { token });
-    await enter('view', id, { token: other });
+    await authenticate('view', id, { token: other });
   });
 
   it('can be watched while its session is still starting', async () => {
-    const id = world.add();
-    const session = world.sessions.get(id) ?? assert.fail();
+    const id = fixture.add();
+    const session = fixture.sessions.get(id) ?? assert.fail();
     session.status = 'starting';
-    await enter('view', id, { token: await tokenFor(id) });
+    await authenticate('view', id, { token: await tokenFor(id) });
   });
 
-  it('passes on that the store cannot be reached, and does not call the link wrong', async () => {
-    const id = world.add();
+  it('reports that the store is unavailable instead of an invalid link', async () => {
+    const id = fixture.add();
     const token = await tokenFor(id);
-    const gone = new Tokens({
-      ...world.deps(database.store),
-      keys: { ...world.deps(database.store).keys, deadAmong: () => Promise.reject(unreachable) },
+    const unavailable = new Tokens({
+      ...fixture.deps(database.store),
+      keys: { ...fixture.deps(database.store).keys, findInactive: () => Promise.reject(unreachable) },
     });
-    await assert.rejects(async () => gone.authenticateView(carried(id, { token })), unreachable);
-    await assert.rejects(async () => gone.authenticateRecording(carried(id, { token, authorization: 'Bearer x' })), unreachable);
+    await assert.rejects(async () => unavailable.authenticateView(credentialsFor(id, { token })), unreachable);
+    await assert.rejects(
+      async () => unavailable.authenticateRecording(credentialsFor(id, { token, authorization: 'Bearer x' })),
+      unreachable,
+    );
   });
 });
-const unreachable = new ServiceError('store_unavailable', 'The database is away.');
+const unreachable = new ServiceError('store_unavailable', 'The database is unavailable.');
 
 describe('making a link', () => {
   it('gives its address, for as long as was asked', async () => {
-    const id = world.add('anna', 'full_browser');
-    const recId = world.record(id);
+    const id = fixture.add('anna', 'full_browser');
+    const recId = fixture.record(id);
     for (const [scope, page] of [
       ['view', 'live-view'],
       ['control', 'live-view'],
       ['recording', `recordings/${recId}/index.html`],
     ] as const) {
-      const { token, ...grant } = await tokens.mintView(keyOf('anna'), id, { scope, ttl_seconds: 30 }, origin);
+      const { token, ...grant } = await tokens.issueViewToken(keyOf('anna'), id, { scope, ttl_seconds: 30 }, origin);
       assert.deepEqual(grant, {
         token_type: 'view',
         scope,
         session_id: id,
         url: `${origin}/v1/session/${id}/${page}?token=${token}`,
-        expires_at: new Date(world.clock.now().getTime() + 30_000).toISOString(),
+        expires_at: new Date(fixture.clock.now().getTime() + 30_000).toISOString(),
         expires_in: 30,
       });
     }
-    const { token, url } = await tokens.mintVnc(keyOf('anna'), id, defaults, origin);
+    const { token, url } = await tokens.issueVncToken(keyOf('anna'), id, defaults, origin);
     assert.equal(url, `${origin}/v1/session/${id}/vnc/vnc.html?token=${token}`);
   });
 
   it('holds no secret and no key, and fits what addresses may hold', async () => {
-    const token = await tokenFor(world.add());
+    const token = await tokenFor(fixture.add());
     assert.match(token, /^[\w-]+\.[\w-]{43}$/);
     assert.ok(token.length < 500, `${token.length} characters`);
   });
 
   it('needs a session of one’s own that is not over', async () => {
-    const [foreign, over] = [world.add('berta', 'full_browser'), world.add('anna', 'full_browser')];
-    world.record(foreign, 'berta');
-    world.end(over);
+    const [foreign, over] = [fixture.add('berta', 'full_browser'), fixture.add('anna', 'full_browser')];
+    fixture.record(foreign, 'berta');
+    fixture.end(over);
     for (const scope of ['view', 'control', 'vnc'] as const) {
       for (const id of [foreign, newId('ses'), 'x\0y', '']) await refusedWith(tokenFor(id, scope), 'session_not_found');
       await refusedWith(tokenFor(over, scope), 'session_ended');
@@ -314,19 +320,19 @@ describe('making a link', () => {
   });
 
   it('to a recording needs one, whatever has become of its session', async () => {
-    const [id, over] = [world.add(), world.add()];
-    world.end(over);
+    const [id, over] = [fixture.add(), fixture.add()];
+    fixture.end(over);
     await refusedWith(tokenFor(id, 'recording'), 'recording_not_found');
     await refusedWith(tokenFor(over, 'recording'), 'recording_not_found');
-    const recId = world.record(over);
-    world.sessions.delete(over);
-    const { url } = await tokens.mintView(keyOf('anna'), over, { scope: 'recording', ...defaults }, origin);
+    const recId = fixture.record(over);
+    fixture.sessions.delete(over);
+    const { url } = await tokens.issueViewToken(keyOf('anna'), over, { scope: 'recording', ...defaults }, origin);
     assert.ok(url?.includes(`/recordings/${recId}/index.html?token=`), String(url));
   });
 
   it('to a window needs a session that has one', async () => {
-    const [id, over] = [world.add(), world.add()];
-    world.end(over);
+    const [id, over] = [fixture.add(), fixture.add()];
+    fixture.end(over);
     await refusedWith(tokenFor(id, 'vnc'), 'vnc_unavailable');
     await refusedWith(tokenFor(over, 'vnc'), 'vnc_unavailable');
   });
@@ -334,45 +340,45 @@ describe('making a link', () => {
 
 describe('a cookie', () => {
   it('is set by a first load, with a value of its own and for the one place', async () => {
-    const id = world.add('anna', 'full_browser');
-    world.record(id);
-    for (const [place, scope] of [
+    const id = fixture.add('anna', 'full_browser');
+    fixture.record(id);
+    for (const [guardName, scope] of [
       ['live-view', 'view'],
       ['vnc', 'vnc'],
       ['recordings', 'recording'],
       ['recordings', 'view'],
     ] as const) {
       const token = await tokenFor(id, scope);
-      const { header, value } = await firstLoad(place, id, token);
-      assert.equal(header, `berth-view=${value}; Path=/v1/session/${id}/${place}; HttpOnly; SameSite=Lax`);
+      const { header, value } = await firstLoad(guardName, id, token);
+      assert.equal(header, `berth-view=${value}; Path=/v1/session/${id}/${guardName}; HttpOnly; SameSite=Lax`);
       assert.ok(value.length === 43 && !token.includes(value));
-      assert.notEqual((await firstLoad(place, id, token)).value, value, 'a second first load has its own');
-      const { viewer } = await enter(places[place], id, { viewCookies: [value] });
+      assert.notEqual((await firstLoad(guardName, id, token)).value, value, 'a second first load has its own');
+      const { viewer } = await authenticate(guardNames[guardName], id, { viewCookies: [value] });
       assert.deepEqual([viewer?.scope, viewer?.isFirstLoad], [scope, false]);
     }
   });
 
   it('is for TLS alone where the service is reached by it', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const { header, value } = await firstLoad('live-view', id, await tokenFor(id), 'https://berth.test');
     assert.equal(header, `__Secure-berth-view=${value}; Path=/v1/session/${id}/live-view; HttpOnly; SameSite=Lax; Secure`);
   });
 
   it('is below the path that the service has in its public address', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const { header } = await firstLoad('live-view', id, await tokenFor(id), 'https://berth.test/browsers');
     assert.ok(header.includes(`; Path=/browsers/v1/session/${id}/live-view;`), header);
   });
 
   it('is not set again by what comes with it, nor anywhere else', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const token = await tokenFor(id);
     const { value } = await firstLoad('live-view', id, token);
-    const first = await enter('view', id, { token });
+    const first = await authenticate('view', id, { token });
     const set: string[] = [];
     const welcome = (principal: Principal, target: string): void =>
-      tokens.welcome({ principal, origin, target, setHeader: (_, header) => void set.push(header) });
-    welcome(await enter('view', id, { viewCookies: [value] }), `/v1/session/${id}/live-view`);
+      tokens.setViewCookie({ principal, origin, target, setHeader: (_, header) => void set.push(header) });
+    welcome(await authenticate('view', id, { viewCookies: [value] }), `/v1/session/${id}/live-view`);
     welcome(keyOf('anna'), `/v1/session/${id}/live-view`);
     for (const target of [`/v1/session/${id}/cdp?x=/live-view`, `/v1/session/${id}/live-viewer?`, `/x/v1/session/${id}/live-view?`])
       welcome(first, target);
@@ -380,79 +386,80 @@ describe('a cookie', () => {
   });
 
   it('outlives the token that it was set for, for an hour since its last use', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const { value } = await firstLoad('live-view', id, await tokenFor(id));
     for (const _ of [1, 2, 3]) {
-      world.clock.advance(59 * minuteMs);
-      await enter('view', id, { viewCookies: [value] });
+      fixture.clock.advance(59 * minuteMs);
+      await authenticate('view', id, { viewCookies: [value] });
     }
-    world.clock.advance(61 * minuteMs);
+    fixture.clock.advance(61 * minuteMs);
     await isRefused('view', id, { viewCookies: [value] });
   });
 
   it('is worth no more than its link, wherever it is sent', async () => {
-    const [id, other] = [world.add('anna', 'full_browser'), world.add('anna', 'full_browser')];
-    world.record(id);
+    const [id, other] = [fixture.add('anna', 'full_browser'), fixture.add('anna', 'full_browser')];
+    fixture.record(id);
     const { value: view } = await firstLoad('live-view', id, await tokenFor(id));
     const { value: vnc } = await firstLoad('vnc', id, await tokenFor(id, 'vnc'));
     const { value: recording } = await firstLoad('recordings', id, await tokenFor(id, 'recording'));
     await isRefused('vnc', id, { viewCookies: [view, recording] });
     await isRefused('view', id, { viewCookies: [vnc, recording] });
     await isRefused('recording', id, { viewCookies: [vnc] });
-    for (const place of ['view', 'vnc', 'recording'] as const) await isRefused(place, other, { viewCookies: [view, vnc, recording] });
+    for (const guardName of ['view', 'vnc', 'recording'] as const)
+      await isRefused(guardName, other, { viewCookies: [view, vnc, recording] });
     await isRefused('view', `${id}d`, { viewCookies: [view] });
     await isRefused('view', id, { token: view }, 'a cookie is no token');
   });
 
   it('is no token, and a token is no cookie', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const token = await tokenFor(id);
     await isRefused('view', id, { viewCookies: [token] });
   });
 
   it('of a stranger, planted beside one’s own, gives nothing of the stranger and takes nothing away', async () => {
-    const [mine, theirs] = [world.add('anna'), world.add('mallory')];
+    const [mine, theirs] = [fixture.add('anna'), fixture.add('mallory')];
     const { value: own } = await firstLoad('live-view', mine, await tokenFor(mine));
     const { value: planted } = await firstLoad('live-view', theirs, await tokenFor(theirs, 'control', keyOf('mallory', 'key_9')));
     for (const viewCookies of [
       [planted, own],
       [own, planted],
     ]) {
-      const principal = await enter('view', mine, { viewCookies });
+      const principal = await authenticate('view', mine, { viewCookies });
       assert.deepEqual([principal.owner, principal.viewer?.scope], ['anna', 'view']);
     }
     await isRefused('view', mine, { viewCookies: [planted] });
   });
 
-  it('dies with its session, its key and when links are taken back', async () => {
-    const kills = [
-      async (id: string) => world.end(id),
-      async () => world.revokeKey('key_1'),
+  it('becomes invalid with its session, its key and when links are revoked', async () => {
+    const invalidations = [
+      async (id: string) => fixture.end(id),
+      async () => fixture.revokeKey('key_1'),
       async (id: string) => tokens.revoke(keyOf('anna'), id),
     ];
-    for (const kill of kills) {
-      world.deadKeys.clear();
-      const id = world.add();
+    for (const invalidate of invalidations) {
+      fixture.deadKeys.clear();
+      const id = fixture.add();
       const { value } = await firstLoad('live-view', id, await tokenFor(id));
-      await enter('view', id, { viewCookies: [value] });
-      await kill(id);
+      await authenticate('view', id, { viewCookies: [value] });
+      await invalidate(id);
       await isRefused('view', id, { viewCookies: [value] });
     }
   });
 
   it('that is dead does not stand in the way of a key at a recording', async () => {
-    const id = world.add();
-    const { scope } = await enter('recording', id, { viewCookies: ['old'], authorization: 'Bearer k' });
+    const id = fixture.add();
+    const { scope } = await authenticate('recording', id, { viewCookies: ['old'], authorization: 'Bearer k' });
     assert.equal(scope, 'by Bearer k');
-    assert.equal((await enter('recording', id, { authorization: 'Bearer k' })).scope, 'by Bearer k');
+    assert.equal((await authenticate('recording', id, { authorization: 'Bearer k' })).scope, 'by Bearer k');
     await isRefused('recording', id, { viewCookies: ['old'] });
   });
 });
 
-describe('taking links back', () => {
+describe('revoking links', () => {
   it('ends all that were made before, of every kind, and none that are made after', async () => {
-    const [id, other] = [world.add('anna', 'full_browser'), world.add()];
-    world.record(id);
+    const [id, other] = [fixture.add('anna', 'full_browser'), fixture.add()];
+    fixture.record(id);
     const scopes = [
       ['view', 'view'],
       ['control', 'view'],
@@ -463,38 +470,38 @@ describe('taking links back', () => {
     const elsewhere = await tokenFor(other);
     // The clock stands still: what is made now and what was made before have the same time.
     await tokens.revoke(keyOf('anna'), id);
-    for (const [at, [scope, place]] of scopes.entries()) {
-      await isRefused(place, id, { token: before[at] }, scope);
-      await enter(place, id, { token: await tokenFor(id, scope) });
+    for (const [at, [scope, guardName]] of scopes.entries()) {
+      await isRefused(guardName, id, { token: before[at] }, scope);
+      await authenticate(guardName, id, { token: await tokenFor(id, scope) });
     }
-    await enter('view', other, { token: elsewhere });
+    await authenticate('view', other, { token: elsewhere });
     await tokens.revoke(keyOf('anna'), id);
     await tokens.revoke(keyOf('anna'), id);
-    await enter('view', id, { token: await tokenFor(id) });
+    await authenticate('view', id, { token: await tokenFor(id) });
   });
 
   it('holds also when the clock is set back, and for another worker', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const early = await tokenFor(id);
-    world.clock.advance(-30 * minuteMs);
+    fixture.clock.advance(-30 * minuteMs);
     await tokens.revoke(keyOf('anna'), id);
     await isRefused('view', id, { token: early });
     const late = await tokenFor(id);
-    await enter('view', id, { token: late });
-    const another = new Tokens(world.deps(database.store));
-    await assert.rejects(async () => another.authenticateView(carried(id, { token: early })), { code: 'invalid_view_token' });
-    await another.authenticateView(carried(id, { token: late }));
-    const { token } = await another.mintView(keyOf('anna'), id, { scope: 'view', ...defaults }, origin);
-    await enter('view', id, { token: token ?? '' });
+    await authenticate('view', id, { token: late });
+    const another = new Tokens(fixture.deps(database.store));
+    await assert.rejects(async () => another.authenticateView(credentialsFor(id, { token: early })), { code: 'invalid_view_token' });
+    await another.authenticateView(credentialsFor(id, { token: late }));
+    const { token } = await another.issueViewToken(keyOf('anna'), id, { scope: 'view', ...defaults }, origin);
+    await authenticate('view', id, { token: token ?? '' });
   });
 
   it('is for the owner alone, also of what only a recording is left of', async () => {
-    const [foreign, gone] = [world.add('berta'), newId('ses')];
-    for (const id of [foreign, gone, 'x\0y']) await refusedWith(tokens.revoke(keyOf('anna'), id), 'session_not_found');
-    world.record(gone);
-    const token = await tokenFor(gone, 'recording');
-    await tokens.revoke(keyOf('anna'), gone);
-    await isRefused('recording', gone, { token });
+    const [foreign, forgotten] = [fixture.add('berta'), newId('ses')];
+    for (const id of [foreign, forgotten, 'x\0y']) await refusedWith(tokens.revoke(keyOf('anna'), id), 'session_not_found');
+    fixture.record(forgotten);
+    const token = await tokenFor(forgotten, 'recording');
+    await tokens.revoke(keyOf('anna'), forgotten);
+    await isRefused('recording', forgotten, { token });
   });
 
   it('is remembered for longer than a year, and not for ever', async () => {
@@ -502,117 +509,122 @@ describe('taking links back', () => {
       const table = database.store.tables<{ view_revocations: { session_id: string } }>().selectFrom('view_revocations');
       return (await table.selectAll().execute()).map((row) => row.session_id);
     };
-    const id = world.add();
+    const id = fixture.add();
     await tokens.revoke(keyOf('anna'), id);
     const pruning = tokens.loops.find(({ name }) => name === 'view-pruning') ?? assert.fail();
     const prune = async (): Promise<void> => {
       pruning.nudge();
       await pruning.idle();
     };
-    world.clock.advance(399 * 86_400_000);
+    fixture.clock.advance(399 * 86_400_000);
     await prune();
     assert.ok((await rows()).includes(id));
-    world.clock.advance(2 * 86_400_000);
+    fixture.clock.advance(2 * 86_400_000);
     await prune();
     assert.ok(!(await rows()).includes(id));
   });
 
   it('is logged, and no token is', async () => {
-    const id = world.add();
+    const id = fixture.add();
     const token = await tokenFor(id);
     await tokens.revoke(keyOf('anna'), id);
     await isRefused('view', id, { token });
-    assert.equal(world.lines.length, 1);
-    assert.ok(world.lines[0]?.includes(id) && !world.lines[0].includes(token.split('.')[1] ?? ''));
+    assert.equal(fixture.lines.length, 1);
+    assert.ok(fixture.lines[0]?.includes(id) && !fixture.lines[0].includes(token.split('.')[1] ?? ''));
   });
 });
 
 describe('what a link has opened', () => {
-  const hold = async (id: string, scope: ViewScope | 'vnc' = 'view', key = 'key_1') => {
-    const place = scope === 'vnc' ? 'vnc' : scope === 'recording' ? 'recording' : 'view';
-    const principal = await enter(place, id, { token: await tokenFor(id, scope, keyOf('anna', key)) });
+  const openConnection = async (id: string, scope: ViewScope | 'vnc' = 'view', key = 'key_1') => {
+    const guardName = scope === 'vnc' ? 'vnc' : scope === 'recording' ? 'recording' : 'view';
+    const principal = await authenticate(guardName, id, { token: await tokenFor(id, scope, keyOf('anna', key)) });
     const reasons: string[] = [];
-    const undo = tokens.hold(principal, (reason) => void reasons.push(reason));
+    const undo = tokens.registerConnection(principal, (reason) => void reasons.push(reason));
     return { reasons, undo };
   };
-  const look = async (): Promise<void> => {
+  const runRevocationCheck = async (): Promise<void> => {
     tokens.loops[0]?.nudge();
     await tokens.loops[0]?.idle();
   };
 
   it('stays open while all is well, also when the token’s time is over', async () => {
-    const { reasons } = await hold(world.add());
-    world.clock.advance(2 * 3_600_000);
-    await look();
+    const { reasons } = await openConnection(fixture.add());
+    fixture.clock.advance(2 * 3_600_000);
+    await runRevocationCheck();
     assert.deepEqual(reasons, []);
   });
 
-  it('is closed once, when its links are taken back', async () => {
-    const [id, other] = [world.add(), world.add()];
-    const [first, second, elsewhere] = [await hold(id), await hold(id, 'control'), await hold(other)];
+  it('is closed once, when its links are revoked', async () => {
+    const [id, other] = [fixture.add(), fixture.add()];
+    const [first, second, elsewhere] = [await openConnection(id), await openConnection(id, 'control'), await openConnection(other)];
     await tokens.revoke(keyOf('anna'), id);
-    await look();
-    await look();
+    await runRevocationCheck();
+    await runRevocationCheck();
     assert.deepEqual([first.reasons, second.reasons, elsewhere.reasons], [['unauthorized'], ['unauthorized'], []]);
   });
 
-  it('is closed by the revocation of another worker at the next look, which comes every second', async () => {
-    const id = world.add();
-    const { reasons } = await hold(id);
-    await new Tokens(world.deps(database.store)).revoke(keyOf('anna'), id);
+  it('is closed by the revocation of another worker at the next check, which runs every second', async () => {
+    const id = fixture.add();
+    const { reasons } = await openConnection(id);
+    await new Tokens(fixture.deps(database.store)).revoke(keyOf('anna'), id);
     assert.deepEqual(reasons, []);
-    assert.deepEqual([tokens.loops[0]?.name, tokens.loops[0]?.everyMs], ['view-revocations', 1000]);
-    await look();
+    assert.deepEqual([tokens.loops[0]?.name, tokens.loops[0]?.intervalMs], ['view-revocations', 1000]);
+    await runRevocationCheck();
     // Both workers have the same standing clock here; a real one is later by then.
     assert.deepEqual(reasons, ['unauthorized']);
   });
 
-  it('is closed when its key is revoked, without waiting for the next look', async () => {
-    const id = world.add();
-    const [mine, other] = [await hold(id), await hold(id, 'view', 'key_2')];
-    world.revokeKey('key_1');
+  it('is closed when its key is revoked, without waiting for the next check', async () => {
+    const id = fixture.add();
+    const [mine, other] = [await openConnection(id), await openConnection(id, 'view', 'key_2')];
+    fixture.revokeKey('key_1');
     await tokens.loops[0]?.idle();
     assert.deepEqual([mine.reasons, other.reasons], [['unauthorized'], []]);
   });
 
   it('is closed at the very end of its session, but for a recording', async () => {
-    const [id, other] = [world.add('anna', 'full_browser'), world.add()];
-    world.record(id);
-    const open = [await hold(id), await hold(id, 'vnc'), await hold(id, 'recording'), await hold(other)];
-    world.end(id);
+    const [id, other] = [fixture.add('anna', 'full_browser'), fixture.add()];
+    fixture.record(id);
+    const open = [
+      await openConnection(id),
+      await openConnection(id, 'vnc'),
+      await openConnection(id, 'recording'),
+      await openConnection(other),
+    ];
+    fixture.end(id);
     assert.deepEqual(
       open.map(({ reasons }) => reasons),
       [['session_ended'], ['session_ended'], [], []],
     );
-    await look();
+    await runRevocationCheck();
     assert.deepEqual(open[2]?.reasons, []);
   });
 
-  it('is closed at the next look where the session ended before it was held', async () => {
-    const id = world.add();
+  it('is closed at the next check where the session ended before it was registered', async () => {
+    const id = fixture.add();
     const token = await tokenFor(id);
-    const principal = await enter('view', id, { token });
-    world.end(id);
+    const principal = await authenticate('view', id, { token });
+    fixture.end(id);
     const reasons: string[] = [];
-    tokens.hold(principal, (reason) => void reasons.push(reason));
-    await look();
+    tokens.registerConnection(principal, (reason) => void reasons.push(reason));
+    await runRevocationCheck();
     assert.deepEqual(reasons, ['session_ended']);
   });
 
-  it('is left alone when it was let go of', async () => {
-    const id = world.add();
-    const { reasons, undo } = await hold(id);
+  it('is not closed after it was unregistered', async () => {
+    const id = fixture.add();
+    const { reasons, undo } = await openConnection(id);
     undo();
     undo();
-    world.end(id);
-    await look();
+    fixture.end(id);
+    await runRevocationCheck();
     assert.deepEqual(reasons, []);
   });
 
-  it('asks the store for nothing while nothing is open', async () => {
+  it('does not query the store while nothing is open', async () => {
     const idle = new Tokens({
-      ...world.deps(database.store),
-      keys: { ...world.deps(database.store).keys, deadAmong: () => assert.fail('it was asked') },
+      ...fixture.deps(database.store),
+      keys: { ...fixture.deps(database.store).keys, findInactive: () => assert.fail('the store was queried') },
     });
     const [loop] = idle.loops;
     loop?.nudge();

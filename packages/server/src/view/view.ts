@@ -1,10 +1,10 @@
-/** People who watch: links, the live view, the whole window, and the pages that show them. */
+/** The live view, the browser window (VNC), their tokens and their pages. */
 import { Readable } from 'node:stream';
 import { ServiceError, type openLiveView, type openVnc, type watchLiveView, type watchVnc } from '@berth/contract';
 import { ownerOf, type Call, type FileReply, type Principal, type Upgrade } from '../http/call.ts';
 import type { Drive } from '../drive/drive.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { LiveSession, Machine } from '../sessions/sessions.ts';
+import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import { liveViewBounds } from '@berth/contract/live-view';
 import { LiveView } from './live-view.ts';
 import type { PageName, Pages } from './pages.ts';
@@ -14,20 +14,21 @@ import { Vnc } from './vnc.ts';
 export { Pages, type HtmlPage, type PageName } from './pages.ts';
 
 export interface ViewDeps extends TokensDeps {
+  sessions: Sessions;
   drive: Drive;
   pages: Pages;
 }
 
-/** What is longer than a command may be is read that far, so that it can be refused with a reason. */
+/** Longer than any valid command, so that a command that is too long closes the socket with a reason. */
 const messageBytesMax = 2 * liveViewBounds.commandBytes;
-const windowPage = 'vnc.html';
+const vncPageName = 'vnc.html';
 
 export class View {
   readonly tokens: Tokens;
   readonly pages: Pages;
   readonly #deps: ViewDeps;
   readonly #vnc: Vnc;
-  /** Of sessions that somebody watches now. */
+  /** Of sessions with viewers, by session id. */
   readonly #liveViews = new Map<string, LiveView>();
 
   constructor(deps: ViewDeps) {
@@ -42,34 +43,33 @@ export class View {
   }
 
   livePage(call: Call<typeof openLiveView>): string {
-    this.tokens.welcome(call);
+    this.tokens.setViewCookie(call);
     const { html, headers } = this.pages.page('live-view', call.origin);
     for (const [name, value] of Object.entries(headers)) call.setHeader(name, value);
     return html;
   }
 
-  /** Throws session_not_ready while the session starts: the page comes again. */
+  /** @throws ServiceError session_not_ready while the session starts; the page retries */
   async watchLive(call: Call<typeof watchLiveView>, upgrade: Upgrade): Promise<void> {
     const { principal } = call;
-    const place = await this.#ready(principal, call.params.session_id);
+    const target = await this.#readySession(principal, call.params.session_id);
     const socket = await upgrade.accept({ messageBytesMax });
     const scope = principal.viewer?.scope === 'control' ? 'control' : 'view';
-    this.#liveViewOf(place).join(socket, { scope, hold: (close) => this.tokens.hold(principal, close) });
+    this.#liveViewOf(target).join(socket, { scope, registerConnection: (close) => this.tokens.registerConnection(principal, close) });
   }
 
-  /** The one file that there is under `vnc/`. Throws asset_not_found for every other name. */
-  windowPage(call: Call<typeof openVnc>): FileReply {
-    if (call.params.path !== windowPage)
-      throw new ServiceError('asset_not_found', 'There is no such file. The window’s page is `vnc.html`.');
-    return this.pageFile(call, 'vnc', windowPage);
+  /** Serves the only file under `vnc/`. @throws ServiceError asset_not_found for every other name */
+  vncPage(call: Call<typeof openVnc>): FileReply {
+    if (call.params.path !== vncPageName) throw new ServiceError('asset_not_found', 'File not found. The browser window is at `vnc.html`.');
+    return this.pageFile(call, 'vnc', vncPageName);
   }
 
-  /** A page that lies among files, with the cookie of a first load. */
+  /** A page that is served as a file. Sets the cookie on the first load. */
   pageFile(call: Call, page: PageName, filename: string): FileReply {
-    this.tokens.welcome(call);
+    this.tokens.setViewCookie(call);
     const { html, headers } = this.pages.page(page, call.origin);
-    const { 'content-security-policy': policy = '', ...others } = headers;
-    for (const [name, value] of Object.entries(others)) call.setHeader(name, value);
+    const { 'content-security-policy': policy = '', ...otherHeaders } = headers;
+    for (const [name, value] of Object.entries(otherHeaders)) call.setHeader(name, value);
     const data = Buffer.from(html);
     return {
       bytes: data.length,
@@ -84,27 +84,27 @@ export class View {
 
   async watchVnc(call: Call<typeof watchVnc>, upgrade: Upgrade): Promise<void> {
     const { principal } = call;
-    const place = await this.#ready(principal, call.params.session_id);
-    await this.#vnc.open(place, { upgrade, hold: (close) => this.tokens.hold(principal, close) });
+    const target = await this.#readySession(principal, call.params.session_id);
+    await this.#vnc.open(target, { upgrade, registerConnection: (close) => this.tokens.registerConnection(principal, close) });
   }
 
   #liveViewOf({ session, machine }: { session: LiveSession; machine: Machine }): LiveView {
     const { sessionId } = session.record;
-    const known = this.#liveViews.get(sessionId);
-    if (known) return known;
+    const existing = this.#liveViews.get(sessionId);
+    if (existing) return existing;
     const { sessions, drive, clock, log } = this.#deps;
     const live = new LiveView({ session, machine, sessions, drive, clock, log, onEmpty: () => this.#liveViews.delete(sessionId) });
     this.#liveViews.set(sessionId, live);
     return live;
   }
 
-  async #ready(principal: Principal, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
+  async #readySession(principal: Principal, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
     try {
       return await this.#deps.sessions.ready(ownerOf(principal), sessionId);
     } catch (error) {
-      // It ended after the guard had looked: what the link is from now on.
+      // The session ended after the guard's check, so the link is invalid now.
       if (error instanceof ServiceError && (error.code === 'session_ended' || error.code === 'session_not_found'))
-        throw this.tokens.invalid(error);
+        throw this.tokens.invalidTokenError(error);
       throw error;
     }
   }

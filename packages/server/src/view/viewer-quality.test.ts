@@ -8,7 +8,7 @@ const qualityOf = (quality: ViewerQuality): number => quality.demand(fit).qualit
 /** Frames that are each acknowledged after `ackMs`, for `forMs`. Gives the time after them. */
 function watch(quality: ViewerQuality, fromMs: number, { ackMs, forMs }: { ackMs: number; forMs: number }): number {
   let nowMs = fromMs;
-  for (; nowMs < fromMs + forMs; nowMs += Math.max(40, ackMs)) quality.noteAck(nowMs, nowMs + ackMs);
+  for (; nowMs < fromMs + forMs; nowMs += Math.max(40, ackMs)) quality.recordAck(nowMs, nowMs + ackMs);
   return nowMs;
 }
 
@@ -27,15 +27,15 @@ describe('the quality of a viewer', () => {
 
   it('takes no single late picture for a narrow line', () => {
     const quality = new ViewerQuality(0);
-    quality.noteAck(0, 800);
+    quality.recordAck(0, 800);
     const nowMs = watch(quality, 800, { ackMs: 20, forMs: 400 });
-    quality.noteAck(nowMs, nowMs + 300);
+    quality.recordAck(nowMs, nowMs + 300);
     assert.equal(qualityOf(quality), 80);
   });
 
   it('takes no long line for a narrow one', () => {
     const quality = new ViewerQuality(0);
-    quality.noteRoundTrip(600);
+    quality.recordRoundTrip(600);
     watch(quality, 0, { ackMs: 650, forMs: 20_000 });
     assert.equal(qualityOf(quality), 80);
   });
@@ -67,11 +67,11 @@ describe('the quality of a viewer', () => {
 
   it('asks for next to nothing while nothing is taken, and begins low when it is back', () => {
     const quality = new ViewerQuality(0);
-    quality.noteSilence(0, stalledMs - 1);
+    quality.checkSilence(0, stalledMs - 1);
     assert.equal(quality.demand(fit).framesPerSecond, 25);
-    quality.noteSilence(0, stalledMs);
+    quality.checkSilence(0, stalledMs);
     assert.equal(quality.demand(fit).framesPerSecond, 1);
-    quality.noteAck(0, stalledMs + 1000);
+    quality.recordAck(0, stalledMs + 1000);
     assert.deepEqual(quality.demand(fit), { maxWidth: 640, maxHeight: 360, quality: 30, framesPerSecond: 10 });
     watch(quality, stalledMs + 1000, { ackMs: 20, forMs: 20_000 });
     assert.equal(qualityOf(quality), 80);

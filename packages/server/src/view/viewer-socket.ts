@@ -1,4 +1,4 @@
-/** What the live view's socket and the window's have in common: a pulse, a place among those who watch, and an end. */
+/** Shared by the live view's and the VNC sockets: heartbeat, viewer count and close. */
 import { viewCloseCodes, type ViewCloseReason } from '@berth/contract/live-view';
 import type { Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -6,46 +6,43 @@ import { closeReasonOf, type LiveSession } from '../sessions/sessions.ts';
 
 export type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
-/** Often enough that no proxy in between takes a quiet socket for a dead one. */
-const pingMs = 20_000;
-/** So many in a row without an answer, and nobody is there any more, or nobody who reads. */
-const unansweredMax = 3;
-/** How long the other side gets to say goodbye. */
-const closeMs = 2000;
+/** Shorter than the idle timeouts of common proxies. */
+const pingIntervalMs = 20_000;
+/** After this many unanswered pings the other side is dead or does not read. */
+const missedPongsMax = 3;
+/** For the other side's close frame. */
+const closeTimeoutMs = 2000;
 
-/**
- * Asks a socket's other side again and again whether it is there, and cuts off
- * one that is gone without a word. Ends with the socket.
- */
-export function keepPulse(socket: Socket, clock: Clock, onRoundTrip: (ms: number) => void = () => undefined): void {
-  let unanswered = 0;
-  let askedMs = 0;
-  const ask = (): void => {
-    if (unanswered >= unansweredMax) return socket.terminate();
+/** Pings a socket regularly and terminates it when the pongs stop. Ends with the socket. */
+export function startHeartbeat(socket: Socket, clock: Clock, onRoundTrip: (ms: number) => void = () => undefined): void {
+  let pendingPings = 0;
+  let pingedMs = 0;
+  const ping = (): void => {
+    if (pendingPings >= missedPongsMax) return socket.terminate();
     if (socket.readyState !== socket.OPEN) return;
-    unanswered += 1;
-    askedMs = clock.monotonicMs();
+    pendingPings += 1;
+    pingedMs = clock.monotonicMs();
     socket.ping();
   };
   socket.on('pong', () => {
-    // An answer to an earlier question says nothing about how long the way is.
-    if (unanswered === 1) onRoundTrip(clock.monotonicMs() - askedMs);
-    unanswered = 0;
+    // A late pong of an earlier ping does not measure the round trip.
+    if (pendingPings === 1) onRoundTrip(clock.monotonicMs() - pingedMs);
+    pendingPings = 0;
   });
-  const timer = setInterval(ask, pingMs).unref();
+  const timer = setInterval(ping, pingIntervalMs).unref();
   socket.once('close', () => clearInterval(timer));
-  ask();
+  ping();
 }
 
-/** Closes with the reason's code. One who does not answer that is cut off. */
+/** Closes with the reason's code. Terminates the socket when the other side does not answer. */
 export function closeSocket(socket: Socket, reason: ViewCloseReason): void {
   socket.on('error', () => undefined);
   socket.close(viewCloseCodes[reason], reason);
-  const timer = setTimeout(() => socket.terminate(), closeMs).unref();
+  const timer = setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** Counts somebody who watches, or no longer does, and tells it. */
+/** Updates the session's viewer count and emits the event. */
 export function countViewer({
   session,
   scope,
@@ -56,11 +53,11 @@ export function countViewer({
   by: 1 | -1;
 }): void {
   session.viewers += by;
-  session.events.tell(by === 1 ? 'viewer.joined' : 'viewer.left', { viewers: session.viewers, scope });
+  session.events.emit(by === 1 ? 'viewer.joined' : 'viewer.left', { viewers: session.viewers, scope });
 }
 
-/** How sockets close when their session is over. */
-export function endOf({ record: { endedReason } }: Pick<LiveSession, 'record'>): ViewCloseReason {
+/** Returns the close reason of sockets whose session has ended. */
+export function viewCloseReason({ record: { endedReason } }: Pick<LiveSession, 'record'>): ViewCloseReason {
   const reason = endedReason ? closeReasonOf(endedReason) : 'session_ended';
   return reason === 'service_restart' || reason === 'browser_crashed' ? reason : 'session_ended';
 }

@@ -1,33 +1,33 @@
 import { framesInFlight, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
 import type { ScreencastDemand } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
-import { readCommand, type Command } from './live-view-commands.ts';
+import { parseCommand, type Command } from './live-view-commands.ts';
 import type { LiveFrame } from './live-view-frame.ts';
-import { closeSocket, keepPulse, type Socket } from './viewer-socket.ts';
+import { closeSocket, startHeartbeat, type Socket } from './viewer-socket.ts';
 import { ViewerQuality, type Fit } from './viewer-quality.ts';
 
 export type ViewerScope = 'view' | 'control';
 
 export interface ViewerEvents {
   onCommand(command: Command): void;
-  /** Called once, at the end, whoever ended it. */
-  onLeft(): void;
+  /** Called once, whichever side closes. */
+  onClose(): void;
 }
 
-/** More than this waits for no viewer: it loses frames instead, and words after that. */
+/** A viewer with more unsent data than this loses frames, then messages. */
 const unsentBytesMax = 1024 * 1024;
-/** A viewer that has been shown a frame and says nothing for so long is not there. */
-const silentMsMax = 60_000;
-/** A mouse tells of each move, a thousand times a second at most; a page gathers those of one frame. */
+/** A viewer that does not acknowledge a frame for this long is not watching. */
+const ackTimeoutMs = 60_000;
+/** A mouse reports up to 1000 moves a second; our page sends one per animation frame. */
 const commandsPerSecondMax = 500;
-/** Before the page has told how much room it has. */
-const usualFit: Fit = { width: 1280, height: 720 };
-/** No page is larger. */
-const largestFit: Fit = { width: 3840, height: 2160 };
+/** Until the page reports its size. */
+const defaultFit: Fit = { width: 1280, height: 720 };
+/** The largest page. */
+const fitMax: Fit = { width: 3840, height: 2160 };
 
 /**
- * One person's socket. Frames go out as fast as they are acknowledged, the
- * newest wins, and none is kept but that one, which all viewers share.
+ * One viewer's socket. Frames are sent as fast as they are acknowledged; a new
+ * frame replaces the pending one, so a slow viewer holds at most one.
  */
 export class Viewer {
   readonly scope: ViewerScope;
@@ -35,14 +35,14 @@ export class Viewer {
   readonly #clock: Clock;
   readonly #events: ViewerEvents;
   readonly #quality: ViewerQuality;
-  #fit = usualFit;
-  #nextFrame: LiveFrame | null = null;
+  #fit = defaultFit;
+  #pendingFrame: LiveFrame | null = null;
   /** Oldest first; at most `framesInFlight`. */
-  #unanswered: { seq: number; sentMs: number }[] = [];
-  /** What is to be told as soon as there is room; the latest only. */
-  #nextState: string | null = null;
+  #unacknowledged: { seq: number; sentMs: number }[] = [];
+  /** The latest state that has not been sent. */
+  #pendingState: string | null = null;
   #second = { startMs: 0, commands: 0 };
-  #isOver = false;
+  #hasEnded = false;
 
   constructor(socket: Socket, { scope, clock, events }: { scope: ViewerScope; clock: Clock; events: ViewerEvents }) {
     this.scope = scope;
@@ -51,84 +51,84 @@ export class Viewer {
     this.#events = events;
     this.#quality = new ViewerQuality(clock.monotonicMs());
     socket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary));
-    // An error is followed by the close, which does the clearing away.
+    // `close` follows every error and cleans up.
     socket.on('error', () => undefined);
-    socket.once('close', () => this.#leave());
-    keepPulse(socket, clock, (ms) => this.#quality.noteRoundTrip(ms));
+    socket.once('close', () => this.#handleClose());
+    startHeartbeat(socket, clock, (ms) => this.#quality.recordRoundTrip(ms));
   }
 
-  /** What this viewer can use of the picture. */
+  /** Returns the frame size, quality and rate that this viewer can use. */
   demand(): ScreencastDemand {
     return this.#quality.demand(this.#fit);
   }
 
   show(frame: LiveFrame): void {
-    this.#nextFrame = frame;
+    this.#pendingFrame = frame;
     this.#send();
   }
 
-  /** A whole state as JSON: it takes the place of one that has not been sent yet. */
-  tellState(text: string): void {
-    this.#nextState = text;
+  /** Sends a complete state as JSON. It replaces one that has not been sent. */
+  sendState(text: string): void {
+    this.#pendingState = text;
     this.#send();
   }
 
-  /** Left out for a viewer that does not read. */
-  say(message: LiveViewMessage): void {
+  /** Dropped when the viewer does not read. */
+  sendMessage(message: LiveViewMessage): void {
     if (this.#hasRoom()) this.#socket.send(JSON.stringify(message));
   }
 
-  /** Looks after what does not happen; called about once a second. */
-  look(): void {
-    const [oldest] = this.#unanswered;
+  /** Detects missing acknowledgements. Called about once a second. */
+  checkAcknowledgements(): void {
+    const [oldest] = this.#unacknowledged;
     if (!oldest) return;
     const nowMs = this.#clock.monotonicMs();
-    this.#quality.noteSilence(oldest.sentMs, nowMs);
-    if (nowMs - oldest.sentMs >= silentMsMax) this.end('limit', 'not_watching');
+    this.#quality.checkSilence(oldest.sentMs, nowMs);
+    if (nowMs - oldest.sentMs >= ackTimeoutMs) this.end('limit', 'not_watching');
   }
 
-  /** Idempotent. `told` is the reason in the last message, where it says more than the close code. */
-  end(reason: ViewCloseReason, told: string = reason): void {
-    if (this.#isOver) return;
-    this.say({ type: 'ended', reason: told });
-    this.#leave();
+  /** Idempotent. `detail` is the reason in the last message, where it is more specific than the close code. */
+  end(reason: ViewCloseReason, detail: string = reason): void {
+    if (this.#hasEnded) return;
+    this.sendMessage({ type: 'ended', reason: detail });
+    this.#handleClose();
     closeSocket(this.#socket, reason);
   }
 
-  #leave(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#nextFrame = null;
-    this.#nextState = null;
-    this.#events.onLeft();
+  #handleClose(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#pendingFrame = null;
+    this.#pendingState = null;
+    this.#events.onClose();
   }
 
   #hasRoom(): boolean {
-    return !this.#isOver && this.#socket.readyState === this.#socket.OPEN && this.#socket.bufferedAmount <= unsentBytesMax;
+    return !this.#hasEnded && this.#socket.readyState === this.#socket.OPEN && this.#socket.bufferedAmount <= unsentBytesMax;
   }
 
-  /** Sends what waits, as far as there is room; called again by whatever makes room. */
+  /** Sends pending data while the socket has room. Called again when room is made. */
   #send(): void {
     if (!this.#hasRoom()) return;
-    if (this.#nextState !== null) {
-      this.#socket.send(this.#nextState, this.#sent);
-      this.#nextState = null;
+    if (this.#pendingState !== null) {
+      this.#socket.send(this.#pendingState, this.#onSent);
+      this.#pendingState = null;
     }
-    if (!this.#nextFrame || this.#unanswered.length >= framesInFlight) return;
-    const { seq, message } = this.#nextFrame;
-    this.#nextFrame = null;
-    this.#unanswered.push({ seq, sentMs: this.#clock.monotonicMs() });
-    this.#socket.send(message, this.#sent);
+    if (!this.#pendingFrame || this.#unacknowledged.length >= framesInFlight) return;
+    const { seq, message } = this.#pendingFrame;
+    this.#pendingFrame = null;
+    this.#unacknowledged.push({ seq, sentMs: this.#clock.monotonicMs() });
+    this.#socket.send(message, this.#onSent);
   }
 
-  readonly #sent = (): void => this.#send();
+  readonly #onSent = (): void => this.#send();
 
   #receive(data: Buffer, isBinary: boolean): void {
-    if (this.#isOver) return;
-    const command = this.#countCommand() ? readCommand(data, isBinary) : null;
+    if (this.#hasEnded) return;
+    const command = this.#countCommand() ? parseCommand(data, isBinary) : null;
     if (!command) return this.end('bad_message');
     if (command.type === 'ack') this.#acknowledge(command.seq);
-    else if (command.type === 'fit') this.#fit = smaller(command, largestFit);
+    else if (command.type === 'fit') this.#fit = minFit(command, fitMax);
     this.#events.onCommand(command);
   }
 
@@ -139,15 +139,15 @@ export class Viewer {
     return this.#second.commands <= commandsPerSecondMax;
   }
 
-  /** Frames arrive in order, so that one stands for those before it. Of a frame that was never sent there is nothing to note. */
+  /** Frames arrive in order, so one acknowledges all before it. Unknown numbers are ignored. */
   #acknowledge(seq: number): void {
-    const place = this.#unanswered.findIndex((frame) => frame.seq === seq);
-    const frame = this.#unanswered[place];
+    const index = this.#unacknowledged.findIndex((frame) => frame.seq === seq);
+    const frame = this.#unacknowledged[index];
     if (!frame) return;
-    this.#quality.noteAck(frame.sentMs, this.#clock.monotonicMs());
-    this.#unanswered.splice(0, place + 1);
+    this.#quality.recordAck(frame.sentMs, this.#clock.monotonicMs());
+    this.#unacknowledged.splice(0, index + 1);
     this.#send();
   }
 }
 
-const smaller = (one: Fit, other: Fit): Fit => ({ width: Math.min(one.width, other.width), height: Math.min(one.height, other.height) });
+const minFit = (a: Fit, b: Fit): Fit => ({ width: Math.min(a.width, b.width), height: Math.min(a.height, b.height) });

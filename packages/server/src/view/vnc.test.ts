@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { onlyWatches } from './vnc.ts';
+import { isWatchOnly } from './vnc.ts';
 
 const updateRequest = [3, 1, 0, 0, 0, 0, 5, 0, 2, 208];
 const fence = [248, 0, 0, 0, 0, 0, 0, 1, 3, 1, 2, 3];
 const pointer = [5, 1, 0, 10, 0, 10];
 
-describe('what a client of the window says', () => {
-  it('is watching where it asks for the picture alone', () => {
+describe('RFB messages of a client', () => {
+  it('are watch-only when they only request updates', () => {
     for (const bytes of [updateRequest, fence, [...updateRequest, ...fence, ...updateRequest], [150, 1, 0, 0, 0, 0, 5, 0, 2, 208]])
-      assert.equal(onlyWatches(Buffer.from(bytes)), true, String(bytes));
+      assert.equal(isWatchOnly(Buffer.from(bytes)), true, String(bytes));
   });
 
-  it('is somebody’s doing where there is anything else', () => {
+  it('count as activity when there is anything else', () => {
     for (const bytes of [
       pointer,
       [...updateRequest, ...pointer],
@@ -22,6 +22,6 @@ describe('what a client of the window says', () => {
       [248],
       [255, 0],
     ])
-      assert.equal(onlyWatches(Buffer.from(bytes)), false, String(bytes));
+      assert.equal(isWatchOnly(Buffer.from(bytes)), false, String(bytes));
   });
 });

@@ -5,41 +5,41 @@ import type { Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NoDisplay } from '../runtime/runtime.ts';
 import type { LiveSession, Machine } from '../sessions/sessions.ts';
-import { closeSocket, countViewer, endOf, keepPulse, type Socket } from './viewer-socket.ts';
+import { closeSocket, countViewer, viewCloseReason, startHeartbeat, type Socket } from './viewer-socket.ts';
 
-export type Hold = (close: (reason: ViewCloseReason) => void) => () => void;
+export type RegisterConnection = (close: (reason: ViewCloseReason) => void) => () => void;
 
-/** Each is a client of the display server, which draws for all of them. */
+/** Each socket is a client of the display server, which draws for all of them. */
 const socketsMax = 10;
-/** What a person says: a pasted text is the largest. What the display says is larger, and goes the other way. */
+/** For messages of the viewer; pasted text is the largest. */
 const messageBytesMax = 1024 * 1024;
 
-/** Windows of `full_browser` sessions: a socket and the machine's display, spliced. Nothing is read but whether somebody acts. */
+/** Splices sockets to the displays of `full_browser` sessions. Data is inspected only to detect user activity. */
 export class Vnc {
   readonly #clock: Clock;
-  /** Sockets of each session, those on their way among them. */
+  /** Sockets by session, including those still opening. */
   readonly #sockets = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Throws session_not_ready where there is no display to show. */
+  /** @throws ServiceError session_not_ready while the session has no display */
   async open(
     { session, machine }: { session: LiveSession; machine: Machine },
-    { upgrade, hold }: { upgrade: Upgrade; hold: Hold },
+    { upgrade, registerConnection }: { upgrade: Upgrade; registerConnection: RegisterConnection },
   ): Promise<void> {
     const { sessionId } = session.record;
     if ((this.#sockets.get(sessionId) ?? 0) >= socketsMax) return closeSocket(await upgrade.accept(), 'limit');
     this.#count(sessionId, 1);
-    const onOver = (): void => this.#count(sessionId, -1);
+    const onEnd = (): void => this.#count(sessionId, -1);
     try {
       const display = await openDisplay(machine);
-      const { socket, stream } = await acceptFor(display, upgrade);
-      keepPulse(socket, this.#clock);
-      new Splice({ socket, stream, display }, session, onOver).start(hold);
+      const { socket, stream } = await acceptStream(display, upgrade);
+      startHeartbeat(socket, this.#clock);
+      new Splice({ socket, stream, display }, session, onEnd).start(registerConnection);
     } catch (error) {
-      onOver();
+      onEnd();
       throw error;
     }
   }
@@ -56,15 +56,15 @@ async function openDisplay({ vm }: Machine): Promise<Duplex> {
     return await vm.openVnc();
   } catch (error) {
     if (!(error instanceof NoDisplay)) throw error;
-    throw new ServiceError('session_not_ready', 'The session’s window cannot be shown at the moment. Try again.', {
+    throw new ServiceError('session_not_ready', 'The browser window is not available yet. Try again in a moment.', {
       cause: error,
       retryAfterSeconds: 1,
     });
   }
 }
 
-async function acceptFor(display: Duplex, upgrade: Upgrade): Promise<{ socket: Socket; stream: Duplex }> {
-  // Until it is spliced, nobody else would hear of its failing.
+async function acceptStream(display: Duplex, upgrade: Upgrade): Promise<{ socket: Socket; stream: Duplex }> {
+  // Until it is spliced, nothing else handles its errors.
   display.on('error', () => undefined);
   try {
     return await upgrade.acceptStream({ messageBytesMax });
@@ -74,41 +74,41 @@ async function acceptFor(display: Duplex, upgrade: Upgrade): Promise<{ socket: S
   }
 }
 
-interface Ends {
+interface SpliceStreams {
   socket: Socket;
-  /** The socket as bytes. */
+  /** The socket as a byte stream. */
   stream: Duplex;
   display: Duplex;
 }
 
-/** Both ends of one window, and the one end of both. */
+/** Connects a socket with a display and closes both together. */
 class Splice {
-  readonly #ends: Ends;
+  readonly #streams: SpliceStreams;
   readonly #session: LiveSession;
-  readonly #onOver: () => void;
+  readonly #onEnd: () => void;
   readonly #undo: (() => void)[] = [];
-  #isOver = false;
+  #hasEnded = false;
 
-  constructor(ends: Ends, session: LiveSession, onOver: () => void) {
-    this.#ends = ends;
+  constructor(streams: SpliceStreams, session: LiveSession, onEnd: () => void) {
+    this.#streams = streams;
     this.#session = session;
-    this.#onOver = onOver;
+    this.#onEnd = onEnd;
   }
 
-  start(hold: Hold): void {
+  start(registerConnection: RegisterConnection): void {
     countViewer({ session: this.#session, scope: 'vnc', by: 1 });
-    this.#undo.push(hold((reason) => this.#end(reason)));
+    this.#undo.push(registerConnection((reason) => this.#end(reason)));
     const { signal } = this.#session.abort;
-    const onSessionEnd = (): void => this.#end(endOf(this.#session));
+    const onSessionEnd = (): void => this.#end(viewCloseReason(this.#session));
     signal.addEventListener('abort', onSessionEnd, { once: true });
     this.#undo.push(() => signal.removeEventListener('abort', onSessionEnd));
-    this.#join();
+    this.#connect();
     if (signal.aborted) onSessionEnd();
   }
 
-  #join(): void {
-    const { socket, stream, display } = this.#ends;
-    // An error is followed by the close, which ends the whole.
+  #connect(): void {
+    const { socket, stream, display } = this.#streams;
+    // `close` follows every error and ends the splice.
     stream.on('error', () => undefined);
     socket.once('close', () => {
       this.#end('session_ended');
@@ -116,26 +116,26 @@ class Splice {
     });
     display.once('close', () => this.#end('browser_crashed'));
     stream.on('data', (chunk: Buffer) => {
-      if (!this.#isOver && !onlyWatches(chunk)) this.#session.touch();
+      if (!this.#hasEnded && !isWatchOnly(chunk)) this.#session.touch();
     });
     stream.pipe(display);
-    // The socket has an end with a reason, which an end of the stream has not.
+    // The socket is closed with a reason, which ending the stream would not send.
     display.pipe(stream, { end: false });
     if (display.destroyed) this.#end('browser_crashed');
   }
 
   #end(reason: ViewCloseReason): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    const { socket, stream, display } = this.#ends;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const { socket, stream, display } = this.#streams;
     for (const undo of this.#undo.splice(0)) undo();
     stream.unpipe(display);
     display.destroy();
-    // Else the other side's goodbye would wait behind what nobody reads.
+    // Otherwise the other side's close frame would wait behind unread data.
     stream.resume();
     closeSocket(socket, reason);
     countViewer({ session: this.#session, scope: 'vnc', by: -1 });
-    this.#onOver();
+    this.#onEnd();
   }
 }
 
@@ -144,17 +144,17 @@ const continuousUpdates = 150;
 const fence = 248;
 
 /**
- * Whether these messages of an RFB client do no more than ask for the picture:
- * that is watching, and keeps no session alive. Whatever is not plainly that
- * counts as a person's doing. Clients send messages whole.
+ * Whether these RFB client messages only request updates. Watching does not
+ * keep a session alive; anything else counts as user activity. Clients send
+ * whole messages.
  */
-export function onlyWatches(chunk: Buffer): boolean {
-  let at = 0;
-  while (at < chunk.length) {
-    const type = chunk[at];
-    if (type === updateRequest || type === continuousUpdates) at += 10;
-    else if (type === fence) at += 9 + (chunk[at + 8] ?? 0);
+export function isWatchOnly(chunk: Buffer): boolean {
+  let offset = 0;
+  while (offset < chunk.length) {
+    const type = chunk[offset];
+    if (type === updateRequest || type === continuousUpdates) offset += 10;
+    else if (type === fence) offset += 9 + (chunk[offset + 8] ?? 0);
     else return false;
   }
-  return at === chunk.length;
+  return offset === chunk.length;
 }

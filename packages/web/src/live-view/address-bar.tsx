@@ -1,25 +1,25 @@
 import { useSignal } from '@preact/signals';
 import { liveViewBounds } from '@berth/contract/live-view';
 import { Icon, type IconName } from '../shared/icons.tsx';
-import { readAddress } from './address-entry.ts';
+import { parseAddress } from './address-entry.ts';
 import type { LiveView } from './live-view.ts';
 import { titleOf } from './tab-strip.tsx';
 
 interface AddressBarProps {
   view: LiveView;
-  /** Called when an address was entered: what is typed next is for the page. */
-  onGo: () => void;
+  /** Called after an address was entered, so that the focus can move to the page. */
+  onNavigate: () => void;
 }
 
-export const AddressBar = ({ view, onGo }: AddressBarProps) =>
-  view.canControl.value ? <Navigation view={view} onGo={onGo} /> : <Watching view={view} />;
+export const AddressBar = ({ view, onNavigate }: AddressBarProps) =>
+  view.canControl.value ? <Navigation view={view} onNavigate={onNavigate} /> : <Watching view={view} />;
 
 /** Address and title, as text. */
 function Watching({ view }: { view: LiveView }) {
   const tab = view.activeTab.value;
   return (
     <>
-      {view.scope.value !== null && view.link.state.value.is !== 'over' && <span class="badge">Watching</span>}
+      {view.scope.value !== null && view.link.state.value.status !== 'ended' && <span class="badge">View only</span>}
       {tab && (
         <p class="watched">
           <bdi class="watched-title">{titleOf(tab)}</bdi>
@@ -32,7 +32,7 @@ function Watching({ view }: { view: LiveView }) {
   );
 }
 
-function Navigation({ view, onGo }: AddressBarProps) {
+function Navigation({ view, onNavigate }: AddressBarProps) {
   const isLoading = view.activeTab.value?.status === 'loading';
   const button = (to: 'back' | 'forward' | 'reload', label: string, icon: IconName) => (
     <button type="button" class="icon-button" aria-label={label} title={label} onClick={() => view.send({ type: 'navigate', to })}>
@@ -44,7 +44,7 @@ function Navigation({ view, onGo }: AddressBarProps) {
       {button('back', 'Back', 'back')}
       {button('forward', 'Forward', 'forward')}
       {button('reload', 'Reload', 'reload')}
-      <AddressField view={view} onGo={onGo} />
+      <AddressField view={view} onNavigate={onNavigate} />
       <span class="visually-hidden" role="status">
         {isLoading ? 'Loading' : ''}
       </span>
@@ -52,20 +52,20 @@ function Navigation({ view, onGo }: AddressBarProps) {
   );
 }
 
-/** Shows where the page is, unless somebody is typing another address. */
-function AddressField({ view, onGo }: AddressBarProps) {
+/** Shows the page's address, except while another one is typed. */
+function AddressField({ view, onNavigate }: AddressBarProps) {
   const draft = useSignal<string | null>(null);
   const url = view.activeTab.value?.url ?? '';
-  const go = (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
-    const address = readAddress(draft.value ?? url);
-    if (address === undefined) return view.toasts.say('That is no address. Type one such as example.com.');
+    const address = parseAddress(draft.value ?? url);
+    if (address === undefined) return view.toasts.show('This is not a valid address. Enter one like example.com.');
     draft.value = null;
     view.send({ type: 'navigate', to: 'url', url: address });
-    onGo();
+    onNavigate();
   };
   return (
-    <form class="address" onSubmit={go}>
+    <form class="address" onSubmit={submit}>
       <input
         type="text"
         class="address-field"
@@ -78,7 +78,7 @@ function AddressField({ view, onGo }: AddressBarProps) {
         dir="ltr"
         maxLength={liveViewBounds.urlChars}
         value={draft.value ?? (url === 'about:blank' ? '' : url)}
-        placeholder="Go to an address"
+        placeholder="Enter an address"
         onFocus={(event) => event.currentTarget.select()}
         onInput={(event) => (draft.value = event.currentTarget.value)}
         onBlur={() => (draft.value = null)}

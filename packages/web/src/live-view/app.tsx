@@ -11,7 +11,7 @@ import { AddressBar } from './address-bar.tsx';
 import { HelpPanel, helpPanelId } from './help.tsx';
 import { leaveKey } from './keys.ts';
 import type { LiveView } from './live-view.ts';
-import { pageSizeFor } from './place.ts';
+import { pageSizeFor } from './geometry.ts';
 import { Stage, type StageHandle } from './stage.tsx';
 import { Status } from './status.tsx';
 import { TabStrip } from './tab-strip.tsx';
@@ -26,11 +26,11 @@ export function App({ view }: { view: LiveView }) {
   const leave = () => focusFirstButton(tools.current);
   const toPage = () => {
     if (matchMedia('(hover: hover)').matches) stage.current?.focus();
-    // On a phone the keyboard would stay in the way.
+    // On a phone the keyboard would cover the page.
     else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   };
   useEffect(() => {
-    // The same key that leaves the page of the session leads back to it.
+    // The same key leaves the page of the session and returns to it.
     const enter = (event: KeyboardEvent) => {
       if (event.key !== leaveKey || event.defaultPrevented || !view.canControl.value) return;
       event.preventDefault();
@@ -40,7 +40,7 @@ export function App({ view }: { view: LiveView }) {
     return () => document.removeEventListener('keydown', enter);
   }, []);
   return (
-    <div class="live-view" data-live={view.link.state.value.is === 'live'}>
+    <div class="live-view" data-live={view.link.state.value.status === 'live'}>
       <header class="bars">
         <h1 class="visually-hidden">Live view of a session</h1>
         <div class="bar bar-tabs">
@@ -48,7 +48,7 @@ export function App({ view }: { view: LiveView }) {
           <Status view={view} />
         </div>
         <div class="bar bar-address">
-          <AddressBar view={view} onGo={toPage} />
+          <AddressBar view={view} onNavigate={toPage} />
         </div>
         <div class="bar bar-tools" role="group" aria-label="Tools" ref={tools}>
           {view.canControl.value && <ControlTools view={view} stage={stage} />}

@@ -1,4 +1,4 @@
-import type { Point } from './place.ts';
+import type { Point } from './geometry.ts';
 
 const againWithinMs = 500;
 const againWithinPx = 5;
@@ -8,7 +8,7 @@ interface Press extends Point {
   atMs: number;
 }
 
-/** Counts presses of a button in one place: two are a double click. Pointer events do not tell it. */
+/** Counts consecutive clicks in one place, as pointer events do not. */
 export class ClickCount {
   #last: Press | undefined;
   #count = 0;
@@ -25,7 +25,7 @@ export class ClickCount {
     return this.#count;
   }
 
-  /** Of the last press, for its release. */
+  /** The click count of the last press. */
   get count(): number {
     return this.#count;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { frameHeaderBytes, frameKind } from '@berth/contract/live-view';
-import { readFrame } from './frame.ts';
+import { parseFrame } from './frame.ts';
 
 function message({ kind = frameKind, seq = 7, width = 1280, height = 720, jpeg = [0xff, 0xd8] } = {}): ArrayBuffer {
   const bytes = new Uint8Array(frameHeaderBytes + jpeg.length);
@@ -16,7 +16,7 @@ function message({ kind = frameKind, seq = 7, width = 1280, height = 720, jpeg =
 }
 
 test('reads the header and leaves the picture as it is', () => {
-  const frame = readFrame(message({ seq: 0xffff_fffe }));
+  const frame = parseFrame(message({ seq: 0xffff_fffe }));
   assert.ok(frame);
   assert.equal(frame.seq, 0xffff_fffe);
   assert.equal(frame.drawnAtMs, 1_767_225_600_123.5);
@@ -25,9 +25,9 @@ test('reads the header and leaves the picture as it is', () => {
 });
 
 test('takes nothing else for a frame', () => {
-  assert.equal(readFrame(new ArrayBuffer(0)), undefined);
-  assert.equal(readFrame(message({ jpeg: [] })), undefined);
-  assert.equal(readFrame(message({ kind: 2 })), undefined);
-  assert.equal(readFrame(message({ width: 0 })), undefined);
-  assert.equal(readFrame(message({ height: 0 })), undefined);
+  assert.equal(parseFrame(new ArrayBuffer(0)), undefined);
+  assert.equal(parseFrame(message({ jpeg: [] })), undefined);
+  assert.equal(parseFrame(message({ kind: 2 })), undefined);
+  assert.equal(parseFrame(message({ width: 0 })), undefined);
+  assert.equal(parseFrame(message({ height: 0 })), undefined);
 });

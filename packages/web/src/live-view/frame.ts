@@ -1,18 +1,18 @@
 import { frameHeaderBytes, frameKind } from '@berth/contract/live-view';
 
-/** One picture of the page. */
+/** A frame of the page. */
 export interface Frame {
   seq: number;
   /** Epoch ms. */
   drawnAtMs: number;
-  /** Of the page that it shows, in CSS px. */
+  /** Size of the page, in CSS px. */
   width: number;
   height: number;
   jpeg: Uint8Array<ArrayBuffer>;
 }
 
-/** undefined for a message that is no frame, or one of a kind that this page does not know. */
-export function readFrame(message: ArrayBuffer): Frame | undefined {
+/** Returns undefined for a message that is not a frame of a known kind. */
+export function parseFrame(message: ArrayBuffer): Frame | undefined {
   if (message.byteLength <= frameHeaderBytes) return undefined;
   const header = new DataView(message, 0, frameHeaderBytes);
   if (header.getUint8(0) !== frameKind) return undefined;

@@ -6,33 +6,30 @@ export const helpPanelId = 'help';
 
 const control = isMac ? '⌘' : 'Ctrl';
 
-const driving = [
-  [leaveKey, 'Leave the page, and go back to it. All other keys, Tab too, go to the page.'],
-  [`${control} C`, 'Copy in the page, and onto your clipboard'],
+const controlKeys = [
+  [leaveKey, 'Leave or return to the page. All other keys, including Tab, go to the page.'],
+  [`${control} C`, 'Copy from the page to your clipboard'],
   [`${control} V`, 'Paste your clipboard into the page'],
-  ['← →', 'Move along the tabs, when one has the focus'],
-  ['Enter', 'Show that tab'],
-  ['Delete', 'Close that tab'],
+  ['← →', 'Move between tabs when a tab has the focus'],
+  ['Enter', 'Show the focused tab'],
+  ['Delete', 'Close the focused tab'],
 ] as const;
 
 export const HelpPanel = ({ canControl }: { canControl: boolean }) => (
-  <Popover id={helpPanelId} title={canControl ? 'Driving a session' : 'Watching a session'}>
+  <Popover id={helpPanelId} title={canControl ? 'Interactive live view' : 'View-only live view'}>
     {canControl ? (
-      <Driving />
+      <ControlHelp />
     ) : (
-      <p>You see the active tab of the session as it happens. This link only watches: nothing that you do here reaches the page.</p>
+      <p>You see the active tab of the session live. This link is view-only: your input does not reach the page.</p>
     )}
   </Popover>
 );
 
-const Driving = () => (
+const ControlHelp = () => (
   <>
-    <p>What you do with mouse and keyboard happens in the page of the session.</p>
-    <KeyTable keys={driving} />
+    <p>Your mouse and keyboard control the page of the session.</p>
+    <KeyTable keys={controlKeys} />
     <h3>On a touch screen</h3>
-    <p>
-      Tap to click, drag to scroll, press long for the menu, use two fingers to enlarge the picture. The keyboard button brings up the
-      keyboard.
-    </p>
+    <p>Tap to click, drag to scroll, touch and hold to open the context menu, pinch to zoom. The keyboard button opens the keyboard.</p>
   </>
 );

@@ -1,24 +1,24 @@
 import { modifierBits, type LiveViewCommand } from '@berth/contract/live-view';
 import { isMac } from '../shared/platform.ts';
 import { TextEntry } from '../shared/text-entry.ts';
-import { HeldKeys, meaningOf, type KeyPress } from './keys.ts';
+import { PressedKeys, meaningOf, type KeyPress } from './keys.ts';
 
 interface KeyboardOptions {
   send: (command: LiveViewCommand) => void;
   sendText: (text: string) => void;
-  /** Gives the focus back to this page's own controls. */
+  /** Returns the focus to the controls of this page. */
   onLeave: () => void;
 }
 
-const readPress = (event: KeyboardEvent): KeyPress => {
+const toKeyPress = (event: KeyboardEvent): KeyPress => {
   const { key, code, location, repeat, altKey, ctrlKey, metaKey, shiftKey, isComposing } = event;
   return { key, code, location, repeat, altKey, ctrlKey, metaKey, shiftKey, isComposing, isAltGraph: event.getModifierState('AltGraph') };
 };
 
-/** What is typed into the field, as keys, and as text where no keys are told. */
+/** Sends typing in the field as keys, or as text when the browser reports no keys. */
 export class Keyboard {
   readonly #options: KeyboardOptions;
-  readonly #held = new HeldKeys({ isMac });
+  readonly #pressedKeys = new PressedKeys({ isMac });
 
   constructor(options: KeyboardOptions) {
     this.#options = options;
@@ -34,12 +34,12 @@ export class Keyboard {
     entry.listen({ signal });
     field.addEventListener('keydown', (event) => this.#down(event), { signal });
     field.addEventListener('keyup', (event) => this.#up(event), { signal });
-    field.addEventListener('blur', () => this.#held.releaseAll().forEach(send), { signal });
+    field.addEventListener('blur', () => this.#pressedKeys.releaseAll().forEach(send), { signal });
     field.addEventListener('paste', (event) => this.#paste(event), { signal });
   }
 
   #down(event: KeyboardEvent): void {
-    const press = readPress(event);
+    const press = toKeyPress(event);
     const meaning = meaningOf(press);
     switch (meaning) {
       case 'leave':
@@ -57,7 +57,7 @@ export class Keyboard {
         return;
       case 'cut':
         event.preventDefault();
-        // Before the key: after it nothing is selected.
+        // Before the key, as nothing is selected after a cut.
         this.#options.send({ type: 'copy' });
         this.#send(press);
         return;
@@ -69,13 +69,13 @@ export class Keyboard {
   }
 
   #up(event: KeyboardEvent): void {
-    const commands = this.#held.up(readPress(event));
+    const commands = this.#pressedKeys.up(toKeyPress(event));
     if (commands.length > 0) event.preventDefault();
     commands.forEach(this.#options.send);
   }
 
   #send(press: KeyPress): void {
-    const command = this.#held.down(press);
+    const command = this.#pressedKeys.down(press);
     if (command) this.#options.send(command);
   }
 

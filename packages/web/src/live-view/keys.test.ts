@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HeldKeys, meaningOf, type KeyPress } from './keys.ts';
+import { PressedKeys, meaningOf, type KeyPress } from './keys.ts';
 
 const press = (key: string, code: string, more: Partial<KeyPress> = {}): KeyPress => ({
   key,
@@ -37,11 +37,11 @@ describe('what a key means', () => {
   });
 
   it('knows copy, cut and paste on every keyboard', () => {
-    for (const held of [{ ctrlKey: true }, { metaKey: true }]) {
-      assert.equal(meaningOf(press('c', 'KeyC', held)), 'copy');
-      assert.equal(meaningOf(press('x', 'KeyX', held)), 'cut');
-      assert.equal(meaningOf(press('v', 'KeyV', held)), 'paste');
-      assert.equal(meaningOf(press('V', 'KeyV', { ...held, shiftKey: true })), 'paste');
+    for (const pressed of [{ ctrlKey: true }, { metaKey: true }]) {
+      assert.equal(meaningOf(press('c', 'KeyC', pressed)), 'copy');
+      assert.equal(meaningOf(press('x', 'KeyX', pressed)), 'cut');
+      assert.equal(meaningOf(press('v', 'KeyV', pressed)), 'paste');
+      assert.equal(meaningOf(press('V', 'KeyV', { ...pressed, shiftKey: true })), 'paste');
     }
     assert.equal(meaningOf(press('Insert', 'Insert', { shiftKey: true })), 'paste');
     assert.equal(meaningOf(press('Insert', 'Insert', { ctrlKey: true })), 'copy');
@@ -51,9 +51,9 @@ describe('what a key means', () => {
   });
 });
 
-describe('held keys', () => {
-  it('tell modifiers in bits of DevTools', () => {
-    const keys = new HeldKeys({ isMac: false });
+describe('pressed keys', () => {
+  it('report modifiers as DevTools bits', () => {
+    const keys = new PressedKeys({ isMac: false });
     assert.deepEqual(keys.down(press('A', 'KeyA', { shiftKey: true, ctrlKey: true })), {
       type: 'key',
       action: 'down',
@@ -67,7 +67,7 @@ describe('held keys', () => {
   });
 
   it('come up with the name under which they went down', () => {
-    const keys = new HeldKeys({ isMac: false });
+    const keys = new PressedKeys({ isMac: false });
     keys.down(press('A', 'KeyA', { shiftKey: true }));
     const [up] = keys.up(press('a', 'KeyA'));
     assert.deepEqual([up?.action, up?.key, up?.modifiers], ['up', 'A', 0]);
@@ -75,7 +75,7 @@ describe('held keys', () => {
   });
 
   it('come up when the focus goes, once', () => {
-    const keys = new HeldKeys({ isMac: false });
+    const keys = new PressedKeys({ isMac: false });
     keys.down(press('Shift', 'ShiftLeft', { shiftKey: true, location: 1 }));
     keys.down(press('ArrowDown', 'ArrowDown', { shiftKey: true }));
     keys.down(press('ArrowDown', 'ArrowDown', { shiftKey: true, repeat: true }));
@@ -90,14 +90,14 @@ describe('held keys', () => {
   });
 
   it('type what AltGr makes, without Control and Alt', () => {
-    const keys = new HeldKeys({ isMac: false });
+    const keys = new PressedKeys({ isMac: false });
     assert.equal(keys.down(press('AltGraph', 'AltRight', { isAltGraph: true })), undefined);
     const at = keys.down(press('@', 'KeyQ', { ctrlKey: true, altKey: true, isAltGraph: true }));
     assert.deepEqual([at?.key, at?.modifiers], ['@', 0]);
   });
 
   it('turn Command into Control, and come up with it, whose keys a Mac never releases', () => {
-    const keys = new HeldKeys({ isMac: true });
+    const keys = new PressedKeys({ isMac: true });
     const command = keys.down(press('Meta', 'MetaLeft', { metaKey: true }));
     assert.deepEqual([command?.key, command?.code, command?.modifiers], ['Control', 'ControlLeft', 2]);
     assert.equal(keys.down(press('a', 'KeyA', { metaKey: true }))?.modifiers, 2);
@@ -108,12 +108,12 @@ describe('held keys', () => {
   });
 
   it('type what Option makes on a Mac, and keep Alt elsewhere', () => {
-    assert.equal(new HeldKeys({ isMac: true }).modifiers(press('ø', 'KeyO', { altKey: true })), 0);
-    assert.equal(new HeldKeys({ isMac: true }).modifiers(press('ArrowLeft', 'ArrowLeft', { altKey: true })), 1);
-    assert.equal(new HeldKeys({ isMac: false }).modifiers(press('f', 'KeyF', { altKey: true })), 1);
+    assert.equal(new PressedKeys({ isMac: true }).modifiers(press('ø', 'KeyO', { altKey: true })), 0);
+    assert.equal(new PressedKeys({ isMac: true }).modifiers(press('ArrowLeft', 'ArrowLeft', { altKey: true })), 1);
+    assert.equal(new PressedKeys({ isMac: false }).modifiers(press('f', 'KeyF', { altKey: true })), 1);
   });
 
   it('leave out names that are longer than any key has', () => {
-    assert.equal(new HeldKeys({ isMac: false }).down(press('x'.repeat(65), 'KeyX')), undefined);
+    assert.equal(new PressedKeys({ isMac: false }).down(press('x'.repeat(65), 'KeyX')), undefined);
   });
 });

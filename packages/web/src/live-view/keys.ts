@@ -1,9 +1,9 @@
-/** From a key of the person's keyboard to one of the session's browser. */
+/** Translates keys of the user's keyboard to keys of the session's browser. */
 import { liveViewBounds, modifierBits, type LiveViewCommand } from '@berth/contract/live-view';
 
 export type KeyCommand = Extract<LiveViewCommand, { type: 'key' }>;
 
-/** What is read of a `KeyboardEvent`. `isAltGraph` is its modifier state of that name. */
+/** The used part of a `KeyboardEvent`. `isAltGraph` is its modifier state of that name. */
 export interface KeyPress {
   key: string;
   code: string;
@@ -18,16 +18,16 @@ export interface KeyPress {
 }
 
 /**
- * `leave`: gives the keyboard back to this page. `local`: belongs to the person's own browser.
- * `typing`: told by the text field's input events. `paste`: told by the clipboard's event.
+ * `leave`: returns the focus to this page. `local`: handled by the user's own browser.
+ * `typing`: comes as the text field's input events. `paste`: comes as a clipboard event.
  */
 export type KeyMeaning = 'leave' | 'local' | 'typing' | 'paste' | 'copy' | 'cut' | 'send';
 
-/** Leaves the page of the session, which takes every other key, Tab and Escape among them. */
+/** Leaves the page of the session, which receives every other key, including Tab and Escape. */
 export const leaveKey = 'F6';
 
 const localKeys = new Set(['F11', 'F12']);
-/** A method of input has these keys, or a dead key waits for its letter, or a soft keyboard does not tell. */
+/** Keys of input methods, dead keys and soft keyboards that report no key. */
 const typingKeys = new Set(['Process', 'Dead', 'Unidentified', 'Compose']);
 
 const isCharacter = (key: string): boolean => [...key].length === 1;
@@ -46,50 +46,50 @@ export function meaningOf(press: KeyPress): KeyMeaning {
 }
 
 /**
- * Keys that are down in the session. What goes down comes up: with the same
- * name, although Shift may have been let go before, and also when the release
- * is never told, as after the focus has gone.
+ * Keys that are pressed in the session. Each is released with the name it was
+ * pressed with, even if Shift was released before, and also when the browser
+ * reports no release, as after the focus was lost.
  */
-export class HeldKeys {
+export class PressedKeys {
   readonly #isMac: boolean;
-  readonly #held = new Map<string, Pick<KeyCommand, 'key' | 'code' | 'location'>>();
+  readonly #pressed = new Map<string, Pick<KeyCommand, 'key' | 'code' | 'location'>>();
 
   constructor({ isMac }: { isMac: boolean }) {
     this.#isMac = isMac;
   }
 
-  /** undefined for a key that says nothing to the session. */
+  /** Returns undefined for a key that is not sent. */
   down(press: KeyPress): KeyCommand | undefined {
     const { key, code } = this.#translated(press);
-    // It is spelt out by the characters that it makes.
+    // It is sent as the characters that it produces.
     if (key === 'AltGraph' || key.length > liveViewBounds.keyChars) return undefined;
     const { location, repeat } = press;
-    this.#held.set(press.code || press.key, { key, code, location });
+    this.#pressed.set(press.code || press.key, { key, code, location });
     return { type: 'key', action: 'down', key, code, location, repeat, modifiers: this.modifiers(press) };
   }
 
   up(press: KeyPress): KeyCommand[] {
-    const held = this.#held.get(press.code || press.key);
-    if (!held) return [];
-    this.#held.delete(press.code || press.key);
-    const command: KeyCommand = { type: 'key', action: 'up', ...held, repeat: false, modifiers: this.modifiers(press) };
-    // macOS never tells the release of a key that was pressed with Command.
+    const pressed = this.#pressed.get(press.code || press.key);
+    if (!pressed) return [];
+    this.#pressed.delete(press.code || press.key);
+    const command: KeyCommand = { type: 'key', action: 'up', ...pressed, repeat: false, modifiers: this.modifiers(press) };
+    // macOS reports no release of a key that was pressed with Command.
     return this.#isMac && press.key === 'Meta' ? [...this.releaseAll(), command] : [command];
   }
 
   releaseAll(): KeyCommand[] {
-    const commands = [...this.#held.values()].map((held): KeyCommand => ({
+    const commands = [...this.#pressed.values()].map((pressed): KeyCommand => ({
       type: 'key',
       action: 'up',
-      ...held,
+      ...pressed,
       repeat: false,
       modifiers: 0,
     }));
-    this.#held.clear();
+    this.#pressed.clear();
     return commands;
   }
 
-  /** DevTools' bits. Without those that only made the character, as AltGr does, and Option on a Mac. */
+  /** Returns DevTools' modifier bits, without modifiers that only produced the character: AltGr, and Option on a Mac. */
   modifiers(press: Pick<KeyPress, 'key' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'isAltGraph'>): number {
     const isMadeByOption = this.#isMac && press.altKey && !press.ctrlKey && !press.metaKey && isCharacter(press.key);
     const bits = [
@@ -101,7 +101,7 @@ export class HeldKeys {
     return bits.reduce((all, bit) => all | bit, 0);
   }
 
-  /** The session's browser runs on Linux, where Control does what Command does on a Mac. */
+  /** The session's browser runs on Linux, where Control is what Command is on a Mac. */
   #translated({ key, code }: KeyPress): { key: string; code: string } {
     if (!this.#isMac || key !== 'Meta') return { key, code };
     return { key: 'Control', code: code === 'MetaRight' ? 'ControlRight' : 'ControlLeft' };

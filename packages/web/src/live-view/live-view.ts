@@ -1,31 +1,31 @@
 import { computed, signal } from '@preact/signals';
 import { liveViewBounds, type LiveTab, type LiveViewCommand, type LiveViewMessage } from '@berth/contract/live-view';
 import { Clipboard } from '../shared/clipboard.ts';
-import { verdictOfReason } from '../shared/endings.ts';
+import { decisionForReason } from '../shared/endings.ts';
 import { Link } from '../shared/link.ts';
 import { splitText } from '../shared/text-input.ts';
 import { Toasts } from '../shared/toasts.tsx';
-import { readFrame } from './frame.ts';
+import { parseFrame } from './frame.ts';
 import { Painter } from './painter.ts';
-import type { Size } from './place.ts';
+import type { Size } from './geometry.ts';
 
-/** A line that is this far behind gets no more moves of the mouse: only the last place matters. */
+/** With more unsent data than this, mouse moves are dropped: only the last position matters. */
 const backlogBytesMax = 64 * 1024;
-/** Parts of a pasted text stay below the bound of a command also when every character is escaped. */
+/** Chunks of pasted text stay below the command limit even if every character is escaped. */
 const textPartChars = Math.min(liveViewBounds.textChars, Math.floor(liveViewBounds.commandBytes / 8));
 const textCharsMax = 1_000_000;
 
-/** What the page knows of the session that it shows. */
+/** State of the live view page. */
 export class LiveView {
   readonly tabs = signal<readonly LiveTab[]>([]);
   readonly viewers = signal(0);
-  /** null until the service has said it. */
+  /** null until the service has sent it. */
   readonly scope = signal<'view' | 'control' | null>(null);
-  /** Of the page in the last picture, in CSS px; null before the first. */
+  /** Size of the page in the last frame, in CSS px; null before the first. */
   readonly pageSize = signal<Size | null>(null);
   /** Epoch ms. */
   readonly drawnAtMs = signal(0);
-  readonly canControl = computed(() => this.scope.value === 'control' && this.link.state.value.is !== 'over');
+  readonly canControl = computed(() => this.scope.value === 'control' && this.link.state.value.status !== 'ended');
   readonly activeTab = computed(() => this.tabs.value.find(({ active }) => active));
   readonly toasts = new Toasts();
   readonly clipboard = new Clipboard();
@@ -42,17 +42,18 @@ export class LiveView {
   send(command: LiveViewCommand): void {
     const socket = this.#socket;
     if (socket?.readyState !== WebSocket.OPEN) return;
-    const canWait = command.type === 'mouse' && command.action === 'move';
-    if (canWait && socket.bufferedAmount > backlogBytesMax) return;
+    const canDrop = command.type === 'mouse' && command.action === 'move';
+    if (canDrop && socket.bufferedAmount > backlogBytesMax) return;
     socket.send(JSON.stringify(command));
   }
 
   sendText(text: string): void {
-    if (text.length > textCharsMax) return this.toasts.say('That text is too long to be passed on.');
+    if (text.length > textCharsMax)
+      return this.toasts.show(`The text is too long. Send at most ${textCharsMax.toLocaleString()} characters.`);
     for (const part of splitText(text, textPartChars)) this.send({ type: 'text', text: part });
   }
 
-  /** Says how large a picture can be shown, in pixels of the screen, now and after each new connection. */
+  /** Sends the available size in device pixels, now and after each reconnect. */
   fit(space: Size): void {
     this.#fit = space;
     this.send({ type: 'fit', ...space });
@@ -62,13 +63,13 @@ export class LiveView {
     this.#socket = socket;
     socket.addEventListener('message', ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (socket !== this.#socket) return;
-      if (typeof data === 'string') this.#read(data);
+      if (typeof data === 'string') this.#handleMessage(data);
       else this.#show(data, socket);
     });
   }
 
   #show(data: ArrayBuffer, socket: WebSocket): void {
-    const frame = readFrame(data);
+    const frame = parseFrame(data);
     if (!frame) return;
     this.painter.show(frame, () => {
       if (socket === this.#socket) this.send({ type: 'ack', seq: frame.seq });
@@ -81,7 +82,7 @@ export class LiveView {
     this.drawnAtMs.value = drawnAtMs;
   }
 
-  #read(text: string): void {
+  #handleMessage(text: string): void {
     const message = JSON.parse(text) as LiveViewMessage;
     switch (message.type) {
       case 'hello':
@@ -97,13 +98,13 @@ export class LiveView {
         void this.clipboard.receive(message.text);
         return;
       case 'failed':
-        this.toasts.say(message.message);
+        this.toasts.show(message.message);
         return;
       case 'ended':
-        this.link.tell(verdictOfReason(message.reason));
+        this.link.setDecision(decisionForReason(message.reason));
         return;
       default:
-        // A newer service may say more than this page knows.
+        // A newer service may send messages that this page does not know.
         return;
     }
   }

@@ -1,16 +1,16 @@
 import type { Frame } from './frame.ts';
 
-interface Waiting {
+interface PendingFrame {
   frame: Frame;
-  /** Tells the service that this viewer is done with the frame. */
+  /** Acknowledges the frame. */
   done: () => void;
 }
 
-/** Draws the newest picture onto a canvas. What comes while one is being read replaces what waits. */
+/** Draws the newest frame on a canvas. A frame that arrives during decoding replaces the pending one. */
 export class Painter {
   readonly #onDrawn: (frame: Frame) => void;
   #canvas: HTMLCanvasElement | undefined;
-  #waiting: Waiting | undefined;
+  #pending: PendingFrame | undefined;
   #isBusy = false;
 
   constructor(onDrawn: (frame: Frame) => void) {
@@ -22,24 +22,24 @@ export class Painter {
   }
 
   show(frame: Frame, done: () => void): void {
-    this.#waiting?.done();
-    this.#waiting = { frame, done };
+    this.#pending?.done();
+    this.#pending = { frame, done };
     if (!this.#isBusy) void this.#run();
   }
 
   async #run(): Promise<void> {
     this.#isBusy = true;
-    for (let next = this.#take(); next; next = this.#take()) {
-      // A picture that cannot be read is as good as one that was lost on the way.
+    for (let next = this.#takePending(); next; next = this.#takePending()) {
+      // A frame that cannot be decoded counts as lost.
       await this.#draw(next.frame).catch(() => {});
       next.done();
     }
     this.#isBusy = false;
   }
 
-  #take(): Waiting | undefined {
-    const next = this.#waiting;
-    this.#waiting = undefined;
+  #takePending(): PendingFrame | undefined {
+    const next = this.#pending;
+    this.#pending = undefined;
     return next;
   }
 
@@ -47,7 +47,7 @@ export class Painter {
     const bitmap = await createImageBitmap(new Blob([frame.jpeg], { type: 'image/jpeg' }));
     const canvas = this.#canvas;
     if (canvas) {
-      // To set a canvas's size empties it, so only when it differs.
+      // Setting the size clears the canvas, so only when it differs.
       if (canvas.width !== bitmap.width) canvas.width = bitmap.width;
       if (canvas.height !== bitmap.height) canvas.height = bitmap.height;
       canvas.getContext('2d', { alpha: false })?.drawImage(bitmap, 0, 0);

@@ -1,10 +1,10 @@
 import { Notice } from '../shared/notice.tsx';
 import type { LiveView } from './live-view.ts';
 
-/** What is said over the picture when it is not the whole truth. */
+/** Explains why the frame is missing or stale. */
 export function StageNotice({ view }: { view: LiveView }) {
   const state = view.link.state.value;
-  if (state.is === 'over') {
+  if (state.status === 'ended') {
     return (
       <Notice title={state.ending.title} text={state.ending.text}>
         {state.ending.canRetry && (
@@ -15,10 +15,10 @@ export function StageNotice({ view }: { view: LiveView }) {
       </Notice>
     );
   }
-  if (state.is === 'lost') return <StaleNotice view={view} />;
-  if (state.is === 'live' && view.activeTab.value?.status === 'crashed') {
+  if (state.status === 'reconnecting') return <StaleNotice view={view} />;
+  if (state.status === 'live' && view.activeTab.value?.status === 'crashed') {
     return (
-      <Notice title="This page crashed" text="The rest of the session goes on.">
+      <Notice title="This page crashed" text="Reload the page, or select another tab.">
         {view.canControl.value && (
           <button type="button" class="button button-main" onClick={() => view.send({ type: 'navigate', to: 'reload' })}>
             Reload the page
@@ -30,23 +30,23 @@ export function StageNotice({ view }: { view: LiveView }) {
   return view.pageSize.value === null ? (
     <div class="notice notice-quiet">
       <span class="spinner spinner-large" aria-hidden="true" />
-      <p>{state.is === 'live' ? 'Waiting for the first picture' : 'Connecting to the session'}</p>
+      <p>{state.status === 'live' ? 'Waiting for the first frame' : 'Connecting to the session'}</p>
     </div>
   ) : null;
 }
 
-/** The picture stays, and says how old it is. */
+/** Shows the age of the last frame while disconnected. */
 function StaleNotice({ view }: { view: LiveView }) {
   const drawnAtMs = view.drawnAtMs.value;
   return (
     <div class="stale">
       <p>
         {drawnAtMs > 0
-          ? `Not live. This is how it was at ${new Date(drawnAtMs).toLocaleTimeString()}.`
-          : 'The session cannot be reached at the moment.'}
+          ? `Not live. Last frame at ${new Date(drawnAtMs).toLocaleTimeString()}.`
+          : 'The session cannot be reached. Reconnecting automatically.'}
       </p>
-      <button type="button" class="button" onClick={() => view.link.hurry()}>
-        Connect now
+      <button type="button" class="button" onClick={() => view.link.reconnectNow()}>
+        Reconnect now
       </button>
     </div>
   );

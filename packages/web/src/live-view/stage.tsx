@@ -1,17 +1,17 @@
 import { useSignal, type Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useImperativeHandle, useRef } from 'preact/hooks';
-import { useHands } from './hands.ts';
+import { useRemoteInput } from './remote-input.ts';
 import { leaveKey } from './keys.ts';
 import type { LiveView } from './live-view.ts';
-import { letterbox, type Size } from './place.ts';
+import { letterbox, type Size } from './geometry.ts';
 import { StageNotice } from './stage-notice.tsx';
 import { stageId, tabElementId, titleOf } from './tab-strip.tsx';
 
 export interface StageHandle {
-  /** Takes the keyboard to the page of the session. */
+  /** Moves the focus to the page of the session. */
   focus(): void;
-  /** What there is for the picture, in CSS px. */
+  /** The space for the frame, in CSS px. */
   space(): Size;
 }
 
@@ -21,8 +21,8 @@ interface StageProps {
   handle: RefObject<StageHandle | null>;
 }
 
-/** A window that is being dragged larger changes its size sixty times a second. */
-const settledMs = 200;
+/** A window that is being resized changes its size many times a second. */
+const resizeDelayMs = 200;
 
 export function Stage({ view, onLeave, handle }: StageProps) {
   const frame = useRef<HTMLDivElement>(null);
@@ -32,13 +32,13 @@ export function Stage({ view, onLeave, handle }: StageProps) {
   useSpace(frame, space, view);
   useImperativeHandle(handle, () => ({ focus: () => field.current?.focus(), space: () => space.value }), []);
   useEffect(() => view.painter.drawOn(canvas.current), []);
-  useHands({ view, canvas, field, onLeave });
+  useRemoteInput({ view, canvas, field, onLeave });
 
   const page = view.pageSize.value;
   const box = letterbox(page ?? { width: 0, height: 0 }, space.value, devicePixelRatio);
-  const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` };
+  const position = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` };
   const tab = view.activeTab.value;
-  const isStale = view.link.state.value.is !== 'live' && page !== null;
+  const isStale = view.link.state.value.status !== 'live' && page !== null;
   const isPanel = view.canControl.value && tab !== undefined;
   return (
     <main class="stage" data-stale={isStale} data-control={view.canControl}>
@@ -52,15 +52,15 @@ export function Stage({ view, onLeave, handle }: StageProps) {
         <canvas
           ref={canvas}
           class="picture"
-          style={place}
+          style={position}
           hidden={page === null}
           role="img"
           aria-label={`Picture of ${tab ? titleOf(tab) : 'the page'}`}
         />
         {view.canControl.value && <KeyboardField field={field} />}
-        <div class="focus-ring" style={place} aria-hidden="true">
+        <div class="focus-ring" style={position} aria-hidden="true">
           <span class="focus-hint">
-            <kbd>{leaveKey}</kbd> leaves the page
+            Press <kbd>{leaveKey}</kbd> to leave the page
           </span>
         </div>
       </div>
@@ -69,7 +69,7 @@ export function Stage({ view, onLeave, handle }: StageProps) {
   );
 }
 
-/** Cannot be seen: the picture shows what is typed. */
+/** Invisible: the frame shows what is typed. */
 const KeyboardField = ({ field }: { field: RefObject<HTMLTextAreaElement | null> }) => (
   <>
     <textarea
@@ -84,7 +84,7 @@ const KeyboardField = ({ field }: { field: RefObject<HTMLTextAreaElement | null>
       spellcheck={false}
     />
     <span id="keyboard-hint" class="visually-hidden">
-      What you type goes to the page of the session. {leaveKey} leaves it.
+      Your keys go to the page of the session. Press {leaveKey} to leave it.
     </span>
   </>
 );
@@ -99,7 +99,7 @@ function useSpace(frame: RefObject<HTMLElement | null>, space: Signal<Size>, vie
       space.value = { width, height };
       clearTimeout(timer);
       const onScreen = (px: number): number => Math.max(1, Math.round(px * devicePixelRatio));
-      timer = setTimeout(() => view.fit({ width: onScreen(width), height: onScreen(height) }), isFirst ? 0 : settledMs);
+      timer = setTimeout(() => view.fit({ width: onScreen(width), height: onScreen(height) }), isFirst ? 0 : resizeDelayMs);
     });
     if (frame.current) observer.observe(frame.current);
     return () => observer.disconnect();

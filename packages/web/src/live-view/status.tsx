@@ -2,18 +2,18 @@ import { Icon } from '../shared/icons.tsx';
 import { LinkPill } from '../shared/link-pill.tsx';
 import type { LiveView } from './live-view.ts';
 
-/** Whether what is shown is what happens now, and who sees it. */
+/** Connection state and number of viewers. */
 export function Status({ view }: { view: LiveView }) {
   const state = view.link.state.value;
   const viewers = view.viewers.value;
-  const told = viewers === 1 ? '1 person watches' : `${viewers} people watch`;
+  const label = viewers === 1 ? '1 viewer' : `${viewers} viewers`;
   return (
     <div class="status">
-      {state.is === 'live' && viewers > 0 && (
-        <span class="viewers" title={told}>
+      {state.status === 'live' && viewers > 0 && (
+        <span class="viewers" title={label}>
           <Icon name="people" />
           <span aria-hidden="true">{viewers}</span>
-          <span class="visually-hidden">{told}</span>
+          <span class="visually-hidden">{label}</span>
         </span>
       )}
       <LinkPill state={state} />

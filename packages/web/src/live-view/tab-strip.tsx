@@ -4,7 +4,7 @@ import type { LiveTab } from '@berth/contract/live-view';
 import { Icon } from '../shared/icons.tsx';
 import type { LiveView } from './live-view.ts';
 
-/** Enough to tell tabs apart; the service has cut them before. */
+/** Enough to distinguish tabs. */
 const titleCharsMax = 200;
 
 export const stageId = 'stage';
@@ -15,22 +15,22 @@ export const titleOf = ({ title, url }: LiveTab): string => (title || url || 'Ne
 export const TabStrip = ({ view }: { view: LiveView }) =>
   view.canControl.value ? <Tabs view={view} /> : <TabNames tabs={view.tabs.value} />;
 
-/** For somebody who watches: names, and which of them is shown. */
+/** View only: titles, with the active one marked. */
 const TabNames = ({ tabs }: { tabs: readonly LiveTab[] }) => (
-  // What scrolls must be reachable by keyboard to be scrolled by it.
+  // A scrollable element must be focusable to be scrolled by keyboard.
   // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
   <nav class="tabs" aria-label="Tabs of the session" tabIndex={0}>
     <ul>
       {tabs.map((tab) => (
         <li key={tab.tab_id} class="tab" aria-current={tab.active ? 'true' : undefined}>
-          <TabFace tab={tab} />
+          <TabLabel tab={tab} />
         </li>
       ))}
     </ul>
   </nav>
 );
 
-/** For somebody who drives: arrow keys move along, Enter shows a tab, Delete closes it. */
+/** Interactive: arrow keys move, Enter shows a tab, Delete closes it. */
 function Tabs({ view }: { view: LiveView }) {
   const strip = useRef<HTMLDivElement>(null);
   const tabs = view.tabs.value;
@@ -80,8 +80,8 @@ function Tabs({ view }: { view: LiveView }) {
             onFocus={() => (focused.value = tab.tab_id)}
             onKeyDown={(event) => press(event, index)}
           >
-            <TabFace tab={tab} />
-            <CloseMark onClose={() => close(index)} />
+            <TabLabel tab={tab} />
+            <CloseIcon onClose={() => close(index)} />
           </button>
         ))}
       </div>
@@ -98,8 +98,8 @@ function Tabs({ view }: { view: LiveView }) {
   );
 }
 
-/** For the mouse and the finger alone: a tab can hold no button, and by keyboard Delete does the same. */
-const CloseMark = ({ onClose }: { onClose: () => void }) => (
+/** For mouse and touch only: a tab cannot contain a button, and Delete closes it by keyboard. */
+const CloseIcon = ({ onClose }: { onClose: () => void }) => (
   <span
     class="tab-close"
     aria-hidden="true"
@@ -112,7 +112,7 @@ const CloseMark = ({ onClose }: { onClose: () => void }) => (
   </span>
 );
 
-const TabFace = ({ tab }: { tab: LiveTab }) => (
+const TabLabel = ({ tab }: { tab: LiveTab }) => (
   <>
     {tab.status === 'loading' && <span class="spinner" aria-hidden="true" />}
     {tab.status === 'crashed' && <Icon name="alert" />}

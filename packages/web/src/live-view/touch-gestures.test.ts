@@ -15,14 +15,14 @@ test('scrolls against the finger, and no tap follows', () => {
   touch.down({ x: 100, y: 100 });
   assert.deepEqual(touch.move({ x: 100, y: 60 }), { kind: 'scroll', at: { x: 100, y: 100 }, dx: 0, dy: 40 });
   assert.deepEqual(touch.move({ x: 103, y: 58 }), { kind: 'scroll', at: { x: 100, y: 100 }, dx: -3, dy: 2 });
-  assert.equal(touch.rest(), undefined);
+  assert.equal(touch.longPress(), undefined);
   assert.equal(touch.up(), undefined);
 });
 
 test('takes a resting finger for a long press, and no tap follows', () => {
   const touch = new TouchGestures();
   touch.down({ x: 5, y: 6 });
-  assert.deepEqual(touch.rest(), { kind: 'long-press', at: { x: 5, y: 6 } });
+  assert.deepEqual(touch.longPress(), { kind: 'long-press', at: { x: 5, y: 6 } });
   assert.equal(touch.move({ x: 50, y: 60 }), undefined);
   assert.equal(touch.up(), undefined);
 });
@@ -31,7 +31,7 @@ test('forgets what a second finger interrupts', () => {
   const touch = new TouchGestures();
   touch.down({ x: 5, y: 6 });
   touch.cancel();
-  assert.equal(touch.rest(), undefined);
+  assert.equal(touch.longPress(), undefined);
   assert.equal(touch.move({ x: 50, y: 60 }), undefined);
   assert.equal(touch.up(), undefined);
 });

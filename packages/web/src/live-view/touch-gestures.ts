@@ -1,8 +1,8 @@
-import type { Point } from './place.ts';
+import type { Point } from './geometry.ts';
 
-/** A finger that rests this long asks for the menu, as on any phone. */
+/** A touch this long opens the context menu. */
 export const longPressMs = 500;
-/** No finger rests perfectly still. */
+/** Tolerance for a still finger. */
 const stillPx = 10;
 
 export type Gesture =
@@ -10,7 +10,7 @@ export type Gesture =
   | { kind: 'long-press'; at: Point }
   | { kind: 'scroll'; at: Point; dx: number; dy: number };
 
-/** What one finger means. A second finger is for the browser's own zoom and ends what the first began. */
+/** Gestures of one finger. A second finger belongs to the browser's zoom and cancels the gesture. */
 export class TouchGestures {
   #start: Point | undefined;
   #last: Point = { x: 0, y: 0 };
@@ -22,7 +22,7 @@ export class TouchGestures {
     this.#isScrolling = false;
   }
 
-  /** Scrolls as far as the finger went since the last move, the other way. */
+  /** Scrolls by the movement since the last event, in the opposite direction. */
   move(at: Point): Gesture | undefined {
     if (!this.#start) return undefined;
     if (!this.#isScrolling && Math.hypot(at.x - this.#start.x, at.y - this.#start.y) <= stillPx) return undefined;
@@ -33,8 +33,8 @@ export class TouchGestures {
     return { kind: 'scroll', at: this.#start, dx, dy };
   }
 
-  /** To be called when `longPressMs` have passed since `down`. */
-  rest(): Gesture | undefined {
+  /** Called `longPressMs` after `down`. */
+  longPress(): Gesture | undefined {
     if (!this.#start || this.#isScrolling) return undefined;
     const at = this.#start;
     this.cancel();

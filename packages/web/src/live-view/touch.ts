@@ -1,31 +1,31 @@
 import type { LiveViewCommand } from '@berth/contract/live-view';
 import { ClickCount } from './clicks.ts';
-import type { Point } from './place.ts';
+import type { Point } from './geometry.ts';
 import { longPressMs, TouchGestures, type Gesture } from './touch-gestures.ts';
 
 interface TouchOptions {
   send: (command: LiveViewCommand) => void;
-  /** The place of the page at a place of the window. */
-  placeAt: (at: Point) => Point;
-  /** How many CSS px of the page one px of the window shows. */
+  /** Converts a point of the window to page coordinates. */
+  pagePointAt: (point: Point) => Point;
+  /** CSS px of the page per px of the window. */
   scale: () => number;
 }
 
-/** A finger on the picture: a tap clicks, a drag scrolls, a long press opens the menu. */
-export class TouchOn {
+/** Touch input on the frame: a tap clicks, a drag scrolls, a long press opens the context menu. */
+export class TouchInput {
   readonly #options: TouchOptions;
   readonly #gestures = new TouchGestures();
   readonly #clicks = new ClickCount();
   readonly #fingers = new Set<number>();
-  #rest: ReturnType<typeof setTimeout> | undefined;
+  #longPressTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: TouchOptions) {
     this.#options = options;
   }
 
   listen(target: HTMLElement, { signal }: { signal: AbortSignal }): void {
-    const forTouch = (take: (event: PointerEvent) => void) => (event: PointerEvent) => {
-      if (event.pointerType === 'touch') take(event);
+    const forTouch = (handler: (event: PointerEvent) => void) => (event: PointerEvent) => {
+      if (event.pointerType === 'touch') handler(event);
     };
     target.addEventListener(
       'pointerdown',
@@ -47,44 +47,45 @@ export class TouchOn {
       forTouch((event) => this.#cancel(event)),
       { signal },
     );
-    signal.addEventListener('abort', () => clearTimeout(this.#rest));
+    signal.addEventListener('abort', () => clearTimeout(this.#longPressTimer));
   }
 
   #down(event: PointerEvent): void {
     this.#fingers.add(event.pointerId);
-    clearTimeout(this.#rest);
+    clearTimeout(this.#longPressTimer);
     if (this.#fingers.size > 1) return this.#gestures.cancel();
     this.#gestures.down({ x: event.clientX, y: event.clientY });
-    this.#rest = setTimeout(() => this.#act(this.#gestures.rest(), performance.now()), longPressMs);
+    this.#longPressTimer = setTimeout(() => this.#handleGesture(this.#gestures.longPress(), performance.now()), longPressMs);
   }
 
   #moved(event: PointerEvent): void {
-    if (this.#fingers.has(event.pointerId)) this.#act(this.#gestures.move({ x: event.clientX, y: event.clientY }), event.timeStamp);
+    if (this.#fingers.has(event.pointerId))
+      this.#handleGesture(this.#gestures.move({ x: event.clientX, y: event.clientY }), event.timeStamp);
   }
 
   #up(event: PointerEvent): void {
     this.#fingers.delete(event.pointerId);
-    clearTimeout(this.#rest);
-    this.#act(this.#gestures.up(), event.timeStamp);
+    clearTimeout(this.#longPressTimer);
+    this.#handleGesture(this.#gestures.up(), event.timeStamp);
   }
 
   #cancel(event: PointerEvent): void {
     this.#fingers.delete(event.pointerId);
-    clearTimeout(this.#rest);
+    clearTimeout(this.#longPressTimer);
     this.#gestures.cancel();
   }
 
-  #act(gesture: Gesture | undefined, atMs: number): void {
+  #handleGesture(gesture: Gesture | undefined, atMs: number): void {
     if (!gesture) return;
-    const place = this.#options.placeAt(gesture.at);
+    const point = this.#options.pagePointAt(gesture.at);
     if (gesture.kind === 'scroll') {
       const scale = this.#options.scale();
-      return this.#options.send({ type: 'wheel', ...place, dx: gesture.dx * scale, dy: gesture.dy * scale, modifiers: 0 });
+      return this.#options.send({ type: 'wheel', ...point, dx: gesture.dx * scale, dy: gesture.dy * scale, modifiers: 0 });
     }
     const isTap = gesture.kind === 'tap';
     const button = isTap ? 'left' : 'right';
     const clicks = this.#clicks.press({ ...gesture.at, button, atMs });
-    const event = { type: 'mouse', ...place, modifiers: 0 } as const;
+    const event = { type: 'mouse', ...point, modifiers: 0 } as const;
     this.#options.send({ ...event, action: 'move', button: 'none', buttons: 0, clicks: 0 });
     this.#options.send({ ...event, action: 'down', button, buttons: isTap ? 1 : 2, clicks });
     this.#options.send({ ...event, action: 'up', button, buttons: 0, clicks });

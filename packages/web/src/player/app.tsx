@@ -29,17 +29,17 @@ export function App({ player }: { player: Player }) {
 }
 
 function Body({ player }: { player: Player }) {
-  if (player.fault.value === 'denied' || player.footage.value?.fault.value === 'denied') {
-    return <Notice title="This link is no longer valid" text="It has expired or was taken back. Ask whoever sent it for a new one." />;
+  if (player.loadError.value === 'denied' || player.footage.value?.error.value === 'denied') {
+    return <Notice title="This link is no longer valid" text="It has expired or was revoked. Ask the person who sent it for a new link." />;
   }
-  if (player.fault.value === 'missing') {
-    return <Notice title="This recording is gone" text="It has been deleted, or there was never one of this name." />;
+  if (player.loadError.value === 'missing') {
+    return <Notice title="Recording not found" text="It has been deleted, or the link is wrong. Check the link." />;
   }
   if (!player.recording.value) {
     return (
       <div class="notice notice-quiet">
         <span class="spinner spinner-large" aria-hidden="true" />
-        <p role="status">{player.fault.value ? 'The service cannot be reached. Trying again.' : 'Opening the recording'}</p>
+        <p role="status">{player.loadError.value ? 'The service cannot be reached. Retrying.' : 'Loading the recording'}</p>
       </div>
     );
   }
@@ -62,7 +62,7 @@ function Head({ player }: { player: Player }) {
       <div class="head-text">
         <h1>Recording</h1>
         {recording && (
-          <p class="muted head-facts">
+          <p class="muted head-info">
             <span>{new Date(recording.started_at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}</span>
             <span>{clockText(player.durationMs.value)}</span>
             <span class="head-id">{recording.session_id}</span>
@@ -70,9 +70,9 @@ function Head({ player }: { player: Player }) {
         )}
       </div>
       {player.isGrowing.value && (
-        <span class={`pill ${player.fault.value ? 'pill-lost' : 'pill-recording'}`}>
+        <span class={`pill ${player.loadError.value ? 'pill-reconnecting' : 'pill-recording'}`}>
           <span class="pill-dot" aria-hidden="true" />
-          <span role="status">{player.fault.value ? 'Not updating' : 'Recording'}</span>
+          <span role="status">{player.loadError.value ? 'Not updating' : 'Recording'}</span>
         </span>
       )}
       {recording && recording.assets.length > 0 && <PopoverButton opens={filesPanelId} label="Files" icon="download" />}
@@ -81,25 +81,25 @@ function Head({ player }: { player: Player }) {
   );
 }
 
-/** What a person should know before they wonder why it stops. */
+/** Explains why the recording ends early. */
 function Banner({ player }: { player: Player }) {
   const recording = player.recording.value;
   if (recording?.status === 'incomplete') {
     return (
       <p class="banner" role="note">
-        <strong>Incomplete.</strong> The recording was cut off: what there is can be played, its end is missing.
+        <strong>Incomplete.</strong> The recording was interrupted. It can be played, but its end is missing.
       </p>
     );
   }
   if (!recording?.truncated) return null;
   return (
     <p class="banner" role="note">
-      <strong>Cut short.</strong> The recording had grown to its limit; the session went on.
+      <strong>Truncated.</strong> The recording reached its size limit. The session continued.
     </p>
   );
 }
 
-/** Keys work wherever the focus is, save where they mean something else. */
+/** Shortcuts work everywhere except in elements that use the keys themselves. */
 function useKeys(player: Player): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {

@@ -11,7 +11,7 @@ export function Controls({ player }: { player: Player }) {
   const isPlaying = player.isPlaying.value;
   const hasVideo = player.footage.value !== null;
   return (
-    <div class="controls" role="group" aria-label="Controls of the video">
+    <div class="controls" role="group" aria-label="Video controls">
       <SeekBar player={player} />
       <div class="controls-row">
         <ControlButton

@@ -11,7 +11,7 @@ export function clockText(ms: number): string {
   return `${Math.floor(seconds / hourSeconds)}:${two((seconds % hourSeconds) / minuteSeconds)}:${tail}`;
 }
 
-/** For those who hear it: `1 hour 2 minutes 3 seconds`. */
+/** For screen readers: `1 hour 2 minutes 3 seconds`. */
 export function spokenText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / secondMs));
   const parts: [number, string][] = [
@@ -19,8 +19,8 @@ export function spokenText(ms: number): string {
     [Math.floor((seconds % hourSeconds) / minuteSeconds), 'minute'],
     [seconds % minuteSeconds, 'second'],
   ];
-  const said = parts.filter(([count, unit]) => count > 0 || (unit === 'second' && seconds === 0));
-  return said.map(([count, unit]) => `${count} ${unit}${count === 1 ? '' : 's'}`).join(' ');
+  const spoken = parts.filter(([count, unit]) => count > 0 || (unit === 'second' && seconds === 0));
+  return spoken.map(([count, unit]) => `${count} ${unit}${count === 1 ? '' : 's'}`).join(' ');
 }
 
 /** `812 B`, `12 kB`, `3.4 MB`. */

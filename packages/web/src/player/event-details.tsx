@@ -3,13 +3,13 @@ import type { Row } from './timeline.ts';
 
 const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** All that is known of one event, as text. */
+/** All data of one event, as text. */
 export function EventDetails({ row }: { row: Row | undefined }) {
   if (!row) return null;
   const { event } = row;
-  const facts = Object.entries(event.data ?? {}).filter(([, value]) => value !== null && value !== '');
+  const fields = Object.entries(event.data ?? {}).filter(([, value]) => value !== null && value !== '');
   return (
-    // What scrolls must be reachable by keyboard to be scrolled by it.
+    // A scrollable element must be focusable to be scrolled by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div class="details" role="region" aria-label="Event" tabIndex={0}>
       <h3>{row.label}</h3>
@@ -20,7 +20,7 @@ export function EventDetails({ row }: { row: Row | undefined }) {
             {clockText(event.t_ms)} <span class="muted">({new Date(event.at).toLocaleTimeString()})</span>
           </dd>
         </div>
-        {facts.map(([name, value]) => (
+        {fields.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>

@@ -2,20 +2,20 @@ import { useSignalEffect, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
 import { clockText } from './duration.ts';
-import { kindFaces } from './kind-faces.ts';
+import { kindDisplay } from './kind-faces.ts';
 import { rowPx, useListWindow } from './list-window.ts';
 import type { Player } from './player.ts';
 import type { Row } from './timeline.ts';
 
 interface EventListProps {
   player: Player;
-  /** Where keyboard or mouse have gone in the list; null while it is where the video is. */
+  /** The selected row; null while the list follows the video. */
   chosen: Signal<number | null>;
 }
 
 const eventId = (index: number): string => `event-${index}`;
 
-/** Ten thousand events in a list that draws a few dozen. */
+/** A virtualized list: only the visible rows are rendered. */
 export function EventList({ player, chosen }: EventListProps) {
   const rows = player.picked.value;
   const current = player.current.value;
@@ -23,7 +23,7 @@ export function EventList({ player, chosen }: EventListProps) {
   useSignalEffect(() => {
     if (window.isFollowing.value && player.current.value >= 0) window.reveal(player.current.value);
   });
-  // A choice is a place in what is picked, and goes when that changes.
+  // The selection is an index of the filtered rows, so a new filter clears it.
   useEffect(() => {
     chosen.value = null;
   }, [player.search.value, player.kinds.value]);
@@ -46,7 +46,7 @@ export function EventList({ player, chosen }: EventListProps) {
   };
   const press = (event: KeyboardEvent) => {
     const from = chosen.value ?? Math.max(0, current);
-    const to = placeAfter(event.key, { from, rowsInView: window.rowsInView, last: rows.length - 1 });
+    const to = indexAfter(event.key, { from, rowsInView: window.rowsInView, last: rows.length - 1 });
     const isJump = event.key === 'Enter' || event.key === ' ';
     if (to === undefined && !isJump) return;
     event.preventDefault();
@@ -85,8 +85,8 @@ export function EventList({ player, chosen }: EventListProps) {
   );
 }
 
-function placeAfter(key: string, { from, rowsInView, last }: { from: number; rowsInView: number; last: number }): number | undefined {
-  const places: Readonly<Record<string, number>> = {
+function indexAfter(key: string, { from, rowsInView, last }: { from: number; rowsInView: number; last: number }): number | undefined {
+  const targets: Readonly<Record<string, number>> = {
     ArrowUp: from - 1,
     ArrowDown: from + 1,
     PageUp: from - rowsInView,
@@ -94,7 +94,7 @@ function placeAfter(key: string, { from, rowsInView, last }: { from: number; row
     Home: 0,
     End: last,
   };
-  return Object.hasOwn(places, key) ? places[key] : undefined;
+  return Object.hasOwn(targets, key) ? targets[key] : undefined;
 }
 
 interface EventRowProps {
@@ -106,7 +106,7 @@ interface EventRowProps {
 }
 
 const EventRow = ({ row, index, count, marks, onJump }: EventRowProps) => (
-  // The list has the focus and the keys; a row comes and goes as it is scrolled.
+  // The list has the focus and handles the keys; rows are rendered only while visible.
   // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
   <div
     id={eventId(index)}
@@ -115,14 +115,14 @@ const EventRow = ({ row, index, count, marks, onJump }: EventRowProps) => (
     aria-selected={marks.isCurrent}
     aria-posinset={index + 1}
     aria-setsize={count}
-    data-fault={row.isFault}
+    data-error={row.isError}
     data-chosen={marks.isChosen}
     style={{ top: `${index * rowPx}px` }}
     onClick={() => onJump(index)}
   >
     <span class="event-time">{clockText(row.event.t_ms)}</span>
     <span class="event-face">
-      <Icon name={row.isFault ? 'alert' : kindFaces[row.kind].icon} />
+      <Icon name={row.isError ? 'alert' : kindDisplay[row.kind].icon} />
     </span>
     <span class="event-text">
       <span class="event-label">{row.label}</span>

@@ -1,23 +1,23 @@
 import type { ReadonlySignal } from '@preact/signals';
 
-export type FootageFault = 'denied' | 'unplayable';
+export type FootageError = 'denied' | 'unplayable';
 
-/** What can be played: a video, or pictures one after the other. Times are ms from its start. */
+/** What the player plays: a video or a sequence of frames. Times are ms from its start. */
 export interface Footage {
   readonly isPlaying: ReadonlySignal<boolean>;
-  /** Whether it stands still because what comes next has not arrived. */
+  /** Whether playback waits for data. */
   readonly isWaiting: ReadonlySignal<boolean>;
   readonly timeMs: ReadonlySignal<number>;
-  /** How far it can be played; it grows while the recording does. */
+  /** Grows while recording. */
   readonly durationMs: ReadonlySignal<number>;
-  readonly fault: ReadonlySignal<FootageFault | null>;
+  readonly error: ReadonlySignal<FootageError | null>;
   play(): void;
   pause(): void;
   seek(toMs: number): void;
   setRate(rate: number): void;
-  /** Ends loading for good. */
+  /** Stops loading for good. */
   close(): void;
 }
 
-/** How often the time is told while it plays: the eye sees no finer step of a seek bar. */
+/** Update interval of the playback time. */
 export const tickMs = 100;

@@ -1,4 +1,4 @@
-/** Which picture is shown when, and which of them are fetched together. */
+/** Selects the frame at a time, and the frames to fetch together. */
 
 /** A line of `frames.ndjson`: a JPEG in `frames.mjpeg`. */
 export interface FrameLine {
@@ -7,7 +7,7 @@ export interface FrameLine {
   length: number;
 }
 
-/** Pictures that lie side by side and are fetched with one request. */
+/** Adjacent frames that are fetched with one request. */
 export interface FrameBlock {
   first: number;
   /** Exclusive. */
@@ -19,7 +19,7 @@ export interface FrameBlock {
 const blockFramesMax = 24;
 const blockBytesMax = 2_000_000;
 
-/** The picture that is shown at a time: the last one that was taken by then, or the first. -1 where there is none. */
+/** Returns the index of the last frame at or before a time, or 0; -1 when there is no frame. */
 export function frameAt(frames: readonly FrameLine[], timeMs: number): number {
   let [from, to] = [0, frames.length];
   while (from < to) {
@@ -30,7 +30,7 @@ export function frameAt(frames: readonly FrameLine[], timeMs: number): number {
   return frames.length === 0 ? -1 : Math.max(0, from - 1);
 }
 
-/** The pictures from one on that are worth one request: at least that one, at most 24, or two megabytes. */
+/** Returns the frames from `first` to fetch with one request: at least one, at most 24 or two megabytes. */
 export function blockFrom(frames: readonly FrameLine[], first: number): FrameBlock | undefined {
   const start = frames[first];
   if (!start) return undefined;

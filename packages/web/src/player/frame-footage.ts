@@ -1,31 +1,31 @@
 import { signal } from '@preact/signals';
 import { AssetError, readBytes } from './asset.ts';
-import { tickMs, type Footage, type FootageFault } from './footage.ts';
+import { tickMs, type Footage, type FootageError } from './footage.ts';
 import { blockFrom, frameAt, type FrameLine } from './frame-blocks.ts';
 import { GrowingLines } from './growing-lines.ts';
 import { growthPollMs } from './recording.ts';
 
-/** Pictures kept in memory, some megabytes. */
-const keptMax = 120;
+/** Some megabytes of frames. */
+const cachedFramesMax = 120;
 
 interface FrameFootageOptions {
   canvas: HTMLCanvasElement;
   index: string;
   pictures: string;
-  /** Whether there may come more pictures. */
+  /** Whether more frames may follow. */
   isGrowing: () => boolean;
 }
 
-/** Single pictures with a clock of their own, where the service has no encoder. */
+/** Plays still frames, when the service has no video encoder. */
 export class FrameFootage implements Footage {
   readonly isPlaying = signal(false);
   readonly isWaiting = signal(false);
   readonly timeMs = signal(0);
   readonly durationMs = signal(0);
-  readonly fault = signal<FootageFault | null>(null);
+  readonly error = signal<FootageError | null>(null);
   readonly #options: FrameFootageOptions;
   readonly #lines: GrowingLines<FrameLine>;
-  readonly #kept = new Map<number, Blob>();
+  readonly #cachedFrames = new Map<number, Blob>();
   readonly #ticks: ReturnType<typeof setInterval>;
   #frames: FrameLine[] = [];
   #rate = 1;
@@ -38,7 +38,7 @@ export class FrameFootage implements Footage {
     this.#options = options;
     this.#lines = new GrowingLines(options.index);
     this.#ticks = setInterval(() => this.#tick(), tickMs);
-    void this.#grow();
+    void this.#loadIndex();
   }
 
   play(): void {
@@ -69,7 +69,7 @@ export class FrameFootage implements Footage {
   #tick(): void {
     if (!this.isPlaying.value) return;
     const now = performance.now();
-    // The clock waits for the picture.
+    // The clock stops while a frame is loading.
     if (!this.isWaiting.value) this.timeMs.value = Math.min(this.durationMs.value, this.timeMs.value + (now - this.#tickedMs) * this.#rate);
     this.#tickedMs = now;
     const isAtEnd = this.#frames.length > 0 && this.timeMs.value >= this.durationMs.value;
@@ -77,15 +77,15 @@ export class FrameFootage implements Footage {
     void this.#show();
   }
 
-  async #grow(): Promise<void> {
+  async #loadIndex(): Promise<void> {
     try {
-      this.#frames.push(...(await this.#lines.more()));
+      this.#frames.push(...(await this.#lines.readNew()));
       this.durationMs.value = this.#frames.at(-1)?.t_ms ?? 0;
       if (this.#shown < 0) void this.#show();
     } catch (error) {
-      this.#failed(error);
+      this.#handleError(error);
     }
-    if (!this.#isClosed && (this.#options.isGrowing() || this.#frames.length === 0)) setTimeout(() => void this.#grow(), growthPollMs);
+    if (!this.#isClosed && (this.#options.isGrowing() || this.#frames.length === 0)) setTimeout(() => void this.#loadIndex(), growthPollMs);
   }
 
   async #show(): Promise<void> {
@@ -97,35 +97,35 @@ export class FrameFootage implements Footage {
     }
     this.#isLoading = true;
     try {
-      const picture = this.#kept.get(wanted) ?? (await this.#load(wanted));
+      const picture = this.#cachedFrames.get(wanted) ?? (await this.#loadBlock(wanted));
       if (picture) await this.#draw(picture);
       this.#shown = wanted;
       this.isWaiting.value = false;
     } catch (error) {
-      this.#failed(error);
+      this.#handleError(error);
     }
     this.#isLoading = false;
   }
 
-  async #load(first: number): Promise<Blob | undefined> {
+  async #loadBlock(first: number): Promise<Blob | undefined> {
     const block = blockFrom(this.#frames, first);
     if (!block) return undefined;
     this.isWaiting.value = this.isPlaying.value;
     const bytes = await readBytes(this.#options.pictures, block.fromByte, block.toByte);
     for (const [index, { offset, length }] of this.#frames.slice(block.first, block.last).entries()) {
       const start = offset - block.fromByte;
-      this.#kept.set(block.first + index, new Blob([bytes.slice(start, start + length)], { type: 'image/jpeg' }));
+      this.#cachedFrames.set(block.first + index, new Blob([bytes.slice(start, start + length)], { type: 'image/jpeg' }));
     }
-    // The oldest first: a map remembers the order.
-    for (const key of this.#kept.keys()) {
-      if (this.#kept.size <= keptMax) break;
-      this.#kept.delete(key);
+    // A map iterates in insertion order, so the oldest entries go first.
+    for (const key of this.#cachedFrames.keys()) {
+      if (this.#cachedFrames.size <= cachedFramesMax) break;
+      this.#cachedFrames.delete(key);
     }
-    return this.#kept.get(first);
+    return this.#cachedFrames.get(first);
   }
 
   async #draw(picture: Blob): Promise<void> {
-    // One that cannot be read, as the last of a recording that was cut off, leaves the one before.
+    // A truncated frame, as at the end of an interrupted recording, leaves the previous one visible.
     const bitmap = await createImageBitmap(picture).catch(() => undefined);
     if (!bitmap) return;
     const { canvas } = this.#options;
@@ -135,9 +135,9 @@ export class FrameFootage implements Footage {
     bitmap.close();
   }
 
-  #failed(error: unknown): void {
-    if (error instanceof AssetError && error.fault === 'denied') {
-      this.fault.value = 'denied';
+  #handleError(error: unknown): void {
+    if (error instanceof AssetError && error.reason === 'denied') {
+      this.error.value = 'denied';
       this.pause();
     }
   }

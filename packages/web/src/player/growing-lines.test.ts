@@ -26,17 +26,17 @@ async function serve(
 }
 
 for (const knowsRanges of [true, false]) {
-  test(`reads what has come since the last look, from a server that knows ${knowsRanges ? '' : 'no '}ranges`, async (t) => {
+  test(`reads what has come since the last read, from a server that knows ${knowsRanges ? '' : 'no '}ranges`, async (t) => {
     const file = { text: '', knowsRanges };
     const { url } = await serve(t, file);
     const lines = new GrowingLines<unknown>(url);
-    assert.deepEqual(await lines.more(), []);
+    assert.deepEqual(await lines.readNew(), []);
     file.text = '{"a":1}\n{"a":2';
-    assert.deepEqual(await lines.more(), [{ a: 1 }]);
-    assert.deepEqual(await lines.more(), []);
+    assert.deepEqual(await lines.readNew(), [{ a: 1 }]);
+    assert.deepEqual(await lines.readNew(), []);
     file.text += '}\n{"a":"ü"}\n';
-    assert.deepEqual(await lines.more(), [{ a: 2 }, { a: 'ü' }]);
-    assert.deepEqual(await lines.more(), []);
+    assert.deepEqual(await lines.readNew(), [{ a: 2 }, { a: 'ü' }]);
+    assert.deepEqual(await lines.readNew(), []);
   });
 }
 
@@ -44,19 +44,19 @@ test('asks for no more than is new, and never for a range that is empty', async 
   const file = { text: '{"a":1}\n' };
   const { url, ranges } = await serve(t, file);
   const lines = new GrowingLines<unknown>(url);
-  await lines.more();
-  await lines.more();
+  await lines.readNew();
+  await lines.readNew();
   assert.deepEqual(ranges, [undefined, 'bytes=7-']);
 });
 
 test('takes a file that is not there yet for an empty one, and a refusal for what it is', async (t) => {
   const missing = await serve(t, { text: '', status: 404 });
-  assert.deepEqual(await new GrowingLines(missing.url).more(), []);
-  for (const [status, fault] of [
+  assert.deepEqual(await new GrowingLines(missing.url).readNew(), []);
+  for (const [status, reason] of [
     [403, 'denied'],
     [503, 'unreachable'],
   ] as const) {
     const { url } = await serve(t, { text: '', status });
-    await assert.rejects(new GrowingLines(url).more(), (error) => error instanceof AssetError && error.fault === fault);
+    await assert.rejects(new GrowingLines(url).readNew(), (error) => error instanceof AssetError && error.reason === reason);
   }
 });

@@ -1,7 +1,7 @@
-import { AssetError, readRest } from './asset.ts';
+import { AssetError, readAppended } from './asset.ts';
 import { NdjsonReader } from './ndjson.ts';
 
-/** A file of JSON lines that may still be written: each look reads what has come since the last. */
+/** Reads an NDJSON file that may still grow. Each read returns the new lines. */
 export class GrowingLines<T> {
   readonly #name: string;
   readonly #reader = new NdjsonReader<T>();
@@ -10,12 +10,12 @@ export class GrowingLines<T> {
     this.#name = name;
   }
 
-  /** Empty also while there is no such file yet. Throws AssetError. */
-  async more(): Promise<T[]> {
+  /** Returns the new lines; none while the file does not exist. @throws AssetError */
+  async readNew(): Promise<T[]> {
     try {
-      return this.#reader.push(await readRest(this.#name, this.#reader.bytes));
+      return this.#reader.push(await readAppended(this.#name, this.#reader.bytes));
     } catch (error) {
-      if (error instanceof AssetError && error.fault === 'missing') return [];
+      if (error instanceof AssetError && error.reason === 'missing') return [];
       throw error;
     }
   }

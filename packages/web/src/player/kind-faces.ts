@@ -1,7 +1,7 @@
 import type { IconName } from '../shared/icons.tsx';
 import type { EventKind } from './timeline.ts';
 
-export const kindFaces: Readonly<Record<EventKind, { name: string; icon: IconName }>> = {
+export const kindDisplay: Readonly<Record<EventKind, { name: string; icon: IconName }>> = {
   page: { name: 'Pages', icon: 'globe' },
   action: { name: 'Actions', icon: 'pointer' },
   console: { name: 'Console', icon: 'terminal' },

@@ -2,23 +2,22 @@ import { useSignal, type ReadonlySignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** As the style sheet has it. All rows are alike, so that only those in view need to exist. */
+/** Row height, as in the style sheet. It is fixed, so only the visible rows are rendered. */
 export const rowPx = 48;
 const rowsAround = 8;
-/** A scroll that ends this near to where we put it is ours. */
+/** A scroll that ends this near to our own target was not made by the user. */
 const ownScrollPx = 2;
 
 export interface ListWindow {
   list: RefObject<HTMLDivElement | null>;
-  /** Rows that exist: from `first` to before `last`. */
+  /** Rendered rows: from `first` to before `last`. */
   first: number;
   last: number;
-  /** How many fit. */
   rowsInView: number;
-  /** Whether the list goes where the video goes: until somebody scrolls. */
+  /** Whether the list follows the video, until the user scrolls. */
   isFollowing: ReadonlySignal<boolean>;
   follow(on: boolean): void;
-  /** Scrolls no further than it must. */
+  /** Scrolls a row into view, if it is not visible. */
   reveal(index: number): void;
   scrolled(top: number): void;
 }

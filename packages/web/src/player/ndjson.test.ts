@@ -8,9 +8,9 @@ test('reads the same lines however the text is cut, between the bytes of a chara
   const whole = bytes('{"a":"über"}\n{"a":"日本 😀"}\n{"a":3}\n');
   for (let size = 1; size <= whole.length; size += 1) {
     const reader = new NdjsonReader<{ a: unknown }>();
-    const found: unknown[] = [];
-    for (let from = 0; from < whole.length; from += size) found.push(...reader.push(whole.subarray(from, from + size)));
-    assert.deepEqual(found, [{ a: 'über' }, { a: '日本 😀' }, { a: 3 }], `pieces of ${size}`);
+    const lines: unknown[] = [];
+    for (let from = 0; from < whole.length; from += size) lines.push(...reader.push(whole.subarray(from, from + size)));
+    assert.deepEqual(lines, [{ a: 'über' }, { a: '日本 😀' }, { a: 3 }], `pieces of ${size}`);
     assert.equal(reader.bytes, whole.length);
   }
 });

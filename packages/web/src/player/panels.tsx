@@ -7,13 +7,13 @@ export const filesPanelId = 'files';
 
 const keys = [
   ['Space K', 'Play and pause'],
-  ['← →', 'Five seconds back, forward'],
-  ['J L', 'Ten seconds back, forward'],
-  ['Home End', 'To the start, to the end'],
+  ['← →', 'Skip 5 seconds back, forward'],
+  ['J L', 'Skip 10 seconds back, forward'],
+  ['Home End', 'Go to the start, to the end'],
   ['< >', 'Slower, faster'],
   ['F', 'Full screen'],
-  ['↑ ↓', 'Move along the timeline, when it has the focus'],
-  ['Enter', 'Jump to that event'],
+  ['↑ ↓', 'Move in the timeline when it has the focus'],
+  ['Enter', 'Go to the selected event'],
 ] as const;
 
 export const HelpPanel = ({ player }: { player: Player }) => (
@@ -25,21 +25,21 @@ export const HelpPanel = ({ player }: { player: Player }) => (
         checked={player.withCharacters}
         onChange={(event) => (player.withCharacters.value = event.currentTarget.checked)}
       />
-      Letters and signs are keys too
+      Use letters and signs as shortcuts
     </label>
   </Popover>
 );
 
-/** Parts of the video are of no use alone. */
-const isWhole = (name: string): boolean => /^[a-z]+[.](json|ndjson|jpg|mjpeg)$/.test(name);
+/** Parts of the video are useless alone. */
+const isDownloadable = (name: string): boolean => /^[a-z]+[.](json|ndjson|jpg|mjpeg)$/.test(name);
 
 const descriptions: Readonly<Record<string, string>> = {
-  'events.ndjson': 'The timeline, a JSON object in each line',
-  'har.json': 'The network log (HAR)',
-  'poster.jpg': 'A picture',
-  'recording.json': 'What is known of the recording',
-  'frames.mjpeg': 'All pictures',
-  'frames.ndjson': 'Where each picture lies',
+  'events.ndjson': 'Timeline, one JSON object per line',
+  'har.json': 'Network log (HAR)',
+  'poster.jpg': 'Poster',
+  'recording.json': 'Description of the recording',
+  'frames.mjpeg': 'All frames',
+  'frames.ndjson': 'Index of the frames',
 };
 
 export function FilesPanel({ player }: { player: Player }) {
@@ -47,7 +47,7 @@ export function FilesPanel({ player }: { player: Player }) {
   return (
     <Popover id={filesPanelId} title="Files">
       <ul class="files">
-        {recording?.assets.filter(isWhole).map((name) => (
+        {recording?.assets.filter(isDownloadable).map((name) => (
           <li key={name}>
             <a href={name} download={name}>
               {name}
@@ -56,7 +56,7 @@ export function FilesPanel({ player }: { player: Player }) {
           </li>
         ))}
       </ul>
-      {recording && <p>In all {sizeText(recording.size_bytes)}.</p>}
+      {recording && <p>Total size: {sizeText(recording.size_bytes)}.</p>}
     </Popover>
   );
 }

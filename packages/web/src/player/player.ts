@@ -1,5 +1,5 @@
 import { batch, computed, signal } from '@preact/signals';
-import { AssetError, readJson, type AssetFault } from './asset.ts';
+import { AssetError, readJson, type AssetErrorReason } from './asset.ts';
 import type { Footage } from './footage.ts';
 import { GrowingLines } from './growing-lines.ts';
 import { growthPollMs, type Recording } from './recording.ts';
@@ -7,15 +7,15 @@ import type { Rate, Shortcut } from './shortcuts.ts';
 import { nextRate } from './shortcuts.ts';
 import { eventKinds, isTimelineEvent, pickRows, rowAt, toRow, type EventKind, type Row } from './timeline.ts';
 
-/** More rows than a person looks through; the file itself has them all. */
+/** The file itself has all events. */
 export const rowsMax = 50_000;
-/** As near to the end of what has come as a player gets without waiting at once. */
+/** Distance from the live edge at which playback does not stall at once. */
 const edgeMs = 4000;
 
-/** What the page knows of the recording that it plays. */
+/** State of the player page. */
 export class Player {
   readonly recording = signal<Recording | null>(null);
-  readonly fault = signal<AssetFault | null>(null);
+  readonly loadError = signal<AssetErrorReason | null>(null);
   readonly footage = signal<Footage | null>(null);
   readonly rate = signal<Rate>(1);
   readonly withCharacters = signal(true);
@@ -24,7 +24,7 @@ export class Player {
   readonly search = signal('');
   readonly rows = signal<readonly Row[]>([]);
   readonly picked = computed(() => pickRows(this.rows.value, { kinds: this.kinds.value, search: this.search.value }));
-  /** The row of the moment, among those that are picked. */
+  /** Index of the current row among the filtered ones. */
   readonly current = computed(() => rowAt(this.picked.value, this.timeMs.value));
   readonly timeMs = computed(() => this.footage.value?.timeMs.value ?? 0);
   readonly durationMs = computed(() => this.footage.value?.durationMs.value || this.recording.value?.duration_ms || 0);
@@ -34,22 +34,22 @@ export class Player {
   readonly #events = new GrowingLines<unknown>('events.ndjson');
   onFullScreen: () => void = () => {};
 
-  /** Reads what there is, and goes on as long as the recording does. */
+  /** Loads the recording, and polls while it grows. */
   async load(): Promise<void> {
     try {
       const recording = await readJson<Recording>('recording.json');
-      // After the first: what ended while it was read is all there.
-      const lines = await this.#events.more();
+      // Read after the status: once the recording has ended, the file is complete.
+      const lines = await this.#events.readNew();
       batch(() => {
         this.recording.value = recording;
-        this.fault.value = null;
+        this.loadError.value = null;
         this.#add(lines);
       });
     } catch (error) {
-      this.fault.value = error instanceof AssetError ? error.fault : 'unreachable';
+      this.loadError.value = error instanceof AssetError ? error.reason : 'unreachable';
     }
-    const isWorthAsking = this.fault.value === 'unreachable' || (this.fault.value === null && this.isGrowing.value);
-    if (isWorthAsking) setTimeout(() => void this.load(), growthPollMs);
+    const shouldReload = this.loadError.value === 'unreachable' || (this.loadError.value === null && this.isGrowing.value);
+    if (shouldReload) setTimeout(() => void this.load(), growthPollMs);
   }
 
   toggle(): void {
@@ -76,7 +76,7 @@ export class Player {
   }
 
   do(shortcut: Shortcut): void {
-    switch (shortcut.does) {
+    switch (shortcut.action) {
       case 'toggle':
         return this.toggle();
       case 'skip':

@@ -1,4 +1,4 @@
-/** `recording.json`. `video` is null until there is a picture. */
+/** `recording.json`. `video` is null until there is a frame. */
 export interface Recording {
   rec_id: string;
   session_id: string;
@@ -9,9 +9,9 @@ export interface Recording {
   duration_ms: number;
   size_bytes: number;
   truncated: boolean;
-  /** Names beside this page, without the segments of a video. */
+  /** File names relative to this page, without video segments. */
   assets: string[];
 }
 
-/** How often to look for more while a recording grows. */
+/** Polling interval while a recording grows. */
 export const growthPollMs = 2000;

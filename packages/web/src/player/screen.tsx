@@ -5,7 +5,7 @@ import { FrameFootage } from './frame-footage.ts';
 import type { Player } from './player.ts';
 import { toggleFullScreen } from '../shared/full-screen.tsx';
 
-/** The picture, or why there is none. */
+/** The video, or why there is none. */
 export function Screen({ player }: { player: Player }) {
   const screen = useRef<HTMLDivElement>(null);
   const video = useRef<HTMLVideoElement>(null);
@@ -17,7 +17,7 @@ export function Screen({ player }: { player: Player }) {
   }, []);
   useEffect(() => openFootage(player, { kind, video: video.current, canvas: canvas.current }), [kind]);
 
-  const fault = player.footage.value?.fault.value;
+  const error = player.footage.value?.error.value;
   const poster = recording?.assets.includes('poster.jpg') ? 'poster.jpg' : undefined;
   return (
     <div class="screen" ref={screen}>
@@ -26,16 +26,16 @@ export function Screen({ player }: { player: Player }) {
       )}
       {kind === 'frames' && <canvas ref={canvas} class="picture" role="img" aria-label="What the browser showed" />}
       {kind === null && <NoPicture player={player} />}
-      {fault === 'unplayable' && (
-        <Notice title="This browser cannot play the video" text="Another browser may. What happened stands in the timeline." />
+      {error === 'unplayable' && (
+        <Notice title="This browser cannot play the video" text="Try another browser. The timeline shows what happened." />
       )}
-      {kind !== null && !fault && <PlayOver player={player} />}
+      {kind !== null && !error && <PlayOverlay player={player} />}
     </div>
   );
 }
 
-/** The whole picture is a button, as people expect; by keyboard there is the other one below. */
-function PlayOver({ player }: { player: Player }) {
+/** A click on the video toggles playback. Keyboard users have the button below. */
+function PlayOverlay({ player }: { player: Player }) {
   const isWaiting = player.footage.value?.isWaiting.value ?? false;
   return (
     <button
@@ -61,7 +61,7 @@ function NoPicture({ player }: { player: Player }) {
     return (
       <div class="notice notice-quiet">
         <span class="spinner spinner-large" aria-hidden="true" />
-        <p role="status">Waiting for the first picture</p>
+        <p role="status">Waiting for the first frame</p>
       </div>
     );
   }
@@ -69,19 +69,19 @@ function NoPicture({ player }: { player: Player }) {
   return (
     <Notice
       title={isFailed ? 'The recording failed' : 'There is no video'}
-      text={isFailed ? 'No picture could be kept of this session.' : 'The session ended before its browser had drawn a picture.'}
+      text={isFailed ? 'No frame of this session could be recorded.' : 'The session ended before its browser rendered a frame.'}
     />
   );
 }
 
-interface Place {
+interface FootageTarget {
   kind: 'hls' | 'frames' | null;
   video: HTMLVideoElement | null;
   canvas: HTMLCanvasElement | null;
 }
 
-/** Resolves what is to be played; undone when the kind changes. */
-function openFootage(player: Player, { kind, video, canvas }: Place): () => void {
+/** Opens the footage. Returns a function that closes it. */
+function openFootage(player: Player, { kind, video, canvas }: FootageTarget): () => void {
   let isOpen = true;
   const open = async () => {
     if (kind === 'frames' && canvas) {
@@ -92,7 +92,7 @@ function openFootage(player: Player, { kind, video, canvas }: Place): () => void
         isGrowing: () => player.isGrowing.value,
       });
     } else if (kind === 'hls' && video) {
-      // Most of the page's weight, and not needed for pictures.
+      // Most of the page's code, and not needed for still frames.
       const { VideoFootage } = await import('./video-footage.ts');
       if (isOpen) player.footage.value = new VideoFootage(video, 'video.m3u8');
     }

@@ -1,14 +1,14 @@
 import { useComputed } from '@preact/signals';
 import { clockText, spokenText } from './duration.ts';
 import type { Player } from './player.ts';
-import { marksOf } from './timeline.ts';
+import { createMarks } from './timeline.ts';
 
 const secondMs = 1000;
 
-/** Where the video is, with marks where something happened. */
+/** Playback position, with markers for events. */
 export function SeekBar({ player }: { player: Player }) {
   const durationMs = player.durationMs.value;
-  // Whole seconds: a finer step is nothing that could be heard or seen.
+  // Whole seconds are enough for labels.
   const seconds = Math.floor(player.timeMs.value / secondMs);
   return (
     <div class="seek">
@@ -16,7 +16,7 @@ export function SeekBar({ player }: { player: Player }) {
       <input
         type="range"
         class="seek-bar"
-        aria-label="Place in the video"
+        aria-label="Position in the video"
         aria-valuetext={`${spokenText(seconds * secondMs)} of ${spokenText(durationMs)}`}
         title={clockText(seconds * secondMs)}
         min={0}
@@ -31,9 +31,9 @@ export function SeekBar({ player }: { player: Player }) {
   );
 }
 
-/** Apart from the bar, which changes ten times a second. */
+/** A component of its own, as the bar is rendered ten times a second. */
 function Marks({ player }: { player: Player }) {
-  const marks = useComputed(() => marksOf(player.picked.value, player.durationMs.value));
+  const marks = useComputed(() => createMarks(player.picked.value, player.durationMs.value));
   return (
     <div class="marks" aria-hidden="true">
       {marks.value.map(({ at, kind }) => (

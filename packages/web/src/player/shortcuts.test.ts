@@ -2,32 +2,33 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nextRate, shortcutOf } from './shortcuts.ts';
 
-const press = (key: string, held: { ctrlKey?: boolean; altKey?: boolean; metaKey?: boolean } = {}) => ({
+const press = (key: string, modifiers: { ctrlKey?: boolean; altKey?: boolean; metaKey?: boolean } = {}) => ({
   key,
   ctrlKey: false,
   altKey: false,
   metaKey: false,
-  ...held,
+  ...modifiers,
 });
 const on = { withCharacters: true };
 
 test('knows the keys of players', () => {
-  assert.deepEqual(shortcutOf(press(' '), on), { does: 'toggle' });
-  assert.deepEqual(shortcutOf(press('K'), on), { does: 'toggle' });
-  assert.deepEqual(shortcutOf(press('ArrowLeft'), on), { does: 'skip', byMs: -5000 });
-  assert.deepEqual(shortcutOf(press('l'), on), { does: 'skip', byMs: 10_000 });
-  assert.deepEqual(shortcutOf(press('>'), on), { does: 'faster' });
+  assert.deepEqual(shortcutOf(press(' '), on), { action: 'toggle' });
+  assert.deepEqual(shortcutOf(press('K'), on), { action: 'toggle' });
+  assert.deepEqual(shortcutOf(press('ArrowLeft'), on), { action: 'skip', byMs: -5000 });
+  assert.deepEqual(shortcutOf(press('l'), on), { action: 'skip', byMs: 10_000 });
+  assert.deepEqual(shortcutOf(press('>'), on), { action: 'faster' });
   assert.equal(shortcutOf(press('x'), on), undefined);
   assert.equal(shortcutOf(press('constructor'), on), undefined);
 });
 
 test('leaves shortcuts of the browser alone', () => {
-  for (const held of [{ ctrlKey: true }, { altKey: true }, { metaKey: true }]) assert.equal(shortcutOf(press('f', held), on), undefined);
+  for (const modifiers of [{ ctrlKey: true }, { altKey: true }, { metaKey: true }])
+    assert.equal(shortcutOf(press('f', modifiers), on), undefined);
 });
 
 test('leaves characters alone when they are switched off', () => {
   for (const key of ['k', 'j', 'l', 'f', '<', '>']) assert.equal(shortcutOf(press(key), { withCharacters: false }), undefined, key);
-  assert.deepEqual(shortcutOf(press(' '), { withCharacters: false }), { does: 'toggle' });
+  assert.deepEqual(shortcutOf(press(' '), { withCharacters: false }), { action: 'toggle' });
 });
 
 test('goes from half to sixteen times and no further', () => {

@@ -1,24 +1,24 @@
-/** What a key does to the video. */
-export type Shortcut = { does: 'toggle' | 'slower' | 'faster' | 'full-screen' | 'start' | 'end' } | { does: 'skip'; byMs: number };
+/** Keyboard shortcuts of the player. */
+export type Shortcut = { action: 'toggle' | 'slower' | 'faster' | 'full-screen' | 'start' | 'end' } | { action: 'skip'; byMs: number };
 
-const skip = (seconds: number): Shortcut => ({ does: 'skip', byMs: seconds * 1000 });
+const skip = (seconds: number): Shortcut => ({ action: 'skip', byMs: seconds * 1000 });
 
 const named: Readonly<Record<string, Shortcut>> = {
-  ' ': { does: 'toggle' },
+  ' ': { action: 'toggle' },
   ArrowLeft: skip(-5),
   ArrowRight: skip(5),
-  Home: { does: 'start' },
-  End: { does: 'end' },
+  Home: { action: 'start' },
+  End: { action: 'end' },
 };
 
-/** Keys of one character: who speaks to the machine, or rests a hand on the keyboard, may switch them off. */
+/** Single-character shortcuts. They can be switched off, for speech input (WCAG 2.1.4). */
 const characters: Readonly<Record<string, Shortcut>> = {
-  k: { does: 'toggle' },
+  k: { action: 'toggle' },
   j: skip(-10),
   l: skip(10),
-  f: { does: 'full-screen' },
-  '<': { does: 'slower' },
-  '>': { does: 'faster' },
+  f: { action: 'full-screen' },
+  '<': { action: 'slower' },
+  '>': { action: 'faster' },
 };
 
 interface Press {
@@ -41,7 +41,7 @@ export function shortcutOf(
 export const rates = [0.5, 1, 1.5, 2, 4, 8, 16] as const;
 export type Rate = (typeof rates)[number];
 
-/** The next speed up or down; the same at either end. */
+/** Returns the next higher or lower speed; the same at either end. */
 export function nextRate(rate: Rate, step: 1 | -1): Rate {
   const index = rates.indexOf(rate) + step;
   return rates[Math.min(rates.length - 1, Math.max(0, index))] ?? rate;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { eventKinds, isTimelineEvent, marksOf, pickRows, rowAt, toRow, type TimelineEvent } from './timeline.ts';
+import { eventKinds, isTimelineEvent, createMarks, pickRows, rowAt, toRow, type TimelineEvent } from './timeline.ts';
 
 const event = (type: string, data: Record<string, unknown> = {}, tMs = 0): TimelineEvent => ({
   t_ms: tMs,
@@ -11,10 +11,10 @@ const event = (type: string, data: Record<string, unknown> = {}, tMs = 0): Timel
 const all = new Set(eventKinds);
 
 describe('a row', () => {
-  it('tells what happened in words', () => {
+  it('describes what happened', () => {
     const said = (type: string, data: Record<string, unknown>) => {
-      const { kind, label, detail, isFault } = toRow(event(type, data));
-      return [kind, label, detail, isFault];
+      const { kind, label, detail, isError } = toRow(event(type, data));
+      return [kind, label, detail, isError];
     };
     assert.deepEqual(said('navigation', { url: 'https://a.example/' }), ['page', 'Page opened', 'https://a.example/', false]);
     assert.deepEqual(said('navigation', { url: 'chrome-error://chromewebdata/' }), ['page', 'Page did not load', '', true]);
@@ -46,7 +46,7 @@ describe('a row', () => {
     ]);
   });
 
-  it('tells what it does not know as it is', () => {
+  it('shows unknown events as they are', () => {
     assert.deepEqual(
       [toRow(event('moon.landed', { who: 'eagle' })).label, toRow(event('moon.landed', { who: 'eagle' })).detail],
       ['moon.landed', 'eagle'],
@@ -109,14 +109,14 @@ describe('the row at a time', () => {
 describe('marks', () => {
   it('are few however many events there are, and keep the telling ones', () => {
     const rows = Array.from({ length: 10_000 }, (_, index) => toRow(event(index === 5000 ? 'tab.crashed' : 'console', {}, index)));
-    const marks = marksOf(rows, 10_000);
+    const marks = createMarks(rows, 10_000);
     assert.equal(marks.length, 200);
-    assert.equal(marks.filter(({ kind }) => kind === 'fault').length, 1);
+    assert.equal(marks.filter(({ kind }) => kind === 'error').length, 1);
   });
 
   it('stay on the bar, leave out summaries, and need a length', () => {
     const rows = [toRow(event('navigation', {}, 99_999)), toRow(event('network', { requests: 3 }, 10))];
-    assert.deepEqual(marksOf(rows, 1000), [{ at: 1, kind: 'page' }]);
-    assert.deepEqual(marksOf(rows, 0), []);
+    assert.deepEqual(createMarks(rows, 1000), [{ at: 1, kind: 'page' }]);
+    assert.deepEqual(createMarks(rows, 0), []);
   });
 });

@@ -1,7 +1,7 @@
-/** What happened in a session, as rows beside its video. */
+/** Converts the events of a session to rows of the timeline. */
 import { sizeText } from './duration.ts';
 
-/** A line of `events.ndjson`. `t_ms` is its place in the video. */
+/** A line of `events.ndjson`. `t_ms` is its position in the video. */
 export interface TimelineEvent {
   t_ms: number;
   at: string;
@@ -12,18 +12,18 @@ export interface TimelineEvent {
 export const eventKinds = ['page', 'action', 'console', 'network', 'session'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
-/** An event in words. All of it is text of pages and must only ever be shown as text. */
+/** An event as text. It may come from pages, so it must only be shown as text. */
 export interface Row {
   event: TimelineEvent;
   kind: EventKind;
   label: string;
   detail: string;
-  isFault: boolean;
-  /** In lower case, to be searched. */
+  isError: boolean;
+  /** Lower case, for the search. */
   words: string;
 }
 
-/** A row is one line; the whole text is in the event's details. */
+/** The event's details have the full text. */
 const detailCharsMax = 300;
 
 const textOf = (value: unknown): string =>
@@ -31,20 +31,20 @@ const textOf = (value: unknown): string =>
 const joined = (...parts: string[]): string => parts.filter((part) => part !== '').join(' · ');
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-type Words = Pick<Row, 'kind' | 'label' | 'detail'> & { isFault?: boolean };
+type Words = Pick<Row, 'kind' | 'label' | 'detail'> & { isError?: boolean };
 type Data = TimelineEvent['data'];
 
-const tookText = (ms: unknown): string =>
+const durationText = (ms: unknown): string =>
   typeof ms !== 'number' ? '' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
-/** `open_tab` as people write it. */
+/** `open_tab` becomes `Open tab`. */
 const spaced = (name: string): string => capital(name.replaceAll('_', ' '));
 const countText = (count: unknown, one: string, many: string): string => `${textOf(count) || '0'} ${count === 1 ? one : many}`;
 
 function actionWords({ name, step, status, duration_ms: duration, error_code: errorCode, error, url }: Data): Words {
   const code = textOf(errorCode) || textOf(error);
-  const isFault = code !== '' || /^(error|failed)/.test(textOf(status));
-  const said = name === 'actions' ? 'Steps' : spaced(textOf(name) || textOf(step) || 'action');
-  return { kind: 'action', label: said, detail: joined(isFault ? code || 'failed' : '', tookText(duration), textOf(url)), isFault };
+  const isError = code !== '' || /^(error|failed)/.test(textOf(status));
+  const label = name === 'actions' ? 'Steps' : spaced(textOf(name) || textOf(step) || 'action');
+  return { kind: 'action', label, detail: joined(isError ? code || 'failed' : '', durationText(duration), textOf(url)), isError };
 }
 
 function networkWords({ requests, failed, bytes }: Data): Words {
@@ -53,7 +53,7 @@ function networkWords({ requests, failed, bytes }: Data): Words {
   return { kind: 'network', label: countText(requests, 'request', 'requests'), detail: joined(failures, size) };
 }
 
-/** One entry for each type that has words of its own. */
+/** Texts by event type. */
 const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
   navigation: ({ url }) => {
     const isErrorPage = textOf(url).startsWith('chrome-error:');
@@ -61,20 +61,20 @@ const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
       kind: 'page',
       label: isErrorPage ? 'Page did not load' : 'Page opened',
       detail: isErrorPage ? '' : textOf(url),
-      isFault: isErrorPage,
+      isError: isErrorPage,
     };
   },
   'tab.opened': ({ url }) => ({ kind: 'page', label: 'New tab', detail: textOf(url) }),
   'tab.closed': () => ({ kind: 'page', label: 'Tab closed', detail: '' }),
-  'tab.refused': ({ url }) => ({ kind: 'page', label: 'Tab refused', detail: textOf(url), isFault: true }),
-  'tab.crashed': () => ({ kind: 'page', label: 'Tab crashed', detail: '', isFault: true }),
+  'tab.refused': ({ url }) => ({ kind: 'page', label: 'Tab refused', detail: textOf(url), isError: true }),
+  'tab.crashed': () => ({ kind: 'page', label: 'Tab crashed', detail: '', isError: true }),
   dialog: ({ dialog, message }) => ({ kind: 'page', label: capital(`${textOf(dialog)} dialog`.trim()), detail: textOf(message) }),
   'download.started': ({ suggested_filename: name }) => ({ kind: 'page', label: 'Download started', detail: textOf(name) }),
   'download.finished': ({ suggested_filename: name, status }) => ({
     kind: 'page',
     label: status === 'completed' ? 'Download finished' : 'Download stopped',
     detail: joined(textOf(name), status === 'completed' ? '' : textOf(status)),
-    isFault: status !== 'completed',
+    isError: status !== 'completed',
   }),
   action: actionWords,
   'actions.step': actionWords,
@@ -82,21 +82,21 @@ const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
     kind: 'console',
     label: `Console ${textOf(level)}`.trim(),
     detail: textOf(text),
-    isFault: level === 'error',
+    isError: level === 'error',
   }),
   network: networkWords,
   'network.failed': ({ method, url, status, error }) => ({
     kind: 'network',
     label: `${textOf(method) || 'Request'} failed`,
     detail: joined(textOf(status), textOf(error), textOf(url)),
-    isFault: true,
+    isError: true,
   }),
   'viewer.joined': ({ viewers }) => ({
     kind: 'session',
     label: 'Viewer joined',
-    detail: countText(viewers, 'person watches', 'people watch'),
+    detail: countText(viewers, 'viewer', 'viewers'),
   }),
-  'viewer.left': ({ viewers }) => ({ kind: 'session', label: 'Viewer left', detail: countText(viewers, 'person watches', 'people watch') }),
+  'viewer.left': ({ viewers }) => ({ kind: 'session', label: 'Viewer left', detail: countText(viewers, 'viewer', 'viewers') }),
   'session.ready': () => ({ kind: 'session', label: 'Session ready', detail: '' }),
   'session.expiring': () => ({ kind: 'session', label: 'Session about to expire', detail: '' }),
   'session.ended': ({ reason, ended_reason: ended }) => ({
@@ -104,16 +104,16 @@ const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
     label: 'Session ended',
     detail: textOf(ended) || textOf(reason),
   }),
-  'captcha.detected': ({ vendor, type }) => ({ kind: 'session', label: 'Captcha found', detail: joined(textOf(type), textOf(vendor)) }),
-  'captcha.awaiting_human': () => ({ kind: 'session', label: 'Captcha waits for a person', detail: '' }),
+  'captcha.detected': ({ vendor, type }) => ({ kind: 'session', label: 'Captcha detected', detail: joined(textOf(type), textOf(vendor)) }),
+  'captcha.awaiting_human': () => ({ kind: 'session', label: 'Captcha waiting for a person', detail: '' }),
   'captcha.solved': () => ({ kind: 'session', label: 'Captcha solved', detail: '' }),
-  'captcha.failed': ({ reason }) => ({ kind: 'session', label: 'Captcha failed', detail: textOf(reason), isFault: true }),
+  'captcha.failed': ({ reason }) => ({ kind: 'session', label: 'Captcha failed', detail: textOf(reason), isError: true }),
   'timeline.truncated': ({ left_out: left }) => ({
     kind: 'session',
-    label: 'Timeline cut short',
+    label: 'Timeline truncated',
     detail: textOf(left) === '' ? '' : `Left out: ${textOf(left)}`,
   }),
-  'recording.truncated': () => ({ kind: 'session', label: 'Recording stopped', detail: 'It had grown to its limit.', isFault: true }),
+  'recording.truncated': () => ({ kind: 'session', label: 'Recording stopped', detail: 'Size limit or disk space reached', isError: true }),
 };
 
 export function toRow(event: TimelineEvent): Row {
@@ -126,12 +126,12 @@ export function toRow(event: TimelineEvent): Row {
     kind: words.kind,
     label: words.label,
     detail,
-    isFault: words.isFault ?? false,
+    isError: words.isError ?? false,
     words: `${words.label} ${words.detail}`.toLowerCase(),
   };
 }
 
-/** Whether a line of the file is one that can be shown at all. */
+/** Whether a line of the file is a valid event. */
 export const isTimelineEvent = (line: unknown): line is TimelineEvent =>
   typeof line === 'object' &&
   line !== null &&
@@ -140,7 +140,7 @@ export const isTimelineEvent = (line: unknown): line is TimelineEvent =>
   'type' in line &&
   typeof line.type === 'string';
 
-/** Rows of the kinds that are wanted in which every word of the search occurs. */
+/** Returns the rows of the selected kinds that contain every word of the search. */
 export function pickRows(rows: readonly Row[], { kinds, search }: { kinds: ReadonlySet<EventKind>; search: string }): Row[] {
   const wanted = search
     .toLowerCase()
@@ -149,7 +149,7 @@ export function pickRows(rows: readonly Row[], { kinds, search }: { kinds: Reado
   return rows.filter((row) => kinds.has(row.kind) && wanted.every((word) => row.words.includes(word)));
 }
 
-/** The last row that has happened at a time; -1 before the first. Rows are in order of time. */
+/** Returns the index of the last row at or before a time; -1 before the first. Rows are sorted by time. */
 export function rowAt(rows: readonly Row[], timeMs: number): number {
   let [from, to] = [0, rows.length];
   while (from < to) {
@@ -163,25 +163,25 @@ export function rowAt(rows: readonly Row[], timeMs: number): number {
 export interface Mark {
   /** 0…1 along the video. */
   at: number;
-  kind: EventKind | 'fault';
+  kind: EventKind | 'error';
 }
 
-/** Of two events in one place the more telling one is marked. */
-const weights: Readonly<Record<Mark['kind'], number>> = { fault: 5, page: 4, action: 3, session: 2, console: 1, network: 0 };
+/** Of two events in one slot, the one with the higher weight is marked. */
+const weights: Readonly<Record<Mark['kind'], number>> = { error: 5, page: 4, action: 3, session: 2, console: 1, network: 0 };
 const marksMax = 200;
 
-/** Marks for a seek bar, at most 200 however many rows there are. */
-export function marksOf(rows: readonly Row[], durationMs: number): Mark[] {
+/** Returns at most 200 markers for the seek bar. */
+export function createMarks(rows: readonly Row[], durationMs: number): Mark[] {
   const marks = new Map<number, Mark>();
   if (durationMs <= 0) return [];
-  for (const { event, kind, isFault } of rows) {
-    // A summary of the network comes every few seconds and tells nothing about its moment.
+  for (const { event, kind, isError } of rows) {
+    // Network summaries are periodic, so their time means nothing.
     if (event.type === 'network') continue;
     const at = Math.min(1, Math.max(0, event.t_ms / durationMs));
-    const place = Math.min(marksMax - 1, Math.floor(at * marksMax));
-    const mark: Mark = { at, kind: isFault ? 'fault' : kind };
-    const there = marks.get(place);
-    if (!there || weights[mark.kind] > weights[there.kind]) marks.set(place, mark);
+    const slot = Math.min(marksMax - 1, Math.floor(at * marksMax));
+    const mark: Mark = { at, kind: isError ? 'error' : kind };
+    const existing = marks.get(slot);
+    if (!existing || weights[mark.kind] > weights[existing.kind]) marks.set(slot, mark);
   }
   return [...marks.values()];
 }

@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals';
 import { Icon } from '../shared/icons.tsx';
 import { EventDetails } from './event-details.tsx';
 import { EventList } from './event-list.tsx';
-import { kindFaces } from './kind-faces.ts';
+import { kindDisplay } from './kind-faces.ts';
 import { rowsMax, type Player } from './player.ts';
 import { eventKinds, type EventKind } from './timeline.ts';
 
-/** What happened, beside the video. */
+/** The timeline beside the video. */
 export function Timeline({ player }: { player: Player }) {
-  /** The row that the keyboard or the mouse has chosen. */
+  /** The selected row. */
   const chosen = useSignal<number | null>(null);
   const count = player.picked.value.length;
   return (
@@ -22,14 +22,14 @@ export function Timeline({ player }: { player: Player }) {
       <Search player={player} />
       <Kinds player={player} />
       {player.rows.value.length === 0 ? (
-        <p class="timeline-empty muted">{player.isGrowing.value ? 'Nothing has happened yet.' : 'Nothing happened.'}</p>
+        <p class="timeline-empty muted">{player.isGrowing.value ? 'No events yet.' : 'No events.'}</p>
       ) : count === 0 ? (
-        <p class="timeline-empty muted">No event is of these kinds and has these words.</p>
+        <p class="timeline-empty muted">No events match. Change the filters or the search.</p>
       ) : (
         <EventList player={player} chosen={chosen} />
       )}
       {player.rows.value.length >= rowsMax && (
-        <p class="timeline-note muted">The first {rowsMax.toLocaleString()} events. All are in events.ndjson.</p>
+        <p class="timeline-note muted">Only the first {rowsMax.toLocaleString()} events are shown. Download events.ndjson for all.</p>
       )}
       <EventDetails row={player.picked.value[chosen.value ?? player.current.value]} />
     </section>
@@ -59,8 +59,8 @@ function Kinds({ player }: { player: Player }) {
     <div class="kinds" role="group" aria-label="Kinds of events">
       {eventKinds.map((kind) => (
         <button key={kind} type="button" class={`kind kind-${kind}`} aria-pressed={kinds.has(kind)} onClick={() => toggle(kind)}>
-          <Icon name={kindFaces[kind].icon} />
-          {kindFaces[kind].name}
+          <Icon name={kindDisplay[kind].icon} />
+          {kindDisplay[kind].name}
         </button>
       ))}
     </div>

@@ -1,45 +1,45 @@
 import { signal } from '@preact/signals';
 import Hls, { ErrorTypes, Events, type ErrorData } from 'hls.js/light';
-import { tickMs, type Footage, type FootageFault } from './footage.ts';
+import { tickMs, type Footage, type FootageError } from './footage.ts';
 
-/** Enough ahead for 16 times the speed, and not the whole of a long recording. */
+/** Enough for playback at 16 times the speed, without loading all of a long recording. */
 const aheadSecondsMax = 60;
 const behindSeconds = 60;
 const nativeType = 'application/vnd.apple.mpegurl';
-/** After a loss of the network, and while a playlist is still being written for the first time. */
+/** After network errors, and while there is no playlist yet. */
 const retryMs = 3000;
-/** A video that breaks again sooner than this cannot be played here. */
+/** A media error sooner than this after a recovery is final. */
 const recoverAgainMs = 30_000;
 
-/** HLS in a video element. Without a worker: the page's policy allows none. */
+/** HLS in a video element. Without a web worker, which the page's policy forbids. */
 export class VideoFootage implements Footage {
   readonly isPlaying = signal(false);
   readonly isWaiting = signal(false);
   readonly timeMs = signal(0);
   readonly durationMs = signal(0);
-  readonly fault = signal<FootageFault | null>(null);
+  readonly error = signal<FootageError | null>(null);
   readonly #video: HTMLVideoElement;
   readonly #hls: Hls | undefined;
   readonly #listening = new AbortController();
-  readonly #ticks: ReturnType<typeof setInterval>;
-  #retry: ReturnType<typeof setTimeout> | undefined;
+  readonly #ticker: ReturnType<typeof setInterval>;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
   #recoveredMs = -Infinity;
 
   constructor(video: HTMLVideoElement, playlist: string) {
     this.#video = video;
     this.#listen();
-    this.#ticks = setInterval(() => this.#tick(), tickMs);
+    this.#ticker = setInterval(() => this.#tick(), tickMs);
     if (Hls.isSupported()) {
       this.#hls = new Hls({ enableWorker: false, startPosition: 0, maxMaxBufferLength: aheadSecondsMax, backBufferLength: behindSeconds });
-      this.#hls.on(Events.ERROR, (_event, data) => this.#failed(data));
+      this.#hls.on(Events.ERROR, (_event, data) => this.#handleError(data));
       this.#hls.loadSource(playlist);
       this.#hls.attachMedia(video);
     } else if (video.canPlayType(nativeType) !== '') video.src = playlist;
-    else this.fault.value = 'unplayable';
+    else this.error.value = 'unplayable';
   }
 
   play(): void {
-    // It is refused where the person has touched nothing yet; the button still says Play then.
+    // Browsers refuse to play before the first user interaction.
     this.#video.play().catch(() => {});
   }
 
@@ -55,64 +55,64 @@ export class VideoFootage implements Footage {
 
   setRate(rate: number): void {
     this.#video.playbackRate = rate;
-    // A new source begins at this one.
+    // For sources loaded later.
     this.#video.defaultPlaybackRate = rate;
   }
 
   close(): void {
-    clearInterval(this.#ticks);
-    clearTimeout(this.#retry);
+    clearInterval(this.#ticker);
+    clearTimeout(this.#retryTimer);
     this.#listening.abort();
     this.#hls?.destroy();
   }
 
   #listen(): void {
     const video = this.#video;
-    const on = (types: string, take: () => void) =>
-      types.split(' ').forEach((type) => video.addEventListener(type, take, { signal: this.#listening.signal }));
+    const on = (types: string, handler: () => void) =>
+      types.split(' ').forEach((type) => video.addEventListener(type, handler, { signal: this.#listening.signal }));
     on('play pause ended', () => (this.isPlaying.value = !video.paused && !video.ended));
     on('waiting stalled', () => (this.isWaiting.value = video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA && !video.paused));
     on('playing canplay pause', () => (this.isWaiting.value = false));
-    on('durationchange progress loadedmetadata', () => this.#measure());
-    on('timeupdate seeked', () => this.#tell());
+    on('durationchange progress loadedmetadata', () => this.#updateDuration());
+    on('timeupdate seeked', () => this.#updateTime());
     on('error', () => {
-      if (!this.#hls) this.fault.value = 'unplayable';
+      if (!this.#hls) this.error.value = 'unplayable';
     });
   }
 
   #tick(): void {
-    if (this.isPlaying.value) this.#tell();
+    if (this.isPlaying.value) this.#updateTime();
   }
 
-  #tell(): void {
+  #updateTime(): void {
     if (!this.#video.seeking) this.timeMs.value = this.#video.currentTime * 1000;
   }
 
-  #measure(): void {
+  #updateDuration(): void {
     const { duration, seekable } = this.#video;
     const seconds = Number.isFinite(duration) ? duration : seekable.length > 0 ? seekable.end(seekable.length - 1) : 0;
     this.durationMs.value = seconds * 1000;
   }
 
-  #failed({ fatal, type, response }: ErrorData): void {
+  #handleError({ fatal, type, response }: ErrorData): void {
     if (response?.code === 401 || response?.code === 403) {
-      this.fault.value = 'denied';
+      this.error.value = 'denied';
       this.#hls?.stopLoad();
     } else if (fatal && type === ErrorTypes.NETWORK_ERROR) {
-      clearTimeout(this.#retry);
-      this.#retry = setTimeout(() => this.#loadAgain(), retryMs);
+      clearTimeout(this.#retryTimer);
+      this.#retryTimer = setTimeout(() => this.#reload(), retryMs);
     } else if (fatal && type === ErrorTypes.MEDIA_ERROR && performance.now() - this.#recoveredMs > recoverAgainMs) {
       this.#recoveredMs = performance.now();
       this.#hls?.recoverMediaError();
-      // At the very start it would load nothing by itself.
+      // At the start, recovery does not load by itself.
       this.#hls?.startLoad(this.#video.currentTime);
-    } else if (fatal) this.fault.value = 'unplayable';
+    } else if (fatal) this.error.value = 'unplayable';
   }
 
-  #loadAgain(): void {
+  #reload(): void {
     const hls = this.#hls;
     if (!hls) return;
-    // Without a playlist there is nothing yet that loading could go on with.
+    // Without a playlist, loading must start over.
     if (hls.levels.length === 0 && hls.url) hls.loadSource(hls.url);
     else hls.startLoad();
   }

@@ -1,9 +1,9 @@
-const firstMs = 500;
-const longestMs = 10_000;
-/** Pages that lost the same service must not all come back in the same moment. */
+const delayMsMin = 500;
+const delayMsMax = 10_000;
+/** So that the pages of one service do not all reconnect at once. */
 const jitter = 0.25;
 
-/** How long to wait before the next attempt, each time longer. */
+/** Exponential backoff with jitter. */
 export class BackOff {
   readonly #random: () => number;
   #attempts = 0;
@@ -12,11 +12,11 @@ export class BackOff {
     this.#random = random;
   }
 
-  /** In ms, 500 first and 10,000 at most, give or take the jitter. */
+  /** Returns the next delay in ms: about 500 at first, at most 10,000. */
   next(): number {
-    const plainMs = Math.min(longestMs, firstMs * 2 ** this.#attempts);
+    const delayMs = Math.min(delayMsMax, delayMsMin * 2 ** this.#attempts);
     this.#attempts += 1;
-    return Math.round(Math.min(longestMs, plainMs * (1 - jitter + 2 * jitter * this.#random())));
+    return Math.round(Math.min(delayMsMax, delayMs * (1 - jitter + 2 * jitter * this.#random())));
   }
 
   reset(): void {

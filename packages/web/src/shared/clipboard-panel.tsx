@@ -5,30 +5,30 @@ import { Popover } from './popover.tsx';
 
 interface ClipboardPanelProps {
   clipboard: Clipboard;
-  /** Takes a text to the session. */
+  /** Sends a text to the session. */
   onInsert: (text: string) => void;
   insertLabel: string;
 }
 
 export const clipboardPanelId = 'clipboard';
 
-/** Needs no permission: both texts can be selected, copied and pasted by hand. */
+/** Works without clipboard permission, as both texts can be copied and pasted manually. */
 export function ClipboardPanel({ clipboard, onInsert, insertLabel }: ClipboardPanelProps) {
   const panel = useRef<HTMLDivElement>(null);
   const received = useRef<HTMLTextAreaElement>(null);
   const outgoing = useSignal('');
   const copied = useSignal(false);
   useEffect(() => {
-    clipboard.show = () => {
+    clipboard.openPanel = () => {
       panel.current?.showPopover();
-      // Focus is what lets a press of the usual keys copy it.
+      // The shortcut for copying needs the focus.
       received.current?.focus();
       received.current?.select();
     };
   }, [clipboard]);
   const copy = async () => {
     received.current?.select();
-    // The old command is all there is where a page came unencrypted.
+    // The Clipboard API is missing on pages loaded without TLS.
     copied.value = (await clipboard.write(clipboard.received.value)) || document.execCommand('copy');
   };
   const insert = () => {

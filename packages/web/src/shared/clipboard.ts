@@ -1,24 +1,24 @@
 import { signal } from '@preact/signals';
 
-/** Text that comes from the session and text that goes there, also where the browser lets no page touch its clipboard. */
+/** Clipboard exchange with the session, also when the browser denies clipboard access. */
 export class Clipboard {
-  /** What was copied last in the session. */
+  /** The last text copied in the session. */
   readonly received = signal('');
-  /** Shows the panel with what was received. */
-  show: () => void = () => {};
-  /** When the person's clipboard may not be written. */
-  onRefused: () => void = () => this.show();
+  /** Opens the panel with the received text. */
+  openPanel: () => void = () => {};
+  /** Called when the user's clipboard cannot be written. */
+  onRefused: () => void = () => this.openPanel();
 
-  /** Puts a text that was copied in the session on the person's own clipboard, or shows it, to be copied by hand. */
+  /** Writes a text copied in the session to the user's clipboard, or shows it for manual copying. */
   async receive(text: string): Promise<void> {
     this.received.value = text;
     if (text !== '' && !(await this.write(text))) this.onRefused();
   }
 
-  /** Whether the browser allowed it. */
+  /** Returns whether the browser allowed it. */
   async write(text: string): Promise<boolean> {
     try {
-      // Absent where the page came unencrypted from another machine.
+      // `navigator.clipboard` is missing on pages loaded without TLS.
       await navigator.clipboard.writeText(text);
       return true;
     } catch {

@@ -1,34 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { viewCloseCodes } from '@berth/contract/live-view';
-import { verdictOfClose, verdictOfReason, verdictOfStatus, type Verdict } from './endings.ts';
+import { decisionForCloseCode, decisionForReason, decisionForStatus, type CloseDecision } from './endings.ts';
 
-const titleOf = (verdict: Verdict): string => (typeof verdict === 'object' ? verdict.title : String(verdict));
-const textOf = (verdict: Verdict): string => (typeof verdict === 'object' ? verdict.text : String(verdict));
+const titleOf = (decision: CloseDecision): string => (typeof decision === 'object' ? decision.title : String(decision));
+const textOf = (decision: CloseDecision): string => (typeof decision === 'object' ? decision.text : String(decision));
 
-test('connects again after what passes, and after nothing else', () => {
-  assert.equal(verdictOfClose(viewCloseCodes.service_restart), 'again');
-  for (const code of [1000, 1001, 1006, 1011]) assert.equal(verdictOfClose(code), undefined, String(code));
+test('reconnects after temporary closes only', () => {
+  assert.equal(decisionForCloseCode(viewCloseCodes.service_restart), 'reconnect');
+  for (const code of [1000, 1001, 1006, 1011]) assert.equal(decisionForCloseCode(code), undefined, String(code));
   const { service_restart: _, ...final } = viewCloseCodes;
-  for (const [name, code] of Object.entries(final)) assert.equal(typeof verdictOfClose(code), 'object', name);
-  for (const reason of ['service_restart', 'not_watching']) assert.equal(verdictOfReason(reason), 'again', reason);
+  for (const [name, code] of Object.entries(final)) assert.equal(typeof decisionForCloseCode(code), 'object', name);
+  for (const reason of ['service_restart', 'not_watching']) assert.equal(decisionForReason(reason), 'reconnect', reason);
 });
 
-test('says why the session ended, and says reasons that it does not know as they are', () => {
-  assert.match(textOf(verdictOfReason('idle_timeout')), /Nothing happened/);
-  assert.equal(textOf(verdictOfReason('moved_away')), 'Reason: moved_away.');
-  assert.equal(textOf(verdictOfReason('constructor')), 'Reason: constructor.');
-  assert.match(textOf(verdictOfReason('session_ended')), /nothing more/);
+test('gives the reason why the session ended, and shows unknown reasons as they are', () => {
+  assert.match(textOf(decisionForReason('idle_timeout')), /idle for too long/);
+  assert.equal(textOf(decisionForReason('moved_away')), 'Reason: moved_away.');
+  assert.equal(textOf(decisionForReason('constructor')), 'Reason: constructor.');
+  assert.match(textOf(decisionForReason('session_ended')), /nothing more/);
 });
 
-test('tells a link that was taken back from a session that is over', () => {
-  assert.match(titleOf(verdictOfReason('unauthorized')), /no longer valid/);
-  assert.match(titleOf(verdictOfClose(viewCloseCodes.unauthorized)), /no longer valid/);
-  assert.match(titleOf(verdictOfReason('requested')), /has ended/);
+test('distinguishes a revoked link from an ended session', () => {
+  assert.match(titleOf(decisionForReason('unauthorized')), /no longer valid/);
+  assert.match(titleOf(decisionForCloseCode(viewCloseCodes.unauthorized)), /no longer valid/);
+  assert.match(titleOf(decisionForReason('requested')), /has ended/);
 });
 
-test('takes a link for dead only when the service says so', () => {
-  for (const status of [401, 403]) assert.match(titleOf(verdictOfStatus(status)), /no longer valid/);
-  for (const status of [404, 410]) assert.match(titleOf(verdictOfStatus(status)), /ended/);
-  for (const status of [200, 429, 500, 503]) assert.equal(verdictOfStatus(status), undefined);
+test('treats a link as invalid only when the service says so', () => {
+  for (const status of [401, 403]) assert.match(titleOf(decisionForStatus(status)), /no longer valid/);
+  for (const status of [404, 410]) assert.match(titleOf(decisionForStatus(status)), /ended/);
+  for (const status of [200, 429, 500, 503]) assert.equal(decisionForStatus(status), undefined);
 });

@@ -1,97 +1,98 @@
-/** Why a page has nothing more to show, in words for the person before it. */
+/** Why a page has stopped, in words for its user. */
 import { viewCloseCodes } from '@berth/contract/live-view';
 
 export interface Ending {
   title: string;
   text: string;
-  /** Whether to try again may help. */
+  /** Whether a retry may help. */
   canRetry: boolean;
 }
 
-/** An ending, or `again` where the page should connect anew; undefined where this says nothing. */
-export type Verdict = Ending | 'again' | undefined;
+/** An ending, or `reconnect`; undefined when the code or status does not decide. */
+export type CloseDecision = Ending | 'reconnect' | undefined;
 
-const deadLink: Ending = {
+const invalidLink: Ending = {
   title: 'This link is no longer valid',
-  text: 'It has expired or was taken back, or the session is over. Ask whoever sent it for a new one.',
+  text: 'It has expired or was revoked, or the session has ended. Ask the person who sent it for a new link.',
   canRetry: false,
 };
 
-const crashed: Ending = { title: 'The browser crashed', text: 'The session may recover. Try again in a moment.', canRetry: true };
+const browserCrashed: Ending = { title: 'The browser crashed', text: 'The session may recover. Try again in a moment.', canRetry: true };
 
-const full: Ending = {
-  title: 'Too many people are watching',
-  text: 'The session has as many viewers as it may have. Try again when somebody has left.',
+const tooManyViewers: Ending = {
+  title: 'Too many viewers',
+  text: 'This session has reached its viewer limit. Try again when another viewer has left.',
   canRetry: true,
 };
 
-const misunderstood: Ending = {
+const outdatedPage: Ending = {
   title: 'This page is out of date',
-  text: 'The service did not understand what the page said. Reload the page.',
+  text: 'The service did not accept a message of this page. Reload the page.',
   canRetry: true,
 };
 
-/** What the service says why a session is over. Others may be added: they are told as they are. */
+/** End reasons of a session. Unknown ones are shown as they are. */
 const reasons: Readonly<Record<string, string>> = {
   requested: 'Its owner ended it.',
-  idle_timeout: 'Nothing happened in it for a while, so it was ended.',
+  idle_timeout: 'It ended after being idle for too long.',
   max_lifetime: 'It reached its time limit.',
   admin: 'The operator ended it.',
-  plan_limit: 'Its owner’s plan is used up for this month.',
-  credits_exhausted: 'Its owner’s credits are used up.',
+  plan_limit: 'Its owner’s plan has reached its monthly limit.',
+  credits_exhausted: 'Its owner has no credits left.',
   start_failed: 'Its browser could not be started.',
   browser_crashed: 'Its browser crashed.',
-  vm_lost: 'Its machine was lost.',
-  worker_lost: 'The server that held it was lost.',
+  vm_lost: 'Its machine stopped unexpectedly.',
+  worker_lost: 'Its server stopped unexpectedly.',
   out_of_memory: 'Its browser ran out of memory.',
-  cdp_closed: 'The program that drove it has gone.',
+  cdp_closed: 'The program that controlled it has disconnected.',
   drained: 'The service is being maintained.',
 };
 
-/** `reason` is the service's word for it, where it gave one. */
-function endOfSession(reason: string): Ending {
-  const known = Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
-  const text = known ?? (reason === '' ? 'There is nothing more to see.' : `Reason: ${reason.slice(0, 100)}.`);
+/** `reason` is the service's end reason, or an empty string. */
+function endingForReason(reason: string): Ending {
+  const knownText = Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
+  const text = knownText ?? (reason === '' ? 'There is nothing more to see.' : `Reason: ${reason.slice(0, 100)}.`);
   return { title: 'The session has ended', text, canRetry: false };
 }
 
-/** Words for the end of one person's watching. All others tell why the session is over. */
-const verdicts: Readonly<Record<string, Verdict>> = {
-  session_ended: endOfSession(''),
-  unauthorized: deadLink,
-  limit: full,
-  bad_message: misunderstood,
-  service_restart: 'again',
-  // This page was asleep, as on a phone that was put away.
-  not_watching: 'again',
+/** Reasons that concern this connection. All others are end reasons of the session. */
+const decisions: Readonly<Record<string, CloseDecision>> = {
+  session_ended: endingForReason(''),
+  unauthorized: invalidLink,
+  limit: tooManyViewers,
+  bad_message: outdatedPage,
+  service_restart: 'reconnect',
+  // The page was suspended, for example on a locked phone.
+  not_watching: 'reconnect',
 };
 
-/** What the service's last word means. */
-export const verdictOfReason = (reason: string): Verdict => (Object.hasOwn(verdicts, reason) ? verdicts[reason] : endOfSession(reason));
+/** Decides by the reason of the service's last message. */
+export const decisionForReason = (reason: string): CloseDecision =>
+  Object.hasOwn(decisions, reason) ? decisions[reason] : endingForReason(reason);
 
-/** What a socket's close code means, where there was no last word; undefined for a connection that was lost or never made. */
-export function verdictOfClose(code: number): Verdict {
+/** Decides by a close code, when there was no last message; undefined for a lost or failed connection. */
+export function decisionForCloseCode(code: number): CloseDecision {
   switch (code) {
     case viewCloseCodes.session_ended:
-      return endOfSession('');
+      return endingForReason('');
     case viewCloseCodes.unauthorized:
-      return deadLink;
+      return invalidLink;
     case viewCloseCodes.browser_crashed:
-      return crashed;
+      return browserCrashed;
     case viewCloseCodes.limit:
-      return full;
+      return tooManyViewers;
     case viewCloseCodes.bad_message:
-      return misunderstood;
+      return outdatedPage;
     case viewCloseCodes.service_restart:
-      return 'again';
+      return 'reconnect';
     default:
       return undefined;
   }
 }
 
-/** What the status of the page's own address means; undefined where the link is good or may be soon. */
-export function verdictOfStatus(status: number): Verdict {
-  if (status === 401 || status === 403) return deadLink;
-  if (status === 404 || status === 410) return endOfSession('');
+/** Decides by the HTTP status of the page's URL; undefined when the link is valid or may become valid. */
+export function decisionForStatus(status: number): CloseDecision {
+  if (status === 401 || status === 403) return invalidLink;
+  if (status === 404 || status === 410) return endingForReason('');
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** Takes the focus to the first button of a group that can be seen. */
+/** Focuses the first visible button of a group. */
 export function focusFirstButton(group: HTMLElement | null): void {
   [...(group?.querySelectorAll('button') ?? [])].find((button) => button.checkVisibility())?.focus();
 }

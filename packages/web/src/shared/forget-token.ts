@@ -1,4 +1,4 @@
-/** Takes the token out of the address bar, the history and the next Referer: from now on a cookie stands for it. */
+/** Removes the token from the URL, the history and the Referer. A cookie replaces it. */
 export function forgetToken(): void {
   if (location.search !== '') history.replaceState(null, '', location.pathname + location.hash);
 }

@@ -2,23 +2,23 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
-/** Fills the screen with an element, the whole page when none is given, or gives the screen back. */
+/** Enters full screen with an element, by default the whole page, or exits it. */
 export function toggleFullScreen(element: Element = document.documentElement): void {
-  const change = document.fullscreenElement ? document.exitFullscreen() : element.requestFullscreen();
-  // A browser may refuse; then all stays as it is.
-  change.catch(() => {});
+  const result = document.fullscreenElement ? document.exitFullscreen() : element.requestFullscreen();
+  // The browser may refuse.
+  result.catch(() => {});
 }
 
-/** Nothing where the browser knows no full screen, as on some phones. */
+/** Hidden in browsers without full screen, as on some phones. */
 export function FullScreenButton({ onToggle }: { onToggle: () => void }) {
   const isFull = useSignal(false);
   useEffect(() => {
-    const look = () => (isFull.value = document.fullscreenElement !== null);
-    document.addEventListener('fullscreenchange', look);
-    return () => document.removeEventListener('fullscreenchange', look);
+    const update = () => (isFull.value = document.fullscreenElement !== null);
+    document.addEventListener('fullscreenchange', update);
+    return () => document.removeEventListener('fullscreenchange', update);
   }, []);
   if (!document.fullscreenEnabled) return null;
-  const label = isFull.value ? 'Leave full screen' : 'Full screen';
+  const label = isFull.value ? 'Exit full screen' : 'Full screen';
   return (
     <button type="button" class="icon-button" aria-label={label} title={label} onClick={onToggle}>
       <Icon name="fullscreen" />

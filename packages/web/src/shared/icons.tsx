@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** Strokes in a square of 24. Decoration: whatever bears an icon also bears a name. */
+/** Strokes in a 24 px square. Decorative: every element with an icon also has a label. */
 const shapes = {
   back: <path d="M15 5l-7 7 7 7" />,
   forward: <path d="M9 5l7 7-7 7" />,

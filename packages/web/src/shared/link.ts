@@ -1,36 +1,40 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { BackOff } from './back-off.ts';
-import { verdictOfClose, verdictOfStatus, type Ending, type Verdict } from './endings.ts';
+import { decisionForCloseCode, decisionForStatus, type Ending, type CloseDecision } from './endings.ts';
 
-/** `lost`: it connects again by itself at a time, in epoch ms. */
-export type LinkState = { is: 'connecting' } | { is: 'live' } | { is: 'lost'; againAtMs: number } | { is: 'over'; ending: Ending };
+/** `reconnecting`: the next attempt is at `retryAtMs`, in epoch ms. */
+export type LinkState =
+  | { status: 'connecting' }
+  | { status: 'live' }
+  | { status: 'reconnecting'; retryAtMs: number }
+  | { status: 'ended'; ending: Ending };
 
 interface LinkOptions {
   socketUrl: string;
-  /** A browser does not tell a page why its socket was refused. The status of this address does. */
+  /** Requested to learn why a socket was refused, as browsers do not report it. */
   pageUrl: string;
-  /** Takes each new socket before it opens, and calls `live` when the other side has answered. */
+  /** Receives each new socket before it opens. Calls `live` after the first message. */
   onSocket: (socket: WebSocket) => void;
 }
 
-/** A connection that held this long was a good one: the next loss is a new one. */
-const heldMs = 10_000;
+/** A connection that lasted this long resets the backoff. */
+const stableMs = 10_000;
 
-/** A socket that is opened again when it is lost, until the service says that there is nothing more to come. */
+/** A WebSocket that reconnects until the service ends it. */
 export class Link {
   readonly #options: LinkOptions;
-  readonly #state = signal<LinkState>({ is: 'connecting' });
+  readonly #state = signal<LinkState>({ status: 'connecting' });
   readonly #backOff = new BackOff();
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #liveSinceMs: number | undefined;
-  #told: Verdict;
+  #decision: CloseDecision;
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    addEventListener('online', () => this.hurry());
+    addEventListener('online', () => this.reconnectNow());
     document.addEventListener('visibilitychange', () => {
-      if (document.visibilityState === 'visible') this.hurry();
+      if (document.visibilityState === 'visible') this.reconnectNow();
     });
   }
 
@@ -38,64 +42,64 @@ export class Link {
     return this.#state;
   }
 
-  /** Connects anew, also when it was over. */
+  /** Connects, also after it has ended. */
   open(): void {
     clearTimeout(this.#timer);
-    const earlier = this.#socket;
-    this.#told = undefined;
+    const previous = this.#socket;
+    this.#decision = undefined;
     this.#liveSinceMs = undefined;
-    this.#state.value = { is: 'connecting' };
+    this.#state.value = { status: 'connecting' };
     const socket = new WebSocket(this.#options.socketUrl);
     socket.binaryType = 'arraybuffer';
     socket.addEventListener('close', ({ code }) => {
       if (this.#socket === socket) void this.#closed(code);
     });
     this.#socket = socket;
-    earlier?.close();
+    previous?.close();
     this.#options.onSocket(socket);
   }
 
   live(): void {
     this.#liveSinceMs = performance.now();
-    this.#state.value = { is: 'live' };
+    this.#state.value = { status: 'live' };
   }
 
-  /** The service has said why it is about to close. */
-  tell(verdict: Verdict): void {
-    this.#told = verdict;
+  /** Sets what happens when the socket closes, from the service's last message. */
+  setDecision(decision: CloseDecision): void {
+    this.#decision = decision;
   }
 
-  /** Ends it here, for a reason that the page found. */
+  /** Closes the connection for good. */
   end(ending: Ending): void {
-    this.#told = ending;
+    this.#decision = ending;
     this.#socket?.close();
   }
 
-  /** Does not wait any longer for the next attempt. */
-  hurry(): void {
-    if (this.#state.value.is === 'lost') this.open();
+  /** Skips the delay before the next attempt. */
+  reconnectNow(): void {
+    if (this.#state.value.status === 'reconnecting') this.open();
   }
 
   async #closed(code: number): Promise<void> {
     const socket = this.#socket;
     const wasLive = this.#liveSinceMs !== undefined;
-    if (this.#liveSinceMs !== undefined && performance.now() - this.#liveSinceMs > heldMs) this.#backOff.reset();
-    const verdict = this.#told ?? verdictOfClose(code) ?? (wasLive ? 'again' : await this.#askPage());
+    if (this.#liveSinceMs !== undefined && performance.now() - this.#liveSinceMs > stableMs) this.#backOff.reset();
+    const decision = this.#decision ?? decisionForCloseCode(code) ?? (wasLive ? 'reconnect' : await this.#probePage());
     if (this.#socket !== socket) return;
-    if (typeof verdict === 'object') {
-      this.#state.value = { is: 'over', ending: verdict };
+    if (typeof decision === 'object') {
+      this.#state.value = { status: 'ended', ending: decision };
       return;
     }
-    const waitMs = this.#backOff.next();
-    this.#state.value = { is: 'lost', againAtMs: Date.now() + waitMs };
-    this.#timer = setTimeout(() => this.open(), waitMs);
+    const delayMs = this.#backOff.next();
+    this.#state.value = { status: 'reconnecting', retryAtMs: Date.now() + delayMs };
+    this.#timer = setTimeout(() => this.open(), delayMs);
   }
 
-  async #askPage(): Promise<Verdict> {
+  async #probePage(): Promise<CloseDecision> {
     try {
       const response = await fetch(this.#options.pageUrl, { headers: { accept: 'application/json' }, cache: 'no-store' });
       await response.body?.cancel();
-      return verdictOfStatus(response.status);
+      return decisionForStatus(response.status);
     } catch {
       return undefined;
     }

@@ -6,7 +6,7 @@ interface NoticeProps {
   children?: ComponentChildren;
 }
 
-/** A card in the middle of an empty stage: why there is nothing to see, and what can be done. */
+/** A card on an empty stage: what is wrong and what to do. */
 export const Notice = ({ title, text, children }: NoticeProps) => (
   <div class="notice">
     <div class="card">

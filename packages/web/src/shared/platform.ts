@@ -1,2 +1,2 @@
-/** Whether shortcuts are made with Command, as on a Mac, an iPhone and an iPad. */
+/** Whether shortcuts use Command, as on Apple devices. */
 export const isMac = /^(Mac|iPhone|iPad)/.test(navigator.platform);

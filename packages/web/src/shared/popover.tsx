@@ -8,7 +8,7 @@ interface PopoverProps {
   children: ComponentChildren;
 }
 
-/** A panel above the page that closes with Escape and with a click beside it. A `PopoverButton` opens it. */
+/** A panel that a `PopoverButton` opens, and Escape or a click outside closes. */
 export const Popover = ({ id, title, popoverRef, children }: PopoverProps) => (
   <div id={id} ref={popoverRef ?? null} popover="auto" class="popover" role="dialog" aria-labelledby={`${id}-title`}>
     <div class="popover-head">

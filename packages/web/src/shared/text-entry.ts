@@ -1,16 +1,16 @@
-import { readTextInput, type TextInput } from './text-input.ts';
+import { parseTextInput, type TextInput } from './text-input.ts';
 
 interface TextEntryOptions {
   onText: (text: string) => void;
-  /** What an input method shows before it is settled; empty when it gave up. */
+  /** The text of an input method before it is committed; empty when it is cancelled. */
   onCompose: (text: string) => void;
   onKey: (input: Extract<TextInput, { kind: 'key' }>) => void;
 }
 
-/** A soft keyboard tells Backspace only where there is something to delete; a line of its own is completed by no dictionary. */
-const somethingToDelete = '\n';
+/** Soft keyboards report Backspace only when there is text to delete. A line break triggers no word completion. */
+const deletableText = '\n';
 
-/** Reads typing that comes without keys, as of soft keyboards and input methods, out of a field that stays empty. */
+/** Reads text of soft keyboards and input methods, which report no keys, from an otherwise empty field. */
 export class TextEntry {
   readonly #field: HTMLTextAreaElement;
   readonly #options: TextEntryOptions;
@@ -26,26 +26,26 @@ export class TextEntry {
     this.#clear();
     field.addEventListener('compositionstart', () => (this.#isComposing = true), { signal });
     field.addEventListener('compositionupdate', ({ data }) => this.#options.onCompose(data), { signal });
-    field.addEventListener('compositionend', ({ data }) => this.#settle(data), { signal });
-    field.addEventListener('input', (event) => this.#read(event), { signal });
+    field.addEventListener('compositionend', ({ data }) => this.#commit(data), { signal });
+    field.addEventListener('input', (event) => this.#handleInput(event), { signal });
   }
 
-  #settle(text: string): void {
+  #commit(text: string): void {
     this.#isComposing = false;
     if (text === '') this.#options.onCompose('');
     else this.#options.onText(text);
     this.#clear();
   }
 
-  #read({ inputType, data }: InputEvent): void {
+  #handleInput({ inputType, data }: InputEvent): void {
     if (this.#isComposing) return;
-    const input = readTextInput(inputType, data);
+    const input = parseTextInput(inputType, data);
     if (input?.kind === 'text') this.#options.onText(input.text);
     else if (input) this.#options.onKey(input);
     this.#clear();
   }
 
   #clear(): void {
-    this.#field.value = somethingToDelete;
+    this.#field.value = deletableText;
   }
 }

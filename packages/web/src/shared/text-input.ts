@@ -1,8 +1,8 @@
-/** What a text field's `input` event means to somebody who passes typing on. Fields of soft keyboards tell no keys, only this. */
+/** The meaning of a text field's `input` event. Soft keyboards report typing only this way. */
 export type TextInput = { kind: 'text'; text: string } | { kind: 'key'; key: 'Enter' | 'Backspace' | 'Delete'; isWord: boolean };
 
-/** undefined for what is told elsewhere: compositions, and what the field's own clipboard does. */
-export function readTextInput(inputType: string, data: string | null): TextInput | undefined {
+/** Returns undefined for compositions and clipboard events, which are handled elsewhere. */
+export function parseTextInput(inputType: string, data: string | null): TextInput | undefined {
   switch (inputType) {
     case 'insertText':
     case 'insertReplacementText':
@@ -27,7 +27,7 @@ export function readTextInput(inputType: string, data: string | null): TextInput
   }
 }
 
-/** A text in parts of at most `charsMax`, with no character torn in two. */
+/** Splits a text into parts of at most `charsMax`, without splitting surrogate pairs. */
 export function splitText(text: string, charsMax: number): string[] {
   const parts: string[] = [];
   for (let from = 0; from < text.length;) {

@@ -54,14 +54,14 @@ export function App({ remote }: { remote: RemoteWindow }) {
         <SoftKeyboard remote={remote} field={field} />
         <StageNotice remote={remote} />
       </main>
-      <ClipboardPanel clipboard={remote.clipboard} insertLabel="Put on its clipboard" onInsert={(text) => remote.give(text)} />
+      <ClipboardPanel clipboard={remote.clipboard} insertLabel="Copy to the session" onInsert={(text) => remote.sendClipboard(text)} />
       <Help />
       <ToastList toasts={remote.toasts} />
     </div>
   );
 }
 
-/** Brings up the keyboard of a phone. A real one needs it not: the window takes its keys itself. */
+/** Opens the soft keyboard of a phone. noVNC handles the keys of a physical keyboard. */
 function SoftKeyboard({ remote, field }: { remote: RemoteWindow; field: { current: HTMLTextAreaElement | null } }) {
   useEffect(() => {
     if (!field.current) return undefined;
@@ -95,25 +95,25 @@ function SoftKeyboard({ remote, field }: { remote: RemoteWindow; field: { curren
 
 function StageNotice({ remote }: { remote: RemoteWindow }) {
   const state = remote.link.state.value;
-  switch (state.is) {
+  switch (state.status) {
     case 'live':
       return null;
     case 'connecting':
       return (
         <div class="notice notice-quiet">
           <span class="spinner spinner-large" aria-hidden="true" />
-          <p>Connecting to the window</p>
+          <p>Connecting to the browser window</p>
         </div>
       );
-    case 'lost':
+    case 'reconnecting':
       return (
-        <Notice title="The connection was lost" text="It comes back by itself as soon as the service can be reached.">
-          <button type="button" class="button" onClick={() => remote.link.hurry()}>
-            Connect now
+        <Notice title="Connection lost" text="Reconnecting automatically. To try at once, use the button.">
+          <button type="button" class="button" onClick={() => remote.link.reconnectNow()}>
+            Reconnect now
           </button>
         </Notice>
       );
-    case 'over':
+    case 'ended':
       return (
         <Notice title={state.ending.title} text={state.ending.text}>
           {state.ending.canRetry && (
@@ -127,16 +127,18 @@ function StageNotice({ remote }: { remote: RemoteWindow }) {
 }
 
 const Help = () => (
-  <Popover id={helpPanelId} title="The browser’s window">
-    <p>You drive the whole window of the session’s browser: its address bar, its menus and its dialogs.</p>
+  <Popover id={helpPanelId} title="Browser window">
+    <p>You control the whole browser window of the session: its address bar, its menus and its dialogs.</p>
     <KeyTable
       keys={[
-        [leaveKey, 'Leave the window, and go back to it. All other keys, Tab too, go to the window.'],
+        [leaveKey, 'Leave or return to the window. All other keys, including Tab, go to the window.'],
         [`${control} V`, 'Paste your clipboard into the window'],
-        [`${control} C`, 'Copy in the window, and onto your clipboard'],
+        [`${control} C`, 'Copy from the window to your clipboard'],
       ]}
     />
     <h3>On a touch screen</h3>
-    <p>Tap to click, tap with two fingers for the menu, drag with two fingers to scroll. The keyboard button brings up the keyboard.</p>
+    <p>
+      Tap to click, tap with two fingers to open the context menu, drag with two fingers to scroll. The keyboard button opens the keyboard.
+    </p>
   </Popover>
 );

@@ -1,6 +1,6 @@
-/** Keys as X11 numbers them. */
+/** X11 keysyms. */
 
-/** Above Latin-1 a character's number is its place in Unicode with this bit. */
+/** Above Latin-1, a keysym is the code point with this bit. */
 const unicodeBit = 0x0100_0000;
 
 export const keysyms = { alt: 0xffe9, control: 0xffe3 } as const;
@@ -21,10 +21,10 @@ const named: Readonly<Record<string, number>> = {
   Delete: 0xffff,
 };
 
-/** Of a key that types nothing, by its name in `KeyboardEvent.key`. */
+/** Returns the keysym of a non-printing key, by its name in `KeyboardEvent.key`. */
 export const keysymOfKey = (key: string): number | undefined => (Object.hasOwn(named, key) ? named[key] : undefined);
 
-/** What to press for a text, character by character. Line ends become Enter. */
+/** Returns the keysyms that type a text. Line ends become Enter. */
 export function keysymsOfText(text: string): number[] {
   return [...text.replaceAll('\r\n', '\n')].flatMap((character) => {
     const point = character.codePointAt(0) ?? 0;

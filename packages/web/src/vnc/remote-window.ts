@@ -6,7 +6,7 @@ import { isMac } from '../shared/platform.ts';
 import { Toasts } from '../shared/toasts.tsx';
 import { keysymOfKey, keysyms, keysymsOfText } from './keysyms.ts';
 
-/** Leaves the window, which takes every other key. */
+/** Leaves the window, which receives every other key. */
 export const leaveKey = 'F6';
 
 interface RemoteWindowOptions {
@@ -14,29 +14,29 @@ interface RemoteWindowOptions {
   pageUrl: string;
 }
 
-/** The browser's whole window, on a display of its own, as noVNC draws it. */
+/** The browser window, shown by noVNC. */
 export class RemoteWindow {
   readonly link: Link;
   readonly clipboard = new Clipboard();
   readonly toasts = new Toasts();
   readonly hasPicture = signal(false);
-  /** Gives the focus back to this page's own controls. */
+  /** Returns the focus to the controls of this page. */
   onLeave: () => void = () => {};
   #target: HTMLElement | undefined;
   #rfb: RFB | undefined;
 
   constructor(options: RemoteWindowOptions) {
     this.link = new Link({ ...options, onSocket: (socket) => this.#attach(socket) });
-    // Whatever is selected there is told, so a panel each time would be in the way.
-    this.clipboard.onRefused = () => this.toasts.say('What was copied in the window is in the clipboard panel.');
+    // Every selection is sent, so opening the panel each time would disturb.
+    this.clipboard.onRefused = () => this.toasts.show('The copied text is in the clipboard panel.');
   }
 
-  /** Draws into an element, from the first connection on. */
+  /** Connects and shows the window in an element. */
   drawIn(target: HTMLElement): void {
     this.#target = target;
-    // Before noVNC, which takes every key for the window.
-    target.addEventListener('keydown', (event) => this.#before(event), { capture: true });
-    target.addEventListener('paste', (event) => this.#paste(event));
+    // In the capture phase, as noVNC handles every key.
+    target.addEventListener('keydown', (event) => this.#handleKeyDown(event), { capture: true });
+    target.addEventListener('paste', (event) => this.#handlePaste(event));
     this.link.open();
   }
 
@@ -48,15 +48,15 @@ export class RemoteWindow {
     for (const keysym of keysymsOfText(text)) this.#rfb?.sendKey(keysym, '');
   }
 
-  /** Whether it is a key that types nothing. */
+  /** Presses a non-printing key. Returns whether it is one. */
   press(key: string): boolean {
     const keysym = keysymOfKey(key);
     if (keysym !== undefined) this.#rfb?.sendKey(keysym, key);
     return keysym !== undefined;
   }
 
-  /** Puts a text on the clipboard of the session. */
-  give(text: string): void {
+  /** Sets the clipboard of the session. */
+  sendClipboard(text: string): void {
     this.#rfb?.clipboardPasteFrom(text);
   }
 
@@ -69,7 +69,11 @@ export class RemoteWindow {
     rfb.addEventListener('disconnect', () => (this.hasPicture.value = this.#rfb === rfb ? false : this.hasPicture.value));
     rfb.addEventListener('clipboard', ({ detail }) => void this.clipboard.receive(detail.text));
     rfb.addEventListener('securityfailure', () =>
-      this.link.end({ title: 'The window does not open', text: 'Its display refused the connection.', canRetry: true }),
+      this.link.end({
+        title: 'The browser window cannot be opened',
+        text: 'The display refused the connection. Try again in a moment.',
+        canRetry: true,
+      }),
     );
     this.#rfb = rfb;
   }
@@ -79,20 +83,20 @@ export class RemoteWindow {
     const canvas = this.#target?.querySelector('canvas');
     canvas?.setAttribute('tabindex', '0');
     canvas?.setAttribute('role', 'application');
-    canvas?.setAttribute('aria-label', `Browser window. What you type goes there. ${leaveKey} leaves it.`);
+    canvas?.setAttribute('aria-label', `Browser window. Your keys go to it. Press ${leaveKey} to leave it.`);
     this.hasPicture.value = true;
     this.link.live();
     rfb.focus();
   }
 
-  #before(event: KeyboardEvent): void {
+  #handleKeyDown(event: KeyboardEvent): void {
     const isShortcut = (event.ctrlKey || event.metaKey) && !event.altKey;
     if (event.key === leaveKey) {
       event.preventDefault();
       event.stopPropagation();
       this.onLeave();
     } else if (isShortcut && event.key.toLowerCase() === 'v') {
-      // The browser then tells what is pasted, which it tells nobody without it.
+      // noVNC must not handle it, or the browser fires no paste event.
       event.stopPropagation();
     } else if (isMac && event.metaKey && event.key.length === 1) {
       event.preventDefault();
@@ -101,15 +105,15 @@ export class RemoteWindow {
     }
   }
 
-  #paste(event: ClipboardEvent): void {
+  #handlePaste(event: ClipboardEvent): void {
     event.preventDefault();
     const text = event.clipboardData?.getData('text/plain');
     if (!text) return;
-    this.give(text);
+    this.sendClipboard(text);
     this.#pressWithControl('v');
   }
 
-  /** The window is of Linux, where Control does what Command does on a Mac. noVNC has pressed Alt for Command there. */
+  /** The session runs Linux, where Control is what Command is on a Mac. noVNC sends Alt for Command. */
   #pressWithControl(character: string): void {
     const [keysym] = keysymsOfText(character);
     if (keysym === undefined) return;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { judge, type RuleFacts } from './client-rules.ts';
+import { applyRules, type RuleContext } from './client-rules.ts';
 
-const facts: RuleFacts = { downloadsPath: '/box/downloads', acceptDownloads: true, tabsFree: 1 };
-const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleFacts> = {}): string =>
-  judge(method, params, { ...facts, ...more }).kind;
+const context: RuleContext = { downloadsPath: '/box/downloads', acceptDownloads: true, tabsFree: 1 };
+const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleContext> = {}): string =>
+  applyRules(method, params, { ...context, ...more }).kind;
 
 const forbidden = [
   'file:///etc/passwd',
@@ -73,23 +73,30 @@ describe('the rules for clients', () => {
     assert.equal(kind('Target.attachToTarget', { targetId: 'x', flatten: true }), 'forward');
   });
 
-  it('refuse contexts that would go around the gate', () => {
+  it('refuse contexts that would bypass the egress gate', () => {
     assert.equal(kind('Target.createBrowserContext', { proxyServer: 'http://x:1' }), 'refuse');
     assert.equal(kind('Target.createBrowserContext', { disposeOnDetach: true }), 'forward');
   });
 
   it('never take a folder from a client', () => {
     assert.deepEqual(
-      judge('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: '/etc', eventsEnabled: true, browserContextId: 'C' }, facts),
+      applyRules(
+        'Browser.setDownloadBehavior',
+        { behavior: 'allow', downloadPath: '/etc', eventsEnabled: true, browserContextId: 'C' },
+        context,
+      ),
       {
         kind: 'rewrite',
         params: { behavior: 'allowAndName', downloadPath: '/box/downloads', eventsEnabled: true, browserContextId: 'C' },
       },
     );
-    assert.deepEqual(judge('Page.setDownloadBehavior', { behavior: 'allow', downloadPath: '/etc' }, { ...facts, acceptDownloads: false }), {
-      kind: 'rewrite',
-      params: { behavior: 'deny' },
-    });
+    assert.deepEqual(
+      applyRules('Page.setDownloadBehavior', { behavior: 'allow', downloadPath: '/etc' }, { ...context, acceptDownloads: false }),
+      {
+        kind: 'rewrite',
+        params: { behavior: 'deny' },
+      },
+    );
   });
 
   it("give pages the session's own files alone", () => {

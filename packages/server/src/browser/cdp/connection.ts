@@ -2,8 +2,8 @@
 import type { Duplex } from 'node:stream';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d.ts';
 import type { Log } from '../../lib/log.ts';
-import { BrowserGone } from '../model.ts';
-import type { Patience } from '../timeout-scale.ts';
+import { BrowserClosed } from '../model.ts';
+import type { TimeoutScale } from '../timeout-scale.ts';
 import { Pipe } from './pipe.ts';
 import { sessionOf } from './message-head.ts';
 
@@ -13,8 +13,8 @@ export type Result<C extends Command> = ProtocolMapping.Commands[C]['returnType'
 export type EventName = keyof ProtocolMapping.Events;
 export type EventParams<E extends EventName> = ProtocolMapping.Events[E][0];
 
-/** A browser process that works answers within a few ms; a page may be busy, which is why a page's limit is no proof of a frozen browser. */
-export const answerLimitMs = 10_000;
+/** A healthy browser process replies within a few ms. A page may be busy, so a page's timeout does not prove a frozen browser. */
+export const answerTimeoutMs = 10_000;
 
 /** The browser refused a command. */
 export class ProtocolError extends Error {
@@ -52,61 +52,63 @@ interface Incoming {
 type Listener = (params: never, sessionId: string | undefined) => void;
 
 export class Connection {
-  /** With this browser: whoever waits for an answer of it asks here how long. */
-  readonly patience: Patience;
+  readonly timeoutScale: TimeoutScale;
   readonly #pipe: Pipe;
   readonly #log: Log;
   readonly #pending = new Map<number, Pending>();
   readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #own = new Set<string>();
+  readonly #ownSessions = new Set<string>();
   #lastId = 0;
-  #goneReason: 'closed' | 'unresponsive' | null = null;
-  readonly #gone = Promise.withResolvers<'closed' | 'unresponsive'>();
+  #closedReason: 'closed' | 'unresponsive' | null = null;
+  readonly #closed = Promise.withResolvers<'closed' | 'unresponsive'>();
   /** Messages of sessions that are not the worker's own. */
   onForeign: (sessionId: string, frame: Buffer) => void = () => {};
 
-  constructor(stream: Duplex, { log, patience }: { log: Log; patience: Patience }) {
+  constructor(stream: Duplex, { log, timeoutScale }: { log: Log; timeoutScale: TimeoutScale }) {
     this.#log = log;
-    this.patience = patience;
+    this.timeoutScale = timeoutScale;
     this.#pipe = new Pipe(stream, {
       onFrame: (frame) => this.#route(frame),
-      onGone: (reason, cause) => {
-        log.debug({ reason, error: cause }, 'the DevTools pipe is gone');
+      onClose: (reason, cause) => {
+        log.debug({ reason, err: cause }, 'DevTools pipe closed');
         this.end(reason);
       },
     });
   }
 
-  get gone(): Promise<'closed' | 'unresponsive'> {
-    return this.#gone.promise;
+  get closed(): Promise<'closed' | 'unresponsive'> {
+    return this.#closed.promise;
   }
 
-  /** Sends a command; without a session it goes to the browser. @throws ProtocolError, CommandTimeout, BrowserGone, or the signal's reason */
+  /**
+   * Sends a command; without a session it goes to the browser.
+   * @throws ProtocolError, CommandTimeout, BrowserClosed, or the signal's reason
+   */
   send<C extends Command>(method: C, params: Params<C>, options: SendOptions = {}): Promise<Result<C>> {
-    if (this.#goneReason) return Promise.reject(new BrowserGone('the browser is gone'));
+    if (this.#closedReason) return Promise.reject(new BrowserClosed('the browser has closed'));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
     const { sessionId, signal } = options;
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Result<C>>();
-    const settle = (): void => {
+    const cleanUp = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       this.#pending.delete(id);
     };
     const fail = (error: Error): void => {
-      settle();
+      cleanUp();
       reject(error);
     };
     const onAbort = (): void => fail(signal?.reason as Error);
-    const timeoutMs = options.timeoutMs ?? this.patience.ms(answerLimitMs);
-    const timer = setTimeout(() => fail(new CommandTimeout(`${method} was not answered`)), timeoutMs);
+    const timeoutMs = options.timeoutMs ?? this.timeoutScale.ms(answerTimeoutMs);
+    const timer = setTimeout(() => fail(new CommandTimeout(`${method} timed out`)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#pending.set(id, {
       method,
       sessionId,
       reject: fail,
       resolve: (result) => {
-        settle();
+        cleanUp();
         resolve(result as Result<C>);
       },
     });
@@ -126,30 +128,30 @@ export class Connection {
     return () => listeners.delete(listening);
   }
 
-  /** Makes a session the worker's own: its messages are read here and by no client. */
+  /** Marks a session as the worker's own: its messages are handled here and not passed to a client. */
   adopt(sessionId: string): void {
-    this.#own.add(sessionId);
+    this.#ownSessions.add(sessionId);
   }
 
-  /** Ends what waits on a session that is no more. */
+  /** Rejects what waits on a detached session. */
   disown(sessionId: string): void {
-    this.#own.delete(sessionId);
+    this.#ownSessions.delete(sessionId);
     for (const pending of [...this.#pending.values()])
-      if (pending.sessionId === sessionId) pending.reject(new ProtocolError(pending.method, -32001, 'the session is gone'));
+      if (pending.sessionId === sessionId) pending.reject(new ProtocolError(pending.method, -32001, 'the session is detached'));
   }
 
-  /** Settles `gone` and rejects everything that waits. Idempotent. */
+  /** Resolves `closed` and rejects everything that waits. Idempotent. */
   end(reason: 'closed' | 'unresponsive'): void {
-    if (this.#goneReason) return;
-    this.#goneReason = reason;
+    if (this.#closedReason) return;
+    this.#closedReason = reason;
     this.#pipe.detach();
-    for (const pending of [...this.#pending.values()]) pending.reject(new BrowserGone(`the browser is gone: ${reason}`));
-    this.#gone.resolve(reason);
+    for (const pending of [...this.#pending.values()]) pending.reject(new BrowserClosed(`the browser has closed: ${reason}`));
+    this.#closed.resolve(reason);
   }
 
   #route(frame: Buffer): void {
     const sessionId = sessionOf(frame);
-    if (sessionId !== undefined && !this.#own.has(sessionId)) {
+    if (sessionId !== undefined && !this.#ownSessions.has(sessionId)) {
       this.onForeign(sessionId, frame);
       return;
     }
@@ -157,35 +159,35 @@ export class Connection {
     try {
       message = JSON.parse(frame.toString('utf8')) as Incoming;
     } catch (error) {
-      // A browser that talks nonsense has been taken over or is broken: nothing that it says can be trusted.
-      this.#log.warn({ error }, 'the browser sent a message that is no JSON');
+      // A browser that sends invalid JSON is compromised or broken: none of its messages can be trusted.
+      this.#log.warn({ err: error }, 'invalid browser message received');
       this.end('closed');
       return;
     }
-    if (typeof message.id === 'number') this.#answer(message.id, message);
-    else if (typeof message.method === 'string') this.#tell(message.method, message.params, sessionId);
+    if (typeof message.id === 'number') this.#onReply(message.id, message);
+    else if (typeof message.method === 'string') this.#emit(message.method, message.params, sessionId);
   }
 
-  #answer(id: number, message: Incoming): void {
+  #onReply(id: number, message: Incoming): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
     if (message.error) pending.reject(new ProtocolError(pending.method, message.error.code, message.error.message));
     else pending.resolve(message.result);
   }
 
-  #tell(method: string, params: unknown, sessionId: string | undefined): void {
+  #emit(method: string, params: unknown, sessionId: string | undefined): void {
     if (method === 'Target.attachedToTarget') this.#adoptOwn(params as { sessionId?: string; targetInfo?: { type?: string } });
     for (const listener of [...(this.#listeners.get(method) ?? [])]) {
       try {
         listener(params as never, sessionId);
       } catch (error) {
-        this.#log.error({ error, method }, 'a browser event could not be handled');
+        this.#log.error({ err: error, method }, 'browser event handler failed');
       }
     }
   }
 
-  /** Attachments told on the worker's own sessions are its own; browser-level ones are made for clients. */
+  /** Targets attached on the worker's own sessions are its own; browser-level ones belong to clients. */
   #adoptOwn(params: { sessionId?: string; targetInfo?: { type?: string } }): void {
-    if (params.sessionId && params.targetInfo?.type !== 'browser') this.#own.add(params.sessionId);
+    if (params.sessionId && params.targetInfo?.type !== 'browser') this.#ownSessions.add(params.sessionId);
   }
 }

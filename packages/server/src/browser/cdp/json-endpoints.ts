@@ -1,4 +1,4 @@
-/** What Chromium's own `/json` addresses would say, from our own state: customers' clients look there before they connect. */
+/** Replies of Chromium's `/json` endpoints from our own state: customers' clients read them before they connect. */
 import type { BrowserVersion, TabInfo } from '../model.ts';
 
 export interface VersionDocument {
@@ -10,7 +10,7 @@ export interface VersionDocument {
   webSocketDebuggerUrl: string;
 }
 
-/** For `/json/version`. The address is the session's, as the caller can reach it. */
+/** For `/json/version`. `webSocketDebuggerUrl` is the session's, as the caller can reach it. */
 export function versionDocument(version: BrowserVersion, webSocketDebuggerUrl: string): VersionDocument {
   return {
     Browser: version.product,
@@ -31,7 +31,7 @@ export interface TargetDocument {
   webSocketDebuggerUrl: string;
 }
 
-/** For `/json/list`, oldest first. Every entry bears the session's one address: pages are reached by attaching to them. */
+/** For `/json/list`, oldest first. Every entry has the session's one URL: clients attach to pages over it. */
 export function listDocument(tabs: readonly TabInfo[], webSocketDebuggerUrl: string): TargetDocument[] {
   return tabs.map(({ tabId, title, url }) => ({
     id: tabId,

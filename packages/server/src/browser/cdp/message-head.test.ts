@@ -25,7 +25,7 @@ const payload = fc.oneof(
 );
 
 describe('the session of a message', () => {
-  it('is found at its end, whatever stands in it', () => {
+  it('is read from its end, whatever it contains', () => {
     fc.assert(
       fc.property(payload, sessionId, fc.boolean(), (body, id, isReply) => {
         const message = isReply ? { id: 1, result: body } : { method: 'X.y', params: body };
@@ -39,11 +39,11 @@ describe('the session of a message', () => {
     );
   });
 
-  it('is not found in bytes that are too few', () => {
+  it('is not read from too few bytes', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => assert.equal(sessionOf(Buffer.from(bytes)), undefined)));
   });
 
-  it('tells target events by their first bytes', () => {
+  it('recognizes target events by their first bytes', () => {
     assert.equal(isTargetEvent(Buffer.from('{"method":"Target.attachedToTarget"}')), true);
     assert.equal(isTargetEvent(Buffer.from('{"method":"Tracing.x"}')), false);
     assert.equal(isTargetEvent(Buffer.from('{"id":1}')), false);
@@ -57,13 +57,13 @@ describe('the splitter', () => {
       fc.property(fc.array(message), fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }), (messages, sizes) => {
         const stream = Buffer.concat(messages.flatMap((each) => [each, Buffer.from([0])]));
         const splitter = new FrameSplitter();
-        const seen: Buffer[] = [];
+        const received: Buffer[] = [];
         for (let at = 0, turn = 0; at < stream.length; turn += 1) {
           const size = sizes[turn % sizes.length] ?? 1;
-          splitter.push(stream.subarray(at, at + size), (frame) => seen.push(Buffer.from(frame)));
+          splitter.push(stream.subarray(at, at + size), (frame) => received.push(Buffer.from(frame)));
           at += size;
         }
-        assert.deepEqual(seen, messages);
+        assert.deepEqual(received, messages);
       }),
     );
   });

@@ -1,8 +1,8 @@
 /**
- * Reads the address of a browser's message without parsing it.
+ * Reads the session id of a browser's message without parsing it.
  *
- * Chromium writes the session of a message as its last top-level key, so a
- * message of a session ends in exactly `,"sessionId":"<32 hex>"}`. Those bytes
+ * Chromium writes the session id as the last top-level key, so a message of a
+ * session ends in exactly `,"sessionId":"<32 hex>"}`. Those bytes
  * cannot be the end of anything else: inside a string the quotes would be
  * escaped, and inside a nested object a second brace would follow.
  */
@@ -12,7 +12,7 @@ const tailLength = tailStart.length + idLength + 2;
 const quote = 0x22;
 const brace = 0x7d;
 
-/** The session that a message of the browser belongs to; undefined: the root. */
+/** The session id of a message; undefined: the root session. */
 export function sessionOf(frame: Buffer): string | undefined {
   const start = frame.length - tailLength;
   if (start < 1 || frame[frame.length - 1] !== brace || frame[frame.length - 2] !== quote) return undefined;
@@ -21,7 +21,7 @@ export function sessionOf(frame: Buffer): string | undefined {
   return /^[0-9A-F]{32}$/.test(id) ? id : undefined;
 }
 
-/** The same message without its session, in the same memory: nobody else reads a frame. */
+/** Removes the session id in place: nobody else reads the buffer. */
 export function withoutSession(frame: Buffer): Buffer {
   const end = frame.length - tailLength;
   frame[end] = brace;
@@ -30,7 +30,7 @@ export function withoutSession(frame: Buffer): Buffer {
 
 const attachmentStart = Buffer.from('{"method":"Target.');
 
-/** Whether a message may be `Target.attachedToTarget` or `Target.detachedFromTarget`, the only ones worth parsing on their way to a client. */
+/** Whether a message may be `Target.attachedToTarget` or `Target.detachedFromTarget`, which are parsed before a client gets them. */
 export function isTargetEvent(frame: Buffer): boolean {
   // The eleventh byte decides nearly always, so that the common message costs one look.
   return (

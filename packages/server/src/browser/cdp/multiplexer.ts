@@ -10,31 +10,31 @@
 import type { Log } from '../../lib/log.ts';
 import type { Connection } from './connection.ts';
 import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
-import { BrowserGone } from '../model.ts';
+import { BrowserClosed } from '../model.ts';
 import { isTargetEvent, withoutSession } from './message-head.ts';
-import { judge, type RuleFacts } from './client-rules.ts';
+import { applyRules, type RuleContext } from './client-rules.ts';
 
-/** A page's whole content or a fulfilled response goes in one message; more is not work but an attack. */
-const largestMessageBytes = 64 * 1024 * 1024;
-/** The browser's own parser stops at 300, and answers then without saying whom. */
-const deepestParams = 200;
-/** A client whose library is merely wrong sends one bad message; one that goes on is doing it on purpose. */
-const faultsTolerated = 10;
+/** A page's whole content or a fulfilled response fits in one message; more is an attack. */
+const messageBytesMax = 64 * 1024 * 1024;
+/** The browser's own parser stops at 300, and its error then has no id. */
+const paramsDepthMax = 200;
+/** A client with a faulty library sends a bad message now and then; more are deliberate. */
+const clientErrorsMax = 10;
 
-export interface MultiplexerOptions {
+export interface MultiplexerDeps {
   log: Log;
-  facts(): RuleFacts;
+  ruleContext(): RuleContext;
   onActivity(): void;
-  /** A client brought a page to the front. */
+  /** A client activated a page. */
   onActivate(targetId: string): void;
-  onClientGone(): void;
+  onClientClosed(): void;
 }
 
 interface Attachment {
   client: Client;
   parent: string | null;
   targetId: string | null;
-  watchesPage: boolean;
+  isWatchingPage: boolean;
 }
 
 interface ClientMessage {
@@ -51,13 +51,13 @@ interface TargetEvent {
 
 export class Multiplexer {
   readonly #connection: Connection;
-  readonly #options: MultiplexerOptions;
+  readonly #deps: MultiplexerDeps;
   readonly #attachments = new Map<string, Attachment>();
   readonly #clients = new Set<Client>();
 
-  constructor(connection: Connection, options: MultiplexerOptions) {
+  constructor(connection: Connection, options: MultiplexerDeps) {
     this.#connection = connection;
-    this.#options = options;
+    this.#deps = options;
     connection.onForeign = (sessionId, frame) => this.#deliver(sessionId, frame);
   }
 
@@ -65,22 +65,22 @@ export class Multiplexer {
     return this.#clients.size;
   }
 
-  /** Whether a client listens to the events of this page, and so to its dialogs. */
-  watches(targetId: string): boolean {
-    for (const attachment of this.#attachments.values()) if (attachment.watchesPage && attachment.targetId === targetId) return true;
+  /** Whether a client has enabled the events of this page, and so handles its dialogs. */
+  isWatching(targetId: string): boolean {
+    for (const attachment of this.#attachments.values()) if (attachment.isWatchingPage && attachment.targetId === targetId) return true;
     return false;
   }
 
-  /** @throws BrowserGone */
+  /** @throws BrowserClosed */
   async connect(options: DevtoolsClientOptions): Promise<DevtoolsClient> {
     const { sessionId } = await this.#connection.send('Target.attachToBrowserTarget', undefined);
     const client = new Client(sessionId, options);
     this.#clients.add(client);
-    this.#attachments.set(sessionId, { client, parent: null, targetId: null, watchesPage: false });
+    this.#attachments.set(sessionId, { client, parent: null, targetId: null, isWatchingPage: false });
     return { receive: (message) => this.#receive(client, message), close: () => this.#close(client) };
   }
 
-  /** Tells every client that the browser is no more. */
+  /** Ends every client: the browser has closed. */
   end(): void {
     for (const client of this.#clients) client.end('browser_gone');
     this.#clients.clear();
@@ -89,18 +89,18 @@ export class Multiplexer {
 
   #close(client: Client): void {
     if (!this.#clients.delete(client)) return;
-    client.open = false;
+    client.isOpen = false;
     for (const [sessionId, attachment] of this.#attachments) if (attachment.client === client) this.#attachments.delete(sessionId);
-    // Its children, its paused pages and the contexts that it asked to be disposed of go with its session.
+    // Its child sessions, paused pages and the contexts created with `disposeOnDetach` end with its session.
     this.#connection
       .send('Target.detachFromTarget', { sessionId: client.sessionId })
       .catch((error: unknown) => {
-        if (!(error instanceof BrowserGone)) this.#options.log.debug({ error }, 'a client could not be detached');
+        if (!(error instanceof BrowserClosed)) this.#deps.log.debug({ err: error }, 'client detach failed');
       })
-      .finally(() => this.#options.onClientGone());
+      .finally(() => this.#deps.onClientClosed());
   }
 
-  #expel(client: Client, reason: 'browser_close' | 'protocol_error'): void {
+  #disconnect(client: Client, reason: 'browser_close' | 'protocol_error'): void {
     this.#close(client);
     client.end(reason);
   }
@@ -108,22 +108,22 @@ export class Multiplexer {
   #deliver(sessionId: string, frame: Buffer): void {
     const attachment = this.#attachments.get(sessionId);
     if (!attachment) return;
-    if (isTargetEvent(frame) && !this.#learn(sessionId, attachment, frame)) return;
-    this.#give(attachment.client, attachment.parent === null ? withoutSession(frame) : frame);
+    if (isTargetEvent(frame) && !this.#trackAttachment(sessionId, attachment, frame)) return;
+    this.#send(attachment.client, attachment.parent === null ? withoutSession(frame) : frame);
   }
 
-  #give(client: Client, message: string | Buffer): void {
-    // A message cannot be left out, so a client that does not take them any more has to go.
-    if (client.open && client.options.send(message) === false) this.#expel(client, 'protocol_error');
+  #send(client: Client, message: string | Buffer): void {
+    // Messages cannot be dropped, so a client whose buffer is full is disconnected.
+    if (client.isOpen && client.options.send(message) === false) this.#disconnect(client, 'protocol_error');
   }
 
-  /** Keeps the tree of attachments; false when the client must not know. */
-  #learn(parent: string, { client }: Attachment, frame: Buffer): boolean {
+  /** Maintains the tree of attachments. Returns false when the event must not reach the client. */
+  #trackAttachment(parent: string, { client }: Attachment, frame: Buffer): boolean {
     const { method, params } = JSON.parse(frame.toString('utf8')) as TargetEvent;
     const info = params.targetInfo;
     if (info && (info.type === 'browser_ui' || /^(chrome|devtools):/.test(info.url))) return false;
     if (method === 'Target.attachedToTarget' && params.sessionId) {
-      this.#attachments.set(params.sessionId, { client, parent, targetId: info?.targetId ?? null, watchesPage: false });
+      this.#attachments.set(params.sessionId, { client, parent, targetId: info?.targetId ?? null, isWatchingPage: false });
     } else if (method === 'Target.detachedFromTarget' && params.sessionId && this.#attachments.get(params.sessionId)?.client === client) {
       this.#forget(params.sessionId);
     }
@@ -136,65 +136,65 @@ export class Multiplexer {
   }
 
   #receive(client: Client, raw: string | Buffer): void {
-    if (!client.open) return;
-    this.#options.onActivity();
-    if (raw.length > largestMessageBytes) {
-      this.#expel(client, 'protocol_error');
+    if (!client.isOpen) return;
+    this.#deps.onActivity();
+    if (raw.length > messageBytesMax) {
+      this.#disconnect(client, 'protocol_error');
       return;
     }
-    const message = readMessage(raw);
-    if ('code' in message) this.#complain(client, message);
-    else this.#judge(client, message);
+    const message = parseMessage(raw);
+    if ('code' in message) this.#sendError(client, message);
+    else this.#applyRules(client, message);
   }
 
-  #complain(client: Client, fault: Fault): void {
-    const { id, code, message } = fault;
-    this.#give(client, JSON.stringify(id === undefined ? { error: { code, message } } : { id, error: { code, message } }));
-    client.faults += 1;
-    if (client.faults > faultsTolerated) this.#expel(client, 'protocol_error');
+  #sendError(client: Client, error: MessageError): void {
+    const { id, code, message } = error;
+    this.#send(client, JSON.stringify(id === undefined ? { error: { code, message } } : { id, error: { code, message } }));
+    client.errorCount += 1;
+    if (client.errorCount > clientErrorsMax) this.#disconnect(client, 'protocol_error');
   }
 
-  #judge(client: Client, { id, method, params, sessionId }: ClientMessage): void {
+  #applyRules(client: Client, { id, method, params, sessionId }: ClientMessage): void {
     const attachment = this.#attachments.get(sessionId ?? client.sessionId);
     if (attachment?.client !== client) {
-      this.#give(client, JSON.stringify({ id, error: { code: -32001, message: 'Session with given id not found.' } }));
+      this.#send(client, JSON.stringify({ id, error: { code: -32001, message: 'Session with given id not found.' } }));
       return;
     }
-    const verdict = judge(method, params, this.#options.facts());
-    if (verdict.kind === 'refuse') {
-      this.#give(client, JSON.stringify({ id, error: { code: -32000, message: verdict.message }, sessionId }));
+    const decision = applyRules(method, params, this.#deps.ruleContext());
+    if (decision.kind === 'refuse') {
+      this.#send(client, JSON.stringify({ id, error: { code: -32000, message: decision.message }, sessionId }));
       return;
     }
-    if (verdict.kind === 'close') {
-      this.#give(client, JSON.stringify({ id, result: {}, sessionId }));
-      this.#expel(client, 'browser_close');
+    if (decision.kind === 'close') {
+      this.#send(client, JSON.stringify({ id, result: {}, sessionId }));
+      this.#disconnect(client, 'browser_close');
       return;
     }
-    this.#note(attachment, method, params);
-    // Written anew from what was checked, so that what the browser reads cannot differ from it.
+    this.#trackCommand(attachment, method, params);
+    // Serialized again from the checked values, so that the browser cannot read anything else.
     this.#connection.forward(
       JSON.stringify({
         id,
         method,
-        params: verdict.kind === 'rewrite' ? verdict.params : params,
+        params: decision.kind === 'rewrite' ? decision.params : params,
         sessionId: sessionId ?? client.sessionId,
       }),
     );
   }
 
-  #note(attachment: Attachment, method: string, params: Record<string, unknown>): void {
-    if (method === 'Page.enable') attachment.watchesPage = true;
-    else if (method === 'Page.disable') attachment.watchesPage = false;
-    else if (method === 'Page.bringToFront' && attachment.targetId !== null) this.#options.onActivate(attachment.targetId);
-    else if (method === 'Target.activateTarget' && typeof params['targetId'] === 'string') this.#options.onActivate(params['targetId']);
+  #trackCommand(attachment: Attachment, method: string, params: Record<string, unknown>): void {
+    if (method === 'Page.enable') attachment.isWatchingPage = true;
+    else if (method === 'Page.disable') attachment.isWatchingPage = false;
+    else if (method === 'Page.bringToFront' && attachment.targetId !== null) this.#deps.onActivate(attachment.targetId);
+    else if (method === 'Target.activateTarget' && typeof params['targetId'] === 'string') this.#deps.onActivate(params['targetId']);
   }
 }
 
 class Client {
   readonly sessionId: string;
   readonly options: DevtoolsClientOptions;
-  open = true;
-  faults = 0;
+  isOpen = true;
+  errorCount = 0;
 
   constructor(sessionId: string, options: DevtoolsClientOptions) {
     this.sessionId = sessionId;
@@ -202,19 +202,19 @@ class Client {
   }
 
   end(reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {
-    this.open = false;
+    this.isOpen = false;
     this.options.onClose(reason);
   }
 }
 
-interface Fault {
+interface MessageError {
   id?: number | undefined;
   code: number;
   message: string;
 }
 
-/** A message as Chromium would take it, or what is wrong with it in Chromium's words. */
-function readMessage(raw: string | Buffer): ClientMessage | Fault {
+/** The message as Chromium would read it, or Chromium's error for it. */
+function parseMessage(raw: string | Buffer): ClientMessage | MessageError {
   let value: unknown;
   try {
     value = JSON.parse(typeof raw === 'string' ? raw : raw.toString('utf8'));
@@ -233,15 +233,15 @@ function readMessage(raw: string | Buffer): ClientMessage | Fault {
   if (params === undefined || params === null) return { id, method, params: {}, sessionId };
   if (typeof params !== 'object' || Array.isArray(params))
     return { id, code: -32600, message: "Message may have object 'params' property" };
-  if (!isShallow(params)) return { id, code: -32600, message: `'params' is deeper than ${deepestParams}` };
+  if (!isShallow(params)) return { id, code: -32600, message: `'params' is deeper than ${paramsDepthMax}` };
   return { id, method, params: params as Record<string, unknown>, sessionId };
 }
 
-/** Level by level and without recursion, so that no depth can exhaust the stack. */
+/** Level by level and without recursion, so that deep params cannot exhaust the stack. */
 function isShallow(top: object): boolean {
   let level: object[] = [top];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > deepestParams) return false;
+    if (depth > paramsDepthMax) return false;
     const below: object[] = [];
     for (const each of level)
       for (const value of Object.values(each)) if (typeof value === 'object' && value !== null) below.push(value as object);

@@ -1,31 +1,31 @@
 /**
- * The DevTools pipe: JSON messages in UTF-8, each ended by a NUL byte, which
- * cannot stand inside one.
+ * The DevTools pipe: JSON messages in UTF-8, each terminated by a NUL byte, which
+ * JSON text cannot contain.
  */
 import type { Duplex } from 'node:stream';
 
 /** Chromium's own messages stay below 256 MiB; a longer one is garbage or an attack on our memory. */
-export const largestFrameBytes = 256 * 1024 * 1024;
+export const frameBytesMax = 256 * 1024 * 1024;
 
-/** A browser that reads nothing while this much waits for it is frozen. Twice the largest message that a client may send. */
-export const largestQueueBytes = 128 * 1024 * 1024;
+/** A browser that does not read while this much is queued is frozen. Twice the largest message that a client may send. */
+export const queueBytesMax = 128 * 1024 * 1024;
 
-/** What holding a piece costs at least: a message that comes byte by byte is a thousand times as large in memory. */
+/** Minimum memory of a held chunk: a message that arrives byte by byte takes a thousand times its size. */
 const pieceBytesMin = 1024;
 
 export class FrameTooLong extends Error {}
 
 /**
- * Cuts a byte stream into messages. Pieces of a message are kept as they came
- * and joined once at its end, so a message of megabytes is copied once.
+ * Splits a byte stream into messages. Chunks of a message are held as they
+ * arrive and joined once at its end, so a message of megabytes is copied once.
  */
 export class FrameSplitter {
   #pieces: Buffer[] = [];
   #heldBytes = 0;
-  readonly limitBytes: number;
+  readonly maxBytes: number;
 
-  constructor(limitBytes: number = largestFrameBytes) {
-    this.limitBytes = limitBytes;
+  constructor(maxBytes: number = frameBytesMax) {
+    this.maxBytes = maxBytes;
   }
 
   /** Calls back for each message that ends in this chunk. @throws FrameTooLong */
@@ -34,22 +34,22 @@ export class FrameSplitter {
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
       const piece = chunk.subarray(start, end);
       start = end + 1;
-      this.#refuseAbove(piece.length);
+      this.#assertRoomFor(piece.length);
       const frame = this.#pieces.length === 0 ? piece : this.#join(piece);
       if (frame.length > 0) onFrame(frame);
     }
     if (start === chunk.length) return;
     const rest = start === 0 ? chunk : chunk.subarray(start);
-    this.#refuseAbove(rest.length);
+    this.#assertRoomFor(rest.length);
     this.#pieces.push(rest);
     this.#heldBytes += rest.length;
   }
 
-  #refuseAbove(moreBytes: number): void {
-    if (Math.max(this.#heldBytes, this.#pieces.length * pieceBytesMin) + moreBytes <= this.limitBytes) return;
+  #assertRoomFor(moreBytes: number): void {
+    if (Math.max(this.#heldBytes, this.#pieces.length * pieceBytesMin) + moreBytes <= this.maxBytes) return;
     this.#pieces = [];
     this.#heldBytes = 0;
-    throw new FrameTooLong(`a message is longer than ${this.limitBytes} bytes`);
+    throw new FrameTooLong(`a message is longer than ${this.maxBytes} bytes`);
   }
 
   #join(last: Buffer): Buffer {
@@ -63,11 +63,11 @@ export class FrameSplitter {
 
 export interface PipeEvents {
   onFrame(frame: Buffer): void;
-  /** Once: the stream ended or failed (`closed`), or does not take what is written (`unresponsive`). */
-  onGone(reason: 'closed' | 'unresponsive', cause: unknown): void;
+  /** Called once: the stream ended or failed (`closed`), or the browser does not read it (`unresponsive`). */
+  onClose(reason: 'closed' | 'unresponsive', cause: unknown): void;
 }
 
-/** Both directions of the pipe over one stream. It does not own the stream: whoever made it ends it. */
+/** Both directions of the pipe over one stream. It does not own the stream: its creator ends it. */
 export class Pipe {
   readonly #stream: Duplex;
   readonly #events: PipeEvents;
@@ -81,17 +81,17 @@ export class Pipe {
     stream.on('end', this.#onEnd);
     stream.on('close', this.#onEnd);
     stream.on('error', this.#onError);
-    // Whoever had it before may have paused it, and then a listener alone does not make it flow.
+    // A previous owner may have paused the stream; a listener alone does not resume it.
     stream.resume();
   }
 
   write(message: string): void {
     if (!this.#open) return;
     this.#stream.write(`${message}\0`);
-    if (this.#stream.writableLength > largestQueueBytes) this.#leave('unresponsive', new Error('the browser does not read its pipe'));
+    if (this.#stream.writableLength > queueBytesMax) this.#close('unresponsive', new Error('the browser does not read its pipe'));
   }
 
-  /** Lets go of the stream without telling anybody. An error after that is nobody's news but must not be thrown. */
+  /** Stops using the stream without calling `onClose`. The error listener stays, so that a late error is not thrown. */
   detach(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -100,10 +100,10 @@ export class Pipe {
     this.#stream.off('close', this.#onEnd);
   }
 
-  #leave(reason: 'closed' | 'unresponsive', cause: unknown): void {
+  #close(reason: 'closed' | 'unresponsive', cause: unknown): void {
     if (!this.#open) return;
     this.detach();
-    this.#events.onGone(reason, cause);
+    this.#events.onClose(reason, cause);
   }
 
   #onData = (chunk: Buffer): void => {
@@ -112,10 +112,10 @@ export class Pipe {
         if (this.#open) this.#events.onFrame(frame);
       });
     } catch (error) {
-      this.#leave('closed', error);
+      this.#close('closed', error);
     }
   };
 
-  #onEnd = (): void => this.#leave('closed', new Error('the pipe ended'));
-  #onError = (error: Error): void => this.#leave('closed', error);
+  #onEnd = (): void => this.#close('closed', new Error('the pipe ended'));
+  #onError = (error: Error): void => this.#close('closed', error);
 }

@@ -7,13 +7,12 @@ export interface ProtocolDocument {
 }
 
 /**
- * The protocol's description, as `/json/protocol` of a browser gives it. Over
- * the pipe a browser does not tell it, so this is the published one of the
- * package that our own types are from.
+ * The protocol description for `/json/protocol`. A browser does not provide it
+ * over the pipe, so it is read from the package that our types come from.
  */
 export async function protocolDocument(): Promise<ProtocolDocument> {
   const [browser, script] = await Promise.all(['browser_protocol', 'js_protocol'].map(read));
-  if (!browser || !script) throw new Error('the protocol package has lost a file');
+  if (!browser || !script) throw new Error('a file of the devtools-protocol package is missing');
   return { version: browser.version, domains: [...browser.domains, ...script.domains] };
 }
 

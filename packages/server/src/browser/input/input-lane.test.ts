@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { InputLane } from './input-lane.ts';
 
-/** A page that takes each input when the test says so. */
+/** A page that handles each input when the test lets it. */
 class SlowPage {
   readonly taken: string[] = [];
   readonly #answers = new Map<string, () => void>();
@@ -19,12 +19,12 @@ class SlowPage {
 }
 
 describe('the lane of inputs', () => {
-  it('gives strokes one after the other, and holds none for the way of the pointer', async () => {
+  it('sends key and button events one after the other, and holds none for pointer moves', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
-    void lane.pass(page.send('move 1'));
-    void lane.stroke(page.send('down'));
-    void lane.stroke(page.send('up'));
-    void lane.pass(page.send('move 2'));
+    void lane.enqueueMove(page.send('move 1'));
+    void lane.enqueue(page.send('down'));
+    void lane.enqueue(page.send('up'));
+    void lane.enqueueMove(page.send('move 2'));
     assert.deepEqual(page.taken, ['move 1', 'down']);
     await page.answer('down');
     assert.deepEqual(page.taken, ['move 1', 'down', 'up']);
@@ -34,31 +34,31 @@ describe('the lane of inputs', () => {
     assert.deepEqual(page.taken, ['move 1', 'down', 'up', 'move 2']);
   });
 
-  it('gives everything one by one while it is told to', async () => {
+  it('sends everything one by one while it is serial', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => true)];
-    void lane.pass(page.send('move'));
-    void lane.stroke(page.send('up'));
+    void lane.enqueueMove(page.send('move'));
+    void lane.enqueue(page.send('up'));
     assert.deepEqual(page.taken, ['move']);
     await page.answer('move');
     assert.deepEqual(page.taken, ['move', 'up']);
   });
 
-  it('knows what can still be changed: the last, while it waits', async () => {
+  it('lets the last input be changed while it is queued', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
-    const sent = lane.pass(page.send('move 1'));
-    const waits = lane.pass(page.send('move 2'));
-    assert.deepEqual([lane.canStillChange(sent), lane.canStillChange(waits)], [false, true]);
-    void lane.stroke(page.send('down'));
-    assert.equal(lane.canStillChange(waits), false);
+    const sent = lane.enqueueMove(page.send('move 1'));
+    const pending = lane.enqueueMove(page.send('move 2'));
+    assert.deepEqual([lane.canStillChange(sent), lane.canStillChange(pending)], [false, true]);
+    void lane.enqueue(page.send('down'));
+    assert.equal(lane.canStillChange(pending), false);
     await page.answer('move 1');
   });
 
-  it('takes no more strokes than are worth waiting for, but what must be done', async () => {
+  it('rejects input when it is full, except releases', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
-    const all = Array.from({ length: 257 }, (_, index) => lane.stroke(page.send(String(index))));
+    const all = Array.from({ length: 257 }, (_, index) => lane.enqueue(page.send(String(index))));
     assert.equal(lane.isFull, true);
-    await assert.rejects(lane.stroke(page.send('too much')), { reason: 'not_possible' });
-    const last = lane.last(page.send('last'));
+    await assert.rejects(lane.enqueue(page.send('too much')), { reason: 'not_possible' });
+    const last = lane.enqueueAlways(page.send('last'));
     for (const name of [...all.keys(), 'last']) await page.answer(String(name));
     await Promise.all([...all, last]);
     assert.deepEqual(page.taken, [...[...all.keys()].map(String), 'last']);
@@ -66,8 +66,8 @@ describe('the lane of inputs', () => {
 
   it('goes on after a failure', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
-    const failed = lane.stroke(() => Promise.reject(new RangeError('no')));
-    void lane.stroke(page.send('next'));
+    const failed = lane.enqueue(() => Promise.reject(new RangeError('no')));
+    void lane.enqueue(page.send('next'));
     await assert.rejects(failed, RangeError);
     assert.deepEqual(page.taken, ['next']);
   });

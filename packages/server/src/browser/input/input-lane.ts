@@ -1,17 +1,17 @@
 /**
- * What a person's hands did and a page has not yet been given, in its order.
+ * Remote input that is queued for a page, in order.
  *
- * A stroke waits for the stroke before it: only then has that gone to the
- * frame which gets the focus by it. Nothing waits for the pointer's way alone.
+ * A key or button event waits for the one before it: only then has that reached
+ * the frame that gets the focus by it. Nothing waits for pointer moves alone.
  */
 import { PageError } from '../page/model.ts';
 
-/** A page that is slow for seconds has this much of a fast hand before it. */
-const mostWaiting = 256;
+/** What fast input queues up for a page that is slow for some seconds. */
+const waitingMax = 256;
 
 interface Waiting {
-  /** Whether what comes after need not wait until it is done. */
-  passing: boolean;
+  /** Later input need not wait for a move. */
+  isMove: boolean;
   done: Promise<unknown>;
   /** Never rejects. */
   send(): Promise<void>;
@@ -20,47 +20,48 @@ interface Waiting {
 export class InputLane {
   readonly #waiting: Waiting[] = [];
   readonly #sent = new Set<Waiting>();
-  readonly #oneByOne: () => boolean;
+  readonly #isSerial: () => boolean;
 
-  /** While `oneByOne` says so, everything waits for what is before it. */
-  constructor(oneByOne: () => boolean) {
-    this.#oneByOne = oneByOne;
+  /** While `isSerial` returns true, every input waits for the one before it. */
+  constructor(isSerial: () => boolean) {
+    this.#isSerial = isSerial;
   }
 
   get isFull(): boolean {
-    return this.#waiting.length >= mostWaiting;
+    return this.#waiting.length >= waitingMax;
   }
 
-  /** Whether nothing has come after it, and it was not sent yet. */
+  /** Whether it is the last in the queue and not sent yet. */
   canStillChange(done: Promise<unknown> | undefined): boolean {
     return done !== undefined && this.#waiting.at(-1)?.done === done;
   }
 
-  /** The pointer's way, or a turn of its wheel. */
-  pass(send: () => Promise<void>): Promise<void> {
+  /** For a pointer move or a turn of the wheel. */
+  enqueueMove(send: () => Promise<void>): Promise<void> {
     return this.#add(true, send);
   }
 
-  /** @throws PageError `not_possible` when too much waits */
-  stroke<T>(send: () => Promise<T>): Promise<T> {
-    if (this.isFull) return Promise.reject(new PageError('not_possible', 'Too many inputs wait for the page.'));
+  /** @throws PageError `not_possible` when the queue is full */
+  enqueue<T>(send: () => Promise<T>): Promise<T> {
+    if (this.isFull)
+      return Promise.reject(new PageError('not_possible', 'Too many inputs are queued for the page. Wait for earlier ones to finish.'));
     return this.#add(false, send);
   }
 
-  /** What must be done whatever waits. */
-  last(send: () => Promise<void>): Promise<void> {
+  /** Queues even when the queue is full. */
+  enqueueAlways(send: () => Promise<void>): Promise<void> {
     return this.#add(false, send);
   }
 
-  #add<T>(passing: boolean, send: () => Promise<T>): Promise<T> {
+  #add<T>(isMove: boolean, send: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({ passing, done: promise, send: () => send().then(resolve, reject) });
+    this.#waiting.push({ isMove, done: promise, send: () => send().then(resolve, reject) });
     this.#advance();
     return promise;
   }
 
   #advance(): void {
-    for (let next = this.#waiting[0]; next && this.#maySend(next); next = this.#waiting[0]) {
+    for (let next = this.#waiting[0]; next && this.#canSend(next); next = this.#waiting[0]) {
       const sending = next;
       this.#waiting.shift();
       this.#sent.add(sending);
@@ -71,8 +72,8 @@ export class InputLane {
     }
   }
 
-  #maySend({ passing }: Waiting): boolean {
+  #canSend({ isMove }: Waiting): boolean {
     if (this.#sent.size === 0) return true;
-    return !passing && !this.#oneByOne() && [...this.#sent].every((each) => each.passing);
+    return !isMove && !this.#isSerial() && [...this.#sent].every((each) => each.isMove);
   }
 }

@@ -1,4 +1,4 @@
-/** The US keyboard: what each key is called, says to pages, and types. */
+/** The US keyboard: the names of each key, its event properties and the text it types. */
 
 export interface Key {
   /** `KeyboardEvent.code`: where the key is. */
@@ -11,7 +11,7 @@ export interface Key {
   text: string;
   /** 0 everywhere, 1 left, 2 right, 3 on the keypad. */
   location: 0 | 1 | 2 | 3;
-  /** Whether a person holds Shift to get it. */
+  /** Whether it needs Shift. */
   shifted: boolean;
 }
 
@@ -47,7 +47,7 @@ const symbols: readonly (readonly [string, number, string])[] = [
   }),
 ];
 
-/** Keys whose name and place are the same word. */
+/** Keys whose `key` and `code` are the same word. */
 const named: readonly (readonly [string, number])[] = [
   ['Escape', 27],
   ['Backspace', 8],
@@ -87,7 +87,7 @@ const keypad: readonly (readonly [string, number, string])[] = [
   ['NumpadDivide', 111, '/'],
 ];
 
-/** Other words that people use for a key, in lower case. */
+/** Other common names of a key, in lower case. */
 const aliases: Readonly<Record<string, string>> = {
   return: 'Enter',
   esc: 'Escape',
@@ -110,7 +110,7 @@ const aliases: Readonly<Record<string, string>> = {
   option: 'Alt',
 };
 
-/** By what it types or means, and by where it is. Where two keys mean the same, the usual one is found by the meaning. */
+/** By `key` and by `code`. Where two keys have the same `key`, the common one is stored under it. */
 const keys = new Map<string, Key>();
 
 function add(key: Key, ...names: string[]): void {
@@ -134,7 +134,7 @@ for (const [code, keyCode, text] of keypad) add({ ...typing(code, text, keyCode)
 
 const byLowerCase = new Map([...keys].filter(([name]) => name.length > 1).map(([name, key]) => [name.toLowerCase(), key]));
 
-/** The key of a character, a meaning such as `Enter`, a place such as `KeyA`, or another word for one. */
+/** Finds a key by its character, its `key` such as `Enter`, its `code` such as `KeyA`, or an alias. */
 export function findKey(name: string): Key | undefined {
   const lower = name.toLowerCase();
   return keys.get(name) ?? keys.get(aliases[lower] ?? '') ?? byLowerCase.get(lower);

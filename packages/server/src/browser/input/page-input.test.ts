@@ -10,21 +10,25 @@ const replies = {
   '/keys': `<textarea id=t autofocus></textarea><script>
     seen = [];
     for (const kind of ['keydown', 'keyup', 'compositionend'])
-      addEventListener(kind, (e) => seen.push([kind, e.key, e.code, e.keyCode, e.location, (e.ctrlKey ? 'C' : '') + (e.shiftKey ? 'S' : '') + (e.altKey ? 'A' : '') + (e.metaKey ? 'M' : '')].join(' ')));
+      addEventListener(kind, (e) => seen.push([kind, e.key, e.code, e.keyCode, e.location,
+        (e.ctrlKey ? 'C' : '') + (e.shiftKey ? 'S' : '') + (e.altKey ? 'A' : '') + (e.metaKey ? 'M' : '')].join(' ')));
     trusted = true;
     addEventListener('keydown', (e) => trusted &&= e.isTrusted);
   </script>`,
-  '/mouse': `<body style="margin:0"><div id=box style="position:absolute;left:10px;top:10px;width:40px;height:40px;background:red"></div><script>
+  '/mouse': `<body style="margin:0"><div id=box
+      style="position:absolute;left:10px;top:10px;width:40px;height:40px;background:red"></div><script>
     seen = [];
-    const tell = (e) => seen.push([e.type, e.clientX, e.clientY, e.button, e.buttons, e.detail].join(' '));
-    for (const kind of ['mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick']) addEventListener(kind, tell);
+    const record = (e) => seen.push([e.type, e.clientX, e.clientY, e.button, e.buttons, e.detail].join(' '));
+    for (const kind of ['mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick']) addEventListener(kind, record);
     addEventListener('wheel', (e) => seen.push('wheel ' + e.deltaX + ' ' + e.deltaY));
     let from = null;
     box.onpointerdown = (e) => { from = [e.clientX - box.offsetLeft, e.clientY - box.offsetTop]; box.setPointerCapture(e.pointerId); };
-    box.onpointermove = (e) => { if (from) Object.assign(box.style, { left: e.clientX - from[0] + 'px', top: e.clientY - from[1] + 'px' }); };
+    box.onpointermove = (e) => { if (from)
+      Object.assign(box.style, { left: e.clientX - from[0] + 'px', top: e.clientY - from[1] + 'px' }); };
     box.onpointerup = () => { from = null; };
   </script>`,
-  '/drop': `<body style="margin:0"><div id=a draggable=true style="position:absolute;left:0;top:0;width:50px;height:50px;background:red">a</div>
+  '/drop': `<body style="margin:0"><div id=a draggable=true
+      style="position:absolute;left:0;top:0;width:50px;height:50px;background:red">a</div>
     <div id=b style="position:absolute;left:200px;top:0;width:100px;height:100px;background:blue"></div><script>
     seen = [];
     a.ondragstart = (e) => e.dataTransfer.setData('text/plain', 'carried');
@@ -32,7 +36,9 @@ const replies = {
     b.ondragover = (e) => e.preventDefault();
     b.ondrop = (e) => { e.preventDefault(); seen.push('drop ' + e.dataTransfer.getData('text/plain')); };
   </script>`,
-  '/dialogs': `<button id=b style="position:absolute;left:0;top:0;width:100px;height:50px" onclick="said = [alert('a'), confirm('c'), prompt('p', 'd')]">b</button>`,
+  '/dialogs': `<button id=b
+      style="position:absolute;left:0;top:0;width:100px;height:50px"
+      onclick="said = [alert('a'), confirm('c'), prompt('p', 'd')]">b</button>`,
   '/dialogframe': '<body style="margin:0"><iframe src="{other}/dialogs" style="width:300px;height:200px;border:0"></iframe>',
   '/frames': `<body style="margin:0"><iframe src="{other}/keys" style="width:300px;height:200px;border:0"></iframe>`,
 };
@@ -82,7 +88,7 @@ describe('the keyboard', { timeout: 60_000 }, () => {
     assert.equal(await run('trusted'), true);
   });
 
-  it('tells pages what a person at it would', async () => {
+  it('sends the events of a real keyboard', async () => {
     await page.keyboard.type('aB', call());
     assert.deepEqual(await run('seen'), [
       'keydown a KeyA 65 0 ',
@@ -198,7 +204,7 @@ describe('the mouse', { timeout: 60_000 }, () => {
     assert.deepEqual(await run('[box.offsetLeft, box.offsetTop]'), [210, 110]);
   });
 
-  it('drags and drops what a page hands over', async () => {
+  it('drags and drops HTML drags', async () => {
     await go('/drop');
     await page.mouse.move({ x: 20, y: 20 }, call());
     await page.mouse.down({ ...call(), button: 'left', clickCount: 1 });
@@ -211,25 +217,25 @@ describe('the mouse', { timeout: 60_000 }, () => {
 
   it('opens dialogs that are answered, and are dismissed when nobody answers', async () => {
     await go('/dialogs');
-    const heard: Dialog[] = [];
+    const received: Dialog[] = [];
     const undo = page.onDialog((dialog) => {
-      heard.push(dialog);
+      received.push(dialog);
       return { accept: true, text: dialog.type === 'prompt' ? 'mine' : undefined };
     });
     await click(10, 10);
     assert.deepEqual(await run('said'), [null, true, 'mine']);
-    assert.deepEqual(heard, [
+    assert.deepEqual(received, [
       { type: 'alert', message: 'a', defaultValue: '' },
       { type: 'confirm', message: 'c', defaultValue: '' },
       { type: 'prompt', message: 'p', defaultValue: 'd' },
     ]);
     await go('/dialogframe');
     const far = (await page.frames(call())).at(-1)?.id ?? '';
-    heard.length = 0;
+    received.length = 0;
     // A click reaches a frame of another process once that has been drawn.
     for (let tries = 0; tries < 50 && !(await page.evaluate(far, `typeof said !== 'undefined'`, call())); tries += 1) await click(10, 10);
     assert.deepEqual(await page.evaluate(far, 'said', call()), [null, true, 'mine']);
-    assert.equal(heard.length, 3);
+    assert.equal(received.length, 3);
     undo();
     await go('/dialogs');
     await click(10, 10);

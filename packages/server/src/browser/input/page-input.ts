@@ -1,26 +1,26 @@
 /**
- * Mouse and keyboard of a tab. All of it goes to the page's own session: the
- * browser finds the frame and process at the place, or with the focus, itself.
+ * Mouse and keyboard of a tab. All input goes to the page's own session: the
+ * browser itself finds the frame at the point or with the focus.
  */
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
 import { findKey, withShift, type Key } from './keyboard-layout.ts';
 import type { Frames } from '../page/frames.ts';
 import { PageError, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/model.ts';
-import { Deadline, pause } from '../page/session.ts';
+import { Deadline, sleep } from '../page/session.ts';
 
-/** A page takes an event within milliseconds; one that is busy for longer is told to be. */
-const inputLimitMs = 10_000;
-const longestChord = 8;
-const mostSteps = 1000;
+/** A page handles an event within milliseconds; a longer delay is reported as a timeout. */
+const inputTimeoutMs = 10_000;
+const chordKeysMax = 8;
+const moveStepsMax = 1000;
 
 const modifierBits: Readonly<Record<Modifier, number>> = { Alt: 1, Control: 2, Meta: 4, Shift: 8 };
 const buttonBits: Readonly<Record<MouseButton, number>> = { left: 1, right: 2, middle: 4 };
 
-interface Signalled {
+interface SignalOptions {
   signal: AbortSignal;
 }
 
-/** What is held down, and where the mouse is: of the tab, whoever drives it. */
+/** Mouse and keyboard state of a tab, shared by everybody who controls it. */
 export class Input {
   readonly mouse: Mouse;
   readonly keyboard: Keyboard;
@@ -38,12 +38,12 @@ const bitsOf = (modifiers: Iterable<Modifier>): number => [...new Set(modifiers)
 async function dispatch<C extends Command>(
   frames: Frames,
   [method, params]: readonly [C, Params<C>],
-  { signal }: Signalled,
+  { signal }: SignalOptions,
 ): Promise<void> {
   try {
-    await frames.main.send(method, params, new Deadline({ signal, timeoutMs: frames.patience.ms(inputLimitMs) }));
+    await frames.main.send(method, params, new Deadline({ signal, timeoutMs: frames.timeoutScale.ms(inputTimeoutMs) }));
   } catch (error) {
-    if (error instanceof ProtocolError) throw new PageError('not_possible', 'The page did not take the input.', { cause: error });
+    if (error instanceof ProtocolError) throw new PageError('not_possible', 'The browser rejected the input.', { cause: error });
     throw error;
   }
 }
@@ -51,9 +51,9 @@ async function dispatch<C extends Command>(
 class TabMouse implements Mouse {
   readonly #frames: Frames;
   readonly #held: ReadonlySet<Modifier>;
-  #at: Point = { x: 0, y: 0 };
+  #position: Point = { x: 0, y: 0 };
   readonly #pressed = new Set<MouseButton>();
-  /** What the page lets be dragged, while it is: such a drag belongs to the system, which is us. */
+  /** The data of an HTML drag while it runs: such a drag is the operating system's part, which we play. */
   #dragged: Params<'Input.dispatchDragEvent'>['data'] | null = null;
 
   constructor(frames: Frames, held: ReadonlySet<Modifier>) {
@@ -64,32 +64,32 @@ class TabMouse implements Mouse {
     });
   }
 
-  async move(to: Point, options: Signalled & { steps?: number; modifiers?: readonly Modifier[] }): Promise<void> {
-    if (!Number.isFinite(to.x) || !Number.isFinite(to.y)) throw new PageError('not_possible', 'There is no such place.');
-    const from = this.#at;
-    const steps = Math.max(1, Math.min(mostSteps, Math.trunc(options.steps ?? 1)));
+  async move(to: Point, options: SignalOptions & { steps?: number; modifiers?: readonly Modifier[] }): Promise<void> {
+    if (!Number.isFinite(to.x) || !Number.isFinite(to.y)) throw new PageError('not_possible', 'The coordinates must be finite numbers.');
+    const from = this.#position;
+    const steps = Math.max(1, Math.min(moveStepsMax, Math.trunc(options.steps ?? 1)));
     for (let step = 1; step <= steps; step += 1) {
-      this.#at = { x: from.x + ((to.x - from.x) * step) / steps, y: from.y + ((to.y - from.y) * step) / steps };
+      this.#position = { x: from.x + ((to.x - from.x) * step) / steps, y: from.y + ((to.y - from.y) * step) / steps };
       if (this.#dragged) await this.#drag('dragOver', options);
       else await this.#moveOnce(options);
     }
   }
 
-  async #moveOnce(options: Signalled & { modifiers?: readonly Modifier[] }): Promise<void> {
+  async #moveOnce(options: SignalOptions & { modifiers?: readonly Modifier[] }): Promise<void> {
     await this.#send({ type: 'mouseMoved', button: [...this.#pressed][0] ?? 'none' }, options);
     if (!this.#dragged) return;
     await this.#drag('dragEnter', options);
     await this.#drag('dragOver', options);
   }
 
-  async down(options: Signalled & { button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void> {
+  async down(options: SignalOptions & { button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void> {
     const { button, clickCount } = options;
     this.#pressed.add(button);
-    if (button === 'left') this.#frames.main.sendQuietly('Input.setInterceptDrags', { enabled: true });
+    if (button === 'left') this.#frames.main.sendNoReply('Input.setInterceptDrags', { enabled: true });
     await this.#send({ type: 'mousePressed', button, clickCount }, options);
   }
 
-  async up(options: Signalled & { button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void> {
+  async up(options: SignalOptions & { button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void> {
     const { button, clickCount } = options;
     this.#pressed.delete(button);
     try {
@@ -98,29 +98,29 @@ class TabMouse implements Mouse {
     } finally {
       if (button === 'left') {
         this.#dragged = null;
-        this.#frames.main.sendQuietly('Input.setInterceptDrags', { enabled: false });
+        this.#frames.main.sendNoReply('Input.setInterceptDrags', { enabled: false });
       }
     }
   }
 
-  async wheel(delta: Point, options: Signalled): Promise<void> {
+  async wheel(delta: Point, options: SignalOptions): Promise<void> {
     await this.#send({ type: 'mouseWheel', deltaX: delta.x, deltaY: delta.y }, options);
   }
 
-  #drag(type: 'dragEnter' | 'dragOver' | 'drop', options: Signalled): Promise<void> {
+  #drag(type: 'dragEnter' | 'dragOver' | 'drop', options: SignalOptions): Promise<void> {
     const data = this.#dragged ?? { items: [], dragOperationsMask: 0 };
-    return dispatch(this.#frames, ['Input.dispatchDragEvent', { type, ...this.#at, data, modifiers: bitsOf(this.#held) }], options);
+    return dispatch(this.#frames, ['Input.dispatchDragEvent', { type, ...this.#position, data, modifiers: bitsOf(this.#held) }], options);
   }
 
   #send(
     event: Omit<Params<'Input.dispatchMouseEvent'>, 'x' | 'y'>,
-    options: Signalled & { modifiers?: readonly Modifier[] },
+    options: SignalOptions & { modifiers?: readonly Modifier[] },
   ): Promise<void> {
     const buttons = [...this.#pressed].reduce((bits, each) => bits | buttonBits[each], 0);
     const modifiers = bitsOf([...this.#held, ...(options.modifiers ?? [])]);
     return dispatch(
       this.#frames,
-      ['Input.dispatchMouseEvent', { ...event, ...this.#at, buttons, modifiers, pointerType: 'mouse' }],
+      ['Input.dispatchMouseEvent', { ...event, ...this.#position, buttons, modifiers, pointerType: 'mouse' }],
       options,
     );
   }
@@ -136,8 +136,8 @@ class TabKeyboard implements Keyboard {
     this.#held = held;
   }
 
-  async press(keys: string, options: Signalled & { delayMs?: number }): Promise<void> {
-    const chord = readChord(keys);
+  async press(keys: string, options: SignalOptions & { delayMs?: number }): Promise<void> {
+    const chord = parseChord(keys);
     const last = chord.pop() ?? '';
     const holding = chord.map(keyOf);
     const key = findKey(last);
@@ -148,85 +148,85 @@ class TabKeyboard implements Keyboard {
         done.push(each);
         await this.#press(each, options);
       }
-      if (key && done.length === 0) await this.#typed(this.#meant(key, last), options);
-      else if (key) await this.#stroke(this.#meant(key, last), options);
+      if (key && done.length === 0) await this.#typeKey(this.#resolveKey(key, last), options);
+      else if (key) await this.#pressAndRelease(this.#resolveKey(key, last), options);
       else await this.insertText(last, options);
     } finally {
-      // A modifier that stays down would spoil all that is typed after.
-      for (const each of done.toReversed()) await this.#letGo(each, options);
+      // A modifier that stays down would affect all later input.
+      for (const each of done.toReversed()) await this.#releaseKey(each, options);
     }
   }
 
-  async type(text: string, options: Signalled & { delayMs?: number }): Promise<void> {
+  async type(text: string, options: SignalOptions & { delayMs?: number }): Promise<void> {
     const { signal, delayMs = 0 } = options;
-    const waits = AbortSignal.any([signal, this.#frames.tab.gone.signal]);
+    const sleepSignal = AbortSignal.any([signal, this.#frames.tab.closed.signal]);
     let first = true;
     for (const character of text.replaceAll('\r\n', '\n')) {
-      if (!first && delayMs > 0) await pause(delayMs, waits);
+      if (!first && delayMs > 0) await sleep(delayMs, sleepSignal);
       first = false;
       const key = findKey(character);
-      if (key) await this.#typed(this.#meant(key, character), { signal });
+      if (key) await this.#typeKey(this.#resolveKey(key, character), { signal });
       else await this.insertText(character, options);
     }
   }
 
-  async insertText(text: string, options: Signalled): Promise<void> {
+  async insertText(text: string, options: SignalOptions): Promise<void> {
     await dispatch(this.#frames, ['Input.insertText', { text }], options);
   }
 
-  async down(name: string, options: Signalled): Promise<void> {
-    await this.#press(this.#meant(keyOf(name), name), options);
+  async down(name: string, options: SignalOptions): Promise<void> {
+    await this.#press(this.#resolveKey(keyOf(name), name), options);
   }
 
-  async up(name: string, options: Signalled): Promise<void> {
-    await this.#lift(this.#meant(keyOf(name), name), options);
+  async up(name: string, options: SignalOptions): Promise<void> {
+    await this.#sendKeyUp(this.#resolveKey(keyOf(name), name), options);
   }
 
-  /** A character that needs Shift is typed as a person types it. */
-  async #typed(key: Key, options: Signalled & { delayMs?: number }): Promise<void> {
+  /** Holds Shift for a character that needs it. */
+  async #typeKey(key: Key, options: SignalOptions & { delayMs?: number }): Promise<void> {
     const shift = key.shifted && !this.#held.has('Shift') ? findKey('Shift') : undefined;
     if (shift) await this.#press(shift, options);
     try {
-      await this.#stroke(key, options);
+      await this.#pressAndRelease(key, options);
     } finally {
-      if (shift) await this.#letGo(shift, options);
+      if (shift) await this.#releaseKey(shift, options);
     }
   }
 
-  async #stroke(key: Key, options: Signalled & { delayMs?: number }): Promise<void> {
+  async #pressAndRelease(key: Key, options: SignalOptions & { delayMs?: number }): Promise<void> {
     await this.#press(key, options);
     try {
-      if (options.delayMs) await pause(options.delayMs, AbortSignal.any([options.signal, this.#frames.tab.gone.signal]));
+      if (options.delayMs) await sleep(options.delayMs, AbortSignal.any([options.signal, this.#frames.tab.closed.signal]));
     } finally {
-      await this.#letGo(key, options);
+      await this.#releaseKey(key, options);
     }
   }
 
-  /** `Control+A` means the key A, and so the letter a; with Shift a key means its other sign. */
-  #meant(key: Key, name: string): Key {
+  /** `Control+A` means the key A, and so the letter a; with Shift a key has its other character. */
+  #resolveKey(key: Key, name: string): Key {
     if (this.#held.has('Shift')) return withShift(key);
     const chord = this.#held.has('Control') || this.#held.has('Alt') || this.#held.has('Meta');
     return chord && /^[A-Z]$/.test(name) ? (findKey(name.toLowerCase()) ?? key) : key;
   }
 
-  async #press(key: Key, options: Signalled): Promise<void> {
+  async #press(key: Key, options: SignalOptions): Promise<void> {
     const autoRepeat = this.#down.has(key.code);
     this.#down.add(key.code);
     if (isModifier(key.key)) this.#held.add(key.key);
-    const silent = this.#held.has('Control') || this.#held.has('Alt') || this.#held.has('Meta');
-    const text = silent ? '' : key.text;
+    const isShortcut = this.#held.has('Control') || this.#held.has('Alt') || this.#held.has('Meta');
+    const text = isShortcut ? '' : key.text;
     const event = { ...this.#event(key), type: text ? ('keyDown' as const) : ('rawKeyDown' as const), autoRepeat };
     await dispatch(this.#frames, ['Input.dispatchKeyEvent', text ? { ...event, text, unmodifiedText: text } : event], options);
   }
 
-  async #lift(key: Key, options: Signalled): Promise<void> {
+  async #sendKeyUp(key: Key, options: SignalOptions): Promise<void> {
     await dispatch(this.#frames, ['Input.dispatchKeyEvent', this.#up(key)], options);
   }
 
-  /** Lifts a key at the end of what it was pressed for, also when that was broken off. */
-  async #letGo(key: Key, options: Signalled): Promise<void> {
-    if (options.signal.aborted) this.#frames.main.sendQuietly('Input.dispatchKeyEvent', this.#up(key));
-    else await this.#lift(key, options);
+  /** Releases a key, also when the action was aborted. */
+  async #releaseKey(key: Key, options: SignalOptions): Promise<void> {
+    if (options.signal.aborted) this.#frames.main.sendNoReply('Input.dispatchKeyEvent', this.#up(key));
+    else await this.#sendKeyUp(key, options);
   }
 
   #up(key: Key): Params<'Input.dispatchKeyEvent'> {
@@ -250,7 +250,7 @@ class TabKeyboard implements Keyboard {
 
 const isModifier = (key: string): key is Modifier => key in modifierBits;
 const isCharacter = (name: string): boolean => [...new Intl.Segmenter().segment(name)].length === 1;
-const unknownKey = (name: string): PageError => new PageError('unknown_key', `There is no key ${JSON.stringify(name.slice(0, 40))}.`);
+const unknownKey = (name: string): PageError => new PageError('unknown_key', `Unknown key: ${JSON.stringify(name.slice(0, 40))}.`);
 
 function keyOf(name: string): Key {
   const key = findKey(name);
@@ -258,11 +258,11 @@ function keyOf(name: string): Key {
   return key;
 }
 
-/** The keys of `Control+Shift+T`, where the plus sign may itself be the last. */
-function readChord(keys: string): string[] {
+/** Splits `Control+Shift+T` into keys; the last may be the plus sign itself. */
+function parseChord(keys: string): string[] {
   if (keys.length === 0 || keys.length > 200) throw unknownKey(keys);
   if (keys === '+') return ['+'];
   const names = keys.endsWith('++') ? [...keys.slice(0, -2).split('+'), '+'] : keys.split('+');
-  if (names.length > longestChord || names.includes('')) throw unknownKey(keys);
+  if (names.length > chordKeysMax || names.includes('')) throw unknownKey(keys);
   return names;
 }

@@ -6,7 +6,7 @@ import { launch, type Launched } from '../testing/launch.ts';
 import { call, fails, freshPage } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
 import { until } from '../testing/until.ts';
-import type { Hands } from '../screencast/model.ts';
+import type { RemoteInput } from '../screencast/model.ts';
 
 const replies = {
   '/keys': `<title>keys</title><textarea id=t autofocus></textarea><script>
@@ -18,17 +18,20 @@ const replies = {
   '/frames': `<body style="margin:0"><iframe src="{other}/field" style="width:300px;height:200px;border:0"></iframe>`,
   '/near': `<body style="margin:0"><iframe src="/field" style="width:300px;height:200px;border:0"></iframe>`,
   '/texts': `<body style="margin:0;font:20px/30px monospace"><p id=p style="margin:0">The words of a page.</p>
-    <input id=i value="of a field"><input id=secret type=password value="hidden words"><input id=mail type=email value="a@b.test"><textarea id=a>of an area</textarea>
+    <input id=i value="of a field"><input id=secret type=password value="hidden words"><input
+      id=mail type=email value="a@b.test"><textarea id=a>of an area</textarea>
     <div id=e contenteditable>to be edited</div><div id=host></div><form id=f><input name=activeElement></form>
     <script>host.attachShadow({ mode: 'open' }).innerHTML = '<input value="in a shadow">'</script>`,
   '/mouse': `<body style="margin:0"><script>
     seen = [];
     for (const kind of ['mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'])
-      addEventListener(kind, (e) => seen.push([e.type, e.clientX, e.clientY, e.button, e.buttons, e.detail, (e.ctrlKey ? 'C' : '') + (e.shiftKey ? 'S' : '')].join(' ').trim()));
+      addEventListener(kind, (e) => seen.push([e.type, e.clientX, e.clientY, e.button, e.buttons, e.detail,
+        (e.ctrlKey ? 'C' : '') + (e.shiftKey ? 'S' : '')].join(' ').trim()));
     moves = []; addEventListener('mousemove', (e) => moves.push([e.clientX, e.buttons].join()));
     wheels = [0, 0]; addEventListener('wheel', (e) => { wheels = [wheels[0] + e.deltaX, wheels[1] + e.deltaY]; });
   </script>`,
-  '/drop': `<body style="margin:0"><div id=a draggable=true style="position:absolute;left:0;top:0;width:50px;height:50px;background:red">a</div>
+  '/drop': `<body style="margin:0"><div id=a draggable=true
+      style="position:absolute;left:0;top:0;width:50px;height:50px;background:red">a</div>
     <div id=b style="position:absolute;left:200px;top:0;width:100px;height:100px;background:blue"></div><script>
     seen = [];
     a.ondragstart = (e) => e.dataTransfer.setData('text/plain', 'carried');
@@ -44,7 +47,7 @@ let pages: Pages;
 let launched: Launched;
 let browser: Browser;
 let page: Page;
-let hands: Hands;
+let remoteInput: RemoteInput;
 
 before(async () => {
   pages = await openPages(replies);
@@ -59,18 +62,23 @@ after(async () => {
   await pages.close();
 });
 beforeEach(() => {
-  hands = browser.hands(page.tabId);
+  remoteInput = browser.remoteInput(page.tabId);
 });
 
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
 const run = <T = unknown>(expression: string): Promise<T> => page.evaluate<T>(page.mainFrame(), expression, call());
 const key = (action: 'down' | 'up', name: string, code: string, modifiers = 0): Promise<void> =>
-  hands.key({ action, key: name, code, modifiers, repeat: false, location: 0 });
-/** All at once, as they come from a fast hand. */
+  remoteInput.key({ action, key: name, code, modifiers, repeat: false, location: 0 });
+/** Sends all at once, like fast input. */
 const strike = (name: string, code: string, modifiers = 0): Promise<unknown> =>
   Promise.all([key('down', name, code, modifiers), key('up', name, code, modifiers)]);
-const mouse = (action: 'move' | 'down' | 'up', x: number, y: number, more: Partial<Parameters<Hands['mouse']>[0]> = {}): Promise<void> =>
-  hands.mouse({
+const mouse = (
+  action: 'move' | 'down' | 'up',
+  x: number,
+  y: number,
+  more: Partial<Parameters<RemoteInput['mouse']>[0]> = {},
+): Promise<void> =>
+  remoteInput.mouse({
     action,
     x,
     y,
@@ -90,13 +98,13 @@ const focusFrame = (): Promise<void> =>
     return page.call(frameId, `() => document.activeElement.id === 't'`, [], call());
   });
 
-describe('hands at the keyboard', { timeout: 60_000 }, () => {
+describe('remote keyboard', { timeout: 60_000 }, () => {
   beforeEach(async () => {
     await go('/keys');
     await run('t.focus()');
   });
 
-  it('type in all languages', async () => {
+  it('types in all languages', async () => {
     const strokes = [
       ...[...'Ab1'].map((sign) => strike(sign, `Key${sign.toUpperCase()}`, /[A-Z]/.test(sign) ? shift : 0)),
       ...[
@@ -118,15 +126,15 @@ describe('hands at the keyboard', { timeout: 60_000 }, () => {
     ];
     await Promise.all(strokes);
     assert.equal(await run('t.value'), 'Ab1ßé@你🦊ф\n 7');
-    const seen = await run<string[]>('seen');
+    const events = await run<string[]>('seen');
     assert.deepEqual(
-      [seen[0], seen[1], seen.filter((each) => each.startsWith('keydown é'))],
+      [events[0], events[1], events.filter((each) => each.startsWith('keydown é'))],
       ['keydown A 65', 'keyup A 65', ['keydown é 50']],
     );
   });
 
-  it('edit with shortcuts', async () => {
-    await hands.insertText('one two');
+  it('edits with shortcuts', async () => {
+    await remoteInput.insertText('one two');
     const chord = (letter: string, modifiers = control): Promise<unknown> => strike(letter, `Key${letter.toUpperCase()}`, modifiers);
     await chord('a');
     await chord('c');
@@ -140,34 +148,35 @@ describe('hands at the keyboard', { timeout: 60_000 }, () => {
     assert.equal(await run('t.value'), 'one twoone two');
     await strike('ArrowLeft', 'ArrowLeft');
     await strike('ArrowRight', 'ArrowRight', control | shift);
-    assert.equal(await hands.selection(), 'one');
+    assert.equal(await remoteInput.selection(), 'one');
   });
 
-  it('show what an input method is about to write, settle it, and give it up', async () => {
-    await hands.compose('n', 1, 1);
-    await hands.compose('に', 1, 1);
+  it('shows a composition, commits it, and cancels it', async () => {
+    await remoteInput.compose('n', 1, 1);
+    await remoteInput.compose('に', 1, 1);
     assert.equal(await run('t.value'), 'に');
-    await hands.insertText('日本');
+    await remoteInput.insertText('日本');
     assert.equal(await run('t.value'), '日本');
-    await hands.compose('x', 99, -1);
-    await hands.compose('', 0, 0);
+    await remoteInput.compose('x', 99, -1);
+    await remoteInput.compose('', 0, 0);
     assert.equal(await run('t.value'), '日本');
     const composed = (await run<string[]>('seen')).filter((each) => each.startsWith('composition'));
-    assert.deepEqual(composed.slice(0, 4), ['compositionstart', 'compositionupdate n', 'compositionupdate に', 'compositionupdate 日本']);
+    const expected = ['compositionstart', 'compositionupdate n', 'compositionupdate に', 'compositionupdate 日本'];
+    assert.deepEqual(composed.slice(0, 4), expected);
     assert.deepEqual([composed[4], composed.at(-1)], ['compositionend 日本', 'compositionend']);
   });
 
-  it('write into the frame that a click gave the focus, in another process', async () => {
+  it('writes into the frame that a click gave the focus, in another process', async () => {
     await go('/frames');
     const far = (await page.frames(call())).at(-1)?.id ?? '';
     await focusFrame();
-    await Promise.all([click(100, 17), strike('End', 'End'), strike('!', 'Digit1', shift), hands.insertText('ü')]);
-    await hands.compose('漢', 1, 1);
-    await hands.insertText('漢字');
+    await Promise.all([click(100, 17), strike('End', 'End'), strike('!', 'Digit1', shift), remoteInput.insertText('ü')]);
+    await remoteInput.compose('漢', 1, 1);
+    await remoteInput.insertText('漢字');
     assert.equal(await page.call(far, '() => document.querySelector("input").value', [], call()), 'in a far field!ü漢字');
   });
 
-  it('leave no key down when they go away', async () => {
+  it('leaves no key down on release', async () => {
     for (const [name, code] of [
       ['Shift', 'ShiftLeft'],
       ['Control', 'ControlLeft'],
@@ -176,14 +185,14 @@ describe('hands at the keyboard', { timeout: 60_000 }, () => {
       await key('down', name, code, control | shift);
     await key('up', 'Control', 'ControlLeft', shift);
     await run('seen.length = 0');
-    await hands.release();
+    await remoteInput.release();
     assert.deepEqual(await run('seen'), ['keyup a 65', 'keyup Shift 16']);
     await run('seen.length = 0');
-    await hands.release();
+    await remoteInput.release();
     assert.deepEqual(await run('seen'), []);
   });
 
-  it('let go of what was pressed beside the key of a Mac', async () => {
+  it('releases what was pressed with the Meta key of a Mac', async () => {
     await key('down', 'Meta', 'MetaLeft', 4);
     await key('down', 'k', 'KeyK', 4);
     await key('up', 'Meta', 'MetaLeft');
@@ -192,8 +201,8 @@ describe('hands at the keyboard', { timeout: 60_000 }, () => {
   });
 });
 
-describe('hands at the mouse', { timeout: 60_000 }, () => {
-  it('click with each button, once and twice, with what is held', async () => {
+describe('remote mouse', { timeout: 60_000 }, () => {
+  it('clicks with each button, once and twice, with modifiers', async () => {
     await go('/mouse');
     await click(100, 90);
     await Promise.all([mouse('down', 100, 90, { clicks: 2 }), mouse('up', 100, 90, { clicks: 2 })]);
@@ -222,20 +231,23 @@ describe('hands at the mouse', { timeout: 60_000 }, () => {
     await assert.rejects(mouse('down', 1, 1, { button: 'none' }), fails('not_possible'));
   });
 
-  it('go straight to the newest place, and lose no turn of the wheel', async () => {
+  it('moves straight to the newest position, and loses no turn of the wheel', async () => {
     await go('/mouse');
     await Promise.all(Array.from({ length: 500 }, (_, index) => mouse('move', index, 50)));
     const moves = await run<string[]>('moves');
     assert.equal(moves.at(-1), '499,0');
     assert.ok(moves.length < 20, `${moves.length} moves`);
-    await Promise.all(Array.from({ length: 100 }, () => hands.wheel({ x: 50, y: 50, dx: 1, dy: 12, modifiers: 0 })));
+    await Promise.all(Array.from({ length: 100 }, () => remoteInput.wheel({ x: 50, y: 50, dx: 1, dy: 12, modifiers: 0 })));
     await until(async () => (await run<number[]>('wheels')).join() === '100,1200');
   });
 
-  it('select by dragging, and what is selected can be had', async () => {
+  it('selects by dragging, and returns the selection', async () => {
     await go('/texts');
     const [left, right] = await run<[number, number]>(
-      `(() => { const r = new Range(); r.setStart(p.firstChild, 4); r.setEnd(p.firstChild, 9); const b = r.getBoundingClientRect(); return [b.left, b.right]; })()`,
+      `(() => {
+        const r = new Range(); r.setStart(p.firstChild, 4); r.setEnd(p.firstChild, 9);
+        const b = r.getBoundingClientRect(); return [b.left, b.right];
+      })()`,
     );
     await Promise.all([
       mouse('move', left + 1, 15),
@@ -244,10 +256,10 @@ describe('hands at the mouse', { timeout: 60_000 }, () => {
       mouse('move', right - 1, 15, { buttons: 1 }),
       mouse('up', right - 1, 15),
     ]);
-    assert.equal(await hands.selection(), 'words');
+    assert.equal(await remoteInput.selection(), 'words');
   });
 
-  it('drag and drop what a page hands over, and drop nothing when they go away', async () => {
+  it('drags and drops HTML drags, and drops nothing on release', async () => {
     await go('/drop');
     await Promise.all([
       ...[mouse('move', 20, 20), mouse('down', 20, 20), mouse('move', 100, 25, { buttons: 1 }), mouse('move', 240, 50, { buttons: 1 })],
@@ -263,7 +275,7 @@ describe('hands at the mouse', { timeout: 60_000 }, () => {
       mouse('move', 250, 50, { buttons: 1 }),
     ]);
     await until(() => run('seen.includes("dragstart")'));
-    await hands.release();
+    await remoteInput.release();
     await until(() => run('seen.includes("dragend")'));
     assert.deepEqual(await run('seen'), ['dragstart', 'dragend']);
     await go('/mouse');
@@ -271,11 +283,11 @@ describe('hands at the mouse', { timeout: 60_000 }, () => {
     assert.equal(await run('seen.at(-1)'), 'click 33 44 0 0 1');
   });
 
-  it('leave no button down when they go away', async () => {
+  it('leaves no button down on release', async () => {
     await go('/mouse');
     await mouse('down', 5, 6);
     await mouse('move', 15, 6, { buttons: 1 });
-    await hands.release();
+    await remoteInput.release();
     assert.deepEqual(await run('seen'), ['mousedown 5 6 0 1 1', 'mouseup 15 6 0 0 1', 'click 15 6 0 0 1']);
   });
 });
@@ -283,31 +295,31 @@ describe('hands at the mouse', { timeout: 60_000 }, () => {
 describe('what is selected', { timeout: 60_000 }, () => {
   const select = async (id: string): Promise<string> => {
     await run(`(${id}.focus(), ${id}.select())`);
-    return hands.selection();
+    return remoteInput.selection();
   };
 
   it('is that of the page, of fields and of what can be edited, and never a password', async () => {
     await go('/texts');
-    assert.equal(await hands.selection(), '');
+    assert.equal(await remoteInput.selection(), '');
     await run('getSelection().selectAllChildren(p)');
-    assert.equal(await hands.selection(), 'The words of a page.');
+    assert.equal(await remoteInput.selection(), 'The words of a page.');
     assert.equal(await select('i'), 'of a field');
     await run('i.setSelectionRange(3, 4)');
-    assert.equal(await hands.selection(), 'a');
+    assert.equal(await remoteInput.selection(), 'a');
     assert.equal(await select('a'), 'of an area');
     assert.equal(await select('mail'), 'a@b.test');
     assert.equal(await select('secret'), '');
     assert.equal(await select('host.shadowRoot.firstChild'), 'in a shadow');
     await run('(e.focus(), getSelection().selectAllChildren(e))');
-    assert.equal(await hands.selection(), 'to be edited');
+    assert.equal(await remoteInput.selection(), 'to be edited');
   });
 
-  it('is found in the frame with the focus, whatever its process', async () => {
+  it('is read from the frame with the focus, whatever its process', async () => {
     for (const path of ['/near', '/frames']) {
       await go(path);
       await focusFrame();
       await strike('a', 'KeyA', control);
-      assert.equal(await hands.selection(), 'in a far field', path);
+      assert.equal(await remoteInput.selection(), 'in a far field', path);
     }
   });
 
@@ -319,8 +331,8 @@ describe('what is selected', { timeout: 60_000 }, () => {
   });
 });
 
-describe('hands on a tab', { timeout: 60_000 }, () => {
-  it('are activity, and end with their tab', async () => {
+describe('remote input of a tab', { timeout: 60_000 }, () => {
+  it('is activity, and ends with its tab', async () => {
     await go('/mouse');
     const before = browser.lastActivityMs;
     await mouse('move', 1, 1);
@@ -328,11 +340,11 @@ describe('hands on a tab', { timeout: 60_000 }, () => {
     const { tabId } = page;
     page = await freshPage(browser);
     await assert.rejects(mouse('move', 1, 1), TabNotFound);
-    await hands.release();
-    assert.throws(() => browser.hands(tabId), TabNotFound);
+    await remoteInput.release();
+    assert.throws(() => browser.remoteInput(tabId), TabNotFound);
   });
 
-  it('are told in time that the page hangs, and do not pile up', { timeout: 30_000 }, async () => {
+  it('times out when the page hangs, and does not pile up', { timeout: 30_000 }, async () => {
     await go('/hang');
     const began = performance.now();
     const moves = Array.from({ length: 300 }, (_, index) => mouse('move', index, 1).then(() => null, String));
@@ -344,8 +356,8 @@ describe('hands on a tab', { timeout: 60_000 }, () => {
     );
     const results = await Promise.all(strokes);
     await Promise.all(moves);
-    const took = performance.now() - began;
-    assert.ok(took > 9000 && took < 12_000, `${took} ms`);
+    const taken = performance.now() - began;
+    assert.ok(taken > 9000 && taken < 12_000, `${taken} ms`);
     assert.deepEqual([results[0], results.at(-1)], ['timeout', 'not_possible']);
     assert.equal(
       results.filter((reason) => reason === 'timeout').length + results.filter((reason) => reason === 'not_possible').length,

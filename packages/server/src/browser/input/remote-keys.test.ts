@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { keyOrder, type HandKey } from './remote-keys.ts';
+import { toKeyEventParams, type RemoteKeyEvent } from './remote-keys.ts';
 
 const [alt, control, meta, shift] = [1, 2, 4, 8];
-const down = (key: string, code: string, modifiers = 0, location = 0): HandKey => ({
+const down = (key: string, code: string, modifiers = 0, location = 0): RemoteKeyEvent => ({
   action: 'down',
   key,
   code,
@@ -11,13 +11,13 @@ const down = (key: string, code: string, modifiers = 0, location = 0): HandKey =
   repeat: false,
   location,
 });
-/** The number that the page is told, what is typed, and the modifiers that the page is told. */
-const told = (event: HandKey): (string | number | undefined)[] | null => {
-  const order = keyOrder(event);
-  return order && [order.windowsVirtualKeyCode, order.text ?? '', order.modifiers];
+/** Key code, text and modifiers of the event. */
+const eventOf = (event: RemoteKeyEvent): (string | number | undefined)[] | null => {
+  const params = toKeyEventParams(event);
+  return params && [params.windowsVirtualKeyCode, params.text ?? '', params.modifiers];
 };
 
-describe('a key of a person far away', () => {
+describe('a remote key', () => {
   it('types what the keyboard there says it types', () => {
     for (const [event, wanted] of [
       [down('a', 'KeyA'), [65, 'a', 0]],
@@ -42,7 +42,7 @@ describe('a key of a person far away', () => {
       [down('IntlBackslash', 'IntlBackslash'), null],
       [down('<', 'IntlBackslash'), [188, '<', 0]],
     ] as const)
-      assert.deepEqual(told(event), wanted, JSON.stringify(event));
+      assert.deepEqual(eventOf(event), wanted, JSON.stringify(event));
   });
 
   it('is a shortcut with Control, Alt or the Mac key, and types nothing then', () => {
@@ -57,7 +57,7 @@ describe('a key of a person far away', () => {
       [down('Enter', 'Enter', control), [13, '', control]],
       [down('Tab', 'Tab', shift), [9, '', shift]],
     ] as const)
-      assert.deepEqual(told(event), wanted, JSON.stringify(event));
+      assert.deepEqual(eventOf(event), wanted, JSON.stringify(event));
   });
 
   it('types the sign of the third level, without the modifiers that led to it', () => {
@@ -68,7 +68,7 @@ describe('a key of a person far away', () => {
       [down('{', 'Digit7', control | alt), [55, '{', 0]],
       [down('@', 'KeyQ'), [81, '@', 0]],
     ] as const)
-      assert.deepEqual(told(event), wanted, JSON.stringify(event));
+      assert.deepEqual(eventOf(event), wanted, JSON.stringify(event));
   });
 
   it('has the number of its name and its side', () => {
@@ -82,17 +82,17 @@ describe('a key of a person far away', () => {
       [down('AltGraph', 'AltRight', 0, 2), [225, '', 0]],
       [down('Backspace', 'Backspace'), [8, '', 0]],
     ] as const)
-      assert.deepEqual(told(event), wanted, JSON.stringify(event));
-    assert.equal(keyOrder(down('Home', 'Numpad7', 0, 3))?.isKeypad, true);
+      assert.deepEqual(eventOf(event), wanted, JSON.stringify(event));
+    assert.equal(toKeyEventParams(down('Home', 'Numpad7', 0, 3))?.isKeypad, true);
   });
 
   it('is left out where it means nothing by itself', () => {
     for (const key of ['Dead', 'Process', 'Unidentified', 'Compose', '', 'AudioVolumeUp', 'Nothing', 'x'.repeat(5)])
-      assert.equal(keyOrder(down(key, 'KeyA')), null, key);
+      assert.equal(toKeyEventParams(down(key, 'KeyA')), null, key);
   });
 
   it('goes up as it went down, and repeats', () => {
-    assert.deepEqual(keyOrder({ ...down('A', 'KeyA', shift), action: 'up' }), {
+    assert.deepEqual(toKeyEventParams({ ...down('A', 'KeyA', shift), action: 'up' }), {
       type: 'keyUp',
       key: 'A',
       code: 'KeyA',
@@ -102,6 +102,6 @@ describe('a key of a person far away', () => {
       windowsVirtualKeyCode: 65,
       nativeVirtualKeyCode: 65,
     });
-    assert.equal(keyOrder({ ...down('a', 'KeyA'), repeat: true })?.autoRepeat, true);
+    assert.equal(toKeyEventParams({ ...down('a', 'KeyA'), repeat: true })?.autoRepeat, true);
   });
 });

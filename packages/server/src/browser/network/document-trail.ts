@@ -1,4 +1,4 @@
-/** What the network said of a page's own documents: status, headers, redirects, the names of cookies. */
+/** Network responses of a page's own documents: status, headers, redirects, cookie names. */
 import type { Protocol } from 'devtools-protocol';
 import type { Connection } from '../cdp/connection.ts';
 import type { Tab } from '../tabs/tab.ts';
@@ -19,7 +19,7 @@ interface Request {
   redirects: { url: string; statusCode: number }[];
 }
 
-/** Chromium gives up at twenty. */
+/** Chromium stops at twenty. */
 const redirectsMax = 32;
 const documentsMax = 64;
 
@@ -27,14 +27,14 @@ export class DocumentTrail {
   readonly #tab: Tab;
   readonly #requests = new Map<string, Request>();
   readonly #responses = new Map<string, Omit<MainResponse, 'cookieNames' | 'redirects'>>();
-  /** The raw head of the last reply: all that is told of one that brings no document. */
+  /** The raw head of the last response: the only event for one without a document. */
   readonly #heads = new Map<string, { status: number; headers: Readonly<Record<string, string>> }>();
-  readonly #waiting = new Map<string, () => void>();
+  readonly #headListeners = new Map<string, () => void>();
   readonly #undo: (() => void)[];
 
   constructor(connection: Connection, tab: Tab) {
     this.#tab = tab;
-    const mine =
+    const ifOwnSession =
       <P>(act: (params: P) => void) =>
       (params: P, from: string | undefined): void => {
         if (from === tab.sessionId) act(params);
@@ -42,15 +42,15 @@ export class DocumentTrail {
     this.#undo = [
       connection.on(
         'Network.requestWillBeSent',
-        mine((event: Protocol.Network.RequestWillBeSentEvent) => this.#onRequest(event)),
+        ifOwnSession((event: Protocol.Network.RequestWillBeSentEvent) => this.#onRequest(event)),
       ),
       connection.on(
         'Network.responseReceived',
-        mine((event: Protocol.Network.ResponseReceivedEvent) => this.#onResponse(event)),
+        ifOwnSession((event: Protocol.Network.ResponseReceivedEvent) => this.#onResponse(event)),
       ),
       connection.on(
         'Network.responseReceivedExtraInfo',
-        mine((event: Protocol.Network.ResponseReceivedExtraInfoEvent) => this.#onExtra(event)),
+        ifOwnSession((event: Protocol.Network.ResponseReceivedExtraInfoEvent) => this.#onExtra(event)),
       ),
     ];
   }
@@ -59,7 +59,7 @@ export class DocumentTrail {
     for (const undo of this.#undo) undo();
   }
 
-  /** By the loader of a document; undefined where no response came. */
+  /** The response for a document's loader id; undefined without one. */
   of(loaderId: string | null): MainResponse | undefined {
     if (loaderId === null) return undefined;
     const head = this.#heads.get(loaderId);
@@ -69,15 +69,15 @@ export class DocumentTrail {
     );
   }
 
-  /** Waits for the head of a reply that brings no document: it is told apart, and may come after the navigation's own answer. */
+  /** Waits for the head of a response without a document: its event is separate and may come after the reply to `Page.navigate`. */
   async head(loaderId: string, withinMs: number): Promise<void> {
     if (this.of(loaderId)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, withinMs);
-    this.#waiting.set(loaderId, resolve);
+    this.#headListeners.set(loaderId, resolve);
     await promise;
     clearTimeout(timer);
-    this.#waiting.delete(loaderId);
+    this.#headListeners.delete(loaderId);
   }
 
   redirects(loaderId: string): readonly { url: string; statusCode: number }[] {
@@ -87,12 +87,12 @@ export class DocumentTrail {
   #fromHead(loaderId: string): Omit<MainResponse, 'cookieNames' | 'redirects'> | undefined {
     const head = this.#heads.get(loaderId);
     const request = this.#requests.get(loaderId);
-    // A redirect is no answer: the page goes on from it.
+    // A redirect is not the final response.
     if (!head || !request || (head.status >= 300 && head.status < 400 && head.status !== 304)) return undefined;
-    return { status: head.status, url: request.url, headers: plainHeaders(head.headers), ttfbMs: null };
+    return { status: head.status, url: request.url, headers: toPlainHeaders(head.headers), ttfbMs: null };
   }
 
-  /** Seconds of the browser's clock since the first request of a document. */
+  /** Milliseconds since the first request of a document; `timestamp` is in seconds of the browser's clock. */
   #sinceFirst(loaderId: string, timestamp: number): number | null {
     const request = this.#requests.get(loaderId);
     return request ? Math.max(0, Math.round((timestamp - request.firstAt) * 1000)) : null;
@@ -107,7 +107,7 @@ export class DocumentTrail {
     timestamp,
     request: { url },
   }: Protocol.Network.RequestWillBeSentEvent): void {
-    // The request for a document bears the document's own id.
+    // A document's request id is its loader id.
     if (type !== 'Document' || frameId !== this.#tab.id || requestId !== loaderId) return;
     const request = this.#requests.get(loaderId) ?? { url, firstAt: timestamp, redirects: [] };
     request.url = url;
@@ -119,23 +119,28 @@ export class DocumentTrail {
   #onResponse({ type, frameId, loaderId, response, timestamp }: Protocol.Network.ResponseReceivedEvent): void {
     if (type !== 'Document' || frameId !== this.#tab.id || this.#responses.size >= documentsMax) return;
     const { status, url } = response;
-    this.#responses.set(loaderId, { status, url, headers: plainHeaders(response.headers), ttfbMs: this.#sinceFirst(loaderId, timestamp) });
+    this.#responses.set(loaderId, {
+      status,
+      url,
+      headers: toPlainHeaders(response.headers),
+      ttfbMs: this.#sinceFirst(loaderId, timestamp),
+    });
   }
 
   #onExtra({ requestId, headers, statusCode }: Protocol.Network.ResponseReceivedExtraInfoEvent): void {
     if (!this.#requests.has(requestId)) return;
     this.#heads.set(requestId, { status: statusCode, headers });
-    if (this.of(requestId)) this.#waiting.get(requestId)?.();
+    if (this.of(requestId)) this.#headListeners.get(requestId)?.();
   }
 }
 
-/** Lower-case names; what sets cookies is left out. */
-export function plainHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+/** Lower-case names, without Set-Cookie. */
+export function toPlainHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const pairs = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.replaceAll('\n', ', ')] as const);
   return Object.fromEntries(pairs.filter(([name]) => name !== 'set-cookie' && name !== 'set-cookie2'));
 }
 
-/** Names alone: their values are nobody's business. Several cookies stand in one header, on lines of their own. */
+/** Only the names; values are confidential. One header may hold several cookies, one a line. */
 export const cookieNamesOf = (headers: Iterable<readonly [string, string]>): string[] =>
   [...headers]
     .filter(([name]) => name.toLowerCase() === 'set-cookie')

@@ -5,69 +5,69 @@ import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private
 
 /** A busy page makes a few hundred requests. */
 const entriesMax = 2000;
-const longestUrl = 8192;
-const longestHeader = 4096;
+const urlCharsMax = 8192;
+const headerCharsMax = 4096;
 const headersMax = 100;
 /** Requests that never end stay pending; the oldest then go first. */
 const pendingMax = 1000;
 
-/** What pages ask for by script, and show when it has come. */
-const asking = new Set(['XHR', 'Fetch']);
+/** Requests by scripts, whose responses pages may render. */
+const scriptRequestTypes = new Set(['XHR', 'Fetch']);
 
 interface Pending extends NetworkEntry {
   startedMs: number;
   responseMs: number | null;
-  isTaken: boolean;
+  isBodyTaken: boolean;
   cookieHeaders: Readonly<Record<string, string>>;
 }
 
 export class NetworkLog {
   readonly #since: Date;
-  readonly #isMine: (sessionId: string | undefined) => boolean;
+  readonly #isOwnSession: (sessionId: string | undefined) => boolean;
   readonly #pending = new Map<string, Pending>();
   readonly #entries: NetworkEntry[] = [];
   readonly #bytes: NetworkBytes = { in: 0, out: 0 };
   readonly #undo: (() => void)[] = [];
-  /** Told when a request is over. */
-  readonly #lookers = new Set<() => void>();
+  /** Called when a request finishes. */
+  readonly #finishListeners = new Set<() => void>();
   #dropped = 0;
 
-  constructor(connection: Connection, options: { since: Date; isMine: (sessionId: string | undefined) => boolean }) {
+  constructor(connection: Connection, options: { since: Date; isOwnSession: (sessionId: string | undefined) => boolean }) {
     this.#since = options.since;
-    this.#isMine = options.isMine;
-    const mine =
+    this.#isOwnSession = options.isOwnSession;
+    const ifOwnSession =
       <P>(act: (params: P, sessionId: string) => void) =>
       (params: P, sessionId: string | undefined): void => {
-        if (sessionId !== undefined && this.#isMine(sessionId)) act(params, sessionId);
+        if (sessionId !== undefined && this.#isOwnSession(sessionId)) act(params, sessionId);
       };
     this.#undo.push(
       connection.on(
         'Network.requestWillBeSent',
-        mine((event: Protocol.Network.RequestWillBeSentEvent, from) => this.#onRequest(event, from)),
+        ifOwnSession((event: Protocol.Network.RequestWillBeSentEvent, from) => this.#onRequest(event, from)),
       ),
       connection.on(
         'Network.requestWillBeSentExtraInfo',
-        mine((event: Protocol.Network.RequestWillBeSentExtraInfoEvent, from) => this.#onRequestExtra(event, from)),
+        ifOwnSession((event: Protocol.Network.RequestWillBeSentExtraInfoEvent, from) => this.#onRequestExtra(event, from)),
       ),
       connection.on(
         'Network.responseReceivedExtraInfo',
-        mine((event: Protocol.Network.ResponseReceivedExtraInfoEvent, from) => this.#onResponseExtra(event, from)),
+        ifOwnSession((event: Protocol.Network.ResponseReceivedExtraInfoEvent, from) => this.#onResponseExtra(event, from)),
       ),
       connection.on(
         'Network.responseReceived',
-        mine((event: Protocol.Network.ResponseReceivedEvent, from) => this.#onResponse(event, from)),
+        ifOwnSession((event: Protocol.Network.ResponseReceivedEvent, from) => this.#onResponse(event, from)),
       ),
       connection.on(
         'Network.loadingFinished',
-        mine((event: Protocol.Network.LoadingFinishedEvent, from) => this.#onFinished(event, from)),
+        ifOwnSession((event: Protocol.Network.LoadingFinishedEvent, from) => this.#onFinished(event, from)),
       ),
       connection.on(
         'Network.loadingFailed',
-        mine((event: Protocol.Network.LoadingFailedEvent, from) => this.#onFailed(event, from)),
+        ifOwnSession((event: Protocol.Network.LoadingFailedEvent, from) => this.#onFailed(event, from)),
       ),
       connection.on(
         'Network.dataReceived',
-        mine((event: Protocol.Network.DataReceivedEvent, from) => this.#onData(event, from)),
+        ifOwnSession((event: Protocol.Network.DataReceivedEvent, from) => this.#onData(event, from)),
       ),
     );
   }
@@ -83,35 +83,35 @@ export class NetworkLog {
     return { in: this.#bytes.in + pending, out: this.#bytes.out };
   }
 
-  /** Whether a script waits for an answer: what the page shows may be about to change. */
-  get isAsking(): boolean {
-    for (const { resourceType } of this.#pending.values()) if (asking.has(resourceType)) return true;
+  /** Whether a script waits for a response: the page may be about to change. */
+  get hasScriptRequests(): boolean {
+    for (const { resourceType } of this.#pending.values()) if (scriptRequestTypes.has(resourceType)) return true;
     return false;
   }
 
-  /** Resolves with true when no script waits for an answer any more, with false after `withinMs`. */
-  async answered(withinMs: number): Promise<boolean> {
-    if (!this.isAsking) return true;
+  /** Resolves with true when no script waits for a response, with false after `withinMs`. */
+  async waitForScriptRequests(withinMs: number): Promise<boolean> {
+    if (!this.hasScriptRequests) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => resolve(false), withinMs);
-    const look = (): void => {
-      if (!this.isAsking) resolve(true);
+    const check = (): void => {
+      if (!this.hasScriptRequests) resolve(true);
     };
-    this.#lookers.add(look);
+    this.#finishListeners.add(check);
     return promise.finally(() => {
       clearTimeout(timer);
-      this.#lookers.delete(look);
+      this.#finishListeners.delete(check);
     });
   }
 
   entries(): NetworkEntries {
     const unfinished = [...this.#pending.values()].map((entry) => ({ ...entry, error: 'unfinished' }));
-    const entries = [...this.#entries, ...unfinished].sort((one, other) => one.startedAt.getTime() - other.startedAt.getTime());
+    const entries = [...this.#entries, ...unfinished].sort((left, right) => left.startedAt.getTime() - right.startedAt.getTime());
     return { since: this.#since, entries, dropped: this.#dropped };
   }
 
-  /** A response whose body was taken out of the browser, which tells no more of it than that it was given up. */
-  took(
+  /** Records a response whose body was taken out of the browser, which only reports such a request as aborted. */
+  recordTakenBody(
     sessionId: string,
     { networkId = '', responseStatusCode = 0, responseStatusText = '', responseHeaders = [] }: Protocol.Fetch.RequestPausedEvent,
     bodyBytes: number,
@@ -127,17 +127,17 @@ export class NetworkLog {
       mimeType: (responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '').slice(0, 200),
       bodyBytes,
       wireBytes: headBytes + bodyBytes,
-      isTaken: true,
+      isBodyTaken: true,
     } satisfies Partial<Pending>);
   }
 
   #onRequest(event: Protocol.Network.RequestWillBeSentEvent, from: string): void {
     const key = keyOf(from, event.requestId);
     const before = this.#pending.get(key);
-    // A redirect goes on under the same id: what was asked before ends with its answer.
+    // A redirect continues under the same id: the entry before it ends with the redirect response.
     if (before && event.redirectResponse) {
-      this.#answer(before, event.redirectResponse, event.timestamp * 1000);
-      before.redirectUrl = event.request.url.slice(0, longestUrl);
+      this.#applyResponse(before, event.redirectResponse, event.timestamp * 1000);
+      before.redirectUrl = event.request.url.slice(0, urlCharsMax);
       this.#finish(key, before, { atMs: event.timestamp * 1000, wireBytes: event.redirectResponse.encodedDataLength, error: null });
     }
     if (/^(data|blob|about):/.test(event.request.url)) return;
@@ -152,7 +152,7 @@ export class NetworkLog {
     entry.requestBytes = sizeOf(entry);
   }
 
-  /** The head as it came, with the cookies that it sets. It may come before the response is told of, or after. */
+  /** The raw head with its Set-Cookie headers. It may come before or after the response event. */
   #onResponseExtra({ requestId, headers }: Protocol.Network.ResponseReceivedExtraInfoEvent, from: string): void {
     const entry = this.#pending.get(keyOf(from, requestId));
     const cookies = Object.entries(headers).filter(([name]) => /^set-cookie2?$/i.test(name));
@@ -161,7 +161,7 @@ export class NetworkLog {
 
   #onResponse({ requestId, response, timestamp }: Protocol.Network.ResponseReceivedEvent, from: string): void {
     const entry = this.#pending.get(keyOf(from, requestId));
-    if (entry) this.#answer(entry, response, timestamp * 1000);
+    if (entry) this.#applyResponse(entry, response, timestamp * 1000);
   }
 
   #onData({ requestId, dataLength, encodedDataLength }: Protocol.Network.DataReceivedEvent, from: string): void {
@@ -184,11 +184,11 @@ export class NetworkLog {
       this.#finish(key, entry, {
         atMs: timestamp * 1000,
         wireBytes: entry.wireBytes,
-        error: entry.isTaken ? null : (blockedReason ?? errorText),
+        error: entry.isBodyTaken ? null : (blockedReason ?? errorText),
       });
   }
 
-  #answer(entry: Pending, response: Protocol.Network.Response, atMs: number): void {
+  #applyResponse(entry: Pending, response: Protocol.Network.Response, atMs: number): void {
     Object.assign(entry, {
       status: response.status,
       statusText: response.statusText.slice(0, 200),
@@ -201,13 +201,13 @@ export class NetworkLog {
       responseMs: atMs,
     } satisfies Partial<Pending>);
     if (response.timing) entry.timings = timingsOf(response.timing);
-    else entry.timings = { ...noTimings, waitMs: Math.max(0, atMs - entry.startedMs) };
+    else entry.timings = { ...emptyTimings, waitMs: Math.max(0, atMs - entry.startedMs) };
   }
 
   #finish(key: string, entry: Pending, { atMs, wireBytes, error }: { atMs: number; wireBytes: number; error: string | null }): void {
     this.#pending.delete(key);
-    for (const look of this.#lookers) look();
-    const { startedMs, responseMs, isTaken: _, cookieHeaders, ...kept } = entry;
+    for (const check of this.#finishListeners) check();
+    const { startedMs, responseMs, isBodyTaken: _, cookieHeaders, ...rest } = entry;
     const receiveMs = responseMs === null ? 0 : Math.max(0, atMs - responseMs);
     this.#bytes.in += wireBytes;
     this.#bytes.out += entry.fromCache || entry.fromServiceWorker ? 0 : entry.requestBytes;
@@ -215,14 +215,14 @@ export class NetworkLog {
       this.#dropped += 1;
       return;
     }
-    const responseHeaders = { ...kept.responseHeaders, ...cookieHeaders };
+    const responseHeaders = { ...rest.responseHeaders, ...cookieHeaders };
     this.#entries.push({
-      ...kept,
+      ...rest,
       responseHeaders,
       wireBytes,
       error,
       totalMs: Math.max(0, atMs - startedMs),
-      timings: { ...kept.timings, receiveMs },
+      timings: { ...rest.timings, receiveMs },
     });
   }
 
@@ -236,14 +236,14 @@ export class NetworkLog {
 
 const keyOf = (sessionId: string, requestId: string): string => `${sessionId} ${requestId}`;
 
-const noTimings: NetworkEntry['timings'] = { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 0, receiveMs: 0 };
+const emptyTimings: NetworkEntry['timings'] = { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 0, receiveMs: 0 };
 
 function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.Network.RequestWillBeSentEvent): Pending {
   const entry: Pending = {
     requestId,
     startedAt: new Date(wallTime * 1000),
     method: request.method.slice(0, 32),
-    url: request.url.slice(0, longestUrl),
+    url: request.url.slice(0, urlCharsMax),
     resourceType: type ?? 'Other',
     requestHeaders: cutHeaders(request.headers),
     requestBytes: 0,
@@ -259,18 +259,18 @@ function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.N
     bodyBytes: 0,
     wireBytes: 0,
     error: null,
-    timings: noTimings,
+    timings: emptyTimings,
     totalMs: 0,
     startedMs: timestamp * 1000,
     responseMs: null,
-    isTaken: false,
+    isBodyTaken: false,
     cookieHeaders: {},
   };
   entry.requestBytes = sizeOf(entry);
   return entry;
 }
 
-/** The head of a request as HTTP/1.1 would send it; bodies are not counted by the browser. */
+/** Bytes of the request head as HTTP/1.1; the browser does not count bodies. */
 const sizeOf = ({ method, url, requestHeaders }: NetworkEntry): number =>
   method.length + url.length + 12 + Object.entries(requestHeaders).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 2);
 
@@ -278,7 +278,7 @@ const cutHeaders = (headers: Readonly<Record<string, string>>): Record<string, s
   Object.fromEntries(
     Object.entries(headers)
       .slice(0, headersMax)
-      .map(([name, value]) => [name.slice(0, 256), value.slice(0, longestHeader)]),
+      .map(([name, value]) => [name.slice(0, 256), value.slice(0, headerCharsMax)]),
   );
 
 function timingsOf(timing: Protocol.Network.ResourceTiming): NetworkEntry['timings'] {

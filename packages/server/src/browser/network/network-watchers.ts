@@ -1,7 +1,7 @@
-/** Who wants the events of a tab's network: they stay on while somebody does. */
+/** Reference count of a tab's network events: they stay on while somebody needs them. */
 import type { BrowserSettings } from '../model.ts';
 import type { Preparation } from '../tabs/preparation.ts';
-import { order } from '../tabs/settings.ts';
+import { commandCall } from '../tabs/settings.ts';
 import type { Tab } from '../tabs/tab.ts';
 
 export class NetworkWatchers {
@@ -14,36 +14,37 @@ export class NetworkWatchers {
     this.#settingsOf = settingsOf;
   }
 
-  /** Whether tabs that come later are watched too. */
+  /** Whether later tabs are watched too. */
   get watchesAll(): boolean {
     return this.#watchesAll;
   }
 
-  /** Whether the events are wanted after a navigation, by the session's settings or by a listener. */
-  keeps(tab: Tab): boolean {
+  /** Whether the events must stay on after a navigation, for the session's settings or a listener. */
+  isNeeded(tab: Tab): boolean {
     return tab.networkWatchers > 0 || Object.keys(this.#settingsOf(tab).extraHeaders).length > 0;
   }
 
-  /** Keeps the events of these tabs on from now, and of later ones. */
+  /** Keeps the events on for these tabs and for later ones. */
   watchAll(tabs: readonly Tab[]): void {
     this.#watchesAll = true;
     for (const tab of tabs) this.watch(tab);
   }
 
-  /** Keeps the events of a tab on until it is undone. A page that is sent on before `on` may come in a process that was not told. */
-  watch(tab: Tab): { on: Promise<void>; undo: () => void } {
+  /** Keeps the events of a tab on until `undo`. Await `enabled` before a navigation: a new process may otherwise miss the setting. */
+  watch(tab: Tab): { enabled: Promise<void>; undo: () => void } {
     tab.networkWatchers += 1;
     const isFirst = tab.networkWatchers === 1;
-    const on = isFirst
-      ? this.#preparation.send(order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }), tab.sessionId)
+    const enabled = isFirst
+      ? this.#preparation.send(commandCall('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }), tab.sessionId)
       : Promise.resolve();
     let watching = true;
     const undo = (): void => {
       if (!watching) return;
       watching = false;
       tab.networkWatchers -= 1;
-      if (!this.keeps(tab) && !tab.gone.signal.aborted) this.#preparation.sendQuietly(order('Network.disable', undefined), tab.sessionId);
+      if (!this.isNeeded(tab) && !tab.closed.signal.aborted)
+        this.#preparation.sendNoReply(commandCall('Network.disable', undefined), tab.sessionId);
     };
-    return { on, undo };
+    return { enabled, undo };
   }
 }

@@ -1,47 +1,51 @@
 /**
- * How the page's side of a call writes its answer, and how it is read here.
+ * Encodes the result of a call in the page, and decodes it here.
  *
- * An answer is a string whose first letter says what follows: `v` the value as
- * JSON, `e` the words of what was thrown, `l` that it is too large. It is made
- * in the page, so that what is too large never leaves it; nothing of a page is
- * believed, so the string is measured again.
+ * The result is a string whose first letter is its kind: `v` a value as JSON, `e`
+ * an error message, `l` a result that is too large. It is encoded in the page, so
+ * that a large result never leaves it. Pages are not trusted, so its size is
+ * checked again here.
  */
 import type { Protocol } from 'devtools-protocol';
 import { PageError } from './model.ts';
 
-export interface ValueBounds {
+export interface ValueLimits {
   maxBytes: number;
 }
 
-/** Enough for any sentence that a person reads. */
-const longestComplaint = 1000;
-/** No work of ours needs more at once; a page may have millions. */
-const mostElements = 10_000;
-/** The browser describes each element by its id and classes, which a page may make as long as it likes. */
-const longestDescriptions = 4 * 1024 * 1024;
+/** Enough for any error message. */
+const errorCharsMax = 1000;
+/** None of our features needs more; a page may have millions. */
+const elementsMax = 10_000;
+/** The browser describes each element by its id and classes, whose length a page controls. */
+const descriptionCharsMax = 4 * 1024 * 1024;
 
-const complain = `(error) => {
-    let words = 'The script threw something that has no words.';
+const describeError = `(error) => {
+    let words = 'The script threw a value that has no text.';
     try { words = '' + error; } catch {}
-    return 'e' + (words.length > ${longestComplaint} ? 'An error with a very long text.' : words);
+    return 'e' + (words.length > ${errorCharsMax} ? 'An error with a very long text.' : words);
   }`;
 
 /**
- * How scripts of ours read nodes. A form's fields are found under their names
- * before anything that the form has itself, also from an isolated world, so
- * what is read comes from the prototypes, which are the world's own.
+ * Safe DOM readers for our scripts. Named form fields shadow the form's own
+ * properties, also in an isolated context, so properties are read by the getters
+ * of the prototypes, which a page cannot change there.
  */
-export const safeDom = `const reader = (of, name) => { const { get } = Object.getOwnPropertyDescriptor(of.prototype, name); return (node) => get.call(node); };
+export const safeDom = `const reader = (of, name) => {
+    const { get } = Object.getOwnPropertyDescriptor(of.prototype, name);
+    return (node) => get.call(node);
+  };
   const typeOf = reader(Node, 'nodeType'), parentNodeOf = reader(Node, 'parentNode'), isConnected = reader(Node, 'isConnected');
-  const nameOf = reader(Element, 'localName'), slotOf = reader(Element, 'assignedSlot'), shadowOf = reader(Element, 'shadowRoot'), textOf = reader(Node, 'textContent');
+  const nameOf = reader(Element, 'localName'), slotOf = reader(Element, 'assignedSlot');
+  const shadowOf = reader(Element, 'shadowRoot'), textOf = reader(Node, 'textContent');
   const attributeOf = (node, name) => Element.prototype.getAttribute.call(node, name);
   const rootOf = (node) => Node.prototype.getRootNode.call(node);
   const hostOf = (node) => (typeOf(node) === 11 ? (node.host ?? null) : null);`;
 
-/** A function that answers with what `source` returns. Uses nothing that a page can replace but JSON, whose answer is measured. */
-export function byValue(source: string, { maxBytes }: ValueBounds): string {
+/** Wraps `source` so that its result is encoded. JSON is all it uses that a page can replace, and its output is checked. */
+export function wrapForValue(source: string, { maxBytes }: ValueLimits): string {
   return `async function (...args) {
-  const complain = ${complain};
+  const complain = ${describeError};
   try {
     const text = JSON.stringify(await (${source}
 )(...args));
@@ -51,45 +55,45 @@ export function byValue(source: string, { maxBytes }: ValueBounds): string {
 }`;
 }
 
-/** A function that answers with the elements that `source` returns: null, one, or a list. */
-export function elementCounted(source: string): string {
+/** Wraps `source` so that it returns elements: null, one, or a list. */
+export function wrapForElements(source: string): string {
   return `async function (...args) {
-  const complain = ${complain};
+  const complain = ${describeError};
   ${safeDom}
   try {
     const found = await (${source}
 )(...args);
     const isNode = (value) => { try { return typeOf(value) > 0; } catch { return false; } };
     const list = found === null || found === undefined ? [] : isNode(found) ? [found] : [...found];
-    if (list.length > ${mostElements}) return 'l';
+    if (list.length > ${elementsMax}) return 'l';
     let size = 0;
     for (const each of list) {
       if (!isNode(each) || typeOf(each) !== 1) throw new TypeError('not an element');
       size += (attributeOf(each, 'id')?.length ?? 0) + (attributeOf(each, 'class')?.length ?? 0);
     }
-    if (size > ${longestDescriptions}) return 'l';
+    if (size > ${descriptionCharsMax}) return 'l';
     return list.length > 1 ? list : list[0] ?? null;
   } catch (error) { return complain(error); }
 }`;
 }
 
 /** @throws PageError `script_failed` or `too_large` */
-export function readValue({ type, value }: Protocol.Runtime.RemoteObject, { maxBytes }: ValueBounds): unknown {
-  if (type !== 'string' || typeof value !== 'string' || !value.startsWith('v')) throw scriptError(value);
-  if (Buffer.byteLength(value) > maxBytes + 1) throw tooLarge();
+export function parseValue({ type, value }: Protocol.Runtime.RemoteObject, { maxBytes }: ValueLimits): unknown {
+  if (type !== 'string' || typeof value !== 'string' || !value.startsWith('v')) throw toScriptError(value);
+  if (Buffer.byteLength(value) > maxBytes + 1) throw tooLargeError();
   if (value === 'v') return null;
   try {
     return JSON.parse(value.slice(1)) as unknown;
   } catch (error) {
-    throw new PageError('script_failed', 'The page answered with something that is no JSON.', { cause: error });
+    throw new PageError('script_failed', 'The page returned invalid JSON.', { cause: error });
   }
 }
 
-export function scriptError(answer: unknown): PageError {
-  if (answer === 'l') return tooLarge();
-  const words =
-    typeof answer === 'string' && answer.startsWith('e') ? answer.slice(1, longestComplaint) : 'The page answered with something else.';
-  return new PageError('script_failed', words);
+export function toScriptError(answer: unknown): PageError {
+  if (answer === 'l') return tooLargeError();
+  const message =
+    typeof answer === 'string' && answer.startsWith('e') ? answer.slice(1, errorCharsMax) : 'The page returned an invalid result.';
+  return new PageError('script_failed', message);
 }
 
-const tooLarge = (): PageError => new PageError('too_large', 'The answer of the page is too large.');
+const tooLargeError = (): PageError => new PageError('too_large', 'The result of the page is too large.');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ServerResponse } from 'node:http';
-import { PageError, type CallOptions, type Page, type Screenshot, type ScreenshotOrder } from './model.ts';
+import { PageError, type CallOptions, type Page, type Screenshot, type ScreenshotOptions } from './model.ts';
 import { launch, type Launched } from '../testing/launch.ts';
 import { elementIn } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
@@ -10,9 +10,14 @@ import { readPng } from '../testing/png.ts';
 const green = '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="#00ff00"/></svg>';
 
 const replies = {
-  '/colours': `<body style="margin:0;background:#fff"><div style="height:100px;background:#f00"></div><div style="height:100px;background:#00f"></div>
+  '/colours': `<body style="margin:0;background:#fff"><div style="height:100px;background:#f00"></div><div
+      style="height:100px;background:#00f"></div>
     <div style="height:1800px"></div><div id=end style="margin-left:30px;width:50px;height:40px;background:#0f0"></div>`,
-  '/lazy': `<body style="margin:0">${Array.from({ length: 12 }, (_, i) => `<div style="height:900px"><img loading=lazy src="/green?${i}" width=100 height=100></div>`).join('')}`,
+  '/lazy': `<body style="margin:0">${Array.from(
+    { length: 12 },
+    (_, i) => `<div style="height:900px"><img
+    loading=lazy src="/green?${i}" width=100 height=100></div>`,
+  ).join('')}`,
   '/green': (_: unknown, response: ServerResponse) => void response.writeHead(200, { 'content-type': 'image/svg+xml' }).end(green),
   '/tall': '<body style="margin:0"><div style="height:20000px;background:#f00"></div><div style="height:1000px;background:#00f"></div>',
   '/endless': `<body style="margin:0"><script>
@@ -20,8 +25,8 @@ const replies = {
     more(); more(); more();
     addEventListener('scroll', () => { more(); more(); });
   </script>`,
-  '/frames':
-    '<body style="margin:0"><div style="height:900px"></div><iframe src="{other}/colours" style="width:300px;height:250px;border:0;display:block"></iframe>',
+  '/frames': `<body style="margin:0"><div style="height:900px"></div><iframe src="{other}/colours"
+        style="width:300px;height:250px;border:0;display:block"></iframe>`,
   '/noise': `<body style="margin:0"><canvas width=1000 height=1000></canvas><script>
     const c = document.querySelector('canvas').getContext('2d'); const d = c.createImageData(1000, 1000);
     for (let i = 0; i < d.data.length; i += 65536) crypto.getRandomValues(d.data.subarray(i, i + 65536));
@@ -48,15 +53,15 @@ after(async () => {
 const call = (): CallOptions => ({ signal: AbortSignal.timeout(30_000), timeoutMs: 20_000 });
 const limits = (maxBytes = 50_000_000): CallOptions & { maxBytes: number } => ({ ...call(), maxBytes });
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
-const take = (order: Partial<ScreenshotOrder> = {}): Promise<Screenshot> =>
-  page.screenshot({ format: 'png', fullPage: false, scrollFirst: false, ...order }, limits());
+const screenshot = (options: Partial<ScreenshotOptions> = {}): Promise<Screenshot> =>
+  page.screenshot({ format: 'png', fullPage: false, scrollFirst: false, ...options }, limits());
 const pixels = ({ tiles }: Screenshot, tile = 0): ReturnType<typeof readPng> => readPng(tiles[tile]?.data ?? Buffer.alloc(0));
 
 describe('a screenshot', { timeout: 120_000 }, () => {
-  it('shows what is seen', async () => {
+  it('shows the viewport', async () => {
     await go('/colours');
     await page.call(page.mainFrame(), '() => scrollTo(0, 50)', [], call());
-    const shot = await take();
+    const shot = await screenshot();
     const picture = pixels(shot);
     assert.deepEqual([shot.width, shot.height, picture.width, picture.height], [1280, 720, 1280, 720]);
     assert.deepEqual(
@@ -68,7 +73,7 @@ describe('a screenshot', { timeout: 120_000 }, () => {
   it('shows the whole page, and leaves it as it was', async () => {
     await go('/colours');
     await page.call(page.mainFrame(), '() => scrollTo(0, 60)', [], call());
-    const shot = await take({ fullPage: true });
+    const shot = await screenshot({ fullPage: true });
     const picture = pixels(shot);
     assert.deepEqual([shot.tiles.length, shot.height, picture.width, picture.height], [1, 2040, 1280, 2040]);
     assert.deepEqual(
@@ -80,7 +85,7 @@ describe('a screenshot', { timeout: 120_000 }, () => {
 
   it('shows one element, wherever it is', async () => {
     await go('/colours');
-    const shot = await take({ element: await elementIn(page, page.mainFrame(), '#end') });
+    const shot = await screenshot({ element: await elementIn(page, page.mainFrame(), '#end') });
     const picture = pixels(shot);
     assert.deepEqual([picture.width, picture.height, shot.width, shot.height], [50, 40, 50, 40]);
     for (const [x, y] of [
@@ -92,24 +97,24 @@ describe('a screenshot', { timeout: 120_000 }, () => {
       assert.deepEqual(picture.at(x, y), [0, 255, 0, 255]);
     await go('/frames');
     const far = (await page.frames(call())).at(-1)?.id ?? '';
-    const inFrame = pixels(await take({ element: await elementIn(page, far, '#end') }));
+    const inFrame = pixels(await screenshot({ element: await elementIn(page, far, '#end') }));
     assert.deepEqual(
       [inFrame.width, inFrame.height, inFrame.at(1, 1).join(), inFrame.at(48, 38).join()],
       [50, 40, '0,255,0,255', '0,255,0,255'],
     );
   });
 
-  it('has the pictures that come only when they are seen', async () => {
+  it('has lazily loaded images', async () => {
     await go('/lazy');
     await page.call(page.mainFrame(), '() => scrollTo(0, 30)', [], call());
-    const picture = pixels(await take({ fullPage: true, scrollFirst: true }));
+    const picture = pixels(await screenshot({ fullPage: true, scrollFirst: true }));
     for (let i = 0; i < 12; i += 1) assert.deepEqual(picture.at(50, i * 900 + 50), [0, 255, 0, 255], `picture ${i}`);
     assert.equal(await page.call(page.mainFrame(), '() => scrollY', [], call()), 30);
   });
 
   it('comes in tiles when it is too high for one', async () => {
     await go('/tall');
-    const shot = await take({ fullPage: true });
+    const shot = await screenshot({ fullPage: true });
     assert.deepEqual(
       shot.tiles.map(({ width, height, y }) => [width, height, y]),
       [
@@ -129,7 +134,7 @@ describe('a screenshot', { timeout: 120_000 }, () => {
   it('comes in tiles that fit their kind and end at a pixel', async () => {
     await page.setViewport({ width: 300, height: 200, device_scale_factor: 1.25 }, call());
     await go('/tall');
-    const webp = await take({ fullPage: true, format: 'webp' });
+    const webp = await screenshot({ fullPage: true, format: 'webp' });
     assert.deepEqual(
       webp.tiles.map(({ y, height }) => [y, height]),
       [
@@ -144,7 +149,7 @@ describe('a screenshot', { timeout: 120_000 }, () => {
   it('does not follow a page that grows for ever', async () => {
     await go('/endless');
     const begin = performance.now();
-    const shot = await take({ scrollFirst: true });
+    const shot = await screenshot({ scrollFirst: true });
     assert.ok(performance.now() - begin < 14_000);
     assert.deepEqual(shot.warnings, ['page_keeps_growing']);
   });
@@ -154,7 +159,7 @@ describe('a screenshot', { timeout: 120_000 }, () => {
     await go('/colours');
     assert.deepEqual(await page.call(page.mainFrame(), '() => [innerWidth, innerHeight, devicePixelRatio]', [], call()), [400, 300, 2]);
     for (const fullPage of [false, true]) {
-      const shot = await take({ fullPage });
+      const shot = await screenshot({ fullPage });
       const picture = pixels(shot);
       assert.deepEqual([picture.width, picture.height], [shot.width, shot.height]);
       assert.deepEqual([shot.width, shot.height], [800, fullPage ? 4080 : 600]);
@@ -163,13 +168,13 @@ describe('a screenshot', { timeout: 120_000 }, () => {
     await page.setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
   });
 
-  it('is of the kind that was asked for, and transparent when asked', async () => {
+  it('has the requested format, and is transparent on request', async () => {
     await go('/clear');
-    assert.deepEqual(pixels(await take({ omitBackground: true })).at(50, 50), [0, 0, 0, 0]);
-    assert.deepEqual(pixels(await take()).at(50, 50), [255, 255, 255, 255]);
-    const jpeg = await take({ format: 'jpeg', quality: 50 });
+    assert.deepEqual(pixels(await screenshot({ omitBackground: true })).at(50, 50), [0, 0, 0, 0]);
+    assert.deepEqual(pixels(await screenshot()).at(50, 50), [255, 255, 255, 255]);
+    const jpeg = await screenshot({ format: 'jpeg', quality: 50 });
     assert.deepEqual([jpeg.contentType, jpeg.tiles[0]?.data.toString('hex', 0, 3)], ['image/jpeg', 'ffd8ff']);
-    const webp = await take({ format: 'webp' });
+    const webp = await screenshot({ format: 'webp' });
     assert.deepEqual([webp.contentType, webp.tiles[0]?.data.toString('latin1', 8, 12)], ['image/webp', 'WEBP']);
   });
 

@@ -20,15 +20,19 @@ const widget = `<script>
 const replies = {
   '/frames': `<body style="margin:0"><div style="height:100px"></div>
     <iframe name=near src="/inner" style="width:300px;height:150px;border:5px solid;display:block"></iframe>
-    <iframe name=far src="{other}/outer" style="width:400px;height:300px;border:0;display:block;transform:scale(.5);transform-origin:0 0"></iframe>`,
-  '/outer':
-    '<body style="margin:0"><p style="margin:0;height:40px">outer</p><iframe name=deep src="/inner" style="width:200px;height:150px;border:0"></iframe>',
-  '/inner': `<body style="margin:0"><button style="position:absolute;left:20px;top:10px;width:100px;height:40px;border:0" onclick="this.textContent='hit'">inner</button>
+    <iframe name=far src="{other}/outer"
+        style="width:400px;height:300px;border:0;display:block;transform:scale(.5);transform-origin:0 0"></iframe>`,
+  '/outer': `<body style="margin:0"><p style="margin:0;height:40px">outer</p><iframe name=deep src="/inner"
+        style="width:200px;height:150px;border:0"></iframe>`,
+  '/inner': `<body style="margin:0"><button
+      style="position:absolute;left:20px;top:10px;width:100px;height:40px;border:0" onclick="this.textContent='hit'">inner</button>
     <input style="position:absolute;left:20px;top:60px">`,
   '/shadow': `<div id=open><b>slotted</b></div><div id=closed></div>${widget}`,
-  '/cover': `<body style="margin:0"><button id=b style="width:100px;height:40px">b</button><div class="overlay" style="position:absolute;left:0;top:0;width:50px;height:40px"></div>
+  '/cover': `<body style="margin:0"><button id=b style="width:100px;height:40px">b</button><div class="overlay"
+      style="position:absolute;left:0;top:0;width:50px;height:40px"></div>
     <label style="display:block">text <input id=i type=checkbox></label><p id=hidden style="display:none">h</p>`,
-  '/roles': `<button>Save</button><a href="#">Save all</a><button>Do not  save</button><button aria-label="Close">x</button><button hidden>Save never</button>
+  '/roles': `<button>Save</button><a href="#">Save all</a><button>Do not  save</button><button
+      aria-label="Close">x</button><button hidden>Save never</button>
     <img alt="A cat"><h2>Save</h2><div id=d><button>Save</button></div>`,
   '/upload': '<input type=file id=one><input type=file id=many multiple><input id=text>',
 };
@@ -55,7 +59,7 @@ const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + 
 const one = (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => elementIn(page, frameId, selector);
 
 describe('elements', { timeout: 60_000 }, () => {
-  it('are found by role and name', async () => {
+  it('are located by role and name', async () => {
     await go('/roles');
     const texts = async (by: Parameters<Page['findByRole']>[1]): Promise<unknown> =>
       page.call(
@@ -73,10 +77,10 @@ describe('elements', { timeout: 60_000 }, () => {
     assert.deepEqual(await texts({ role: 'dialog' }), []);
   });
 
-  it('are found by role in open and closed shadow roots and in other processes', async () => {
+  it('are located by role in open and closed shadow roots and in other processes', async () => {
     await go('/shadow');
-    const found = await page.findByRole(page.mainFrame(), { role: 'button', name: 'one' }, call());
-    assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.textContent)', found, call()), [
+    const matches = await page.findByRole(page.mainFrame(), { role: 'button', name: 'one' }, call());
+    assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.textContent)', matches, call()), [
       'open one',
       'closed one',
     ]);
@@ -111,7 +115,7 @@ describe('elements', { timeout: 60_000 }, () => {
     }
   });
 
-  it('say what is in their way', async () => {
+  it('report what covers them', async () => {
     await go('/cover');
     const button = await one('#b');
     assert.deepEqual(await page.receives(button, { x: 10, y: 10 }, call()), { receives: false, instead: '<div class="overlay">' });

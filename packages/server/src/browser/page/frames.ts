@@ -1,106 +1,106 @@
 /**
  * The frames of a tab and the sessions in which they are reached.
  *
- * Frames of the page's own site live in its process and session. Those of other
- * sites live elsewhere: the browser is told to attach to them when somebody
- * first asks for frames, so that a page which is only navigated pays nothing.
- * What is known is kept for the tab and goes with it.
+ * Frames of the page's own site share its process and session. Those of other
+ * sites are out of process: we attach to them when frames are first needed, so
+ * that a page which is only navigated costs nothing. The state lives as long as
+ * the tab.
  */
 import type { Protocol } from 'devtools-protocol';
 import type { Connection } from '../cdp/connection.ts';
 import { ProtocolError } from '../cdp/connection.ts';
 import { PageError, type FrameRef } from './model.ts';
 import { PageSession, type Deadline } from './session.ts';
-import type { Patience } from '../timeout-scale.ts';
-import { deepTargets } from '../tabs/settings.ts';
-import { goneTab, type Tab } from '../tabs/tab.ts';
+import type { TimeoutScale } from '../timeout-scale.ts';
+import { childTargets } from '../tabs/settings.ts';
+import { tabClosedError, type Tab } from '../tabs/tab.ts';
 
-/** More is a page that wants to be expensive; each costs a session and some trips. */
-const mostProcesses = 64;
-const mostFrames = 1000;
-const deepestFrame = 32;
+/** Each process costs a session and some round trips; more is abuse. */
+const processesMax = 64;
+const framesMax = 1000;
+const frameDepthMax = 32;
 /** A frame that hangs must not hide the others. */
 const frameAnswerMs = 1500;
-const longestUrl = 8192;
-const longestName = 256;
+const urlCharsMax = 8192;
+const nameCharsMax = 256;
 
 const framesOnly = [{ type: 'iframe' }, { exclude: true }] as { type?: string; exclude?: boolean }[];
 
 export class Frames {
   readonly main: PageSession;
   readonly tab: Tab;
-  readonly patience: Patience;
+  readonly timeoutScale: TimeoutScale;
   readonly #connection: Connection;
-  /** By the frame at the top of each process. */
+  /** Out-of-process sessions by their root frame. */
   readonly #children = new Map<string, PageSession>();
-  /** Frames below the top of their process. */
+  /** Sessions of frames that are not the root of their process. */
   readonly #inner = new Map<string, PageSession>();
-  readonly #documentGone = new Set<(frameId: string) => void>();
-  readonly #attached = new Set<(session: PageSession) => void>();
-  /** A frame keeps its parent all its life, and by that of which frames it is a part. */
+  readonly #documentDestroyedListeners = new Set<(frameId: string) => void>();
+  readonly #attachedListeners = new Set<(session: PageSession) => void>();
+  /** Parent ids; a frame never changes its parent. */
   readonly #parents = new Map<string, string>();
-  readonly #asked = new WeakSet<PageSession>();
+  readonly #autoAttached = new WeakSet<PageSession>();
   #following: Promise<unknown> | null = null;
-  readonly #dragStart = new Set<(data: Protocol.Input.DragData) => void>();
+  readonly #dragStartListeners = new Set<(data: Protocol.Input.DragData) => void>();
 
   constructor(connection: Connection, tab: Tab) {
     this.#connection = connection;
-    this.patience = connection.patience;
+    this.timeoutScale = connection.timeoutScale;
     this.tab = tab;
-    const explainGone = (): Error => (tab.gone.signal.aborted ? (tab.gone.signal.reason as Error) : goneTab());
-    this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, explainGone });
+    const toClosedError = (): Error => (tab.closed.signal.aborted ? (tab.closed.signal.reason as Error) : tabClosedError());
+    this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, toClosedError });
     const undo = this.#watch();
     const end = (): void => {
       for (const each of undo) each();
     };
-    tab.gone.signal.addEventListener('abort', end, { once: true });
-    if (tab.gone.signal.aborted) end();
+    tab.closed.signal.addEventListener('abort', end, { once: true });
+    if (tab.closed.signal.aborted) end();
   }
 
-  /** Calls back when a frame's document is replaced or goes away with its frame. */
-  onDocumentGone(listener: (frameId: string) => void): void {
-    this.#documentGone.add(listener);
+  /** Adds a listener for documents that are replaced or removed with their frame. */
+  onDocumentDestroyed(listener: (frameId: string) => void): void {
+    this.#documentDestroyedListeners.add(listener);
   }
 
   onAttached(listener: (session: PageSession) => void): void {
-    this.#attached.add(listener);
+    this.#attachedListeners.add(listener);
   }
 
-  /** The page let something be dragged. */
+  /** Adds a listener for HTML drags that start; returns a function that removes it. */
   onDragStart(listener: (data: Protocol.Input.DragData) => void): () => void {
-    this.#dragStart.add(listener);
-    return () => this.#dragStart.delete(listener);
+    this.#dragStartListeners.add(listener);
+    return () => this.#dragStartListeners.delete(listener);
   }
 
-  /** Those that are attached to now. */
+  /** All attached sessions. */
   sessions(): PageSession[] {
     return [this.main, ...this.#children.values()];
   }
 
-  /** The session in which a frame is reached. @throws PageError `frame_gone` */
+  /** The session of a frame. @throws PageError `frame_gone` */
   async sessionOf(frameId: string, by: Deadline): Promise<PageSession> {
-    const known = this.known(frameId);
-    if (known) return known;
+    const cached = this.cachedSession(frameId);
+    if (cached) return cached;
     await this.list(by);
-    const found = this.known(frameId);
-    if (!found) throw new PageError('frame_gone', 'The frame is no longer in the page.');
-    return found;
+    const session = this.cachedSession(frameId);
+    if (!session) throw new PageError('frame_gone', 'The frame is no longer in the page.');
+    return session;
   }
 
-  /** The frames that hold this one, from below the main frame down to itself. @throws PageError `frame_gone` */
+  /** The frames from the main frame (exclusive) down to this one. @throws PageError `frame_gone` */
   async chain(frameId: string, by: Deadline): Promise<string[]> {
-    const known = this.#knownChain(frameId);
-    if (known) return known;
+    const cached = this.#cachedChain(frameId);
+    if (cached) return cached;
     await this.list(by);
-    const found = this.#knownChain(frameId);
-    if (!found) throw new PageError('frame_gone', 'The frame is no longer in the page.');
-    return found;
+    const chain = this.#cachedChain(frameId);
+    if (!chain) throw new PageError('frame_gone', 'The frame is no longer in the page.');
+    return chain;
   }
 
-  #knownChain(frameId: string): string[] | null {
+  #cachedChain(frameId: string): string[] | null {
     const chain: string[] = [];
     for (let id: string | undefined = frameId; id !== this.tab.id; id = this.#parents.get(id)) {
-      if (id === undefined || !this.known(id) || chain.length >= deepestFrame) return null;
+      if (id === undefined || !this.cachedSession(id) || chain.length >= frameDepthMax) return null;
       chain.unshift(id);
     }
     return chain;
@@ -111,8 +111,8 @@ export class Frames {
     this.#inner.delete(frameId);
   }
 
-  /** Where a frame was when last asked, without asking. */
-  known(frameId: string): PageSession | undefined {
+  /** The session of a frame as last known. */
+  cachedSession(frameId: string): PageSession | undefined {
     if (frameId === this.tab.id) return this.main;
     return this.#children.get(frameId) ?? this.#inner.get(frameId);
   }
@@ -125,10 +125,10 @@ export class Frames {
       this.main.send('Page.getFrameTree', undefined, by),
       ...children.map((child) => this.#tree(child, by)),
     ]);
-    const frames = this.#place(this.main, frameTree);
+    const frames = this.#register(this.main, frameTree);
     const ids = new Set(frames.map(({ id }) => id));
     let rest = others.filter((tree) => tree.length > 0);
-    for (let next = rest; next.length > 0 && frames.length < mostFrames;) {
+    for (let next = rest; next.length > 0 && frames.length < framesMax;) {
       next = rest.filter(([top]) => ids.has(top?.parentId ?? ''));
       rest = rest.filter((tree) => !next.includes(tree));
       for (const frame of next.flat()) {
@@ -136,95 +136,99 @@ export class Frames {
         frames.push(frame);
       }
     }
-    return frames.slice(0, mostFrames);
+    return frames.slice(0, framesMax);
   }
 
-  /** Has the browser attach to the frames of other processes, those that come later too. Resolves when it has to those that are there. */
+  /** Attaches to out-of-process frames, later ones included. Resolves when the current ones are attached. */
   async follow(by: Deadline): Promise<void> {
-    this.#following ??= this.#begin(by).catch((error: unknown) => {
+    this.#following ??= this.#startFollowing(by).catch((error: unknown) => {
       this.#following = null;
       throw error;
     });
     await this.#following;
-    // Each may hold frames of further processes, and is asked once: it goes on telling of what comes. One that hangs is not waited for.
-    for (let asking = this.#unasked(); asking.length > 0; asking = this.#unasked()) {
-      for (const child of asking) this.#asked.add(child);
-      await Promise.all(asking.map((child) => this.#askToAttach(child, this.#shortly(by)).catch(() => {})));
+    // Each may hold frames of further processes. Auto-attach is set once and also covers later frames. A frame that hangs is not awaited.
+    for (let pending = this.#notAutoAttached(); pending.length > 0; pending = this.#notAutoAttached()) {
+      for (const child of pending) this.#autoAttached.add(child);
+      await Promise.all(pending.map((child) => this.#autoAttach(child, this.#frameDeadline(by)).catch(() => {})));
       by.signal.throwIfAborted();
     }
   }
 
-  #unasked(): PageSession[] {
-    return [...this.#children.values()].filter((child) => !this.#asked.has(child));
+  #notAutoAttached(): PageSession[] {
+    return [...this.#children.values()].filter((child) => !this.#autoAttached.has(child));
   }
 
-  async #begin(by: Deadline): Promise<void> {
+  async #startFollowing(by: Deadline): Promise<void> {
     const [, { frameTree }, { targetInfos }] = await Promise.all([
-      this.#askToAttach(this.main, by),
+      this.#autoAttach(this.main, by),
       this.main.send('Page.getFrameTree', undefined, by),
       this.#connection.send('Target.getTargets', { filter: framesOnly }, { signal: by.signal, timeoutMs: Math.max(1, by.leftMs) }),
     ]);
-    const inner = new Set(this.#place(this.main, frameTree).map(({ id }) => id));
-    const unseen = targetInfos.some(({ targetId, parentFrameId }) => inner.has(parentFrameId ?? '') && !this.#children.has(targetId));
-    if (!unseen) return;
-    // The settings of this session had it attach before we listened: it tells of what it attaches to only once.
-    this.main.sendQuietly('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false, flatten: true });
-    await this.#askToAttach(this.main, by);
+    const inner = new Set(this.#register(this.main, frameTree).map(({ id }) => id));
+    const hasUnseen = targetInfos.some(({ targetId, parentFrameId }) => inner.has(parentFrameId ?? '') && !this.#children.has(targetId));
+    if (!hasUnseen) return;
+    // The session's settings attached to them before we listened, and the event comes only once: attach again.
+    this.main.sendNoReply('Target.setAutoAttach', { autoAttach: false, waitForDebuggerOnStart: false, flatten: true });
+    await this.#autoAttach(this.main, by);
   }
 
-  #askToAttach(session: PageSession, by: Deadline): Promise<unknown> {
-    return session.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: deepTargets }, by);
+  #autoAttach(session: PageSession, by: Deadline): Promise<unknown> {
+    return session.send(
+      'Target.setAutoAttach',
+      { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: childTargets },
+      by,
+    );
   }
 
-  /** Half of the time is for the others. */
-  #shortly(by: Deadline): Deadline {
-    return by.within(this.patience.ms(frameAnswerMs, by.leftMs / 2));
+  /** A frame may take at most half of the time that is left. */
+  #frameDeadline(by: Deadline): Deadline {
+    return by.within(this.timeoutScale.ms(frameAnswerMs, by.leftMs / 2));
   }
 
   async #tree(session: PageSession, by: Deadline): Promise<FrameRef[]> {
     const id = session.rootFrameId;
     try {
-      const { frameTree } = await session.send('Page.getFrameTree', undefined, this.#shortly(by));
-      return this.#place(session, frameTree);
+      const { frameTree } = await session.send('Page.getFrameTree', undefined, this.#frameDeadline(by));
+      return this.#register(session, frameTree);
     } catch (error) {
       if (!(error instanceof PageError || error instanceof ProtocolError)) throw error;
-      // One that hangs is told as the browser knows it; one that went away is told no more.
+      // A frame that hangs is listed as the browser process knows it; a removed one is not listed.
       const to = { signal: by.signal, timeoutMs: Math.max(1, by.leftMs) };
       const info = await this.#connection.send('Target.getTargetInfo', { targetId: id }, to).catch(() => null);
       const parentId = info?.targetInfo.parentFrameId;
-      return info && parentId !== undefined ? [{ id, parentId, url: info.targetInfo.url.slice(0, longestUrl), name: '' }] : [];
+      return info && parentId !== undefined ? [{ id, parentId, url: info.targetInfo.url.slice(0, urlCharsMax), name: '' }] : [];
     }
   }
 
   #adopt(frameId: string, id: string): void {
-    const explainGone = (): Error => new PageError('frame_gone', 'The frame is no longer in the page.');
-    const session = new PageSession({ connection: this.#connection, id, rootFrameId: frameId, explainGone });
+    const toClosedError = (): Error => new PageError('frame_gone', 'The frame is no longer in the page.');
+    const session = new PageSession({ connection: this.#connection, id, rootFrameId: frameId, toClosedError });
     this.#children.set(frameId, session);
     this.#forgetDocument(frameId);
-    // Only then are replaced documents told.
-    session.sendQuietly('Page.enable', {});
-    for (const tell of this.#attached) tell(session);
+    // Required for `Page.frameNavigated`.
+    session.sendNoReply('Page.enable', {});
+    for (const listener of this.#attachedListeners) listener(session);
   }
 
-  #place(session: PageSession, top: Protocol.Page.FrameTree): FrameRef[] {
+  #register(session: PageSession, top: Protocol.Page.FrameTree): FrameRef[] {
     const frames: FrameRef[] = [];
     const waiting = [top];
-    for (let tree = waiting.shift(); tree && frames.length < mostFrames; tree = waiting.shift()) {
+    for (let tree = waiting.shift(); tree && frames.length < framesMax; tree = waiting.shift()) {
       const { id, parentId, url, urlFragment, name } = tree.frame;
       if (id !== session.rootFrameId) this.#inner.set(id, session);
       if (parentId !== undefined) this.#parents.set(id, parentId);
       frames.push({
         id,
         parentId: parentId ?? null,
-        url: (url + (urlFragment ?? '')).slice(0, longestUrl),
-        name: (name ?? '').slice(0, longestName),
+        url: (url + (urlFragment ?? '')).slice(0, urlCharsMax),
+        name: (name ?? '').slice(0, nameCharsMax),
       });
       waiting.push(...(tree.childFrames ?? []));
     }
     return frames;
   }
 
-  #isOurs(sessionId: string | undefined): PageSession | undefined {
+  #ownSession(sessionId: string | undefined): PageSession | undefined {
     return sessionId === undefined ? undefined : this.sessions().find(({ id }) => id === sessionId);
   }
 
@@ -232,21 +236,24 @@ export class Frames {
     const connection = this.#connection;
     return [
       connection.on('Target.attachedToTarget', ({ sessionId, targetInfo }, parent) => {
-        const unknown = targetInfo.type === 'iframe' && !this.#children.has(targetInfo.targetId) && this.#children.size < mostProcesses;
-        if (!unknown || !this.#isOurs(parent)) return;
+        const isNew = targetInfo.type === 'iframe' && !this.#children.has(targetInfo.targetId) && this.#children.size < processesMax;
+        if (!isNew || !this.#ownSession(parent)) return;
         if (targetInfo.parentFrameId !== undefined) this.#parents.set(targetInfo.targetId, targetInfo.parentFrameId);
         this.#adopt(targetInfo.targetId, sessionId);
       }),
       connection.on('Target.detachedFromTarget', ({ sessionId }) => this.#onDetached(sessionId)),
-      connection.on('Input.dragIntercepted', ({ data }, from) => from === this.main.id && this.#dragStart.forEach((tell) => tell(data))),
-      connection.on('Inspector.targetCrashed', (_, from) => this.#isOurs(from)?.onCrash()),
+      connection.on(
+        'Input.dragIntercepted',
+        ({ data }, from) => from === this.main.id && this.#dragStartListeners.forEach((listener) => listener(data)),
+      ),
+      connection.on('Inspector.targetCrashed', (_, from) => this.#ownSession(from)?.onCrash()),
       connection.on('Page.frameNavigated', ({ frame }, from) => {
-        const session = this.#isOurs(from);
+        const session = this.#ownSession(from);
         if (session?.rootFrameId === frame.id) session.onDocument();
         if (session) this.#forgetDocument(frame.id);
       }),
       connection.on('Page.frameDetached', ({ frameId }, from) => {
-        const session = this.#isOurs(from);
+        const session = this.#ownSession(from);
         if (!session || this.#inner.get(frameId) !== session) return;
         this.#inner.delete(frameId);
         if (!this.#children.has(frameId)) this.#parents.delete(frameId);
@@ -271,6 +278,6 @@ export class Frames {
   }
 
   #forgetDocument(frameId: string): void {
-    for (const tell of this.#documentGone) tell(frameId);
+    for (const listener of this.#documentDestroyedListeners) listener(frameId);
   }
 }

@@ -1,16 +1,16 @@
 /**
- * Where things are. The browser tells places within a process, from the top left
- * of the frame at its top; a page is looked at and clicked in its main frame. A
- * frame may be moved, scaled and turned by its page, so places are carried over
- * by the three corners of its box.
+ * Coordinates across frames. The browser reports coordinates relative to the
+ * root frame of a process; clicks and screenshots use the main frame. A page may
+ * move, scale and rotate a frame, so points are transformed by three corners of
+ * the frame element's box.
  */
 import { ProtocolError } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type Box, type ElementRef, type Point } from './model.ts';
 import type { Deadline } from './session.ts';
-import type { Worlds } from './execution-contexts.ts';
+import type { ExecutionContexts } from './execution-contexts.ts';
 
-/** Carries a place (x, y) to (a·x + c·y + e, b·x + d·y + f). */
+/** Maps (x, y) to (a·x + c·y + e, b·x + d·y + f). */
 export interface Affine {
   a: number;
   b: number;
@@ -22,11 +22,11 @@ export interface Affine {
 
 const identity: Affine = { a: 1, b: 0, c: 0, d: 1, e: 0, f: 0 };
 
-export const carry = ({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point => ({ x: a * x + c * y + e, y: b * x + d * y + f });
+export const transform = ({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point => ({ x: a * x + c * y + e, y: b * x + d * y + f });
 
 /** First `inner`, then `outer`. */
 function compose(outer: Affine, inner: Affine): Affine {
-  const { x: e, y: f } = carry(outer, { x: inner.e, y: inner.f });
+  const { x: e, y: f } = transform(outer, { x: inner.e, y: inner.f });
   return {
     a: outer.a * inner.a + outer.c * inner.b,
     b: outer.b * inner.a + outer.d * inner.b,
@@ -37,32 +37,32 @@ function compose(outer: Affine, inner: Affine): Affine {
   };
 }
 
-/** Null where everything is squeezed into nothing. */
-export function carryBack({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point | null {
+/** Null for a transform that is not invertible. */
+export function inverseTransform({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point | null {
   const area = a * d - b * c;
   if (Math.abs(area) < 1e-9) return null;
   return { x: (d * (x - e) - c * (y - f)) / area, y: (a * (y - f) - b * (x - e)) / area };
 }
 
-/** One frame on the way from the main frame to another, with what carries its places into the main viewport. */
+/** A frame on the path from the main frame, and the transform of its coordinates to the main viewport. */
 export interface FrameStep {
   frameId: string;
   toMain: Affine;
-  /** The frame element that holds it, in the frame before; null for the main frame. */
+  /** Its frame element in the parent frame; null for the main frame. */
   owner: ElementRef | null;
 }
 
 export class Geometry {
   readonly #frames: Frames;
-  readonly #worlds: Worlds;
+  readonly #contexts: ExecutionContexts;
 
-  constructor(frames: Frames, worlds: Worlds) {
+  constructor(frames: Frames, contexts: ExecutionContexts) {
     this.#frames = frames;
-    this.#worlds = worlds;
+    this.#contexts = contexts;
   }
 
   /** From the main frame to this one. @throws PageError `frame_gone` */
-  async way(frameId: string, by: Deadline): Promise<FrameStep[]> {
+  async framePath(frameId: string, by: Deadline): Promise<FrameStep[]> {
     const main: FrameStep = { frameId: this.#frames.tab.id, toMain: identity, owner: null };
     const steps = [main];
     if (frameId === main.frameId) return steps;
@@ -73,36 +73,36 @@ export class Geometry {
     return steps;
   }
 
-  /** As `quads` are told by the browser for this frame's elements. */
+  /** The transform for `quads` that the browser reports for this frame's elements. */
   async rootToMain(frameId: string, by: Deadline): Promise<Affine> {
     const session = await this.#frames.sessionOf(frameId, by);
     if (session === this.#frames.main) return identity;
-    const steps = await this.way(session.rootFrameId, by);
+    const steps = await this.framePath(session.rootFrameId, by);
     this.release(steps);
     return steps.at(-1)?.toMain ?? identity;
   }
 
-  /** Lets go of the frame elements of a way. */
+  /** Releases the frame elements of a path. */
   release(steps: readonly FrameStep[]): void {
     for (const { owner } of steps)
-      if (owner) this.#frames.known(owner.frameId)?.sendQuietly('Runtime.releaseObject', { objectId: owner.objectId });
+      if (owner) this.#frames.cachedSession(owner.frameId)?.sendNoReply('Runtime.releaseObject', { objectId: owner.objectId });
   }
 
   async #step(frameId: string, parent: FrameStep, { steps, by }: { steps: readonly FrameStep[]; by: Deadline }): Promise<FrameStep> {
     const session = await this.#frames.sessionOf(parent.frameId, by);
-    const size = this.#worlds.call<unknown>(frameId, '() => [innerWidth, innerHeight]', [], { signal: by.signal, timeoutMs: by.leftMs });
+    const size = this.#contexts.call<unknown>(frameId, '() => [innerWidth, innerHeight]', [], { signal: by.signal, timeoutMs: by.leftMs });
     const [width, height] = await readSize(size);
     try {
       const { backendNodeId } = await session.send('DOM.getFrameOwner', { frameId }, by);
       const [{ model }, owner] = await Promise.all([
         session.send('DOM.getBoxModel', { backendNodeId }, by),
-        this.#worlds.resolve(parent.frameId, backendNodeId, by),
+        this.#contexts.resolve(parent.frameId, backendNodeId, by),
       ]);
       if (!owner) throw new PageError('frame_gone', 'The frame is no longer in the page.');
       const rooted = steps.find((step) => step.frameId === session.rootFrameId)?.toMain ?? identity;
       return { frameId, owner, toMain: compose(rooted, spanning(model.content, width, height)) };
     } catch (error) {
-      if (error instanceof ProtocolError) throw new PageError('not_possible', 'The frame is not drawn.', { cause: error });
+      if (error instanceof ProtocolError) throw new PageError('not_possible', 'The frame is not rendered.', { cause: error });
       throw error;
     }
   }
@@ -115,17 +115,17 @@ async function readSize(answer: Promise<unknown>): Promise<[number, number]> {
   return [Math.max(1, Number(width) || 1), Math.max(1, Number(height) || 1)];
 }
 
-/** Carries a viewport of this size onto the box that its frame element has for it. */
+/** Maps a viewport of this size onto the content box of its frame element. */
 function spanning(quad: readonly number[], width: number, height: number): Affine {
   const [x0 = 0, y0 = 0, x1 = 0, y1 = 0, , , x3 = 0, y3 = 0] = quad;
   return { a: (x1 - x0) / width, b: (y1 - y0) / width, c: (x3 - x0) / height, d: (y3 - y0) / height, e: x0, f: y0 };
 }
 
-/** Around all of them; null where there is nothing. */
+/** The bounding box of all quads; null where it is empty. */
 export function boundsOf(quads: readonly (readonly number[])[], toMain: Affine): Box | null {
   const points: Point[] = [];
   for (const quad of quads)
-    for (let i = 0; i + 1 < quad.length; i += 2) points.push(carry(toMain, { x: quad[i] ?? 0, y: quad[i + 1] ?? 0 }));
+    for (let i = 0; i + 1 < quad.length; i += 2) points.push(transform(toMain, { x: quad[i] ?? 0, y: quad[i + 1] ?? 0 }));
   if (points.length === 0) return null;
   const xs = points.map(({ x }) => x);
   const ys = points.map(({ y }) => y);
@@ -134,5 +134,5 @@ export function boundsOf(quads: readonly (readonly number[])[], toMain: Affine):
   return width > 0 || height > 0 ? { x, y, width, height } : null;
 }
 
-/** Not by spreading: an element may have more lines than a call takes arguments. */
+/** Without spreading: an element may have more quads than a call can have arguments. */
 const smallest = (values: readonly number[]): number => values.reduce((least, each) => Math.min(least, each), Infinity);

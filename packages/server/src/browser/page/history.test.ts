@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ServerResponse } from 'node:http';
 import { NavigationError } from '../browser.ts';
-import type { NavigationOutcome, Page } from './model.ts';
+import type { NavigationResult, Page } from './model.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
 import { call } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
@@ -41,58 +41,58 @@ after(async () => {
   await pages.close();
 });
 
-const order = { waitUntil: 'load', timeoutMs: 8000 } as const;
-const go = (path: string): Promise<NavigationOutcome> => page.navigate({ url: pages.url + path, ...order }, call());
+const options = { waitUntil: 'load', timeoutMs: 8000 } as const;
+const go = (path: string): Promise<NavigationResult> => page.navigate({ url: pages.url + path, ...options }, call());
 
 describe('history', { timeout: 60_000 }, () => {
   it('goes back and forward, and ends', async () => {
     await go('/one');
     await go('/two');
-    const back = await page.history(-1, order, call());
+    const back = await page.history(-1, options, call());
     assert.deepEqual([back?.finalUrl, back?.title], [`${pages.url}/one`, 'one']);
-    const forward = await page.history(1, order, call());
+    const forward = await page.history(1, options, call());
     assert.deepEqual(
       [forward?.finalUrl, forward?.title, forward?.statusCode, forward?.headers['x-two'], forward?.cookieNames],
       [`${pages.url}/two`, 'two', 404, '2', ['a']],
     );
-    assert.equal(await page.history(1, order, call()), null);
+    assert.equal(await page.history(1, options, call()), null);
   });
 
   it('moves within a document', async () => {
     await go('/two');
     await page.evaluate(page.mainFrame(), 'history.pushState(0, "", "#part")', call());
-    const back = await page.history(-1, order, call());
+    const back = await page.history(-1, options, call());
     assert.deepEqual([back?.finalUrl, back?.statusCode], [`${pages.url}/two`, 404]);
   });
 
   it('goes to another site and back', async () => {
     await go('/one');
-    await page.navigate({ url: `${pages.otherSite}/one`, ...order }, call());
-    assert.equal((await page.history(-1, order, call()))?.finalUrl, `${pages.url}/one`);
+    await page.navigate({ url: `${pages.otherSite}/one`, ...options }, call());
+    assert.equal((await page.history(-1, options, call()))?.finalUrl, `${pages.url}/one`);
     assert.equal(await page.call(page.mainFrame(), '() => location.hostname', [], call()), '127.0.0.1');
   });
 
   it('takes no longer than it may', async () => {
     await page.navigate({ url: `${pages.url}/half`, waitUntil: 'commit', timeoutMs: 8000 }, call());
     await assert.rejects(
-      page.reload({ ...order, timeoutMs: 400 }, call()),
+      page.reload({ ...options, timeoutMs: 400 }, call()),
       (error) => error instanceof NavigationError && error.reason === 'timeout',
     );
-    assert.equal((await page.reload({ ...order, waitUntil: 'domcontentloaded' }, call())).title, 'half');
+    assert.equal((await page.reload({ ...options, waitUntil: 'domcontentloaded' }, call())).title, 'half');
   });
 });
 
 describe('reload', { timeout: 60_000 }, () => {
-  it('tells what the server says now', async () => {
+  it('returns the current response of the server', async () => {
     await go('/one');
     pages.replies['/one'] = document(503, 'broken');
-    const outcome = await page.reload(order, call());
-    assert.deepEqual([outcome.statusCode, outcome.title, outcome.redirects], [503, 'broken', []]);
-    assert.ok(outcome.ttfbMs !== null && outcome.ttfbMs >= 0);
+    const result = await page.reload(options, call());
+    assert.deepEqual([result.statusCode, result.title, result.redirects], [503, 'broken', []]);
+    assert.ok(result.ttfbMs !== null && result.ttfbMs >= 0);
     pages.replies['/one'] = (_, response) => void response.socket?.destroy();
-    await assert.rejects(page.reload(order, call()), NavigationError);
+    await assert.rejects(page.reload(options, call()), NavigationError);
     pages.replies['/one'] = replies['/one'];
-    assert.equal((await page.reload(order, call())).title, 'one');
+    assert.equal((await page.reload(options, call())).title, 'one');
   });
 });
 
@@ -102,16 +102,16 @@ describe('a page that hangs or has crashed', { timeout: 60_000 }, () => {
     await go('/hang');
     await assert.rejects(page.call(page.mainFrame(), '() => { while (true); }', [], { ...call(), timeoutMs: 300 }), { reason: 'timeout' });
     const begin = performance.now();
-    await assert.rejects(page.reload({ ...order, timeoutMs: 300 }, call()), { reason: 'timeout' });
+    await assert.rejects(page.reload({ ...options, timeoutMs: 300 }, call()), { reason: 'timeout' });
     assert.ok(performance.now() - begin < 1500);
-    assert.equal((await page.history(-1, order, call()))?.title, 'one');
+    assert.equal((await page.history(-1, options, call()))?.title, 'one');
   });
 
   it('is loaded again', async () => {
     await go('/one');
-    await page.navigate({ url: 'chrome://crash', ...order }, call()).catch(() => {});
+    await page.navigate({ url: 'chrome://crash', ...options }, call()).catch(() => {});
     await assert.rejects(page.call(page.mainFrame(), '() => 1', [], call()), { reason: 'page_crashed' });
-    assert.equal((await page.reload(order, call())).title, 'one');
+    assert.equal((await page.reload(options, call())).title, 'one');
     assert.equal(await page.call(page.mainFrame(), '() => document.title', [], call()), 'one');
   });
 });
@@ -120,11 +120,11 @@ describe('headers of a page', { timeout: 60_000 }, () => {
   it('are sent by it, its frames and later documents, and by no other page', async () => {
     await page.setExtraHeaders({ 'x-page': 'p', 'x-both': 'p' }, call());
     for (let turn = 0; turn < 2; turn += 1) {
-      const before = pages.asked.length;
+      const before = pages.requests.length;
       await go('/frame');
-      const asked = pages.asked.slice(before).filter(({ path }) => path !== '/favicon.ico');
+      const requests = pages.requests.slice(before).filter(({ path }) => path !== '/favicon.ico');
       assert.deepEqual(
-        asked.map(({ path, headers }) => [path, headers['x-page'], headers['x-both']]),
+        requests.map(({ path, headers }) => [path, headers['x-page'], headers['x-both']]),
         [
           ['/frame', 'p', 'p'],
           ['/one', 'p', 'p'],
@@ -132,27 +132,27 @@ describe('headers of a page', { timeout: 60_000 }, () => {
       );
     }
     const { tabId } = await launched.browser.openTab({ active: true, ...call() });
-    await launched.browser.navigate(tabId, { url: `${pages.url}/one`, ...order }, call());
-    assert.equal(pages.asked.findLast(({ path }) => path === '/one')?.headers['x-page'], undefined);
+    await launched.browser.navigate(tabId, { url: `${pages.url}/one`, ...options }, call());
+    assert.equal(pages.requests.findLast(({ path }) => path === '/one')?.headers['x-page'], undefined);
     await launched.browser.closeTab(tabId, call());
     await page.setExtraHeaders({}, call());
     await go('/one');
-    assert.equal(pages.asked.findLast(({ path }) => path === '/one')?.headers['x-page'], undefined);
+    assert.equal(pages.requests.findLast(({ path }) => path === '/one')?.headers['x-page'], undefined);
   });
 });
 
 describe('a quiet network', { timeout: 60_000 }, () => {
-  it('is that of an empty page, and of one that was gone back to', async () => {
+  it('is reached by an empty page, and after going back', async () => {
     const { tabId } = await launched.browser.openTab({ active: true, ...call() });
     await launched.browser.page(tabId).networkIdle({ ...call(), timeoutMs: 3000 });
     await launched.browser.closeTab(tabId, call());
     await go('/one');
     await go('/frame');
-    await page.history(-1, order, call());
+    await page.history(-1, options, call());
     await page.networkIdle({ ...call(), timeoutMs: 3000 });
   });
 
-  it('is waited for, and no longer than told', async () => {
+  it('is awaited no longer than the timeout', async () => {
     await go('/asks');
     await assert.rejects(page.networkIdle({ ...call(), timeoutMs: 1500 }), { reason: 'timeout' });
     const begin = performance.now();

@@ -1,137 +1,141 @@
-/** Moves in a tab's history, and its reload: told as a navigation is. */
+/** Back, forward and reload, with the same result as a navigation. */
 import type { Protocol } from 'devtools-protocol';
 import { DocumentTrail } from '../network/document-trail.ts';
-import { answerLimitMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
+import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
-import { NavigationError, type NavigationOutcome } from '../model.ts';
-import { failureOf } from './navigate.ts';
+import { NavigationError, type NavigationResult } from '../model.ts';
+import { toNavigationFailure } from './navigate.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type NavigationOrder } from './model.ts';
+import { PageError, type NavigationRequest } from './model.ts';
 import { Deadline } from './session.ts';
-import { longestTitle, titleOf } from '../tabs/tab.ts';
+import { titleCharsMax, titleOf } from '../tabs/tab.ts';
 
 const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', networkidle: 'networkIdle' } as const;
-/** A page that is busy for longer has its title told by the browser process. */
-const titleLimitMs = 500;
-/** The browser's own error page follows a failure within milliseconds; that it does not come is no reason to hold the answer. */
-const errorPageLimitMs = 1500;
+/** The title of a page that is busy for longer comes from the browser process. */
+const titleTimeoutMs = 500;
+/** The browser's error page follows a failure within milliseconds; without it the response is not delayed further. */
+const errorPageTimeoutMs = 1500;
 
-export interface MoveParts {
+export interface HistoryDeps {
   connection: Connection;
   frames: Frames;
-  /** Whether the Network domain stays on afterwards: settings live in it, and listeners. */
-  keepsNetwork(): boolean;
+  /** Whether the Network domain must stay on afterwards, for settings or listeners. */
+  shouldKeepNetwork(): boolean;
 }
 
-type MoveOrder = Omit<NavigationOrder, 'url'>;
+type HistoryRequest = Omit<NavigationRequest, 'url'>;
 
-/** Null where the history ends. @throws NavigationError, PageError */
+/** Returns null at the end of the history. @throws NavigationError, PageError */
 export async function moveInHistory(
-  parts: MoveParts,
+  deps: HistoryDeps,
   by: -1 | 1,
-  { order, signal }: { order: MoveOrder; signal: AbortSignal },
-): Promise<NavigationOutcome | null> {
-  const deadline = new Deadline({ signal, timeoutMs: order.timeoutMs });
-  const { main } = parts.frames;
+  { request, signal }: { request: HistoryRequest; signal: AbortSignal },
+): Promise<NavigationResult | null> {
+  const deadline = new Deadline({ signal, timeoutMs: request.timeoutMs });
+  const { main } = deps.frames;
   const { currentIndex, entries } = await main.send('Page.getNavigationHistory', undefined, deadline);
   const entry = entries[currentIndex + by];
   if (!entry) return null;
-  return move(parts, { order, deadline }, ['Page.navigateToHistoryEntry', { entryId: entry.id }]);
+  return moveInHistoryOrReload(deps, { request, deadline }, ['Page.navigateToHistoryEntry', { entryId: entry.id }]);
 }
 
 /** @throws NavigationError, PageError */
-export function reload(parts: MoveParts, order: MoveOrder, signal: AbortSignal): Promise<NavigationOutcome> {
-  const deadline = new Deadline({ signal, timeoutMs: order.timeoutMs });
-  return move(parts, { order, deadline }, ['Page.reload', {}]);
+export function reload(deps: HistoryDeps, request: HistoryRequest, signal: AbortSignal): Promise<NavigationResult> {
+  const deadline = new Deadline({ signal, timeoutMs: request.timeoutMs });
+  return moveInHistoryOrReload(deps, { request, deadline }, ['Page.reload', {}]);
 }
 
-type Start =
+type HistoryCommand =
   | readonly ['Page.reload', Params<'Page.reload'>]
   | readonly ['Page.navigateToHistoryEntry', Params<'Page.navigateToHistoryEntry'>];
 
-async function move(parts: MoveParts, asked: { order: MoveOrder; deadline: Deadline }, start: Start): Promise<NavigationOutcome> {
-  const watch = new MoveWatch(parts, asked);
+async function moveInHistoryOrReload(
+  deps: HistoryDeps,
+  options: { request: HistoryRequest; deadline: Deadline },
+  command: HistoryCommand,
+): Promise<NavigationResult> {
+  const watch = new HistoryWatch(deps, options);
   try {
-    return await watch.run(start);
+    return await watch.run(command);
   } finally {
     watch.end();
   }
 }
 
-class MoveWatch {
-  readonly #parts: MoveParts;
-  readonly #order: MoveOrder;
+class HistoryWatch {
+  readonly #deps: HistoryDeps;
+  readonly #request: HistoryRequest;
   readonly #deadline: Deadline;
   readonly #undo: (() => void)[] = [];
-  readonly #arrived = Promise.withResolvers<void>();
+  readonly #committed = Promise.withResolvers<void>();
   readonly #trail: DocumentTrail;
-  /** Documents that the page set out for. */
-  readonly #awaited = new Set<string>();
-  /** Why it fails, while the browser's error page has not moved in. */
+  /** Loader ids of navigations that have started. */
+  readonly #startedLoaders = new Set<string>();
+  /** The failure, until the browser's error page is committed. */
   #failed: NavigationError | null = null;
   readonly #reached = new Map<string, Set<string>>();
   #loaderId: string | null = null;
 
-  constructor(parts: MoveParts, { order, deadline }: { order: MoveOrder; deadline: Deadline }) {
-    this.#parts = parts;
-    this.#order = order;
+  constructor(deps: HistoryDeps, { request, deadline }: { request: HistoryRequest; deadline: Deadline }) {
+    this.#deps = deps;
+    this.#request = request;
     this.#deadline = deadline;
-    this.#trail = new DocumentTrail(parts.connection, parts.frames.tab);
+    this.#trail = new DocumentTrail(deps.connection, deps.frames.tab);
     this.#undo.push(() => this.#trail.end());
-    this.#arrived.promise.catch(() => {});
+    this.#committed.promise.catch(() => {});
   }
 
-  async run(start: Start): Promise<NavigationOutcome> {
-    const { connection, frames } = this.#parts;
-    this.#limit();
+  async run(command: HistoryCommand): Promise<NavigationResult> {
+    const { connection, frames } = this.#deps;
+    this.#startTimers();
     try {
-      await Promise.race([endHungPage(connection, frames.tab, this.#deadline.leftMs), this.#arrived.promise]);
+      await Promise.race([endHungPage(connection, frames.tab, this.#deadline.leftMs), this.#committed.promise]);
       this.#listen();
-      this.#start(start).catch((error: unknown) => this.#arrived.reject(error));
-      await this.#arrived.promise;
+      this.#start(command).catch((error: unknown) => this.#committed.reject(error));
+      await this.#committed.promise;
     } catch (error) {
       throw this.#explain(error);
     }
-    return this.#outcome();
+    return this.#result();
   }
 
-  async #start([method, params]: Start): Promise<void> {
-    const { connection, frames } = this.#parts;
+  async #start([method, params]: HistoryCommand): Promise<void> {
+    const { connection, frames } = this.#deps;
     const { main, tab } = frames;
     const to = { sessionId: tab.sessionId, signal: this.#deadline.signal, timeoutMs: Math.max(1, this.#deadline.leftMs) };
     const wasCrashed = tab.status === 'crashed';
-    main.sendQuietly('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
-    main.sendQuietly('Page.setLifecycleEventsEnabled', { enabled: true });
+    main.sendNoReply('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
+    main.sendNoReply('Page.setLifecycleEventsEnabled', { enabled: true });
     await connection.send(method, params, to);
-    // A process that takes the place of a dead one has not heard it; told again, it tells again what was reached.
-    if (wasCrashed) main.sendQuietly('Page.setLifecycleEventsEnabled', { enabled: true });
+    // A process that replaces a crashed one missed the command; sending it again also replays the lifecycle events.
+    if (wasCrashed) main.sendNoReply('Page.setLifecycleEventsEnabled', { enabled: true });
   }
 
   end(): void {
     for (const undo of this.#undo.splice(0)) undo();
-    const { frames, keepsNetwork } = this.#parts;
-    frames.main.sendQuietly('Page.setLifecycleEventsEnabled', { enabled: false });
-    if (!keepsNetwork()) frames.main.sendQuietly('Network.disable', undefined);
+    const { frames, shouldKeepNetwork } = this.#deps;
+    frames.main.sendNoReply('Page.setLifecycleEventsEnabled', { enabled: false });
+    if (!shouldKeepNetwork()) frames.main.sendNoReply('Network.disable', undefined);
   }
 
-  #limit(): void {
-    const { tab } = this.#parts.frames;
-    const either = AbortSignal.any([this.#deadline.signal, tab.gone.signal]);
-    const onAbort = (): void => this.#arrived.reject(either.reason);
-    const { timeoutMs } = this.#order;
-    const late = setTimeout(() => this.#arrived.reject(new CommandTimeout()), timeoutMs);
+  #startTimers(): void {
+    const { tab } = this.#deps.frames;
+    const either = AbortSignal.any([this.#deadline.signal, tab.closed.signal]);
+    const onAbort = (): void => this.#committed.reject(either.reason);
+    const { timeoutMs } = this.#request;
+    const timer = setTimeout(() => this.#committed.reject(new CommandTimeout()), timeoutMs);
     either.addEventListener('abort', onAbort, { once: true });
     if (either.aborted) onAbort();
     this.#undo.push(
-      () => clearTimeout(late),
+      () => clearTimeout(timer),
       () => either.removeEventListener('abort', onAbort),
     );
   }
 
   #listen(): void {
-    const { connection, frames } = this.#parts;
+    const { connection, frames } = this.#deps;
     const { tab } = frames;
-    const mine =
+    const ifOwnSession =
       <P>(act: (params: P) => void) =>
       (params: P, from: string | undefined): void => {
         if (from === tab.sessionId) act(params);
@@ -139,56 +143,61 @@ class MoveWatch {
     this.#undo.push(
       connection.on(
         'Page.frameStartedNavigating',
-        mine(({ frameId, loaderId }: { frameId: string; loaderId: string }) => this.#isMain(frameId) && this.#awaited.add(loaderId)),
+        ifOwnSession(
+          ({ frameId, loaderId }: { frameId: string; loaderId: string }) => this.#isMain(frameId) && this.#startedLoaders.add(loaderId),
+        ),
       ),
       connection.on(
         'Network.loadingFailed',
-        mine((event: Protocol.Network.LoadingFailedEvent) => this.#onFailed(event)),
+        ifOwnSession((event: Protocol.Network.LoadingFailedEvent) => this.#onFailed(event)),
       ),
       connection.on(
         'Page.frameNavigated',
-        mine((event: Protocol.Page.FrameNavigatedEvent) => this.#onCommit(event)),
+        ifOwnSession((event: Protocol.Page.FrameNavigatedEvent) => this.#onCommit(event)),
       ),
       connection.on(
         'Page.navigatedWithinDocument',
-        mine(({ frameId }: { frameId: string }) => this.#onWithinDocument(frameId)),
+        ifOwnSession(({ frameId }: { frameId: string }) => this.#onWithinDocument(frameId)),
       ),
       connection.on(
         'Page.lifecycleEvent',
-        mine((event: Protocol.Page.LifecycleEventEvent) => this.#onLifecycle(event)),
+        ifOwnSession((event: Protocol.Page.LifecycleEventEvent) => this.#onLifecycle(event)),
       ),
       connection.on(
         'Inspector.targetCrashed',
-        mine(() => this.#arrived.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'))),
+        ifOwnSession(() => this.#committed.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'))),
       ),
     );
   }
 
   #isMain(frameId: string | undefined): boolean {
-    return frameId === this.#parts.frames.tab.id;
+    return frameId === this.#deps.frames.tab.id;
   }
 
   #onFailed({ errorText, requestId }: Protocol.Network.LoadingFailedEvent): void {
-    // The request for a document bears the document's own id.
-    if (this.#loaderId !== null || this.#failed || !this.#awaited.has(requestId)) return;
-    const failed = new NavigationError(failureOf(errorText), errorText, `The page could not be loaded: ${errorText}.`);
+    // A document's request id is its loader id.
+    if (this.#loaderId !== null || this.#failed || !this.#startedLoaders.has(requestId)) return;
+    const failed = new NavigationError(toNavigationFailure(errorText), errorText, `The page could not be loaded: ${errorText}.`);
     this.#failed = failed;
-    // An error page that moves in after the answer would interrupt what the caller does next.
-    const late = setTimeout(() => this.#arrived.reject(failed), errorText === 'net::ERR_ABORTED' ? 0 : this.#within(errorPageLimitMs));
-    this.#undo.push(() => clearTimeout(late));
+    // An error page that is committed after the response would interrupt the caller's next call.
+    const timer = setTimeout(
+      () => this.#committed.reject(failed),
+      errorText === 'net::ERR_ABORTED' ? 0 : this.#scaledMs(errorPageTimeoutMs),
+    );
+    this.#undo.push(() => clearTimeout(timer));
   }
 
   #onCommit({ frame, type }: Protocol.Page.FrameNavigatedEvent & { type?: string }): void {
     if (frame.parentId !== undefined) return;
-    if (this.#failed) this.#arrived.reject(this.#failed);
+    if (this.#failed) this.#committed.reject(this.#failed);
     this.#loaderId = frame.loaderId;
-    // One that was kept alive is as it was left and loads nothing.
-    if (type === 'BackForwardCacheRestore') this.#arrived.resolve();
+    // A page from the back/forward cache loads nothing.
+    if (type === 'BackForwardCacheRestore') this.#committed.resolve();
     this.#check();
   }
 
   #onWithinDocument(frameId: string): void {
-    if (this.#isMain(frameId)) this.#arrived.resolve();
+    if (this.#isMain(frameId)) this.#committed.resolve();
   }
 
   #onLifecycle({ frameId, loaderId, name }: Protocol.Page.LifecycleEventEvent): void {
@@ -199,46 +208,46 @@ class MoveWatch {
 
   #check(): void {
     if (this.#loaderId === null) return;
-    const { waitUntil } = this.#order;
-    if (waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[waitUntil])) this.#arrived.resolve();
+    const { waitUntil } = this.#request;
+    if (waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[waitUntil])) this.#committed.resolve();
   }
 
-  async #outcome(): Promise<NavigationOutcome> {
-    const { tab } = this.#parts.frames;
+  async #result(): Promise<NavigationResult> {
+    const { tab } = this.#deps.frames;
     const response = this.#trail.of(this.#loaderId);
     if (this.#loaderId !== null) tab.statusCode = response?.status || null;
     const { headers = {}, cookieNames = [], redirects = [], ttfbMs = null } = response ?? {};
-    return { ...(await this.#place()), statusCode: tab.statusCode, headers, cookieNames, redirects, ttfbMs };
+    return { ...(await this.#location()), statusCode: tab.statusCode, headers, cookieNames, redirects, ttfbMs };
   }
 
-  async #place(): Promise<{ finalUrl: string; title: string }> {
-    const { connection, frames } = this.#parts;
+  async #location(): Promise<{ finalUrl: string; title: string }> {
+    const { connection, frames } = this.#deps;
     const { tab } = frames;
-    const asked = connection.send(
+    const evaluated = connection.send(
       'Runtime.evaluate',
-      { expression: `[location.href, document.title.slice(0, ${longestTitle})]`, returnByValue: true },
-      { sessionId: tab.sessionId, timeoutMs: this.#within(titleLimitMs) },
+      { expression: `[location.href, document.title.slice(0, ${titleCharsMax})]`, returnByValue: true },
+      { sessionId: tab.sessionId, timeoutMs: this.#scaledMs(titleTimeoutMs) },
     );
-    const described = connection.send('Target.getTargetInfo', { targetId: tab.id }, { timeoutMs: this.#within(answerLimitMs) });
-    const [{ targetInfo }, told] = await Promise.all([described, asked.catch(() => null)]);
-    const value: unknown = told?.result.value;
+    const described = connection.send('Target.getTargetInfo', { targetId: tab.id }, { timeoutMs: this.#scaledMs(answerTimeoutMs) });
+    const [{ targetInfo }, reply] = await Promise.all([described, evaluated.catch(() => null)]);
+    const value: unknown = reply?.result.value;
     const [href, title] = Array.isArray(value) ? (value as unknown[]) : [];
-    tab.title = typeof title === 'string' ? title.slice(0, longestTitle) : titleOf(targetInfo);
+    tab.title = typeof title === 'string' ? title.slice(0, titleCharsMax) : titleOf(targetInfo);
     return { finalUrl: targetInfo.url || (typeof href === 'string' ? href : tab.url), title: tab.title };
   }
 
-  /** A limit of ours in the caller's time. */
-  #within(usualMs: number): number {
-    return this.#parts.connection.patience.ms(usualMs, this.#deadline.leftMs);
+  /** A scaled limit within the caller's time. */
+  #scaledMs(baseMs: number): number {
+    return this.#deps.connection.timeoutScale.ms(baseMs, this.#deadline.leftMs);
   }
 
   #explain(error: unknown): unknown {
-    const { frames } = this.#parts;
+    const { frames } = this.#deps;
     if (error instanceof CommandTimeout || (error instanceof PageError && error.reason === 'timeout')) {
-      frames.main.sendQuietly('Page.stopLoading', undefined);
-      return new NavigationError('timeout', null, `The page did not load within ${this.#order.timeoutMs} ms.`);
+      frames.main.sendNoReply('Page.stopLoading', undefined);
+      return new NavigationError('timeout', null, `The page did not load within ${this.#request.timeoutMs} ms.`);
     }
-    if (error instanceof ProtocolError) return new NavigationError('aborted', null, 'The browser did not go there.');
+    if (error instanceof ProtocolError) return new NavigationError('aborted', null, 'The browser rejected the navigation.');
     return error;
   }
 }

@@ -1,26 +1,26 @@
-/** The words in which one page is driven and captured. Everything that waits takes a signal; a page that hangs costs the time given and nothing more. */
+/** The interface of a page. Everything that waits takes a signal; a page that hangs costs no more than the given timeout. */
 import type { Viewport, WaitUntil } from '@berth/contract';
-import type { Patience } from '../timeout-scale.ts';
+import type { TimeoutScale } from '../timeout-scale.ts';
 
-export interface NavigationOrder {
+export interface NavigationRequest {
   url: string;
   waitUntil: WaitUntil;
   timeoutMs: number;
   referer?: string | undefined;
 }
 
-export interface NavigationOutcome {
+export interface NavigationResult {
   finalUrl: string;
   title: string;
-  /** The last main-document response's real status after redirects; null where there was no HTTP. */
+  /** HTTP status of the main document after redirects; null without HTTP. */
   statusCode: number | null;
-  /** Of that response, names in lower case; empty where there was no HTTP. */
+  /** Headers of that response, names in lower case; empty without HTTP. */
   headers: Readonly<Record<string, string>>;
-  /** Names of the cookies that it set. */
+  /** Names of the cookies that the response set. */
   cookieNames: readonly string[];
-  /** Where each redirect was, and how it redirected, in order. */
+  /** URL and status of each redirect, in order. */
   redirects: readonly { url: string; statusCode: number }[];
-  /** Until the first byte of that response; null where there was no HTTP. */
+  /** Milliseconds until the first byte of that response; null without HTTP. */
   ttfbMs: number | null;
 }
 
@@ -32,7 +32,7 @@ export interface FrameRef {
   readonly name: string;
 }
 
-/** An element that the page keeps for us until it is released or its document goes. */
+/** A handle of an element, valid until it is released or its document is replaced. */
 export interface ElementRef {
   readonly frameId: string;
   readonly objectId: string;
@@ -43,9 +43,9 @@ export type Argument = Json | ElementRef;
 
 export interface CallOptions {
   signal: AbortSignal;
-  /** How long the page may take for it. */
+  /** Milliseconds that the page may take. */
   timeoutMs: number;
-  /** The answer's size as JSON text; a page that gives more is a PageError `too_large`. */
+  /** Limit of the result as JSON text; a larger one is a PageError `too_large`. */
   maxBytes?: number;
 }
 
@@ -71,29 +71,30 @@ export interface Mouse {
 }
 
 export interface Keyboard {
-  /** One key or a chord such as `Enter`, `Control+A`, `Shift+Tab`, `é`. Throws PageError `unknown_key`. */
+  /** One key or a chord such as `Enter`, `Control+A`, `Shift+Tab`, `é`. @throws PageError `unknown_key` */
   press(keys: string, options: { signal: AbortSignal; delayMs?: number }): Promise<void>;
-  /** Key by key, as a person types; characters without a key are inserted. */
+  /** Types key by key; characters without a key are inserted. */
   type(text: string, options: { signal: AbortSignal; delayMs?: number }): Promise<void>;
-  /** All at once, as an input method does. */
+  /** Inserts text at once, as an input method does. */
   insertText(text: string, options: { signal: AbortSignal }): Promise<void>;
   down(key: string, options: { signal: AbortSignal }): Promise<void>;
   up(key: string, options: { signal: AbortSignal }): Promise<void>;
 }
 
-export interface ScreenshotOrder {
+export interface ScreenshotOptions {
   format: 'png' | 'jpeg' | 'webp';
   /** 0…100, for jpeg and webp. */
   quality?: number | undefined;
   fullPage: boolean;
-  /** Scrolls through the page first, and waits for what that loads, so that lazy images are there. */
+  /** Scrolls through the page first, so that lazy images load. */
   scrollFirst: boolean;
   element?: ElementRef | undefined;
   omitBackground?: boolean;
 }
 /**
- * One picture; a page above 16384 px comes in tiles, top to bottom. All lengths are in pixels of the picture: CSS px times the screen's scale.
- * Warnings: `page_keeps_growing` where `scrollFirst` came to no end, `page_cut` where the page is wider or higher than pictures can be.
+ * One image; a page above 16384 px comes in tiles, top to bottom.
+ * All lengths are in pixels of the image: CSS px times the device scale factor.
+ * Warnings: `page_keeps_growing` if `scrollFirst` did not reach the end, `page_cut` if the page exceeds the maximum image size.
  */
 export interface Screenshot {
   tiles: { data: Buffer; width: number; height: number; y: number }[];
@@ -103,7 +104,7 @@ export interface Screenshot {
   warnings: string[];
 }
 
-export interface PdfOrder {
+export interface PdfOptions {
   landscape?: boolean | undefined;
   printBackground?: boolean | undefined;
   scale?: number | undefined;
@@ -123,7 +124,7 @@ export interface Dialog {
 }
 export type DialogAnswer = { accept: boolean; text?: string | undefined };
 
-/** What a page could not do. The message may be told to the caller. */
+/** An operation on a page failed. The message is safe for the caller. */
 export class PageError extends Error {
   readonly reason:
     | 'timeout'
@@ -144,31 +145,31 @@ export class PageError extends Error {
 
 export interface Page {
   readonly tabId: string;
-  /** How long to wait for what it does. */
-  readonly patience: Patience;
-  /** Aborted when the tab is gone. */
-  readonly gone: AbortSignal;
+  /** Scales time limits to the speed of the machine. */
+  readonly timeoutScale: TimeoutScale;
+  /** Aborted when the tab closes. */
+  readonly closed: AbortSignal;
   readonly mouse: Mouse;
   readonly keyboard: Keyboard;
   url(): string;
   /** The main frame first, parents before their children. */
   frames(options: { signal: AbortSignal }): Promise<FrameRef[]>;
   mainFrame(): string;
-  navigate(order: NavigationOrder, options: { signal: AbortSignal }): Promise<NavigationOutcome>;
-  /** -1 back, 1 forward; null where the history ends. Fails as `navigate` does. */
-  history(by: -1 | 1, order: Omit<NavigationOrder, 'url'>, options: { signal: AbortSignal }): Promise<NavigationOutcome | null>;
-  reload(order: Omit<NavigationOrder, 'url'>, options: { signal: AbortSignal }): Promise<NavigationOutcome>;
+  navigate(request: NavigationRequest, options: { signal: AbortSignal }): Promise<NavigationResult>;
+  /** -1 goes back, 1 forward; returns null at the end of the history. Throws like `navigate`. */
+  history(by: -1 | 1, request: Omit<NavigationRequest, 'url'>, options: { signal: AbortSignal }): Promise<NavigationResult | null>;
+  reload(request: Omit<NavigationRequest, 'url'>, options: { signal: AbortSignal }): Promise<NavigationResult>;
   /**
-   * Calls a function, given as source text, in our own world of the frame's
-   * document: the page's scripts neither see nor change it. Promises are waited for.
+   * Calls a function, given as source text, in an isolated context of the frame's
+   * document, which the page's scripts cannot see or change. Promises are awaited.
    * @throws PageError
    */
   call<T>(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<T>;
-  /** As `call`, in the page's own world, for an expression of the caller. */
+  /** Like `call`, in the page's main context, for an expression of the caller. */
   evaluate<T>(frameId: string, expression: string, options: CallOptions): Promise<T>;
-  /** As `call`, for a function that gives an element, a list of them, or null. */
+  /** Like `call`, for a function that returns an element, a list of them, or null. */
   find(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<ElementRef[]>;
-  /** By the browser's own accessibility tree, in document order, through open and closed shadow roots. */
+  /** Searches the browser's accessibility tree, through open and closed shadow roots. Returns matches in document order. */
   findByRole(
     frameId: string,
     by: { role?: string; name?: string; exact?: boolean; root?: ElementRef },
@@ -178,20 +179,20 @@ export interface Page {
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
   release(elements: readonly ElementRef[]): void;
   scrollIntoView(element: ElementRef, options: CallOptions): Promise<void>;
-  /** In the page's own viewport, whatever frames it stands in; null where it is not drawn. */
+  /** The box in the main viewport, for elements of any frame; null if it is not rendered. */
   box(element: ElementRef, options: CallOptions): Promise<Box | null>;
-  /** Whether a click at the point reaches the element or something in it. The other element is described for the error text. */
+  /** Whether a click at the point hits the element or a descendant. `instead` describes the element in front for the error message. */
   receives(element: ElementRef, at: Point, options: CallOptions): Promise<{ receives: boolean; instead: string }>;
   focus(element: ElementRef, options: CallOptions): Promise<void>;
-  /** Paths as the machine sees them. */
+  /** Paths inside the machine. */
   setFiles(element: ElementRef, paths: readonly string[], options: CallOptions): Promise<void>;
-  screenshot(order: ScreenshotOrder, options: { signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<Screenshot>;
-  pdf(order: PdfOrder, options: { signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<Buffer>;
+  screenshot(options: ScreenshotOptions, limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<Screenshot>;
+  pdf(options: PdfOptions, limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<Buffer>;
   setViewport(viewport: Viewport, options: { signal: AbortSignal }): Promise<void>;
-  /** For this page from now on, added to those of the session. */
+  /** Sets headers for this page, in addition to those of the session. */
   setExtraHeaders(headers: Readonly<Record<string, string>>, options: { signal: AbortSignal }): Promise<void>;
-  /** Answers dialogs of this page until undone; without it they are dismissed. */
+  /** Answers dialogs of this page until the returned function is called; without a handler they are dismissed. */
   onDialog(answer: (dialog: Dialog) => DialogAnswer): () => void;
-  /** Resolves when nothing has been asked of the network for 500 ms. Throws PageError `timeout`. */
+  /** Resolves after 500 ms without network requests. @throws PageError `timeout` */
   networkIdle(options: { signal: AbortSignal; timeoutMs: number }): Promise<void>;
 }

@@ -1,14 +1,14 @@
-/** One navigation of one tab, from the order to what has become of it. */
+/** One navigation of one tab, from the request to its result. */
 import type { Protocol } from 'devtools-protocol';
 import type { NavigationFailure, WaitUntil } from '@berth/contract';
-import { answerLimitMs, CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
+import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, type MainResponse } from '../network/document-trail.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
-import { longestTitle, titleOf, type Tab } from '../tabs/tab.ts';
-import { BrowserGone, NavigationError, TabNotFound, type NavigationOrder, type NavigationOutcome } from '../model.ts';
+import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
+import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../model.ts';
 import { Deadline } from './session.ts';
 
-/** The gate's own reply to a plain-http request that it could not or would not serve says why in this header. */
+/** The egress gate's reason in its own response to a plain HTTP request that failed or was refused. */
 export const egressHeader = 'x-berth-egress';
 const egressReasons: readonly string[] = [
   'dns_failed',
@@ -21,16 +21,16 @@ const egressReasons: readonly string[] = [
 
 export type EgressReason = 'dns_failed' | 'blocked_by_policy' | 'connection_refused' | 'connection_reset' | 'timeout' | 'proxy_error';
 
-/** Settling after a stop is a trip to the page; one that hangs must not hold the answer. */
-const stopLimitMs = 1000;
-/** The head of a reply follows within milliseconds, by another way. */
-const headLimitMs = 250;
-/** The browser's own error page follows its answer within milliseconds; that it does not come is no reason to hold the answer. */
-const errorPageLimitMs = 1500;
-/** A page that is busy for longer has its title told by the browser process. */
-const titleLimitMs = 500;
+/** `Page.stopLoading` is a round trip to the page; one that hangs must not delay the response. */
+const stopTimeoutMs = 1000;
+/** The head of a response follows within milliseconds, in a separate event. */
+const headTimeoutMs = 250;
+/** The browser's error page follows its reply within milliseconds; without it the response is not delayed further. */
+const errorPageTimeoutMs = 1500;
+/** The title of a page that is busy for longer comes from the browser process. */
+const titleTimeoutMs = 500;
 
-const failures: readonly (readonly [RegExp, NavigationFailure])[] = [
+const failurePatterns: readonly (readonly [RegExp, NavigationFailure])[] = [
   [/NAME_NOT_RESOLVED|NAME_RESOLUTION_FAILED|ICANN_NAME_COLLISION|DNS_/, 'dns_failed'],
   [/PROXY|TUNNEL_CONNECTION_FAILED|SOCKS_/, 'proxy_error'],
   [/CERT_|SSL_|TLS_|CLEAR_TEXT_NOT_PERMITTED|ERR_BAD_SSL/, 'tls_error'],
@@ -41,44 +41,42 @@ const failures: readonly (readonly [RegExp, NavigationFailure])[] = [
   [/TIMED_OUT/, 'timeout'],
   [/TOO_MANY_REDIRECTS/, 'too_many_redirects'],
   [/BLOCKED_BY|ERR_UNSAFE_PORT|ERR_UNSAFE_REDIRECT|DISALLOWED_URL_SCHEME|ACCESS_DENIED|NETWORK_ACCESS/, 'blocked_by_policy'],
-  [
-    /CONNECTION_|EMPTY_RESPONSE|NETWORK_CHANGED|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE|INVALID_(HTTP_)?RESPONSE|RESPONSE_HEADERS|NETWORK_IO/,
-    'connection_reset',
-  ],
+  [/CONNECTION_|EMPTY_RESPONSE|NETWORK_CHANGED|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE/, 'connection_reset'],
+  [/INVALID_(HTTP_)?RESPONSE|RESPONSE_HEADERS|NETWORK_IO/, 'connection_reset'],
 ];
 
 const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', networkidle: 'networkIdle' } as const;
 
-/** Truthful answers of a server that Chromium shows no document for: nothing to show, an error without a body, a refused login. */
-function answersWithoutPage(netError: string, status: number): boolean {
+/** Server responses that Chromium shows no document for: no content, an error without a body, failed authentication. */
+function isAnswerWithoutPage(netError: string, status: number): boolean {
   if (netError === 'net::ERR_ABORTED') return hasNoDocument(status);
   return netError === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE' || netError === 'net::ERR_INVALID_AUTH_CREDENTIALS';
 }
 
 const hasNoDocument = (status: number): boolean => status === 204 || status === 205 || status === 304;
 
-/** Chromium's word for a failed load in ours. An unknown one means that the load ended without arriving. */
-export function failureOf(netError: string): NavigationFailure {
-  return failures.find(([words]) => words.test(netError))?.[1] ?? 'aborted';
+/** Maps Chromium's network error to a failure reason; `aborted` for unknown errors. */
+export function toNavigationFailure(netError: string): NavigationFailure {
+  return failurePatterns.find(([words]) => words.test(netError))?.[1] ?? 'aborted';
 }
 
-export interface NavigationParts {
+export interface NavigationDeps {
   connection: Connection;
   tab: Tab;
   egressRefusal?: ((host: string) => EgressReason | null) | undefined;
-  /** Whether the Network domain stays on afterwards: settings live in it, and listeners. */
-  keepsNetwork: () => boolean;
-  /** Whether the caller reads title and address from the page itself, so that they need not be asked for. */
+  /** Whether the Network domain must stay on afterwards, for settings or listeners. */
+  shouldKeepNetwork: () => boolean;
+  /** Whether the caller reads title and URL from the page itself, so that they are not requested here. */
   readsPage?: boolean | undefined;
-  /** Who looks on; the navigation has its own otherwise. */
+  /** The caller's trail; the navigation creates its own otherwise. */
   trail?: DocumentTrail | undefined;
 }
 
-/** @throws NavigationError, TabNotFound, BrowserGone, or the signal's reason */
-export async function navigate(parts: NavigationParts, order: NavigationOrder, signal: AbortSignal): Promise<NavigationOutcome> {
-  const watch = new NavigationWatch(parts, order.waitUntil, new Deadline({ signal, timeoutMs: order.timeoutMs }));
+/** @throws NavigationError, TabNotFound, BrowserClosed, or the signal's reason */
+export async function navigate(deps: NavigationDeps, request: NavigationRequest, signal: AbortSignal): Promise<NavigationResult> {
+  const watch = new NavigationWatch(deps, request.waitUntil, new Deadline({ signal, timeoutMs: request.timeoutMs }));
   try {
-    return await watch.run(order);
+    return await watch.run(request);
   } finally {
     watch.end();
   }
@@ -87,42 +85,42 @@ export async function navigate(parts: NavigationParts, order: NavigationOrder, s
 class NavigationWatch {
   readonly #connection: Connection;
   readonly #tab: Tab;
-  readonly #egressRefusal: NavigationParts['egressRefusal'];
-  readonly #keepsNetwork: () => boolean;
+  readonly #egressRefusal: NavigationDeps['egressRefusal'];
+  readonly #shouldKeepNetwork: () => boolean;
   readonly #trail: DocumentTrail;
   readonly #readsPage: boolean;
   readonly #waitUntil: WaitUntil;
-  readonly #by: Deadline;
+  readonly #deadline: Deadline;
   readonly #undo: (() => void)[] = [];
-  readonly #arrived = Promise.withResolvers<void>();
+  readonly #committed = Promise.withResolvers<void>();
   readonly #reached = new Map<string, Set<string>>();
-  /** Documents that were committed since the order, oldest first. The first may be the end of an earlier navigation. */
+  /** Loader ids committed since the request, oldest first. The first may belong to an earlier navigation. */
   readonly #commits: string[] = [];
-  /** The error page that the answer named, while it has not moved in. */
+  /** The loader id of the browser's error page, from the reply. */
   #errorPageId: string | null = null;
   readonly #errorShown = Promise.withResolvers<void>();
   #committedUrl: string | null = null;
-  /** The document that the navigation ended in so far; a page may send the browser on before it has loaded. Unknown until the order is answered. */
+  /** The current document of the navigation; a page may redirect before it has loaded. Null until the reply to `Page.navigate`. */
   #loaderId: string | null = null;
 
-  constructor(parts: NavigationParts, waitUntil: WaitUntil, by: Deadline) {
-    this.#connection = parts.connection;
-    this.#tab = parts.tab;
-    this.#egressRefusal = parts.egressRefusal;
-    this.#keepsNetwork = parts.keepsNetwork;
-    this.#trail = parts.trail ?? new DocumentTrail(parts.connection, parts.tab);
-    this.#readsPage = parts.readsPage === true;
-    if (!parts.trail) this.#undo.push(() => this.#trail.end());
+  constructor(deps: NavigationDeps, waitUntil: WaitUntil, by: Deadline) {
+    this.#connection = deps.connection;
+    this.#tab = deps.tab;
+    this.#egressRefusal = deps.egressRefusal;
+    this.#shouldKeepNetwork = deps.shouldKeepNetwork;
+    this.#trail = deps.trail ?? new DocumentTrail(deps.connection, deps.tab);
+    this.#readsPage = deps.readsPage === true;
+    if (!deps.trail) this.#undo.push(() => this.#trail.end());
     this.#waitUntil = waitUntil;
-    this.#by = by;
-    // Nobody may be waiting yet when the tab dies.
-    this.#arrived.promise.catch(() => {});
+    this.#deadline = by;
+    // The tab may close before anybody awaits this.
+    this.#committed.promise.catch(() => {});
   }
 
-  async run(order: NavigationOrder): Promise<NavigationOutcome> {
-    const { signal } = this.#by;
-    const timer = setTimeout(() => this.#arrived.reject(timeoutError(order.timeoutMs)), order.timeoutMs);
-    const onAbort = (): void => this.#arrived.reject(signal.reason);
+  async run(request: NavigationRequest): Promise<NavigationResult> {
+    const { signal } = this.#deadline;
+    const timer = setTimeout(() => this.#committed.reject(timeoutError(request.timeoutMs)), request.timeoutMs);
+    const onAbort = (): void => this.#committed.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#undo.push(
       () => clearTimeout(timer),
@@ -130,12 +128,12 @@ class NavigationWatch {
     );
     if (signal.aborted) onAbort();
     try {
-      const answer = await Promise.race([this.#start(order), this.#arrived.promise.then(() => null)]);
+      const answer = await Promise.race([this.#start(request), this.#committed.promise.then(() => null)]);
       if (answer) await this.#awaitHead(answer);
-      const outcome = answer && this.#judge(answer, order);
-      if (typeof outcome === 'object' && outcome !== null) return await this.#withoutPage(outcome);
-      if (outcome === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
-      await this.#arrived.promise;
+      const result = answer && this.#classifyReply(answer, request);
+      if (typeof result === 'object' && result !== null) return await this.#withoutPage(result);
+      if (result === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
+      await this.#committed.promise;
       return await this.#conclude();
     } catch (error) {
       throw await this.#explain(error);
@@ -144,49 +142,50 @@ class NavigationWatch {
 
   end(): void {
     for (const undo of this.#undo.splice(0)) undo();
-    // A page that was made for one visit is not put in order after it.
-    if (this.#tab.gone.signal.aborted || this.#tab.isPrivate) return;
+    // A private page is used once and needs no cleanup.
+    if (this.#tab.closed.signal.aborted || this.#tab.isPrivate) return;
     const { sessionId } = this.#tab;
     void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: false }, { sessionId }).catch(() => {});
-    if (!this.#keepsNetwork()) void this.#connection.send('Network.disable', undefined, { sessionId }).catch(() => {});
+    if (!this.#shouldKeepNetwork()) void this.#connection.send('Network.disable', undefined, { sessionId }).catch(() => {});
   }
 
-  async #start(order: NavigationOrder): Promise<Protocol.Page.NavigateResponse> {
-    // A tab that has shown nothing yet cannot hang; a browser that is busy with another may be slow to answer for it.
-    if (this.#tab.url !== 'about:blank' || this.#tab.openerId !== null) await endHungPage(this.#connection, this.#tab, this.#by.leftMs);
+  async #start(request: NavigationRequest): Promise<Protocol.Page.NavigateResponse> {
+    // A new tab cannot hang, and a browser that is busy with another tab may be slow to reply for it.
+    if (this.#tab.url !== 'about:blank' || this.#tab.openerId !== null)
+      await endHungPage(this.#connection, this.#tab, this.#deadline.leftMs);
     this.#watchTab();
     const { sessionId } = this.#tab;
-    const to = { sessionId, timeoutMs: order.timeoutMs + stopLimitMs };
-    // One trip for all: the answers of the first two say nothing that the third would not.
+    const to = { sessionId, timeoutMs: request.timeoutMs + stopTimeoutMs };
+    // One round trip for all: the replies to the first two carry no information.
     void this.#connection.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }, to).catch(() => {});
     void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
     const wasCrashed = this.#tab.status === 'crashed';
     const answer = await this.#connection.send(
       'Page.navigate',
-      order.referer === undefined ? { url: order.url } : { url: order.url, referrer: order.referer },
+      request.referer === undefined ? { url: request.url } : { url: request.url, referrer: request.referer },
       to,
     );
-    // A process that takes the place of a dead one has not heard it; told again, it tells again what was reached.
+    // A process that replaces a crashed one missed the command; sending it again also replays the lifecycle events.
     if (wasCrashed) void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
     return answer;
   }
 
-  /** An aborted load may be an answer without a document. */
+  /** An aborted load may be a response without a document. */
   async #awaitHead({ errorText, loaderId }: Protocol.Page.NavigateResponse): Promise<void> {
     if (errorText !== 'net::ERR_ABORTED' || loaderId === undefined) return;
-    await Promise.race([this.#trail.head(loaderId, this.#within(headLimitMs)), this.#arrived.promise]);
+    await Promise.race([this.#trail.head(loaderId, this.#scaledMs(headTimeoutMs)), this.#committed.promise]);
   }
 
-  /** The response where it brought no document, null where a document is awaited. */
-  #judge(answer: Protocol.Page.NavigateResponse, order: NavigationOrder): MainResponse | 'same_document' | null {
+  /** Returns the response if it has no document, null if a document will be committed. */
+  #classifyReply(answer: Protocol.Page.NavigateResponse, request: NavigationRequest): MainResponse | 'same_document' | null {
     const { loaderId, errorText } = answer;
     if (errorText) {
       const response = loaderId === undefined ? undefined : this.#trail.of(loaderId);
       if (errorText !== 'net::ERR_ABORTED' && loaderId !== undefined && !this.#commits.includes(loaderId)) this.#errorPageId = loaderId;
-      if (response && answersWithoutPage(errorText, response.status)) return response;
-      throw this.#failure(errorText, order.url);
+      if (response && isAnswerWithoutPage(errorText, response.status)) return response;
+      throw this.#failure(errorText, request.url);
     }
-    if (answer.isDownload) throw new NavigationError('aborted', 'net::ERR_ABORTED', 'The address is a download and not a page.');
+    if (answer.isDownload) throw new NavigationError('aborted', 'net::ERR_ABORTED', 'The URL is a download and not a page.');
     if (loaderId === undefined) return 'same_document';
     this.#loaderId = this.#commits.includes(loaderId) ? (this.#commits.at(-1) ?? loaderId) : loaderId;
     this.#check();
@@ -194,33 +193,33 @@ class NavigationWatch {
   }
 
   #failure(netError: string, address: string): NavigationError {
-    const refused = netError.includes('TUNNEL_CONNECTION_FAILED') ? this.#egressRefusal?.(new URL(address).hostname) : null;
-    return new NavigationError(refused ?? failureOf(netError), netError, `The page could not be loaded: ${netError}.`);
+    const refusal = netError.includes('TUNNEL_CONNECTION_FAILED') ? this.#egressRefusal?.(new URL(address).hostname) : null;
+    return new NavigationError(refusal ?? toNavigationFailure(netError), netError, `The page could not be loaded: ${netError}.`);
   }
 
   #watchTab(): void {
-    const { sessionId, gone } = this.#tab;
-    const mine =
+    const { sessionId, closed } = this.#tab;
+    const ifOwnSession =
       <P>(act: (params: P) => void) =>
       (params: P, from: string | undefined): void => {
         if (from === sessionId) act(params);
       };
-    const onGone = (): void => this.#arrived.reject(gone.signal.reason);
-    gone.signal.addEventListener('abort', onGone, { once: true });
-    if (gone.signal.aborted) onGone();
+    const onClosed = (): void => this.#committed.reject(closed.signal.reason);
+    closed.signal.addEventListener('abort', onClosed, { once: true });
+    if (closed.signal.aborted) onClosed();
     this.#undo.push(
-      () => gone.signal.removeEventListener('abort', onGone),
+      () => closed.signal.removeEventListener('abort', onClosed),
       this.#connection.on(
         'Page.frameNavigated',
-        mine(({ frame }: Protocol.Page.FrameNavigatedEvent) => this.#onCommit(frame)),
+        ifOwnSession(({ frame }: Protocol.Page.FrameNavigatedEvent) => this.#onCommit(frame)),
       ),
       this.#connection.on(
         'Page.lifecycleEvent',
-        mine((event: Protocol.Page.LifecycleEventEvent) => this.#onLifecycle(event)),
+        ifOwnSession((event: Protocol.Page.LifecycleEventEvent) => this.#onLifecycle(event)),
       ),
       this.#connection.on(
         'Inspector.targetCrashed',
-        mine(() => this.#arrived.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'))),
+        ifOwnSession(() => this.#committed.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'))),
       ),
     );
   }
@@ -230,7 +229,7 @@ class NavigationWatch {
     this.#commits.push(frame.loaderId);
     if (frame.loaderId === this.#errorPageId) this.#errorShown.resolve();
     this.#committedUrl = frame.url + (frame.urlFragment ?? '');
-    // What is committed before our own document belongs to a navigation before ours.
+    // Commits before our own document belong to an earlier navigation.
     if (this.#loaderId !== null && this.#commits.includes(this.#loaderId)) this.#loaderId = frame.loaderId;
     this.#check();
   }
@@ -244,92 +243,89 @@ class NavigationWatch {
 
   #check(): void {
     if (this.#loaderId === null) return;
-    // A page that comes in a fresh process, after a crash, may be there before its events are on: then only those that are told again show it.
+    // After a crash a page may be committed in a new process before its events are on: only replayed events then show it.
     if (!this.#commits.includes(this.#loaderId) && !this.#reached.has(this.#loaderId)) return;
-    if (this.#waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[this.#waitUntil])) this.#arrived.resolve();
+    if (this.#waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[this.#waitUntil])) this.#committed.resolve();
   }
 
-  async #withoutPage(response: MainResponse): Promise<NavigationOutcome> {
+  async #withoutPage(response: MainResponse): Promise<NavigationResult> {
     const { status, url } = response;
-    // The tab keeps its document where there was nothing to show; else it is left with the browser's own error page.
+    // Without content the tab keeps its document; otherwise it shows the browser's error page.
     if (hasNoDocument(status)) return this.#describe(response, status);
     await this.#errorPage();
     this.#tab.statusCode = status;
-    return { ...factsOf(response), finalUrl: url, title: '', statusCode: status };
+    return { ...responseInfo(response), finalUrl: url, title: '', statusCode: status };
   }
 
-  #conclude(): Promise<NavigationOutcome> {
+  #conclude(): Promise<NavigationResult> {
     const response = this.#trail.of(this.#loaderId);
     if (response && response.url.startsWith('http:')) {
       const reason = response.headers[egressHeader];
       if (reason !== undefined && egressReasons.includes(reason))
-        throw new NavigationError(reason as EgressReason, null, `The way out of the browser refused or failed: ${reason}.`);
+        throw new NavigationError(reason as EgressReason, null, `The request failed at the egress gate: ${reason}.`);
     }
     this.#tab.statusCode = response?.status || null;
     return this.#describe(response, this.#tab.statusCode);
   }
 
-  async #describe(response: MainResponse | undefined, statusCode: number | null): Promise<NavigationOutcome> {
-    if (this.#readsPage) return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: this.#tab.title, statusCode };
-    const asked = this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }, { timeoutMs: this.#within(answerLimitMs) });
-    const [{ targetInfo }, title] = await Promise.all([asked, this.#askTitle()]);
-    // While a document moves in, its tab has no address for a moment.
+  async #describe(response: MainResponse | undefined, statusCode: number | null): Promise<NavigationResult> {
+    if (this.#readsPage)
+      return { ...responseInfo(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: this.#tab.title, statusCode };
+    const info = this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }, { timeoutMs: this.#scaledMs(answerTimeoutMs) });
+    const [{ targetInfo }, title] = await Promise.all([info, this.#askTitle()]);
+    // While a document is committed its tab has no URL for a moment.
     if (targetInfo.url === '')
-      return { ...factsOf(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
+      return { ...responseInfo(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
     this.#tab.title = title ?? titleOf(targetInfo);
-    return { ...factsOf(response), finalUrl: targetInfo.url, title: this.#tab.title, statusCode };
+    return { ...responseInfo(response), finalUrl: targetInfo.url, title: this.#tab.title, statusCode };
   }
 
-  /** The browser process learns a title a little after the page has loaded, so the page is asked; null where its scripts hang. */
+  /** Reads the title from the page, because the browser process learns it late; null if its scripts hang. */
   async #askTitle(): Promise<string | null> {
     const { sessionId } = this.#tab;
     try {
       const { result } = await this.#connection.send(
         'Runtime.evaluate',
         { expression: 'document.title', returnByValue: true },
-        { sessionId, timeoutMs: this.#within(titleLimitMs) },
+        { sessionId, timeoutMs: this.#scaledMs(titleTimeoutMs) },
       );
-      return typeof result.value === 'string' ? result.value.slice(0, longestTitle) : null;
+      return typeof result.value === 'string' ? result.value.slice(0, titleCharsMax) : null;
     } catch (error) {
-      if (error instanceof BrowserGone) throw error;
+      if (error instanceof BrowserClosed) throw error;
       return null;
     }
   }
 
-  /** An error page that moves in after the answer would interrupt what the caller does next. */
+  /** An error page that is committed after the response would interrupt the caller's next call. */
   async #errorPage(): Promise<void> {
     if (this.#errorPageId === null) return;
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#within(errorPageLimitMs));
-    await Promise.race([this.#errorShown.promise, this.#arrived.promise, late]).catch(() => {});
+    const { promise: timedOut, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#scaledMs(errorPageTimeoutMs));
+    await Promise.race([this.#errorShown.promise, this.#committed.promise, timedOut]).catch(() => {});
     clearTimeout(timer);
   }
 
-  /** A limit of ours in the caller's time. */
-  #within(usualMs: number): number {
-    return this.#connection.patience.ms(usualMs, this.#by.leftMs);
+  /** A scaled limit within the caller's time. */
+  #scaledMs(baseMs: number): number {
+    return this.#connection.timeoutScale.ms(baseMs, this.#deadline.leftMs);
   }
 
   async #explain(error: unknown): Promise<unknown> {
-    const { gone, sessionId } = this.#tab;
+    const { closed, sessionId } = this.#tab;
     await this.#errorPage();
-    if (gone.signal.aborted) return gone.signal.reason;
-    if (error instanceof BrowserGone || error instanceof TabNotFound) return error;
+    if (closed.signal.aborted) return closed.signal.reason;
+    if (error instanceof BrowserClosed || error instanceof TabNotFound) return error;
     if (error instanceof NavigationError && error.reason !== 'timeout') return error;
     if (error instanceof ProtocolError) {
       if (error.code === -32001) return new TabNotFound('the tab is closed');
-      return new NavigationError(
-        this.#tab.status === 'crashed' ? 'page_crashed' : 'aborted',
-        null,
-        'The browser did not take the address.',
-      );
+      return new NavigationError(this.#tab.status === 'crashed' ? 'page_crashed' : 'aborted', null, 'The browser rejected the URL.');
     }
-    await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopLimitMs }).catch(() => {});
+    await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopTimeoutMs }).catch(() => {});
     return error instanceof CommandTimeout ? timeoutError(null) : error;
   }
 }
 
-const factsOf = (response: MainResponse | undefined): Pick<NavigationOutcome, 'headers' | 'cookieNames' | 'redirects' | 'ttfbMs'> => ({
+const responseInfo = (response: MainResponse | undefined): Pick<NavigationResult, 'headers' | 'cookieNames' | 'redirects' | 'ttfbMs'> => ({
   headers: response?.headers ?? {},
   cookieNames: response?.cookieNames ?? [],
   redirects: response?.redirects ?? [],

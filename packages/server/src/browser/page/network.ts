@@ -1,34 +1,34 @@
-/** A page's request headers, and the quiet of its network. The Network domain costs events, so it is on only while somebody needs it. */
+/** A page's request headers and network idle. The Network domain causes many events, so it is on only while needed. */
 import type { Connection } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
-import { Deadline, lateError, type PageSession } from './session.ts';
+import { Deadline, timeoutError, type PageSession } from './session.ts';
 
-const quietMs = 500;
-/** Kept open by design: a page with one of these would never be quiet. */
-const endless: ReadonlySet<string> = new Set(['EventSource', 'WebSocket', 'Media', 'Ping', 'Preflight']);
-/** A page that asks for more at once is not quiet, however many more. */
-const mostInFlight = 10_000;
+const idleMs = 500;
+/** Open for long by design: they do not count for network idle. */
+const endlessTypes: ReadonlySet<string> = new Set(['EventSource', 'WebSocket', 'Media', 'Ping', 'Preflight']);
+/** Requests beyond this are not counted. */
+const inFlightMax = 10_000;
 
 const withoutBuffers = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
 
-export interface NetworkParts {
+export interface NetworkDeps {
   connection: Connection;
   frames: Frames;
   sessionHeaders(): Readonly<Record<string, string>>;
-  /** Whether the Network domain stays on afterwards: settings live in it, and listeners. */
-  keepsNetwork(): boolean;
+  /** Whether the Network domain must stay on afterwards, for settings or listeners. */
+  shouldKeepNetwork(): boolean;
 }
 
 export class Network {
-  readonly #parts: NetworkParts;
+  readonly #deps: NetworkDeps;
   #headers: Readonly<Record<string, string>> = {};
 
-  constructor(parts: NetworkParts) {
-    this.#parts = parts;
-    parts.frames.onAttached((session) => {
+  constructor(deps: NetworkDeps) {
+    this.#deps = deps;
+    deps.frames.onAttached((session) => {
       if (!this.#hasHeaders) return;
-      session.sendQuietly('Network.enable', withoutBuffers);
-      session.sendQuietly('Network.setExtraHTTPHeaders', { headers: this.#allHeaders() });
+      session.sendNoReply('Network.enable', withoutBuffers);
+      session.sendNoReply('Network.setExtraHTTPHeaders', { headers: this.#allHeaders() });
     });
   }
 
@@ -37,20 +37,20 @@ export class Network {
   }
 
   #allHeaders(): Record<string, string> {
-    return { ...this.#parts.sessionHeaders(), ...this.#headers };
+    return { ...this.#deps.sessionHeaders(), ...this.#headers };
   }
 
   async setHeaders(headers: Readonly<Record<string, string>>, by: Deadline): Promise<void> {
-    const { frames } = this.#parts;
+    const { frames } = this.#deps;
     const { tab } = frames;
-    const had = this.#hasHeaders;
+    const hadHeaders = this.#hasHeaders;
     this.#headers = { ...headers };
     // They live in the Network domain, so a navigation must not turn it off.
-    if (had !== this.#hasHeaders) tab.networkWatchers += had ? -1 : 1;
-    // Only a frame that is told of when it comes has the headers from its start.
+    if (hadHeaders !== this.#hasHeaders) tab.networkWatchers += hadHeaders ? -1 : 1;
+    // A frame has the headers from its start only if we attach to it when it is created.
     if (this.#hasHeaders) await frames.follow(by);
     await Promise.all(frames.sessions().map((session) => this.#sendHeaders(session, by)));
-    if (!this.#parts.keepsNetwork()) this.#turnOff();
+    if (!this.#deps.shouldKeepNetwork()) this.#turnOff();
   }
 
   async #sendHeaders(session: PageSession, by: Deadline): Promise<void> {
@@ -61,81 +61,81 @@ export class Network {
     try {
       await Promise.all(sent);
     } catch (error) {
-      // A frame that goes away needs no headers.
-      if (session === this.#parts.frames.main || by.signal.aborted) throw error;
+      // The frame may be removed meanwhile.
+      if (session === this.#deps.frames.main || by.signal.aborted) throw error;
     }
   }
 
   #turnOff(): void {
-    for (const session of this.#parts.frames.sessions()) session.sendQuietly('Network.disable', undefined);
+    for (const session of this.#deps.frames.sessions()) session.sendNoReply('Network.disable', undefined);
   }
 
-  /** Also waits for the document's own loading, whose requests were made before anybody listened. @throws PageError `timeout` */
+  /** Also waits for the document itself, whose requests may have started before this call. @throws PageError `timeout` */
   async idle(options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
-    const { connection, frames } = this.#parts;
+    const { connection, frames } = this.#deps;
     const by = new Deadline(options);
-    const watch = new QuietWatch(connection, frames);
+    const watch = new IdleWatch(connection, frames);
     try {
-      for (const session of frames.sessions()) session.sendQuietly('Network.enable', withoutBuffers);
-      // Told to begin, the browser tells again what the document has reached.
+      for (const session of frames.sessions()) session.sendNoReply('Network.enable', withoutBuffers);
+      // Enabling replays the lifecycle events of the document.
       await frames.main.send('Page.setLifecycleEventsEnabled', { enabled: true }, by);
-      await watch.quiet(by);
+      await watch.waitForIdle(by);
     } finally {
       watch.end();
-      frames.main.sendQuietly('Page.setLifecycleEventsEnabled', { enabled: false });
-      if (!this.#parts.keepsNetwork()) this.#turnOff();
+      frames.main.sendNoReply('Page.setLifecycleEventsEnabled', { enabled: false });
+      if (!this.#deps.shouldKeepNetwork()) this.#turnOff();
     }
   }
 }
 
-class QuietWatch {
+class IdleWatch {
   readonly #frames: Frames;
   readonly #inFlight = new Set<string>();
-  readonly #quiet = Promise.withResolvers<void>();
+  readonly #idle = Promise.withResolvers<void>();
   readonly #undo: (() => void)[] = [];
-  #settled = false;
+  #isDocumentIdle = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(connection: Connection, frames: Frames) {
     this.#frames = frames;
-    const ours = new Set(frames.sessions().map(({ id }) => id));
-    const mine =
+    const ownSessions = new Set(frames.sessions().map(({ id }) => id));
+    const ifOwnSession =
       <P>(act: (params: P) => void) =>
       (params: P, from: string | undefined): void => {
-        if (from !== undefined && ours.has(from)) act(params);
+        if (from !== undefined && ownSessions.has(from)) act(params);
       };
     this.#undo.push(
       connection.on(
         'Network.requestWillBeSent',
-        mine(({ requestId, type }: { requestId: string; type?: string }) => this.#begin(requestId, type)),
+        ifOwnSession(({ requestId, type }: { requestId: string; type?: string }) => this.#begin(requestId, type)),
       ),
       connection.on(
         'Network.loadingFinished',
-        mine(({ requestId }: { requestId: string }) => this.#finish(requestId)),
+        ifOwnSession(({ requestId }: { requestId: string }) => this.#finish(requestId)),
       ),
       connection.on(
         'Network.loadingFailed',
-        mine(({ requestId }: { requestId: string }) => this.#finish(requestId)),
+        ifOwnSession(({ requestId }: { requestId: string }) => this.#finish(requestId)),
       ),
       connection.on(
         'Page.lifecycleEvent',
-        mine((event: { frameId: string; name: string }) => this.#onLifecycle(event)),
+        ifOwnSession((event: { frameId: string; name: string }) => this.#onLifecycle(event)),
       ),
     );
   }
 
-  async quiet(by: Deadline): Promise<void> {
+  async waitForIdle(by: Deadline): Promise<void> {
     const { signal } = by;
-    const either = AbortSignal.any([signal, this.#frames.tab.gone.signal]);
-    const late = setTimeout(() => this.#quiet.reject(lateError(by.timeoutMs)), by.leftMs);
-    const onAbort = (): void => this.#quiet.reject(either.reason);
+    const either = AbortSignal.any([signal, this.#frames.tab.closed.signal]);
+    const timer = setTimeout(() => this.#idle.reject(timeoutError(by.timeoutMs)), by.leftMs);
+    const onAbort = (): void => this.#idle.reject(either.reason);
     either.addEventListener('abort', onAbort, { once: true });
     this.#undo.push(
-      () => clearTimeout(late),
+      () => clearTimeout(timer),
       () => either.removeEventListener('abort', onAbort),
     );
     if (either.aborted) onAbort();
-    await this.#quiet.promise;
+    await this.#idle.promise;
   }
 
   end(): void {
@@ -144,24 +144,24 @@ class QuietWatch {
   }
 
   #begin(requestId: string, type: string | undefined): void {
-    if (this.#inFlight.size < mostInFlight && !endless.has(type ?? '')) this.#inFlight.add(requestId);
-    this.#wait();
+    if (this.#inFlight.size < inFlightMax && !endlessTypes.has(type ?? '')) this.#inFlight.add(requestId);
+    this.#restartTimer();
   }
 
   #finish(requestId: string): void {
-    if (this.#inFlight.delete(requestId)) this.#wait();
+    if (this.#inFlight.delete(requestId)) this.#restartTimer();
   }
 
   #onLifecycle({ frameId, name }: { frameId: string; name: string }): void {
     if (frameId !== this.#frames.tab.id) return;
-    if (name === 'init') this.#settled = false;
-    else if (name === 'networkIdle') this.#settled = true;
+    if (name === 'init') this.#isDocumentIdle = false;
+    else if (name === 'networkIdle') this.#isDocumentIdle = true;
     else return;
-    this.#wait();
+    this.#restartTimer();
   }
 
-  #wait(): void {
+  #restartTimer(): void {
     clearTimeout(this.#timer);
-    if (this.#settled && this.#inFlight.size === 0) this.#timer = setTimeout(() => this.#quiet.resolve(), quietMs);
+    if (this.#isDocumentIdle && this.#inFlight.size === 0) this.#timer = setTimeout(() => this.#idle.resolve(), idleMs);
   }
 }

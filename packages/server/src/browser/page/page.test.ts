@@ -12,12 +12,15 @@ const replies = {
   '/beside': '<iframe name=near src="/inner"></iframe><iframe src="{other}/hang"></iframe>',
   '/frames': `<body style="margin:0"><div style="height:100px"></div>
     <iframe name=near src="/inner" style="width:300px;height:150px;border:5px solid;display:block"></iframe>
-    <iframe name=far src="{other}/outer" style="width:400px;height:300px;border:0;display:block;transform:scale(.5);transform-origin:0 0"></iframe>`,
-  '/outer':
-    '<body style="margin:0"><p style="margin:0;height:40px">outer</p><iframe name=deep src="/inner" style="width:200px;height:150px;border:0"></iframe>',
-  '/inner': `<body style="margin:0"><button style="position:absolute;left:20px;top:10px;width:100px;height:40px;border:0" onclick="this.textContent='hit'">inner</button>
+    <iframe name=far src="{other}/outer"
+        style="width:400px;height:300px;border:0;display:block;transform:scale(.5);transform-origin:0 0"></iframe>`,
+  '/outer': `<body style="margin:0"><p style="margin:0;height:40px">outer</p><iframe name=deep src="/inner"
+        style="width:200px;height:150px;border:0"></iframe>`,
+  '/inner': `<body style="margin:0"><button
+      style="position:absolute;left:20px;top:10px;width:100px;height:40px;border:0" onclick="this.textContent='hit'">inner</button>
     <input style="position:absolute;left:20px;top:60px">`,
-  '/cover': `<body style="margin:0"><button id=b style="width:100px;height:40px">b</button><div class="overlay" style="position:absolute;left:0;top:0;width:50px;height:40px"></div>
+  '/cover': `<body style="margin:0"><button id=b style="width:100px;height:40px">b</button><div class="overlay"
+      style="position:absolute;left:0;top:0;width:50px;height:40px"></div>
     <label style="display:block">text <input id=i type=checkbox></label><p id=hidden style="display:none">h</p>`,
   '/hang': '<title>hang</title><script>setTimeout(() => { while (true); }, 50)</script>',
   '/next': '<title>next</title>',
@@ -55,7 +58,7 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 }
 
 describe('calls', { timeout: 60_000 }, () => {
-  it('are made in a world of our own', async () => {
+  it('run in an isolated context', async () => {
     await go('/');
     assert.equal(await page.call(page.mainFrame(), '() => typeof mine', [], call()), 'undefined');
     assert.deepEqual(await page.call(page.mainFrame(), 'async (a, b) => ({ a, b })', [1, { c: [null, 'ü'] }], call()), {
@@ -70,7 +73,7 @@ describe('calls', { timeout: 60_000 }, () => {
     await assert.rejects(page.call(page.mainFrame(), 'not a function', [], call()), fails('script_failed'));
   });
 
-  it("are made in the page's own world when asked", async () => {
+  it("run in the page's main context on request", async () => {
     await go('/next');
     const run = (expression: string): Promise<unknown> => page.evaluate(page.mainFrame(), expression, call());
     assert.equal(await run('globalThis.mine = 7'), 7);
@@ -142,20 +145,30 @@ describe('calls', { timeout: 60_000 }, () => {
     await page.frames(call());
     await page.evaluate(
       page.mainFrame(),
-      `(async () => { const f = document.createElement('iframe'); f.name = 'new'; f.src = '/inner'; document.body.append(f); await new Promise((r) => f.onload = r); })()`,
+      `(async () => {
+        const f = document.createElement('iframe');
+        f.name = 'new'; f.src = '/inner'; document.body.append(f);
+        await new Promise((r) => f.onload = r);
+      })()`,
       call(),
     );
     const id = await frameNamed(page, 'new');
     assert.equal(await page.call(id, '() => location.hostname', [], call()), '127.0.0.1');
     await page.evaluate(
       page.mainFrame(),
-      `(async () => { const f = document.querySelector('iframe'); f.src = '${pages.otherSite}/inner'; await new Promise((r) => f.onload = r); })()`,
+      `(async () => {
+        const f = document.querySelector('iframe'); f.src = '${pages.otherSite}/inner';
+        await new Promise((r) => f.onload = r);
+      })()`,
       call(),
     );
     assert.equal(await page.call(id, '() => location.hostname', [], call()), 'localhost');
     await page.evaluate(
       page.mainFrame(),
-      `(async () => { const f = document.querySelector('iframe'); f.src = '${pages.url}/inner'; await new Promise((r) => f.onload = r); })()`,
+      `(async () => {
+        const f = document.querySelector('iframe'); f.src = '${pages.url}/inner';
+        await new Promise((r) => f.onload = r);
+      })()`,
       call(),
     );
     assert.equal(await page.call(id, '() => location.hostname', [], call()), '127.0.0.1');
@@ -176,7 +189,7 @@ describe('calls', { timeout: 60_000 }, () => {
     await assert.rejects(page.box(element, call()), fails('element_gone'));
   });
 
-  it('say that the page moved on under them, and are made only once', async () => {
+  it('report that the page navigated, and run only once', async () => {
     for (const [path, next] of [
       ['/', `${pages.url}/next`],
       ['/', `${pages.otherSite}/next`],
@@ -184,18 +197,18 @@ describe('calls', { timeout: 60_000 }, () => {
       ['/unkept', `${pages.otherSite}/next`],
     ] as const) {
       await go(path);
-      const before = pages.asked.length;
+      const before = pages.requests.length;
       const waiting = page.call(page.mainFrame(), '() => { fetch("/began"); return new Promise(() => {}); }', [], call());
       const left = assert.rejects(waiting, fails('context_lost'), path + next);
-      await until(async () => pages.asked.slice(before).some((each) => each.path === '/began'));
+      await until(async () => pages.requests.slice(before).some((each) => each.path === '/began'));
       await page.navigate({ url: next, waitUntil: 'load', timeoutMs: 8000 }, call());
       await left;
-      assert.equal(pages.asked.slice(before).filter((each) => each.path === '/began').length, 1);
+      assert.equal(pages.requests.slice(before).filter((each) => each.path === '/began').length, 1);
       assert.equal(await page.call(page.mainFrame(), '() => document.title', [], call()), 'next');
     }
   });
 
-  it('that a document no longer hears are made in the next', async () => {
+  it('that a replaced document misses run in the next', async () => {
     await go('/next');
     for (let turn = 0; turn < 10; turn += 1) {
       const [, path] = await Promise.all([go('/next'), page.find(page.mainFrame(), '() => document.documentElement', [], call())]);

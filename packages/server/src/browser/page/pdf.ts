@@ -1,6 +1,6 @@
-/** A page as a PDF file, read in pieces so that one which is too large is never held. */
+/** Prints a page to PDF, read in chunks so that a file which is too large is never held in memory. */
 import { ProtocolError, type Params } from '../cdp/connection.ts';
-import { PageError, type PdfOrder } from './model.ts';
+import { PageError, type PdfOptions } from './model.ts';
 import { Deadline, type PageSession } from './session.ts';
 
 const pieceBytes = 1024 * 1024;
@@ -8,16 +8,17 @@ const pieceBytes = 1024 * 1024;
 /** @throws PageError */
 export async function printPdf(
   session: PageSession,
-  order: PdfOrder,
+  options: PdfOptions,
   limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number },
 ): Promise<Buffer> {
   const by = new Deadline(limits);
   try {
-    const { stream } = await session.send('Page.printToPDF', { ...printOrder(order), transferMode: 'ReturnAsStream' }, by);
-    if (stream === undefined) throw new PageError('not_possible', 'The browser printed nothing.');
+    const { stream } = await session.send('Page.printToPDF', { ...printParams(options), transferMode: 'ReturnAsStream' }, by);
+    if (stream === undefined) throw new PageError('not_possible', 'The browser returned no PDF file.');
     return await readStream(session, stream, { by, maxBytes: limits.maxBytes });
   } catch (error) {
-    if (error instanceof ProtocolError) throw new PageError('not_possible', 'The page cannot be printed so.', { cause: error });
+    if (error instanceof ProtocolError)
+      throw new PageError('not_possible', 'The page cannot be printed with these options.', { cause: error });
     throw error;
   }
 }
@@ -36,31 +37,31 @@ async function readStream(session: PageSession, handle: string, { by, maxBytes }
     }
     return Buffer.concat(pieces, bytes);
   } finally {
-    session.sendQuietly('IO.close', { handle });
+    session.sendNoReply('IO.close', { handle });
   }
 }
 
-function printOrder(order: PdfOrder): Params<'Page.printToPDF'> {
-  const { marginInches: margin, headerTemplate, footerTemplate } = order;
-  const asked: Record<string, unknown> = {
-    landscape: order.landscape,
-    printBackground: order.printBackground,
-    scale: order.scale,
-    paperWidth: order.paperWidthInches,
-    paperHeight: order.paperHeightInches,
+function printParams(options: PdfOptions): Params<'Page.printToPDF'> {
+  const { marginInches: margin, headerTemplate, footerTemplate } = options;
+  const params: Record<string, unknown> = {
+    landscape: options.landscape,
+    printBackground: options.printBackground,
+    scale: options.scale,
+    paperWidth: options.paperWidthInches,
+    paperHeight: options.paperHeightInches,
     marginTop: margin,
     marginBottom: margin,
     marginLeft: margin,
     marginRight: margin,
-    pageRanges: order.pageRanges,
-    preferCSSPageSize: order.preferCssPageSize,
+    pageRanges: options.pageRanges,
+    preferCSSPageSize: options.preferCssPageSize,
   };
-  // The browser's own header and footer, with date and address, stand in for one that is not given.
+  // For a missing template the browser would print its own, with date and URL.
   if (headerTemplate !== undefined || footerTemplate !== undefined)
-    Object.assign(asked, {
+    Object.assign(params, {
       displayHeaderFooter: true,
       headerTemplate: headerTemplate ?? '<span></span>',
       footerTemplate: footerTemplate ?? '<span></span>',
     });
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 }

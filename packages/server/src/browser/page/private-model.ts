@@ -1,13 +1,13 @@
-/** The words for a page that is fetched: in a browser context of its own, with what came over the network for it. */
+/** The interface of a private page, which fetches use: a separate browser context, with its network traffic. */
 import type { BlockDetection } from '@berth/contract';
-import type { NavigationOrder, NavigationOutcome, Page } from './model.ts';
+import type { NavigationRequest, NavigationResult, Page } from './model.ts';
 
 export type { BlockDetection };
 
-export interface CookieOrder {
+export interface CookieParam {
   name: string;
   value: string;
-  /** Or a domain and a path. */
+  /** Alternative to domain and path. */
   url?: string | undefined;
   domain?: string | undefined;
   path?: string | undefined;
@@ -21,8 +21,8 @@ export interface CookieOrder {
 export interface PrivateSettings {
   blockResources: readonly ('image' | 'media' | 'font' | 'stylesheet' | 'websocket')[];
   extraHeaders: Readonly<Record<string, string>>;
-  cookies: readonly CookieOrder[];
-  /** Also of frames in other processes and of workers. Costs an attachment to each. */
+  cookies: readonly CookieParam[];
+  /** Includes out-of-process frames and workers, at the cost of attaching to each. */
   wholeNetwork: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface NetworkBytes {
   out: number;
 }
 
-/** One request and what came of it: the parts of a HAR entry. */
+/** One request and its response, as a HAR entry needs them. */
 export interface NetworkEntry {
   requestId: string;
   startedAt: Date;
@@ -60,47 +60,47 @@ export interface NetworkEntry {
 export interface NetworkEntries {
   since: Date;
   entries: readonly NetworkEntry[];
-  /** Requests beyond the bound, oldest first. */
+  /** Number of requests omitted over the limit. */
   dropped: number;
 }
 
-/** A response for the page itself that is no page: its bytes instead of a document. */
+/** The body of a main response that is not a page. */
 export interface CapturedBody {
   data: Buffer;
   truncated: boolean;
 }
 
-export interface LoadOrder extends NavigationOrder {
-  /** Shows also what is no HTML, where the browser can; without it the bytes are taken and nothing is shown. */
+export interface LoadRequest extends NavigationRequest {
+  /** Also shows content other than HTML, where the browser can; otherwise its body is returned and nothing is shown. */
   showAnything: boolean;
-  /** Keeps the bytes of a page too, for `documentBody`. It is then shown once it is whole. */
+  /** Also retains the body of a page for `documentBody`. The page is then shown once the body is complete. */
   keepBody: boolean;
-  /** Whether title and address are read from the page afterwards: then they are not asked for, and may be a moment old. */
+  /** The caller reads title and URL from the page: the result's may then be slightly stale. */
   readsPage: boolean;
   bodyBytesMax: number;
 }
 
-export interface LoadOutcome extends NavigationOutcome {
+export interface LoadResult extends NavigationResult {
   contentType: string | null;
-  /** What came in place of a page; null where there is a document. */
+  /** The body in place of a page; null if there is a document. */
   body: CapturedBody | null;
-  /** The page did not reach the event that was waited for, but has a document. */
+  /** The page did not reach `waitUntil` in time, but has a document. */
   timedOut: boolean;
 }
 
 export interface PrivatePage {
   readonly page: Page;
-  /** Once, before it is used: a page may have been made ahead of its order. */
+  /** Call once, before use: a page may have been opened ahead of its request. */
   prepare(settings: PrivateSettings, options: { signal: AbortSignal }): Promise<void>;
-  /** Also a page that is late is an outcome, as soon as it has a document. Throws NavigationError and what `navigate` throws. */
-  load(order: LoadOrder, options: { signal: AbortSignal }): Promise<LoadOutcome>;
-  setCookies(cookies: readonly CookieOrder[], options: { signal: AbortSignal }): Promise<void>;
-  /** Waits, for a moment at most, for the answers that scripts wait for. False where some did not come. */
-  answered(withinMs: number): Promise<boolean>;
+  /** A page that is late is also a result, if it has a document. @throws NavigationError and what `navigate` throws */
+  load(request: LoadRequest, options: { signal: AbortSignal }): Promise<LoadResult>;
+  setCookies(cookies: readonly CookieParam[], options: { signal: AbortSignal }): Promise<void>;
+  /** Waits for responses that scripts wait for, at most `withinMs`. Returns false if some are missing. */
+  waitForScriptRequests(withinMs: number): Promise<boolean>;
   bytes(): NetworkBytes;
   network(): NetworkEntries;
-  /** The main document's bytes as they came; null where the browser has let go of them. */
+  /** The main document's body as received; null if it was not retained. */
   documentBody(options: { signal: AbortSignal; maxBytes: number }): Promise<CapturedBody | null>;
-  /** Ends the page, its popups and its context, with all that they stored. Idempotent. */
+  /** Closes the page, its popups and its context with all stored data. Idempotent. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LoadOrder, LoadOutcome, NetworkEntry, PrivatePage, PrivateSettings } from '../browser.ts';
+import type { LoadRequest, LoadResult, NetworkEntry, PrivatePage, PrivateSettings } from '../browser.ts';
 import { launch, type Launched } from '../testing/launch.ts';
 
 const html = (title: string, body = ''): string => `<!doctype html><title>${title}</title>${body}`;
@@ -52,7 +52,7 @@ describe('a private page', { timeout: 60_000 }, () => {
   });
 
   const plain: PrivateSettings = { blockResources: [], extraHeaders: {}, cookies: [], wholeNetwork: false };
-  const orderOf = (path: string, order: Partial<LoadOrder> = {}): LoadOrder => ({
+  const requestFor = (path: string, options: Partial<LoadRequest> = {}): LoadRequest => ({
     url: url + path,
     waitUntil: 'load',
     timeoutMs: 10_000,
@@ -60,7 +60,7 @@ describe('a private page', { timeout: 60_000 }, () => {
     keepBody: false,
     readsPage: false,
     bodyBytesMax: 1_000_000,
-    ...order,
+    ...options,
   });
 
   async function visit<T>(work: (page: PrivatePage) => Promise<T>, settings: Partial<PrivateSettings> = {}): Promise<T> {
@@ -72,28 +72,28 @@ describe('a private page', { timeout: 60_000 }, () => {
       await page.close();
     }
   }
-  const load = (path: string, order?: Partial<LoadOrder>, settings?: Partial<PrivateSettings>): Promise<LoadOutcome> =>
-    visit((page) => page.load(orderOf(path, order), { signal }), settings);
+  const load = (path: string, options?: Partial<LoadRequest>, settings?: Partial<PrivateSettings>): Promise<LoadResult> =>
+    visit((page) => page.load(requestFor(path, options), { signal }), settings);
 
   /** Without the browser's own wish for an icon, which comes when it likes. */
   const requestsOf = (page: PrivatePage): NetworkEntry[] => page.network().entries.filter((entry) => !entry.url.endsWith('/favicon.ico'));
 
-  it('tells the document as the network brought it', async () => {
-    const outcome = await load('/');
-    assert.equal(outcome.statusCode, 200);
-    assert.equal(outcome.contentType, 'text/html');
-    assert.deepEqual(outcome.cookieNames, ['one', 'two']);
-    assert.equal(outcome.headers['set-cookie'], undefined);
-    assert.equal(outcome.body, null);
+  it('returns the document as the network delivered it', async () => {
+    const result = await load('/');
+    assert.equal(result.statusCode, 200);
+    assert.equal(result.contentType, 'text/html');
+    assert.deepEqual(result.cookieNames, ['one', 'two']);
+    assert.equal(result.headers['set-cookie'], undefined);
+    assert.equal(result.body, null);
     assert.equal((await load('/nowhere')).statusCode, 404);
   });
 
-  it('is seen by no caller, and leaves nothing behind', async () => {
+  it('is invisible to callers, and leaves nothing behind', async () => {
     const tabs = chromium.browser.tabs();
     await visit(async (page) => {
-      await page.load(orderOf('/'), { signal });
+      await page.load(requestFor('/'), { signal });
       assert.deepEqual(chromium.browser.tabs(), tabs);
-      assert.equal((await page.load(orderOf('/cookie'), { signal })).title, 'one=1; two=2');
+      assert.equal((await page.load(requestFor('/cookie'), { signal })).title, 'one=1; two=2');
     });
     assert.equal((await load('/cookie')).title, 'none');
   });
@@ -125,11 +125,11 @@ describe('a private page', { timeout: 60_000 }, () => {
     assert.equal(big.body?.truncated, true);
   });
 
-  it('shows what is no page where it is asked to', async () => {
+  it('shows other content on request', async () => {
     const shown = await visit(async (page) => {
-      const outcome = await page.load(orderOf('/json', { showAnything: true }), { signal });
+      const result = await page.load(requestFor('/json', { showAnything: true }), { signal });
       const text = await page.page.call<string>(page.page.mainFrame(), '() => document.body.innerText', [], { signal, timeoutMs: 2000 });
-      return { outcome, text };
+      return { outcome: result, text };
     });
     assert.equal(shown.outcome.body, null);
     assert.match(shown.text, /\{"a":\[1,2\]\}/);
@@ -137,22 +137,22 @@ describe('a private page', { timeout: 60_000 }, () => {
 
   it('shows a page without a type, and keeps the bytes of a page', async () => {
     assert.equal((await load('/bare')).title, 'bare');
-    const kept = await visit(async (page) => {
-      assert.equal((await page.load(orderOf('/', { keepBody: true }), { signal })).title, 'home');
+    const body = await visit(async (page) => {
+      assert.equal((await page.load(requestFor('/', { keepBody: true }), { signal })).title, 'home');
       return page.documentBody({ signal, maxBytes: 1000 });
     });
-    assert.equal(kept?.data.toString(), html('home', '<h1>Home</h1>'));
+    assert.equal(body?.data.toString(), html('home', '<h1>Home</h1>'));
   });
 
-  it('tells answers without a document truly', async () => {
+  it('returns responses without a document as they are', async () => {
     assert.equal((await load('/204')).statusCode, 204);
     assert.equal((await load('/304')).statusCode, 304);
   });
 
   it('takes a page that never loads as far as it came', async () => {
-    const late = await load('/half', { timeoutMs: 1500 });
+    const partial = await load('/half', { timeoutMs: 1500 });
     assert.deepEqual(
-      { timedOut: late.timedOut, statusCode: late.statusCode, title: late.title },
+      { timedOut: partial.timedOut, statusCode: partial.statusCode, title: partial.title },
       { timedOut: true, statusCode: 200, title: 'half' },
     );
     await assert.rejects(load('/hang', { timeoutMs: 1000 }), { name: 'NavigationError', reason: 'timeout' });
@@ -162,7 +162,7 @@ describe('a private page', { timeout: 60_000 }, () => {
 
   it('counts what came over the network for it', async () => {
     const bytes = await visit(async (page) => {
-      await page.load(orderOf('/image'), { signal });
+      await page.load(requestFor('/image'), { signal });
       assert.deepEqual(
         requestsOf(page).map(({ url: address, status }) => [address.slice(url.length), status]),
         [
@@ -170,7 +170,7 @@ describe('a private page', { timeout: 60_000 }, () => {
           ['/pixel', 200],
         ],
       );
-      // The last of a request is told of a moment after the page has loaded.
+      // The last event of a request comes a moment after the page has loaded.
       for (let turns = 0; page.bytes().in < 10_000 && turns < 200; turns += 1) await sleep(10);
       return page.bytes();
     });
@@ -181,7 +181,7 @@ describe('a private page', { timeout: 60_000 }, () => {
   it('leaves out the kinds of requests that are blocked', async () => {
     await visit(
       async (page) => {
-        await page.load(orderOf('/image'), { signal });
+        await page.load(requestFor('/image'), { signal });
         assert.deepEqual(
           requestsOf(page).map(({ error }) => error),
           [null, 'inspector'],
@@ -201,10 +201,10 @@ describe('a private page', { timeout: 60_000 }, () => {
     const [tab] = chromium.browser.tabs();
     const page = chromium.browser.borrow(tab?.tabId ?? '');
     await page.prepare({ ...plain, extraHeaders: { 'x-asked': 'this' } }, { signal });
-    assert.equal((await page.load(orderOf('/header'), { signal })).title, 'this');
-    assert.equal((await page.load(orderOf('/json'), { signal })).body?.data.toString(), '{"a":[1,2]}');
+    assert.equal((await page.load(requestFor('/header'), { signal })).title, 'this');
+    assert.equal((await page.load(requestFor('/json'), { signal })).body?.data.toString(), '{"a":[1,2]}');
     await page.close();
-    const order = { url: `${url}/header`, waitUntil: 'load' as const, timeoutMs: 5000 };
-    assert.equal((await chromium.browser.navigate(tab?.tabId ?? '', order, { signal })).title, 'undefined');
+    const options = { url: `${url}/header`, waitUntil: 'load' as const, timeoutMs: 5000 };
+    assert.equal((await chromium.browser.navigate(tab?.tabId ?? '', options, { signal })).title, 'undefined');
   });
 });

@@ -1,41 +1,41 @@
-/** A page that is fetched: alone in its browser context, its document looked at as the response comes in. */
+/** A private page: alone in its browser context, with main responses paused for inspection. */
 import type { Protocol } from 'devtools-protocol';
 import { systemClock } from '../../lib/clock.ts';
 import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
-import { DocumentTrail, cookieNamesOf, plainHeaders } from '../network/document-trail.ts';
-import { NavigationError, type NavigationOutcome } from '../model.ts';
+import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
+import { NavigationError, type NavigationResult } from '../model.ts';
 import { egressHeader, navigate, type EgressReason } from './navigate.ts';
 import { NetworkLog } from '../network/network-log.ts';
 import type { Page } from './model.ts';
 import type {
   CapturedBody,
-  CookieOrder,
-  LoadOrder,
-  LoadOutcome,
+  CookieParam,
+  LoadRequest,
+  LoadResult,
   NetworkBytes,
   NetworkEntries,
   PrivatePage,
   PrivateSettings,
 } from './private-model.ts';
 import { setCookies } from '../storage/storage.ts';
-import { longestTitle, type Tab } from '../tabs/tab.ts';
+import { titleCharsMax, type Tab } from '../tabs/tab.ts';
 import type { Tabs } from '../tabs/tabs.ts';
 
 type Paused = Protocol.Fetch.RequestPausedEvent;
 
-/** A piece of a body that is read at a time. */
+/** Size of one read of a body. */
 const pieceBytes = 1024 * 1024;
-/** What is taken from the browser while a response waits is answered at once. */
-const takeLimitMs = 5000;
-/** Of a load's time, what the reading of a body may take: what has come by then is told. */
-const takePart = 0.9;
-const titleLimitMs = 500;
-/** Of a load's time, what the title may take when that is over. */
-const titlePart = 0.1;
-const errorPageLimitMs = 2000;
+/** The browser replies to commands about a paused response at once. */
+const takeTimeoutMs = 5000;
+/** Share of a load's timeout for reading a body; what has arrived by then is returned. */
+const bodyTimeShare = 0.9;
+const titleTimeoutMs = 500;
+/** Share of a load's timeout for reading the title afterwards. */
+const titleTimeShare = 0.1;
+const errorPageTimeoutMs = 2000;
 
-export interface PrivateParts {
+export interface PrivatePageDeps {
   connection: Connection;
   tabs: Tabs;
   tab: Tab;
@@ -46,27 +46,27 @@ export interface PrivateParts {
 
 export class FetchedPage implements PrivatePage {
   readonly page: Page;
-  readonly #parts: PrivateParts;
+  readonly #deps: PrivatePageDeps;
   readonly #log: NetworkLog;
   readonly #trail: DocumentTrail;
-  readonly #watch: { on: Promise<void>; undo: () => void };
+  readonly #watch: { enabled: Promise<void>; undo: () => void };
   #wholeNetwork = false;
-  /** The load under way, until when it may read a body, and what ends it where there will be no page to wait for. */
-  #loading: (LoadOrder & { readByMs: number; noPage: AbortController }) | null = null;
-  /** The bytes of the document that is shown, where they were to be kept. */
+  /** The running load, its deadline for reading a body, and an abort for a response that is not a page. */
+  #loading: (LoadRequest & { readByMs: number; noPage: AbortController }) | null = null;
+  /** The body of the current document, if it is to be retained. */
   #documentBody: CapturedBody | null = null;
-  /** What came in place of a document. */
+  /** The response in place of a document. */
   #captured: Captured | null = null;
   #lastRequestId: string | null = null;
   #closing: Promise<void> | null = null;
 
-  constructor(parts: PrivateParts) {
-    this.#parts = parts;
-    this.page = parts.page;
-    const { connection, tabs, tab } = parts;
-    const isMine = (sessionId: string | undefined): boolean =>
+  constructor(deps: PrivatePageDeps) {
+    this.#deps = deps;
+    this.page = deps.page;
+    const { connection, tabs, tab } = deps;
+    const isOwnSession = (sessionId: string | undefined): boolean =>
       sessionId === tab.sessionId || (this.#wholeNetwork && tabs.sessions.of(sessionId)?.contextId === tab.contextId);
-    this.#log = new NetworkLog(connection, { since: parts.now(), isMine });
+    this.#log = new NetworkLog(connection, { since: deps.now(), isOwnSession });
     this.#trail = new DocumentTrail(connection, tab);
     this.#watch = tabs.network.watch(tab);
   }
@@ -75,52 +75,52 @@ export class FetchedPage implements PrivatePage {
     { blockResources, extraHeaders, cookies, wholeNetwork }: PrivateSettings,
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
-    const { connection, tabs, tab } = this.#parts;
+    const { connection, tabs, tab } = this.#deps;
     this.#wholeNetwork = wholeNetwork;
-    tab.takesDocuments = (paused) => void this.#onDocument(paused).catch(() => this.#letGo(paused));
+    tab.onPausedDocument = (paused) => void this.#onDocument(paused).catch(() => this.#continueResponse(paused));
     const settings = { ...tabs.settings, blockResources, extraHeaders, keepNetworkLog: wholeNetwork };
-    const isUsual = tab.isPrivate && blockResources.length === 0 && Object.keys(extraHeaders).length === 0 && !wholeNetwork;
+    const isDefault = tab.isPrivate && blockResources.length === 0 && Object.keys(extraHeaders).length === 0 && !wholeNetwork;
     const apply = (): Promise<void> => (tab.isPrivate ? tabs.applyPrivate(tab, settings) : tabs.applyBorrowed(tab, settings));
     await orAbort(
-      Promise.all([isUsual ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.on]),
+      Promise.all([isDefault ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.enabled]),
       signal,
     );
   }
 
-  async load(order: LoadOrder, { signal }: { signal: AbortSignal }): Promise<LoadOutcome> {
-    const { connection, tabs, tab, egressRefusal } = this.#parts;
+  async load(request: LoadRequest, { signal }: { signal: AbortSignal }): Promise<LoadResult> {
+    const { connection, tabs, tab, egressRefusal } = this.#deps;
     const trail = this.#trail;
     this.#captured = null;
     const noPage = new AbortController();
-    this.#loading = { ...order, noPage, readByMs: systemClock.monotonicMs() + order.timeoutMs * takePart };
+    this.#loading = { ...request, noPage, readByMs: systemClock.monotonicMs() + request.timeoutMs * bodyTimeShare };
     try {
-      const outcome = await navigate(
-        { connection, tab, egressRefusal, keepsNetwork: () => tabs.network.keeps(tab), trail, readsPage: order.readsPage },
-        order,
+      const result = await navigate(
+        { connection, tab, egressRefusal, shouldKeepNetwork: () => tabs.network.isNeeded(tab), trail, readsPage: request.readsPage },
+        request,
         AbortSignal.any([signal, noPage.signal]),
       );
-      // A document that moved on by itself may have been answered by something that is no page.
-      if (this.#captured) return await this.#capturedOutcome(this.#captured);
-      // Nothing came to show, so the tab is not at the address that was answered.
-      if ((outcome.statusCode ?? 0) >= 400 && outcome.title === '') await this.#clearErrorPage();
-      const answered = hasBody(outcome.statusCode ?? 0) ? undefined : this.#trail.of(this.#lastRequestId);
-      return loaded(answered ? { ...outcome, finalUrl: answered.url, title: '' } : outcome, null);
+      // A client-side redirect may have led to a response that is not a page.
+      if (this.#captured) return await this.#capturedResult(this.#captured);
+      // Without content the tab is not at the requested URL.
+      if ((result.statusCode ?? 0) >= 400 && result.title === '') await this.#clearErrorPage();
+      const response = hasBody(result.statusCode ?? 0) ? undefined : this.#trail.of(this.#lastRequestId);
+      return loaded(response ? { ...result, finalUrl: response.url, title: '' } : result, null);
     } catch (error) {
-      if (this.#captured) return await this.#capturedOutcome(this.#captured);
-      const late = error instanceof NavigationError && error.reason === 'timeout' ? await this.#lateOutcome(order) : null;
-      if (!late) throw error;
-      return late;
+      if (this.#captured) return await this.#capturedResult(this.#captured);
+      const partial = error instanceof NavigationError && error.reason === 'timeout' ? await this.#partialResult(request) : null;
+      if (!partial) throw error;
+      return partial;
     } finally {
       this.#loading = null;
     }
   }
 
-  setCookies(cookies: readonly CookieOrder[], { signal }: { signal: AbortSignal }): Promise<void> {
-    return setCookies(this.#parts.connection, this.#parts.tab.contextId, cookies, signal);
+  setCookies(cookies: readonly CookieParam[], { signal }: { signal: AbortSignal }): Promise<void> {
+    return setCookies(this.#deps.connection, this.#deps.tab.contextId, cookies, signal);
   }
 
-  answered(withinMs: number): Promise<boolean> {
-    return this.#log.answered(withinMs);
+  waitForScriptRequests(withinMs: number): Promise<boolean> {
+    return this.#log.waitForScriptRequests(withinMs);
   }
 
   bytes(): NetworkBytes {
@@ -145,68 +145,73 @@ export class FetchedPage implements PrivatePage {
   }
 
   async #close(): Promise<void> {
-    const { tabs, tab } = this.#parts;
+    const { tabs, tab } = this.#deps;
     this.#log.end();
     this.#trail.end();
     this.#watch.undo();
-    tab.takesDocuments = null;
+    tab.onPausedDocument = null;
     if (!tab.isPrivate) await tabs.endBorrowed(tab);
     else if (tab.contextId !== undefined) await tabs.closePrivate(tab.contextId);
   }
 
   async #onDocument(paused: Paused): Promise<void> {
-    const { connection } = this.#parts;
+    const { connection } = this.#deps;
     const { requestId, responseStatusCode: status = 0, responseHeaders = [] } = paused;
-    const order = this.#loading;
+    const load = this.#loading;
     const redirects = status >= 300 && status < 400 && responseHeaders.some(({ name }) => name.toLowerCase() === 'location');
     this.#lastRequestId = paused.networkId ?? null;
-    if (!order || paused.responseErrorReason || redirects || !hasBody(status)) return this.#letGo(paused);
-    // The gate's own words are no page of the site, and the navigation reads them.
-    if (paused.request.url.startsWith('http:') && valueOf(responseHeaders, egressHeader) !== undefined) return this.#letGo(paused);
+    if (!load || paused.responseErrorReason || redirects || !hasBody(status)) return this.#continueResponse(paused);
+    // The egress gate's own response is not a page of the site; the navigation reads it.
+    if (paused.request.url.startsWith('http:') && valueOf(responseHeaders, egressHeader) !== undefined)
+      return this.#continueResponse(paused);
     const kind = documentKind(responseHeaders);
-    const keepsBody = order.keepBody || isWithheld(status, responseHeaders);
-    if (kind === 'page' && !keepsBody) return this.#letGo(paused);
-    if (kind === 'other' && order.showAnything && !isAttachment(responseHeaders) && !keepsBody) return this.#letGo(paused);
-    const body = await this.#takeBody(requestId, order.bodyBytesMax);
-    if (!body) return this.#letGo(paused);
+    const keepsBody = load.keepBody || isWithheld(status, responseHeaders);
+    if (kind === 'page' && !keepsBody) return this.#continueResponse(paused);
+    if (kind === 'other' && load.showAnything && !isAttachment(responseHeaders) && !keepsBody) return this.#continueResponse(paused);
+    const body = await this.#takeBody(requestId, load.bodyBytesMax);
+    if (!body) return this.#continueResponse(paused);
     const isPage = kind === 'page' || (kind === 'unknown' && looksLikeHtml(body.data));
-    const shows = isPage || (order.showAnything && !isAttachment(responseHeaders));
+    const shows = isPage || (load.showAnything && !isAttachment(responseHeaders));
     if (shows && !body.truncated) {
       this.#documentBody = body;
       const headers = responseHeaders.filter(({ name }) => !/^(content-encoding|content-length|transfer-encoding)$/i.test(name));
       await connection.send(
         'Fetch.fulfillRequest',
         { requestId, responseCode: status, responseHeaders: headers, body: body.data.toString('base64') },
-        this.#soon(),
+        this.#takeOptions(),
       );
       return;
     }
     this.#captured = { paused, body };
-    this.#log.took(this.#parts.tab.sessionId, paused, body.data.length);
-    await connection.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, this.#soon());
-    order.noPage.abort();
+    this.#log.recordTakenBody(this.#deps.tab.sessionId, paused, body.data.length);
+    await connection.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, this.#takeOptions());
+    load.noPage.abort();
   }
 
-  #letGo({ requestId }: Paused): void {
-    void this.#parts.connection.send('Fetch.continueResponse', { requestId }, this.#soon()).catch(() => {});
+  #continueResponse({ requestId }: Paused): void {
+    void this.#deps.connection.send('Fetch.continueResponse', { requestId }, this.#takeOptions()).catch(() => {});
   }
 
-  #soon(): { sessionId: string; timeoutMs: number } {
-    return { sessionId: this.#parts.tab.sessionId, timeoutMs: this.page.patience.ms(takeLimitMs) };
+  #takeOptions(): { sessionId: string; timeoutMs: number } {
+    return { sessionId: this.#deps.tab.sessionId, timeoutMs: this.page.timeoutScale.ms(takeTimeoutMs) };
   }
 
   #readByMs(): number {
-    return this.#loading?.readByMs ?? systemClock.monotonicMs() + this.page.patience.ms(takeLimitMs);
+    return this.#loading?.readByMs ?? systemClock.monotonicMs() + this.page.timeoutScale.ms(takeTimeoutMs);
   }
 
-  /** Reads a body as far as it may be kept; null where the browser gives none. */
+  /** Reads a body up to `maxBytes`; null if the browser provides none. */
   async #takeBody(requestId: string, maxBytes: number): Promise<CapturedBody | null> {
-    const { connection, tab } = this.#parts;
+    const { connection, tab } = this.#deps;
     const readByMs = this.#readByMs();
-    const to = () => ({ sessionId: tab.sessionId, timeoutMs: Math.max(1, readByMs - systemClock.monotonicMs()), signal: tab.gone.signal });
+    const sendOptions = () => ({
+      sessionId: tab.sessionId,
+      timeoutMs: Math.max(1, readByMs - systemClock.monotonicMs()),
+      signal: tab.closed.signal,
+    });
     let handle: string;
     try {
-      ({ stream: handle } = await connection.send('Fetch.takeResponseBodyAsStream', { requestId }, to()));
+      ({ stream: handle } = await connection.send('Fetch.takeResponseBodyAsStream', { requestId }, sendOptions()));
     } catch (error) {
       if (error instanceof ProtocolError) return null;
       throw error;
@@ -216,7 +221,7 @@ export class FetchedPage implements PrivatePage {
     let truncated = false;
     try {
       for (let done = false; !done && !truncated;) {
-        const piece = await connection.send('IO.read', { handle, size: pieceBytes }, to());
+        const piece = await connection.send('IO.read', { handle, size: pieceBytes }, sendOptions());
         const data = Buffer.from(piece.data, piece.base64Encoded ? 'base64' : 'utf8');
         truncated = size + data.length > maxBytes;
         pieces.push(data.subarray(0, maxBytes - size));
@@ -224,7 +229,7 @@ export class FetchedPage implements PrivatePage {
         done = piece.eof;
       }
     } catch (error) {
-      // What came before a connection broke, or before the time was over, is still what came.
+      // What arrived before the connection failed or the time elapsed is still returned.
       if (!(error instanceof ProtocolError) && !(error instanceof CommandTimeout)) throw error;
       truncated = true;
     }
@@ -232,20 +237,20 @@ export class FetchedPage implements PrivatePage {
     return { data: Buffer.concat(pieces), truncated };
   }
 
-  /** An error without a body is shown as the browser's own words, which are no part of the answer. */
+  /** For an error without a body the browser shows its own error page, which is not part of the response. */
   async #clearErrorPage(): Promise<void> {
-    const { connection, tab } = this.#parts;
+    const { connection, tab } = this.#deps;
     const leftMs = this.#readByMs() - systemClock.monotonicMs();
-    const options = { signal: tab.gone.signal, timeoutMs: this.page.patience.ms(errorPageLimitMs, leftMs), maxBytes: 8192 };
+    const options = { signal: tab.closed.signal, timeoutMs: this.page.timeoutScale.ms(errorPageTimeoutMs, leftMs), maxBytes: 8192 };
     const address = await this.page.call<unknown>(tab.id, '() => location.href', [], options).catch(() => null);
     if (typeof address !== 'string' || !address.startsWith('chrome-error:')) return;
-    await connection.send('Page.setDocumentContent', { frameId: tab.id, html: '' }, this.#soon());
+    await connection.send('Page.setDocumentContent', { frameId: tab.id, html: '' }, this.#takeOptions());
   }
 
-  async #capturedOutcome({ paused, body }: Captured): Promise<LoadOutcome> {
+  async #capturedResult({ paused, body }: Captured): Promise<LoadResult> {
     const headers = (paused.responseHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value] as const);
     const loaderId = paused.networkId ?? '';
-    const plain = plainHeaders(Object.fromEntries(headers));
+    const plain = toPlainHeaders(Object.fromEntries(headers));
     return {
       finalUrl: paused.request.url + (paused.request.urlFragment ?? ''),
       title: '',
@@ -260,22 +265,26 @@ export class FetchedPage implements PrivatePage {
     };
   }
 
-  /** What is shown of a page that did not get ready: its document has come and says what it was answered with. */
-  async #lateOutcome({ timeoutMs }: LoadOrder): Promise<LoadOutcome | null> {
+  /** The result of a page that timed out but has a document. */
+  async #partialResult({ timeoutMs }: LoadRequest): Promise<LoadResult | null> {
     const response = this.#trail.of(this.#lastRequestId);
     if (!response || !/^https?:/.test(this.page.url())) return null;
     const { headers, cookieNames, redirects, ttfbMs, status } = response;
-    const title = await this.#askTitle(timeoutMs * titlePart);
-    const outcome = { finalUrl: this.page.url(), title, statusCode: status, headers, cookieNames, redirects, ttfbMs };
-    return { ...loaded(outcome, null), timedOut: true };
+    const title = await this.#askTitle(timeoutMs * titleTimeShare);
+    const result = { finalUrl: this.page.url(), title, statusCode: status, headers, cookieNames, redirects, ttfbMs };
+    return { ...loaded(result, null), timedOut: true };
   }
 
-  /** The browser process learns of it late. A page that is busy, as late ones often are, is not waited for. */
+  /** Reads the title from the page, because the browser process learns it late; falls back to the last known one. */
   async #askTitle(leftMs: number): Promise<string> {
-    const { tab } = this.#parts;
-    const options = { signal: tab.gone.signal, timeoutMs: this.page.patience.ms(titleLimitMs, leftMs), maxBytes: 4 * longestTitle };
+    const { tab } = this.#deps;
+    const options = {
+      signal: tab.closed.signal,
+      timeoutMs: this.page.timeoutScale.ms(titleTimeoutMs, leftMs),
+      maxBytes: 4 * titleCharsMax,
+    };
     const title = await this.page.call<unknown>(tab.id, '() => document.title', [], options).catch(() => null);
-    return typeof title === 'string' ? title.slice(0, longestTitle) : tab.title;
+    return typeof title === 'string' ? title.slice(0, titleCharsMax) : tab.title;
   }
 }
 
@@ -284,9 +293,9 @@ interface Captured {
   body: CapturedBody;
 }
 
-const loaded = (outcome: NavigationOutcome, body: CapturedBody | null): LoadOutcome => ({
-  ...outcome,
-  contentType: outcome.headers['content-type'] ?? null,
+const loaded = (result: NavigationResult, body: CapturedBody | null): LoadResult => ({
+  ...result,
+  contentType: result.headers['content-type'] ?? null,
   body,
   timedOut: false,
 });
@@ -296,7 +305,7 @@ const hasBody = (status: number): boolean => status !== 204 && status !== 205 &&
 type Headers = readonly Protocol.Fetch.HeaderEntry[];
 const valueOf = (headers: Headers, wanted: string): string | undefined => headers.find(({ name }) => name.toLowerCase() === wanted)?.value;
 
-/** Whether the browser would make a document of it that has scripts and a structure worth reading. */
+/** Whether the browser would render it as an HTML document. */
 function documentKind(headers: Headers): 'page' | 'other' | 'unknown' {
   const type = valueOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase();
   if (isAttachment(headers)) return 'other';
@@ -306,10 +315,10 @@ function documentKind(headers: Headers): 'page' | 'other' | 'unknown' {
 
 const isAttachment = (headers: Headers): boolean => /^\s*attachment\b/i.test(valueOf(headers, 'content-disposition') ?? '');
 
-/** A refused login and an error without a word: the browser would show nothing of the one, and words of its own for the other. */
+/** The browser would not show the body of failed authentication, and its own error page for an error without a body. */
 const isWithheld = (status: number, headers: Headers): boolean =>
   (status === 401 && valueOf(headers, 'www-authenticate') !== undefined) || (status >= 400 && valueOf(headers, 'content-length') === '0');
 
-/** As browsers guess when they are not told. */
+/** Content sniffing for responses without a type. */
 const looksLikeHtml = (data: Buffer): boolean =>
   /^[\s\ufeff]*<(!doctype html|html|head|body|script|title|div|p|h1|a|table|br|!--|\?xml)/i.test(data.subarray(0, 1024).toString('utf8'));

@@ -1,23 +1,23 @@
-/** Scrolls through a page as a reader does, so that what is loaded only when it is seen is there. */
+/** Scrolls through a page, so that lazily loaded content is there. */
 import { systemClock } from '../../lib/clock.ts';
 import type { Deadline } from './session.ts';
-import type { Worlds } from './execution-contexts.ts';
+import type { ExecutionContexts } from './execution-contexts.ts';
 
-/** Pages that add to themselves for ever have no end to reach. */
-const mostScreens = 40;
-const longestScrollMs = 10_000;
-/** Pictures of one screen; those that come later are waited for once more at the end. */
-const screenLimitMs = 1000;
-const lastLimitMs = 2000;
+/** Infinitely growing pages have no end to reach. */
+const screensMax = 40;
+const scrollMsMax = 10_000;
+/** Images of one screen; slower ones are awaited once more at the end. */
+const screenTimeoutMs = 1000;
+const lastTimeoutMs = 2000;
 
-interface Seen {
-  /** Whether there is more below. */
+interface ScrollState {
+  /** Whether there is more content below. */
   more: boolean;
   height: number;
 }
 
-/** Two frames, so that observers have run and what they started is known, then the pictures in view. */
-const settle = `async (limitMs) => {
+/** Waits for two animation frames, so that observers have run, then for the images in view. */
+const waitForImages = `async (limitMs) => {
   const late = new Promise((resolve) => setTimeout(resolve, limitMs));
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
   await Promise.race([frame().then(frame), late]);
@@ -26,44 +26,47 @@ const settle = `async (limitMs) => {
   await Promise.race([Promise.allSettled(images.map((image) => image.decode())), late]);
 }`;
 
-/** Waits for the pictures that are in view now. @throws PageError */
-export const settleInView = (worlds: Worlds, frameId: string, by: Deadline): Promise<unknown> =>
-  worlds.call(frameId, settle, [worlds.patience.ms(screenLimitMs, by.leftMs / 10)], { signal: by.signal, timeoutMs: by.leftMs });
+/** Waits for the images that are in view. @throws PageError */
+export const waitForImagesInView = (contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<unknown> =>
+  contexts.call(frameId, waitForImages, [contexts.timeoutScale.ms(screenTimeoutMs, by.leftMs / 10)], {
+    signal: by.signal,
+    timeoutMs: by.leftMs,
+  });
 
-const step = `async (screen, limitMs) => {
+const scrollToScreen = `async (screen, limitMs) => {
   scrollTo({ left: scrollX, top: screen * innerHeight, behavior: 'instant' });
-  await (${settle})(limitMs);
+  await (${waitForImages})(limitMs);
   const { scrollHeight } = document.scrollingElement ?? document.documentElement;
   return { more: scrollY + innerHeight < scrollHeight - 1 && scrollY >= (screen - 1) * innerHeight, height: scrollHeight };
 }`;
 
-const restore = `async (x, y, limitMs) => {
+const restoreScroll = `async (x, y, limitMs) => {
   const late = new Promise((resolve) => setTimeout(resolve, limitMs));
   const images = [...document.images].filter((image) => image.currentSrc !== '' && !image.complete).slice(0, 500);
   await Promise.race([Promise.allSettled(images.map((image) => image.decode())), late]);
   scrollTo({ left: x, top: y, behavior: 'instant' });
-  await (${settle})(limitMs);
+  await (${waitForImages})(limitMs);
 }`;
 
-/** Gives the warning `page_keeps_growing` where the end was not reached. @throws PageError */
-export async function scrollThrough(worlds: Worlds, frameId: string, by: Deadline): Promise<string[]> {
+/** Returns the warning `page_keeps_growing` if the end was not reached. @throws PageError */
+export async function scrollThrough(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<string[]> {
   const call = <T>(source: string, args: number[]): Promise<T> =>
-    worlds.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
+    contexts.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
   const [x = 0, y = 0] = await call<number[]>('() => [scrollX, scrollY]', []);
-  const { patience } = worlds;
-  const endsAt = systemClock.monotonicMs() + Math.min(patience.ms(longestScrollMs), by.leftMs / 2);
-  // Several screens come into the time, however long one may take.
-  const screenMs = patience.ms(screenLimitMs, by.leftMs / 10);
+  const { timeoutScale } = contexts;
+  const endsAt = systemClock.monotonicMs() + Math.min(timeoutScale.ms(scrollMsMax), by.leftMs / 2);
+  // Leaves time for several screens, however slow one is.
+  const screenMs = timeoutScale.ms(screenTimeoutMs, by.leftMs / 10);
   let screen = 0;
-  let seen: Seen = { more: true, height: 0 };
+  let state: ScrollState = { more: true, height: 0 };
   try {
-    while (seen.more && screen < mostScreens && systemClock.monotonicMs() < endsAt) {
-      seen = await call<Seen>(step, [screen, screenMs]);
+    while (state.more && screen < screensMax && systemClock.monotonicMs() < endsAt) {
+      state = await call<ScrollState>(scrollToScreen, [screen, screenMs]);
       screen += 1;
     }
   } finally {
-    // Where the page hung or moved on, that is what the caller is told.
-    await call(restore, [x, y, Math.min(patience.ms(lastLimitMs), by.leftMs / 4)]).catch(() => {});
+    // If the page hangs or navigates, the error of the loop is reported.
+    await call(restoreScroll, [x, y, Math.min(timeoutScale.ms(lastTimeoutMs), by.leftMs / 4)]).catch(() => {});
   }
-  return seen.more ? ['page_keeps_growing'] : [];
+  return state.more ? ['page_keeps_growing'] : [];
 }

@@ -1,14 +1,14 @@
-/** What is selected in a page: where the focus is, in whatever frame and process. */
+/** Reads the selection of the focused frame, in any process. */
 import { safeDom } from './answers.ts';
 import type { Deadline } from './session.ts';
-import type { Known } from './page.ts';
+import type { PageState } from './page.ts';
 
-const mostBytes = 1024 * 1024;
-/** Written as JSON each letter may take six. */
-const mostAnswerBytes = 8 * mostBytes;
-const deepestFrame = 16;
+const selectionBytesMax = 1024 * 1024;
+/** JSON escapes may take six bytes a character. */
+const answerBytesMax = 8 * selectionBytesMax;
+const frameDepthMax = 16;
 
-/** Through open shadow roots. Only a frame has anything to do with what is below it. */
+/** Finds the focused element through open shadow roots. */
 const focused = `${safeDom}
   let element = reader(Document, 'activeElement')(document);
   const within = reader(ShadowRoot, 'activeElement');
@@ -21,7 +21,7 @@ const focused = `${safeDom}
   const name = element ? nameOf(element) : '';
   const isFrame = name === 'iframe' || name === 'frame';`;
 
-/** A field that hides what is in it keeps it. */
+/** Password fields are not read. */
 const read = `() => {
   ${focused}
   if (isFrame) return { inFrame: true, text: '' };
@@ -32,7 +32,7 @@ const read = `() => {
   const text = start === null
     ? selection ? Selection.prototype.toString.call(selection) : ''
     : reader(kind, 'value')(element).slice(start, reader(kind, 'selectionEnd')(element));
-  return { inFrame: false, text: text.slice(0, ${mostBytes}) };
+  return { inFrame: false, text: text.slice(0, ${selectionBytesMax}) };
 }`;
 
 const frameWithFocus = `() => {
@@ -40,17 +40,17 @@ const frameWithFocus = `() => {
   return isFrame ? element : null;
 }`;
 
-/** At most 1 MiB of it. @throws PageError */
-export async function readSelection({ frames, worlds, elements }: Known, by: Deadline): Promise<string> {
+/** Returns at most 1 MiB of the selected text. @throws PageError */
+export async function readSelection({ frames, contexts, elements }: PageState, by: Deadline): Promise<string> {
   const within = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: by.signal, timeoutMs: Math.max(1, by.leftMs) });
   let frameId = frames.tab.id;
-  for (let depth = 0; depth < deepestFrame; depth += 1) {
-    const { inFrame, text } = await worlds.call<{ inFrame: boolean; text: string }>(frameId, read, [], {
+  for (let depth = 0; depth < frameDepthMax; depth += 1) {
+    const { inFrame, text } = await contexts.call<{ inFrame: boolean; text: string }>(frameId, read, [], {
       ...within(),
-      maxBytes: mostAnswerBytes,
+      maxBytes: answerBytesMax,
     });
     if (!inFrame) return cut(text);
-    const [element] = await worlds.find(frameId, frameWithFocus, [], within());
+    const [element] = await contexts.find(frameId, frameWithFocus, [], within());
     const frame = element ? await elements.contentFrame(element, within()) : null;
     if (element) elements.release([element]);
     if (!frame) return '';
@@ -59,8 +59,8 @@ export async function readSelection({ frames, worlds, elements }: Known, by: Dea
   return '';
 }
 
-/** Where it ends within a letter, before that. */
+/** Cuts at a character boundary. */
 function cut(text: string): string {
   const bytes = Buffer.from(text);
-  return bytes.length <= mostBytes ? text : new TextDecoder().decode(bytes.subarray(0, mostBytes), { stream: true });
+  return bytes.length <= selectionBytesMax ? text : new TextDecoder().decode(bytes.subarray(0, selectionBytesMax), { stream: true });
 }

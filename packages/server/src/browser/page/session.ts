@@ -1,13 +1,13 @@
-/** One DevTools session of a page: that of its tab, or that of a frame which lives in another process. */
+/** One DevTools session of a page: that of its tab, or of an out-of-process frame. */
 import type { Command, Connection, Params, Result } from '../cdp/connection.ts';
 import { CommandTimeout, ProtocolError } from '../cdp/connection.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { PageError } from './model.ts';
 
-/** The protocol's word for a session that is no more. */
-const sessionGone = -32001;
+/** The protocol's error code for a detached session. */
+const sessionNotFoundCode = -32001;
 
-/** What one call may still take, however many trips it makes. */
+/** The time left for one call, across all its round trips. */
 export class Deadline {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -23,63 +23,63 @@ export class Deadline {
     return Math.max(0, Math.ceil(this.#endsAt - systemClock.monotonicMs()));
   }
 
-  /** A part of the call that may take less than the rest of it. */
+  /** A shorter deadline for a part of the call. */
   within(timeoutMs: number): Deadline {
     return new Deadline({ signal: this.signal, timeoutMs: Math.min(timeoutMs, this.leftMs) });
   }
 }
 
-export const lateError = (timeoutMs: number, cause?: unknown): PageError =>
-  new PageError('timeout', `The page did not answer within ${timeoutMs} ms.`, { cause });
+export const timeoutError = (timeoutMs: number, cause?: unknown): PageError =>
+  new PageError('timeout', `The page did not respond within ${timeoutMs} ms.`, { cause });
 
 const crashError = (): PageError => new PageError('page_crashed', 'The page crashed.');
 
-export interface PageSessionParts {
+export interface PageSessionDeps {
   connection: Connection;
   id: string;
-  /** The frame at the top of this session's process. */
+  /** The root frame of this session's process. */
   rootFrameId: string;
-  /** Why there is no such session any more. */
-  explainGone(): Error;
+  /** The error for commands to the detached session. */
+  toClosedError(): Error;
 }
 
 export class PageSession {
   readonly id: string;
   readonly rootFrameId: string;
   readonly #connection: Connection;
-  readonly #explainGone: () => Error;
+  readonly #toClosedError: () => Error;
   #process = new AbortController();
   #crashed = false;
 
-  constructor({ connection, id, rootFrameId, explainGone }: PageSessionParts) {
+  constructor({ connection, id, rootFrameId, toClosedError }: PageSessionDeps) {
     this.id = id;
     this.rootFrameId = rootFrameId;
     this.#connection = connection;
-    this.#explainGone = explainGone;
+    this.#toClosedError = toClosedError;
   }
 
-  /** @throws PageError `timeout` or `page_crashed`, ProtocolError where the browser refused, BrowserGone, TabNotFound, or the signal's reason */
+  /** @throws PageError `timeout` or `page_crashed`, ProtocolError, BrowserClosed, TabNotFound, or the signal's reason */
   async send<C extends Command>(method: C, params: Params<C>, by: Deadline): Promise<Result<C>> {
     by.signal.throwIfAborted();
     if (this.#crashed) throw crashError();
     const timeoutMs = by.leftMs;
-    if (timeoutMs === 0) throw lateError(by.timeoutMs);
+    if (timeoutMs === 0) throw timeoutError(by.timeoutMs);
     const signal = AbortSignal.any([by.signal, this.#process.signal]);
     try {
       return await this.#connection.send(method, params, { sessionId: this.id, signal, timeoutMs });
     } catch (error) {
-      if (error instanceof CommandTimeout) throw lateError(by.timeoutMs, error);
-      if (error instanceof ProtocolError && error.code === sessionGone) throw this.#explainGone();
+      if (error instanceof CommandTimeout) throw timeoutError(by.timeoutMs, error);
+      if (error instanceof ProtocolError && error.code === sessionNotFoundCode) throw this.#toClosedError();
       throw error;
     }
   }
 
-  /** For what nobody waits for. */
-  sendQuietly<C extends Command>(method: C, params: Params<C>): void {
+  /** Sends a command and ignores its reply and errors. */
+  sendNoReply<C extends Command>(method: C, params: Params<C>): void {
     this.#connection.send(method, params, { sessionId: this.id }).catch(() => {});
   }
 
-  /** Ends what waits for a process that died. The session itself stays: a navigation brings a fresh process. */
+  /** Rejects what waits for a crashed process. The session itself stays: a navigation starts a new process. */
   onCrash(): void {
     this.#crashed = true;
     this.#process.abort(crashError());
@@ -91,8 +91,8 @@ export class PageSession {
   }
 }
 
-/** Waits, unless the signal ends it. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after `ms`; rejects with the signal's reason when it aborts. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onAbort = (): void => {
     clearTimeout(timer);

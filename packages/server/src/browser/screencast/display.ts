@@ -1,4 +1,4 @@
-/** The screen of a machine that has one. Its windows are kept as large as it is, so a page is sized by it and not by its window. */
+/** The screen of a machine that has one. Windows fill it, so a page is sized by the screen and not by its window. */
 import type { Viewport } from '@berth/contract';
 import type { Log } from '../../lib/log.ts';
 import type { Vm } from '../../runtime/runtime.ts';
@@ -6,27 +6,27 @@ import type { Vm } from '../../runtime/runtime.ts';
 type Size = Pick<Viewport, 'width' | 'height'>;
 
 export class Display {
-  /** Without one the browser's windows are as large as they are told. */
-  readonly isThere: boolean;
-  readonly #vm: Pick<Vm, 'sizeDisplay'>;
+  /** Without a display the size of a browser window is set directly. */
+  readonly isAvailable: boolean;
+  readonly #vm: Pick<Vm, 'resizeDisplay'>;
   readonly #log: Log;
-  /** The page for which a machine's display has room when it starts. */
-  #fits: Size = { width: 1280, height: 720 };
+  /** A machine's display starts with this page size. */
+  #size: Size = { width: 1280, height: 720 };
 
-  constructor(vm: Pick<Vm, 'kind' | 'sizeDisplay'>, log: Log) {
-    this.isThere = vm.kind === 'full_browser';
+  constructor(vm: Pick<Vm, 'kind' | 'resizeDisplay'>, log: Log) {
+    this.isAvailable = vm.kind === 'full_browser';
     this.#vm = vm;
     this.#log = log;
   }
 
-  /** A display that is gone is nobody's news here: its machine ends. */
-  async fit({ width, height }: Size): Promise<void> {
-    if (!this.isThere || (this.#fits.width === width && this.#fits.height === height)) return;
-    this.#fits = { width, height };
+  /** Failures are only logged: a machine without its display ends anyway. */
+  async resize({ width, height }: Size): Promise<void> {
+    if (!this.isAvailable || (this.#size.width === width && this.#size.height === height)) return;
+    this.#size = { width, height };
     try {
-      await this.#vm.sizeDisplay({ width, height });
+      await this.#vm.resizeDisplay({ width, height });
     } catch (error) {
-      this.#log.debug({ error }, 'the display was not sized');
+      this.#log.debug({ err: error }, 'display resize failed');
     }
   }
 }

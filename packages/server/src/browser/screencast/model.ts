@@ -1,21 +1,21 @@
-/** The words in which a browser is watched, and driven by hand. */
+/** The interface of live view: screencast, console and remote input. */
 import type { MouseButton } from '../page/model.ts';
 
-/** A picture of the active tab, as the browser drew it. */
+/** An image of the active tab. */
 export interface ScreencastFrame {
-  /** JPEG. Shared by all who get it: never to be changed. */
+  /** JPEG. Shared by all watchers: read only. */
   data: Buffer;
   tabId: string;
-  /** Of the page that it shows, in CSS px: what a place in the picture is multiplied up to. */
+  /** Size of the page that it shows, in CSS px. */
   width: number;
   height: number;
-  /** Epoch ms at which it was drawn. */
+  /** Epoch ms when it was drawn. */
   drawnAtMs: number;
 }
 
-/** What a watcher can use. The browser draws for the one who can use most; the others leave frames out. */
+/** What a watcher can use. The browser draws for the largest demand; others drop frames. */
 export interface ScreencastDemand {
-  /** No frame is wider or higher, in pixels of the picture. */
+  /** In pixels of the image. */
   maxWidth: number;
   maxHeight: number;
   /** JPEG, 1…100. */
@@ -25,11 +25,11 @@ export interface ScreencastDemand {
 
 export interface ScreencastWatch {
   change(demand: ScreencastDemand): void;
-  /** Idempotent. The browser stops drawing within a second of the last one's end. */
+  /** Idempotent. The browser stops drawing within a second after the last watch ends. */
   end(): void;
 }
 
-/** A line of a page's console, an uncaught error among them. Text is cut. */
+/** A line of a page's console, or an uncaught error. Text is truncated. */
 export interface ConsoleEntry {
   tabId: string;
   level: 'log' | 'debug' | 'info' | 'warning' | 'error';
@@ -38,8 +38,8 @@ export interface ConsoleEntry {
   line: number | null;
 }
 
-/** Mouse and keyboard as a person's hands give them, sent on as they come. Places are CSS px of the page. Modifiers are DevTools' bits. */
-export interface Hands {
+/** Remote mouse and keyboard; events are forwarded as they come. Coordinates are CSS px of the page. Modifiers are DevTools' bits. */
+export interface RemoteInput {
   mouse(event: {
     action: 'move' | 'down' | 'up';
     x: number;
@@ -51,12 +51,12 @@ export interface Hands {
   }): Promise<void>;
   wheel(event: { x: number; y: number; dx: number; dy: number; modifiers: number }): Promise<void>;
   key(event: { action: 'down' | 'up'; key: string; code: string; modifiers: number; repeat: boolean; location: number }): Promise<void>;
-  /** All at once, as an input method or the clipboard gives it. */
+  /** Inserts text at once, as an input method or the clipboard does. */
   insertText(text: string): Promise<void>;
-  /** What an input method shows before it is settled; empty ends it. */
+  /** Shows an input method's composition; an empty text ends it. */
   compose(text: string, start: number, end: number): Promise<void>;
-  /** What is selected in the page, in the frame and field that has the focus; at most 1 MiB of it. */
+  /** Returns the selected text of the focused frame and field, at most 1 MiB. */
   selection(): Promise<string>;
-  /** Lifts all keys and buttons that are held: whoever held them has gone. Never rejects. */
+  /** Releases all held keys and buttons, when the client disconnects. Never rejects. */
   release(): Promise<void>;
 }

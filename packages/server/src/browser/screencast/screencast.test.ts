@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, DevtoolsClient, ScreencastDemand, ScreencastFrame, ScreencastWatch } from '../browser.ts';
 import type { Page } from '../page/model.ts';
-import { seeJpeg, type Seen } from '../testing/jpeg.ts';
+import { readJpeg, type JpegInfo } from '../testing/jpeg.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
 import { call } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
@@ -11,14 +11,19 @@ import { until } from '../testing/until.ts';
 
 const colour = (name: string): string => `<title>${name}</title><body style="margin:0;background:${name}">`;
 const replies = {
-  '/moving': `<title>moving</title><style>@keyframes there { to { transform: translateX(900px) } } div { width: 200px; height: 200px; background: green; animation: there 1s infinite alternate linear }</style><div></div>`,
+  '/moving': `<title>moving</title><style>
+    @keyframes there { to { transform: translateX(900px) } }
+    div { width: 200px; height: 200px; background: green; animation: there 1s infinite alternate linear }</style><div></div>`,
   '/red': colour('red'),
   '/blue': colour('blue'),
   '/lime': colour('lime'),
-  '/target': `<title>target</title><body style="margin:0;background:white"><div id=target style="position:fixed;left:70%;top:80%;width:20px;height:20px;background:red"></div>
+  '/target': `<title>target</title><body style="margin:0;background:white"><div id=target
+      style="position:fixed;left:70%;top:80%;width:20px;height:20px;background:red"></div>
     <script>hits = []; addEventListener('mousedown', (e) => hits.push(e.target.id))</script>`,
   '/steps': `<title>steps</title><body style="margin:0;background:white"><script>
-    run = () => { let step = 0; const next = () => { step += 1; document.body.style.background = step < 40 ? 'rgb(255,255,' + step + ')' : 'blue'; if (step < 40) setTimeout(next, 10); }; next(); };</script>`,
+    run = () => { let step = 0; const next = () => {
+      step += 1; document.body.style.background = step < 40 ? 'rgb(255,255,' + step + ')' : 'blue';
+      if (step < 40) setTimeout(next, 10); }; next(); };</script>`,
 };
 
 const demand = (wanted: Partial<ScreencastDemand> = {}): ScreencastDemand => ({
@@ -32,7 +37,7 @@ const demand = (wanted: Partial<ScreencastDemand> = {}): ScreencastDemand => ({
 let pages: Pages;
 let launched: Launched;
 let browser: Browser;
-/** Sees pictures; no tab of the session. */
+/** Decodes frames; no tab of the session. */
 let eye: Launched;
 let eyePage: Page;
 let watches: ScreencastWatch[] = [];
@@ -79,12 +84,12 @@ function watch(wanted: Partial<ScreencastDemand> = {}): { frames: ScreencastFram
   return { frames, watch: begun };
 }
 
-async function newest(frames: ScreencastFrame[]): Promise<Seen> {
+async function newest(frames: ScreencastFrame[]): Promise<JpegInfo> {
   await until(() => frames.length > 0);
-  return seeJpeg(eyePage, frames.at(-1)?.data ?? Buffer.alloc(0));
+  return readJpeg(eyePage, frames.at(-1)?.data ?? Buffer.alloc(0));
 }
 
-const isColour = (wanted: 'red' | 'lime' | 'blue', { middle }: Seen): boolean => {
+const isColour = (wanted: 'red' | 'lime' | 'blue', { middle }: JpegInfo): boolean => {
   const index = ['red', 'lime', 'blue'].indexOf(wanted);
   return middle.every((part, at) => (at === index ? part > 200 : part < 60));
 };
@@ -116,7 +121,7 @@ async function customer(
 }
 
 describe('watching', { timeout: 90_000 }, () => {
-  it('gives moving pictures at the pace that is asked for', async () => {
+  it('sends frames at the requested rate', async () => {
     await go('/moving');
     const { frames } = watch({ framesPerSecond: 12 });
     await until(() => frames.length > 3);
@@ -132,7 +137,7 @@ describe('watching', { timeout: 90_000 }, () => {
     assert.deepEqual([width, height], [640, 360]);
   });
 
-  it('gives a page that stands still at once, to the first and to whoever comes later', async () => {
+  it('sends a frame of a still page at once, to the first and to later watchers', async () => {
     await go('/red');
     const began = performance.now();
     const first = watch();
@@ -150,14 +155,14 @@ describe('watching', { timeout: 90_000 }, () => {
     assert.ok(starts <= 3);
   });
 
-  it('gives no picture of another size than the page has now', async () => {
+  it('sends no frame of another size than the page has', async () => {
     await go('/red');
     const { frames } = watch();
     await shows(frames, 'red');
     await browser.page(active()).setViewport({ width: 333, height: 777, device_scale_factor: 1 }, call());
-    const late = watch();
-    await until(() => late.frames.length > 0);
-    assert.deepEqual([late.frames[0]?.width, late.frames[0]?.height], [333, 777]);
+    const second = watch();
+    await until(() => second.frames.length > 0);
+    assert.deepEqual([second.frames[0]?.width, second.frames[0]?.height], [333, 777]);
     await browser.page(active()).setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
     await until(() => frames.at(-1)?.width === 1280);
   });
@@ -182,7 +187,7 @@ describe('watching', { timeout: 90_000 }, () => {
     assert.equal(count('Page.startScreencast') - count('Page.stopScreencast'), 1);
   });
 
-  it('lets nobody who changes the demand all the time start a storm', async () => {
+  it('limits restarts when a demand changes all the time', async () => {
     await go('/moving');
     const { frames, watch: flips } = watch();
     for (let turn = 0; turn < 30; turn += 1) {
@@ -210,9 +215,9 @@ describe('watching', { timeout: 90_000 }, () => {
     await go('/moving');
     const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
     const before = timers();
-    let heard = 0;
+    let frameCount = 0;
     for (let cycle = 0; cycle < 200; cycle += 1) {
-      const each = browser.watch(demand({ quality: 30 + (cycle % 50) }), () => (heard += 1));
+      const each = browser.watch(demand({ quality: 30 + (cycle % 50) }), () => (frameCount += 1));
       if (cycle % 10 === 0) await sleep(20);
       each.end();
       each.end();
@@ -220,14 +225,14 @@ describe('watching', { timeout: 90_000 }, () => {
     const { frames, watch: last } = watch();
     await until(() => frames.length > 3);
     last.end();
-    const [endedAt, framesThen, heardThen] = [performance.now(), frames.length, heard];
+    const [endedAt, framesThen, countAtEnd] = [performance.now(), frames.length, frameCount];
     await until(() => sent.at(-1) === 'Page.stopScreencast', 1000);
     assert.ok(performance.now() - endedAt < 1000);
     await sleep(100);
     const onPipe = framesOnPipe;
     await sleep(500);
     assert.equal(framesOnPipe, onPipe, 'the browser draws no more');
-    assert.deepEqual([frames.length, heard], [framesThen, heardThen], 'nobody hears who has ended');
+    assert.deepEqual([frames.length, frameCount], [framesThen, countAtEnd], 'nobody hears who has ended');
     assert.ok(count('Page.startScreencast') < 20, `${count('Page.startScreencast')} starts`);
     assert.ok(timers() <= before, `${timers()} timers, ${before} before`);
   });
@@ -236,9 +241,9 @@ describe('watching', { timeout: 90_000 }, () => {
     await go('/moving');
     const other = await customer(active());
     other.ask('Page.startScreencast', { format: 'jpeg', quality: 20, maxWidth: 100, maxHeight: 100 });
-    const { frames, watch: mine } = watch({ framesPerSecond: 5 });
+    const { frames, watch: own } = watch({ framesPerSecond: 5 });
     await until(() => frames.length > 5 && other.frames() > 5);
-    mine.end();
+    own.end();
     await until(() => sent.includes('Page.stopScreencast'));
     const before = other.frames();
     await until(() => other.frames() > before + 5);
@@ -251,7 +256,7 @@ describe('watching', { timeout: 90_000 }, () => {
 
 describe('the picture', { timeout: 60_000 }, () => {
   const strikes = async (frames: ScreencastFrame[]): Promise<void> => {
-    const hands = browser.hands(active());
+    const input = browser.remoteInput(active());
     // A page that was just sized may be drawn once more.
     await until(async () => {
       await until(async () => (await newest(frames)).red !== null);
@@ -259,8 +264,8 @@ describe('the picture', { timeout: 60_000 }, () => {
       const { red } = await newest(frames);
       const at = { x: (red?.x ?? 0) * width, y: (red?.y ?? 0) * height, clicks: 1, modifiers: 0 };
       await run('hits.length = 0');
-      await hands.mouse({ ...at, action: 'down', button: 'left', buttons: 1 });
-      await hands.mouse({ ...at, action: 'up', button: 'left', buttons: 0 });
+      await input.mouse({ ...at, action: 'down', button: 'left', buttons: 1 });
+      await input.mouse({ ...at, action: 'up', button: 'left', buttons: 0 });
       return (await run<string[]>('hits')).join() === 'target';
     }, 2000);
   };
@@ -305,12 +310,12 @@ describe('the picture', { timeout: 60_000 }, () => {
       await until(() => frames.at(-1)?.height === 1100);
       assert.equal(frames.at(-1)?.width, 900);
       assert.ok((await newest(frames)).red);
-      const hands = other.browser.hands(tabId);
+      const input = other.browser.remoteInput(tabId);
       // A window of its own, and of its own size.
       await other.browser
         .page(tabId)
         .evaluate(tabId, `addEventListener('mousedown', () => open('/red', '', 'width=300,height=300'))`, call());
-      await hands.mouse({ action: 'down', x: 1, y: 1, button: 'left', buttons: 1, clicks: 1, modifiers: 0 });
+      await input.mouse({ action: 'down', x: 1, y: 1, button: 'left', buttons: 1, clicks: 1, modifiers: 0 });
       await until(() => other.browser.tabs().some(({ openerTabId, status }) => openerTabId === tabId && status === 'complete'));
       await other.browser.activateTab(other.browser.tabs().at(-1)?.tabId ?? '', call());
       await until(() => frames.at(-1)?.tabId !== tabId && frames.at(-1)?.height === 1100);
@@ -333,7 +338,7 @@ describe('the active tab', { timeout: 60_000 }, () => {
     for (const { tabId } of browser.tabs()) if (tabId !== front) await browser.closeTab(tabId, call());
   });
 
-  it('is followed: opened, brought to the front by us and by a client, closed', async () => {
+  it('is followed when tabs are opened, activated by us or a client, and closed', async () => {
     await go('/red');
     const first = active();
     const { frames } = watch();
@@ -355,10 +360,10 @@ describe('the active tab', { timeout: 60_000 }, () => {
     await shows(frames, colours[active()] ?? 'lime');
   });
 
-  it('is told to whoever listens, with what becomes of the others', async () => {
-    const told: string[] = [];
+  it('is reported to listeners, with changes of the others', async () => {
+    const snapshots: string[] = [];
     const undo = browser.onTabsChanged(() =>
-      told.push(
+      snapshots.push(
         browser
           .tabs()
           .map(({ title, active: isActive, status }) => `${title}:${isActive}:${status}`)
@@ -366,35 +371,35 @@ describe('the active tab', { timeout: 60_000 }, () => {
       ),
     );
     await go('/red');
-    await until(() => told.at(-1) === 'red:true:complete');
+    await until(() => snapshots.at(-1) === 'red:true:complete');
     const first = active();
     const second = await open('/blue', false);
-    await until(() => told.at(-1) === 'red:true:complete,blue:false:complete');
+    await until(() => snapshots.at(-1) === 'red:true:complete,blue:false:complete');
     await run(`document.title = 'navy'`, second);
-    await until(() => told.at(-1) === 'red:true:complete,navy:false:complete');
+    await until(() => snapshots.at(-1) === 'red:true:complete,navy:false:complete');
     await browser.activateTab(second, call());
-    assert.equal(told.at(-1), 'red:false:complete,navy:true:complete');
+    assert.equal(snapshots.at(-1), 'red:false:complete,navy:true:complete');
     await browser.closeTab(second, call());
-    assert.equal(told.at(-1), 'red:true:complete');
+    assert.equal(snapshots.at(-1), 'red:true:complete');
     undo();
-    const heard = told.length;
+    const count = snapshots.length;
     await go('/blue', first);
-    assert.equal(told.length, heard);
+    assert.equal(snapshots.length, count);
     await assert.rejects(browser.activateTab(second, call()), { name: 'Error', message: /^no tab/ });
   });
 
-  it('keeps its last picture when it crashes, and goes on when it is sent on', async () => {
+  it('keeps its last frame when it crashes, and continues after a navigation', async () => {
     await go('/red');
     const { frames } = watch();
     await shows(frames, 'red');
     const { ask, client } = await customer(active());
     ask('Page.crash', {});
     await until(() => browser.activeTab().status === 'crashed');
-    const late = watch();
+    const second = watch();
     await Promise.resolve();
-    assert.equal(late.frames[0], frames.at(-1));
+    assert.equal(second.frames[0], frames.at(-1));
     await go('/blue');
-    await shows(late.frames, 'blue');
+    await shows(second.frames, 'blue');
     client.close();
   });
 

@@ -1,28 +1,28 @@
 /**
- * Pictures of the active tab for all who watch it: one drawing by the browser,
- * whoever many they are, and none while nobody does.
+ * Frames of the active tab for all watchers: one screencast of the browser for
+ * any number of them, and none while nobody watches.
  *
- * The browser lets two frames be on their way and leaves out what is drawn
- * meanwhile, so the pace is set by when a frame is acknowledged.
+ * The browser sends at most two unacknowledged frames and drops what it draws
+ * meanwhile, so acknowledging a frame sets the frame rate.
  */
 import { systemClock } from '../../lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
-import { Drawing, type DrawingSize } from './tab-screencast.ts';
+import { TabScreencast, type TabScreencastSize } from './tab-screencast.ts';
 import type { Tab } from '../tabs/tab.ts';
 import type { ScreencastDemand, ScreencastFrame, ScreencastWatch } from './model.ts';
 
-/** Whoever reloads a viewer is back by then, and finds the browser drawing. */
+/** A viewer that reloads is back within this time and needs no new start. */
 const lingerMs = 500;
-/** A new size or quality costs the browser a new start: a watcher that changes its mind all the time gets the last word once in this time. */
+/** A new size or quality restarts the screencast, so frequent changes are applied at this interval. */
 const resizeIntervalMs = 1000;
-/** As for a client that flips between tabs. */
+/** The same for a client that switches tabs rapidly. */
 const moveIntervalMs = 100;
 
-/** No screen that anybody watches on has more. */
-const longestSide = 4096;
-const fastestFrames = 60;
+/** Larger than any viewer's screen, in px. */
+const sideMax = 4096;
+const framesPerSecondMax = 60;
 
-export interface ScreencastParts {
+export interface ScreencastDeps {
   connection: Connection;
   /** The active tab; null while there is none. */
   front(): Tab | null;
@@ -33,114 +33,114 @@ interface Watcher {
   onFrame(frame: ScreencastFrame): void;
 }
 
-/** The newest picture, and for what viewport it was drawn. */
-interface Kept {
+/** The newest frame, and the viewport that it was drawn for. */
+interface LastFrame {
   frame: ScreencastFrame;
   tab: Tab;
   viewport: Tab['viewport'];
 }
 
 export class Screencast {
-  readonly #parts: ScreencastParts;
+  readonly #deps: ScreencastDeps;
   readonly #watchers = new Set<Watcher>();
-  #drawing: Drawing | null = null;
-  #kept: Kept | null = null;
+  #current: TabScreencast | null = null;
+  #lastFrame: LastFrame | null = null;
   #startedAtMs = -Infinity;
-  #later: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: ScreencastParts) {
-    this.#parts = parts;
+  constructor(deps: ScreencastDeps) {
+    this.#deps = deps;
   }
 
   watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): ScreencastWatch {
-    const watcher: Watcher = { demand: within(demand), onFrame };
+    const watcher: Watcher = { demand: clampDemand(demand), onFrame };
     this.#watchers.add(watcher);
-    this.#settle();
-    // After this call, so that whoever watches holds its watch when the first frame comes.
-    queueMicrotask(() => this.#giveKept(watcher));
+    this.#reconcile();
+    // After this call, so that the caller has its watch before the first frame.
+    queueMicrotask(() => this.#sendLastFrame(watcher));
     return {
       change: (changed) => {
-        watcher.demand = within(changed);
-        if (this.#watchers.has(watcher)) this.#settle();
+        watcher.demand = clampDemand(changed);
+        if (this.#watchers.has(watcher)) this.#reconcile();
       },
       end: () => {
-        if (this.#watchers.delete(watcher)) this.#settle();
+        if (this.#watchers.delete(watcher)) this.#reconcile();
       },
     };
   }
 
-  /** To be called when the active tab may be another one. */
-  follow(): void {
-    if (this.#watchers.size > 0) this.#settle();
+  /** Call when the active tab may have changed. */
+  refresh(): void {
+    if (this.#watchers.size > 0) this.#reconcile();
   }
 
-  /** The browser is gone. */
+  /** The browser has closed. */
   stop(): void {
-    clearTimeout(this.#later);
+    clearTimeout(this.#timer);
     this.#watchers.clear();
-    this.#leave();
+    this.#stopCurrent();
   }
 
-  #giveKept(watcher: Watcher): void {
-    const kept = this.#kept;
-    const current = kept !== null && kept.tab === this.#parts.front() && kept.viewport === kept.tab.viewport;
-    if (current && this.#watchers.has(watcher)) watcher.onFrame(kept.frame);
+  #sendLastFrame(watcher: Watcher): void {
+    const last = this.#lastFrame;
+    const current = last !== null && last.tab === this.#deps.front() && last.viewport === last.tab.viewport;
+    if (current && this.#watchers.has(watcher)) watcher.onFrame(last.frame);
   }
 
-  /** Brings what is drawn to what is wanted, now or as soon as it may be. */
-  #settle(): void {
-    clearTimeout(this.#later);
+  /** Matches the screencast to the demands, now or when the interval allows. */
+  #reconcile(): void {
+    clearTimeout(this.#timer);
     if (this.#watchers.size === 0) {
-      this.#later = setTimeout(() => this.#leave(), lingerMs).unref();
+      this.#timer = setTimeout(() => this.#stopCurrent(), lingerMs).unref();
       return;
     }
     const demands = [...this.#watchers].map(({ demand }) => demand);
-    const most = (of: (demand: ScreencastDemand) => number): number => Math.max(...demands.map(of));
+    const maxOf = (of: (demand: ScreencastDemand) => number): number => Math.max(...demands.map(of));
     const size = {
-      maxWidth: most((each) => each.maxWidth),
-      maxHeight: most((each) => each.maxHeight),
-      quality: most((each) => each.quality),
+      maxWidth: maxOf((each) => each.maxWidth),
+      maxHeight: maxOf((each) => each.maxHeight),
+      quality: maxOf((each) => each.quality),
     };
-    const framesPerSecond = most((each) => each.framesPerSecond);
-    this.#drawing?.pace(framesPerSecond);
-    const tab = this.#parts.front();
-    const moves = this.#drawing?.tab !== tab;
-    if (!tab || (!moves && this.#drawing?.draws(size))) return;
-    const waitMs = this.#startedAtMs + (moves ? moveIntervalMs : resizeIntervalMs) - systemClock.monotonicMs();
-    if (waitMs <= 0 || !this.#drawing) this.#start(tab, size, framesPerSecond);
-    else this.#later = setTimeout(() => this.#settle(), waitMs).unref();
+    const framesPerSecond = maxOf((each) => each.framesPerSecond);
+    this.#current?.setFramesPerSecond(framesPerSecond);
+    const tab = this.#deps.front();
+    const isOtherTab = this.#current?.tab !== tab;
+    if (!tab || (!isOtherTab && this.#current?.hasSize(size))) return;
+    const waitMs = this.#startedAtMs + (isOtherTab ? moveIntervalMs : resizeIntervalMs) - systemClock.monotonicMs();
+    if (waitMs <= 0 || !this.#current) this.#start(tab, size, framesPerSecond);
+    else this.#timer = setTimeout(() => this.#reconcile(), waitMs).unref();
   }
 
-  #start(tab: Tab, size: DrawingSize, framesPerSecond: number): void {
-    this.#drawing?.end();
+  #start(tab: Tab, size: TabScreencastSize, framesPerSecond: number): void {
+    this.#current?.end();
     this.#startedAtMs = systemClock.monotonicMs();
-    this.#drawing = new Drawing({
-      connection: this.#parts.connection,
+    this.#current = new TabScreencast({
+      connection: this.#deps.connection,
       tab,
       size,
       framesPerSecond,
-      onFrame: (frame) => this.#give(tab, frame),
+      onFrame: (frame) => this.#emitFrame(tab, frame),
     });
   }
 
-  #give(tab: Tab, frame: ScreencastFrame): void {
-    this.#kept = { frame, tab, viewport: tab.viewport };
+  #emitFrame(tab: Tab, frame: ScreencastFrame): void {
+    this.#lastFrame = { frame, tab, viewport: tab.viewport };
     for (const { onFrame } of this.#watchers) onFrame(frame);
   }
 
-  #leave(): void {
-    this.#drawing?.end();
-    this.#drawing = null;
-    this.#kept = null;
+  #stopCurrent(): void {
+    this.#current?.end();
+    this.#current = null;
+    this.#lastFrame = null;
   }
 }
 
-function within({ maxWidth, maxHeight, quality, framesPerSecond }: ScreencastDemand): ScreencastDemand {
-  const between = (value: number, most: number): number => Math.max(1, Math.min(most, Math.round(value)));
+function clampDemand({ maxWidth, maxHeight, quality, framesPerSecond }: ScreencastDemand): ScreencastDemand {
+  const clamp = (value: number, maxOf: number): number => Math.max(1, Math.min(maxOf, Math.round(value)));
   return {
-    maxWidth: between(maxWidth, longestSide),
-    maxHeight: between(maxHeight, longestSide),
-    quality: between(quality, 100),
-    framesPerSecond: Math.max(0.1, Math.min(fastestFrames, framesPerSecond)),
+    maxWidth: clamp(maxWidth, sideMax),
+    maxHeight: clamp(maxHeight, sideMax),
+    quality: clamp(quality, 100),
+    framesPerSecond: Math.max(0.1, Math.min(framesPerSecondMax, framesPerSecond)),
   };
 }

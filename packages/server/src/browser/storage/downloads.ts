@@ -1,31 +1,31 @@
-/** Files that pages download: named by the browser's own ids, bounded in number and size. */
+/** Downloads of pages: files are named by the browser's own ids, limited in number and size. */
 import type { Protocol } from 'devtools-protocol';
 import type { Clock } from '../../lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { BrowserEvent, DownloadInfo } from '../model.ts';
 
-/** Told of one session; older ones stay in the machine's folder and are forgotten here. */
+/** Per session; older ones stay in the machine's folder but are not listed. */
 const downloadsMax = 500;
-/** A machine's folder lies on the host's disk. */
+/** A machine's folder is on the host's disk. */
 const fileBytesMax = 1024 ** 3;
 const allBytesMax = 4 * 1024 ** 3;
-const longestName = 200;
+const nameCharsMax = 200;
 
-export interface DownloadsOptions {
+export interface DownloadsDeps {
   clock: Clock;
-  tell(event: BrowserEvent): void;
-  /** Whether the frame is one of a page that no caller sees. */
+  emit(event: BrowserEvent): void;
+  /** Whether the frame belongs to a private page. */
   isPrivate(frameId: string): boolean;
 }
 
 export class Downloads {
   readonly #connection: Connection;
-  readonly #options: DownloadsOptions;
+  readonly #deps: DownloadsDeps;
   readonly #downloads = new Map<string, DownloadInfo & { isPrivate: boolean }>();
 
-  constructor(connection: Connection, options: DownloadsOptions) {
+  constructor(connection: Connection, options: DownloadsDeps) {
     this.#connection = connection;
-    this.#options = options;
+    this.#deps = options;
     connection.on('Browser.downloadWillBegin', (event, sessionId) => sessionId === undefined && this.#onBegin(event));
     connection.on('Browser.downloadProgress', (event, sessionId) => sessionId === undefined && this.#onProgress(event));
   }
@@ -37,20 +37,20 @@ export class Downloads {
 
   #onBegin({ frameId, guid, url, suggestedFilename }: Protocol.Browser.DownloadWillBeginEvent): void {
     if (!/^[\w-]{1,64}$/.test(guid)) return;
-    const isPrivate = this.#options.isPrivate(frameId);
+    const isPrivate = this.#deps.isPrivate(frameId);
     const download: DownloadInfo = {
       id: guid,
       url: url.slice(0, 2048),
-      suggestedFilename: harmlessName(suggestedFilename),
+      suggestedFilename: sanitizeFileName(suggestedFilename),
       status: 'in_progress',
       receivedBytes: 0,
       totalBytes: null,
-      startedAt: this.#options.clock.now(),
+      startedAt: this.#deps.clock.now(),
       finishedAt: null,
     };
     this.#downloads.set(guid, { ...download, isPrivate });
     if (this.#downloads.size > downloadsMax) this.#forgetOldest();
-    if (!isPrivate) this.#options.tell({ type: 'download.started', download });
+    if (!isPrivate) this.#deps.emit({ type: 'download.started', download });
   }
 
   #onProgress({ guid, totalBytes, receivedBytes, state }: Protocol.Browser.DownloadProgressEvent): void {
@@ -58,7 +58,7 @@ export class Downloads {
     if (!download || download.status !== 'in_progress') return;
     download.receivedBytes = receivedBytes;
     download.totalBytes = totalBytes > 0 ? totalBytes : null;
-    if (receivedBytes > fileBytesMax || this.#received() > allBytesMax) {
+    if (receivedBytes > fileBytesMax || this.#receivedBytes() > allBytesMax) {
       void this.#connection.send('Browser.cancelDownload', { guid }).catch(() => {});
       this.#finish(download, 'too_large');
     } else if (state === 'completed') this.#finish(download, 'completed');
@@ -67,12 +67,12 @@ export class Downloads {
 
   #finish(download: DownloadInfo & { isPrivate: boolean }, status: DownloadInfo['status']): void {
     download.status = status;
-    download.finishedAt = this.#options.clock.now();
-    const { isPrivate, ...told } = download;
-    if (!isPrivate) this.#options.tell({ type: 'download.finished', download: told });
+    download.finishedAt = this.#deps.clock.now();
+    const { isPrivate, ...finished } = download;
+    if (!isPrivate) this.#deps.emit({ type: 'download.finished', download: finished });
   }
 
-  #received(): number {
+  #receivedBytes(): number {
     let sum = 0;
     for (const { receivedBytes, status } of this.#downloads.values())
       if (status !== 'too_large' && status !== 'cancelled') sum += receivedBytes;
@@ -85,12 +85,12 @@ export class Downloads {
   }
 }
 
-/** A site may name its file anything: no folders, no control characters, nothing that hides or turns around. */
-export function harmlessName(name: string): string {
+/** Removes folders, control and bidirectional characters and leading dots from a site's file name. */
+export function sanitizeFileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const plain = last
     .replace(/[\p{Cc}\p{Cf}]/gu, '')
     .replace(/^\.+/, '')
     .trim();
-  return plain.slice(-longestName) || 'download';
+  return plain.slice(-nameCharsMax) || 'download';
 }

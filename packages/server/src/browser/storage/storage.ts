@@ -1,17 +1,17 @@
-/** Cookies and local storage, out of a browser and into it. */
+/** Reads and writes cookies and local storage. */
 import type { Protocol } from 'devtools-protocol';
 import type { StorageState } from '@berth/contract';
 import type { Connection } from '../cdp/connection.ts';
 import type { Page } from '../page/model.ts';
 import { PageError } from '../page/model.ts';
-import type { CookieOrder } from '../page/private-model.ts';
+import type { CookieParam } from '../page/private-model.ts';
 import type { Tab } from '../tabs/tab.ts';
 
-/** A site may keep 5 MB for each origin. */
+/** Local storage is limited to 5 MB an origin. */
 const originBytesMax = 12 * 1024 * 1024;
-const originMsMax = 3000;
+const originTimeoutMs = 3000;
 
-export interface StorageParts {
+export interface StorageDeps {
   connection: Connection;
   /** The session's own tabs. */
   tabs: readonly Tab[];
@@ -31,7 +31,7 @@ const writeLocalStorage = `(items) => {
   for (const { name, value } of items) localStorage.setItem(name, value);
 }`;
 
-export async function readStorageState({ connection, tabs, page }: StorageParts, signal: AbortSignal): Promise<StorageState> {
+export async function readStorageState({ connection, tabs, page }: StorageDeps, signal: AbortSignal): Promise<StorageState> {
   const contextId = tabs[0]?.contextId;
   const { cookies } = await connection.send('Storage.getCookies', contextId === undefined ? {} : { browserContextId: contextId }, {
     signal,
@@ -61,32 +61,32 @@ interface OriginItems {
 }
 
 async function originsOf(page: Page, signal: AbortSignal): Promise<OriginItems[]> {
-  const found: OriginItems[] = [];
-  // A tab that went away or hangs has nothing to give, and must not keep the others' from being given.
+  const results: OriginItems[] = [];
+  // A tab that closed or hangs must not prevent reading the others.
   const frames = await page.frames({ signal }).catch((error: unknown) => {
     if (error instanceof PageError) return [];
     throw error;
   });
   for (const frame of frames) {
     try {
-      const within = { signal, timeoutMs: page.patience.ms(originMsMax), maxBytes: originBytesMax };
-      const read = await page.call<OriginItems | null>(frame.id, readLocalStorage, [], within);
-      if (read) found.push(read);
+      const within = { signal, timeoutMs: page.timeoutScale.ms(originTimeoutMs), maxBytes: originBytesMax };
+      const result = await page.call<OriginItems | null>(frame.id, readLocalStorage, [], within);
+      if (result) results.push(result);
     } catch (error) {
-      // A frame that went away or hangs has nothing to give.
+      // The same for a frame.
       if (!(error instanceof PageError)) throw error;
     }
   }
-  return found;
+  return results;
 }
 
-export async function writeStorageState({ connection, tabs, page }: StorageParts, state: StorageState, signal: AbortSignal): Promise<void> {
+export async function writeStorageState({ connection, tabs, page }: StorageDeps, state: StorageState, signal: AbortSignal): Promise<void> {
   const [tab] = tabs;
   if (!tab) return;
-  await setCookies(connection, tab.contextId, state.cookies.map(toCookieOrder), signal);
+  await setCookies(connection, tab.contextId, state.cookies.map(toCookieParam), signal);
   const origins = state.origins.filter(({ localStorage }) => localStorage.length > 0);
   if (origins.length === 0) return;
-  const timeoutMs = connection.patience.ms(originMsMax);
+  const timeoutMs = connection.timeoutScale.ms(originTimeoutMs);
   await withBlankSites(connection, tab, signal, async () => {
     for (const { origin, localStorage } of origins) {
       await page(tab.id).navigate({ url: origin, waitUntil: 'commit', timeoutMs }, { signal });
@@ -97,7 +97,7 @@ export async function writeStorageState({ connection, tabs, page }: StorageParts
   await connection.send('Page.resetNavigationHistory', undefined, { sessionId: tab.sessionId, signal });
 }
 
-/** While it lasts every site is an empty page of ours, so that its storage can be reached without asking it. */
+/** Serves an empty page for every site while `work` runs, so that storage can be written without requests to the sites. */
 async function withBlankSites(connection: Connection, tab: Tab, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   const { sessionId } = tab;
   const undo = connection.on('Fetch.requestPaused', ({ requestId, responseStatusCode }, from) => {
@@ -119,20 +119,20 @@ async function withBlankSites(connection: Connection, tab: Tab, signal: AbortSig
 export async function setCookies(
   connection: Connection,
   contextId: string | undefined,
-  cookies: readonly CookieOrder[],
+  cookies: readonly CookieParam[],
   signal: AbortSignal,
 ): Promise<void> {
   if (cookies.length === 0) return;
-  // JSON leaves out what is undefined.
-  const plain = cookies as Protocol.Network.CookieParam[];
+  // JSON omits undefined.
+  const params = cookies as Protocol.Network.CookieParam[];
   await connection.send(
     'Storage.setCookies',
-    contextId === undefined ? { cookies: plain } : { cookies: plain, browserContextId: contextId },
+    contextId === undefined ? { cookies: params } : { cookies: params, browserContextId: contextId },
     { signal },
   );
 }
 
-function toCookieOrder({ expires, partitionKey, ...cookie }: StorageState['cookies'][number]): CookieOrder {
+function toCookieParam({ expires, partitionKey, ...cookie }: StorageState['cookies'][number]): CookieParam {
   const partition = partitionKey === undefined ? {} : { partitionKey: { topLevelSite: partitionKey, hasCrossSiteAncestor: false } };
   return { ...cookie, ...partition, ...(expires < 0 ? {} : { expires }) };
 }

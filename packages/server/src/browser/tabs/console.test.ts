@@ -9,7 +9,7 @@ import { until } from '../testing/until.ts';
 const replies = {
   '/lines': `<title>lines</title><script>
     console.log('plain', 1, { a: 1 }, [2]);
-    console.info('told');
+    console.info('noted');
     console.warn('careful');
     console.error(new TypeError('bad'));
     console.debug('small');
@@ -28,14 +28,19 @@ const replies = {
     <iframe srcdoc="<script>throw new Error('in a frame')</script>"></iframe>`,
   '/far': `<title>far</title><iframe src="{other}/inner"></iframe>`,
   '/inner': `<script>console.log('from another process'); throw new Error('in another process');</script>`,
-  '/work': `<title>work</title><script>new Worker(URL.createObjectURL(new Blob(['console.log("from a worker"); throw new Error("in a worker")'])))</script>`,
-  '/flood': `<title>flood</title><script>let line = 0; setInterval(() => { for (let i = 0; i < 500; i += 1) console.log('line', line += 1); }, 20)</script>`,
+  '/work': `<title>work</title><script>new Worker(URL.createObjectURL(new Blob([
+    'console.log("from a worker"); throw new Error("in a worker")'])))</script>`,
+  '/flood': `<title>flood</title><script>let line = 0;
+    setInterval(() => { for (let i = 0; i < 500; i += 1) console.log('line', line += 1); }, 20)</script>`,
   '/throws': `<title>throws</title><script>setInterval(() => { throw new Error('again') }, 1)</script>`,
-  // What pages do to learn that somebody looks at their objects. What the browser itself does with them it does always.
+  // How pages detect that their objects are read. What the browser itself reads it always reads.
   '/trap': `<title>trap</title><script>
     hits = [];
     const trap = (name) => () => { hits.push(name); return ''; };
-    const every = new Proxy({}, Object.fromEntries(['ownKeys', 'getPrototypeOf', 'getOwnPropertyDescriptor', 'has'].map((name) => [name, () => { hits.push(name); return name === 'ownKeys' ? [] : name === 'has' ? false : null; }])));
+    const traps = ['ownKeys', 'getPrototypeOf', 'getOwnPropertyDescriptor', 'has'];
+    const every = new Proxy({}, Object.fromEntries(traps.map((name) => [name, () => {
+      hits.push(name);
+      return name === 'ownKeys' ? [] : name === 'has' ? false : null; }])));
     const looked = Object.defineProperty({}, 'id', { enumerable: true, get: trap('getter') });
     Error.prepareStackTrace = trap('prepared');
     const error = new Error('seen'), hidden = new Error(''), plain = new Error('plain');
@@ -47,18 +52,20 @@ const replies = {
     setTimeout(() => { throw error; }, 0);
     setTimeout(() => { document.title = 'sprung'; }, 300);
   </script>`,
-  // Whatever a script of ours could use by way of the page's own prototypes.
+  // Everything that our script could reach by the page's prototypes.
   '/poison': `<title>poison</title><script>
     hits = [];
     const trap = (name) => () => { hits.push(name); return ''; };
     const later = setTimeout;
-    for (const [of, name] of [[EventTarget, 'dispatchEvent'], [EventTarget, 'addEventListener'], [String, 'slice'], [Array, 'map'], [Function, 'apply'], [Function, 'call']]) of.prototype[name] = trap(name);
+    for (const [of, name] of [[EventTarget, 'dispatchEvent'], [EventTarget, 'addEventListener'], [String, 'slice'],
+      [Array, 'map'], [Function, 'apply'], [Function, 'call']]) of.prototype[name] = trap(name);
     Object.prototype.toJSON = String.prototype.toJSON = trap('toJSON');
     for (const name of ['setTimeout', 'CustomEvent', 'String']) globalThis[name] = trap(name);
     Error.isError = trap('isError');
     Reflect.apply = trap('apply of Reflect');
     Object.defineProperty(Array.prototype, '0', { __proto__: null, configurable: true, set: trap('index') });
-    for (const name of ['bubbles', 'composed', 'cancelable', 'detail', 'value', 'get']) Object.defineProperty(Object.prototype, name, { __proto__: null, configurable: true, get: trap('inherited ' + name) });
+    for (const name of ['bubbles', 'composed', 'cancelable', 'detail', 'value', 'get'])
+      Object.defineProperty(Object.prototype, name, { __proto__: null, configurable: true, get: trap('inherited ' + name) });
     Promise.reject(new Error('poisoned'));
     later(() => { throw new Error('poisoned'); }, 0);
     later(() => { document.title = 'sprung'; }, 300);
@@ -99,37 +106,37 @@ let undo = (): void => {};
 const listen = (): void => {
   undo = browser.onConsole((entry) => void entries.push(entry));
 };
-const told = (): string[] => entries.map(({ level, text }) => `${level} ${text}`);
-const tell = (line: string): Promise<void> => until(() => told().includes(line));
+const lines = (): string[] => entries.map(({ level, text }) => `${level} ${text}`);
+const waitForLine = (line: string): Promise<void> => until(() => lines().includes(line));
 
 describe('the console', { timeout: 60_000 }, () => {
-  it('tells what pages write, with its level and place, across sites and tabs', async () => {
+  it('reports what pages write, with level and position, across sites and tabs', async () => {
     listen();
     for (const site of [pages.url, pages.otherSite]) {
       entries.length = 0;
       await go('/lines', active(), site);
       await until(() => entries.length >= 7);
       assert.deepEqual(
-        told().filter((line) => !/404|long/.test(line)),
-        ['log plain 1 [object Object] 2', 'info told', 'warning careful', 'error TypeError: bad', 'debug small'],
+        lines().filter((line) => !/404|long/.test(line)),
+        ['log plain 1 [object Object] 2', 'info noted', 'warning careful', 'error TypeError: bad', 'debug small'],
       );
       assert.deepEqual(
         entries.find(({ level }) => level === 'log'),
         { tabId: active(), level: 'log', text: 'plain 1 [object Object] 2', url: `${site}/lines`, line: 2 },
       );
       assert.equal(entries.find(({ text }) => text.startsWith('long'))?.text.length, 2000);
-      assert.ok(told().some((line) => line.startsWith('error Failed to load resource')));
+      assert.ok(lines().some((line) => line.startsWith('error Failed to load resource')));
     }
     entries.length = 0;
     const { tabId } = await browser.openTab({ active: false, ...call() });
     await go('/lines', tabId);
-    await tell('info told');
-    assert.equal(entries.find(({ text }) => text === 'told')?.tabId, tabId);
+    await waitForLine('info noted');
+    assert.equal(entries.find(({ text }) => text === 'noted')?.tabId, tabId);
     await browser.closeTab(tabId, call());
     assert.equal(sent.includes('Runtime.enable'), false);
   });
 
-  it('tells what pages do not catch, from the first script on', async () => {
+  it('reports uncaught errors, from the first script on', async () => {
     listen();
     await go('/errors');
     const wanted = [
@@ -140,9 +147,9 @@ describe('the console', { timeout: 60_000 }, () => {
       'error Uncaught RangeError: late',
       'error Uncaught Error: in a frame',
     ];
-    await until(() => wanted.every((line) => told().includes(line)));
+    await until(() => wanted.every((line) => lines().includes(line)));
     assert.deepEqual(
-      told()
+      lines()
         .filter((line) => !line.includes('404'))
         .toSorted(),
       wanted.toSorted(),
@@ -151,28 +158,28 @@ describe('the console', { timeout: 60_000 }, () => {
     assert.deepEqual([early?.url, early?.line], [`${pages.url}/errors`, 10]);
   });
 
-  it('tells those of frames in other processes, and of workers, where these are attached to', async () => {
+  it('reports those of out-of-process frames, and of workers that are attached', async () => {
     listen();
     await go('/far');
-    await tell('log from another process');
-    await tell('error Uncaught Error: in another process');
+    await waitForLine('log from another process');
+    await waitForLine('error Uncaught Error: in another process');
     await go('/work');
-    await tell('log from a worker');
-    await tell('error Uncaught Error: in a worker');
-    assert.equal(told().filter((line) => line.includes('worker')).length, 2);
+    await waitForLine('log from a worker');
+    await waitForLine('error Uncaught Error: in a worker');
+    assert.equal(lines().filter((line) => line.includes('worker')).length, 2);
   });
 
   it('begins with the page that is there, and ends when nobody listens', async () => {
     await go('/throws');
     listen();
     const other = browser.onConsole(() => {});
-    await tell('error Uncaught Error: again');
+    await waitForLine('error Uncaught Error: again');
     undo();
     undo();
-    const heard = entries.length;
+    const count = entries.length;
     await go('/lines');
     other();
-    assert.equal(entries.length, heard);
+    assert.equal(entries.length, count);
     await until(() => sent.includes('Page.removeScriptToEvaluateOnNewDocument'));
     sent = [];
     await go('/errors');
@@ -182,15 +189,15 @@ describe('the console', { timeout: 60_000 }, () => {
     );
   });
 
-  it('hears a page that floods it no more, until that moves on', async () => {
+  it('mutes a page that floods it, until it navigates', async () => {
     listen();
     await go('/flood');
-    await tell('warning The page writes too much: what it writes from here on is left out.');
-    const heard = entries.length;
-    assert.ok(heard < 3000, `${heard} lines`);
+    await waitForLine('warning The page writes too much to its console. Further lines are omitted until it navigates.');
+    const count = entries.length;
+    assert.ok(count < 3000, `${count} lines`);
     await go('/lines');
-    await tell('info told');
-    assert.equal(told().filter((line) => line === 'info told').length, 1);
+    await waitForLine('info noted');
+    assert.equal(lines().filter((line) => line === 'info noted').length, 1);
   });
 
   it('cannot be noticed by a page', async () => {
@@ -202,11 +209,11 @@ describe('the console', { timeout: 60_000 }, () => {
     const unheard = await hits('/trap');
     listen();
     assert.equal(await hits('/trap'), unheard);
-    await tell('error Uncaught (in promise) Error: plain');
-    await tell('error Uncaught (in promise) an object');
+    await waitForLine('error Uncaught (in promise) Error: plain');
+    await waitForLine('error Uncaught (in promise) an object');
     assert.equal(await hits('/poison'), '');
-    await tell('error Uncaught (in promise) Error: poisoned');
-    await tell('error Uncaught Error: poisoned');
+    await waitForLine('error Uncaught (in promise) Error: poisoned');
+    await waitForLine('error Uncaught Error: poisoned');
   });
 
   it('says nothing of private pages', async () => {
@@ -215,9 +222,9 @@ describe('the console', { timeout: 60_000 }, () => {
     await privatePage.page.navigate({ url: `${pages.url}/errors`, waitUntil: 'load', timeoutMs: 8000 }, call());
     await privatePage.close();
     await go('/lines');
-    await tell('info told');
+    await waitForLine('info noted');
     assert.equal(
-      told().some((line) => line.includes('early')),
+      lines().some((line) => line.includes('early')),
       false,
     );
   });

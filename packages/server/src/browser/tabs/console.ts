@@ -1,9 +1,9 @@
 /**
- * What pages write to their consoles, and what they fail to catch.
+ * Console lines of pages, and their uncaught errors.
  *
- * A page can tell that the Runtime domain is enabled: its objects are looked
- * at. The old Console domain tells the same lines as text and looks at nothing,
- * but says nothing of uncaught errors: for those see `uncaught-errors.ts`.
+ * A page can detect that the Runtime domain is enabled, because it reads logged
+ * objects. The deprecated Console domain reports the same lines as text and reads
+ * nothing, but has no uncaught errors: for those see `uncaught-errors.ts`.
  */
 import type { Protocol } from 'devtools-protocol';
 import { systemClock } from '../../lib/clock.ts';
@@ -12,65 +12,65 @@ import type { Tab } from './tab.ts';
 import { UncaughtErrors } from './uncaught-errors.ts';
 import type { ConsoleEntry } from '../screencast/model.ts';
 
-const longestText = 2000;
-const longestUrl = 2048;
-/** Lines of a tab in one second, as letters and something for each line: far more than anybody reads. One that writes more is not heard until it moves on. */
-const lettersPerSecond = 400_000;
-const lettersOfLine = 200;
+const textCharsMax = 2000;
+const urlCharsMax = 2048;
+/** Console output of a tab per second, with an overhead for each line. A tab that exceeds it is muted until it navigates. */
+const charsPerSecondMax = 400_000;
+const charsPerLine = 200;
 
-export interface ConsoleParts {
+export interface ConsoleDeps {
   connection: Connection;
-  /** Undefined for what is nobody's business, as a private page's. */
+  /** Undefined for sessions of private pages. */
   tabOf(sessionId: string | undefined): Tab | undefined;
-  /** All that are attached to, of pages and of frames and workers in them. */
+  /** All attached sessions: pages, and frames and workers in them. */
   sessions(): Iterable<readonly [sessionId: string, tab: Tab]>;
 }
 
 interface Volume {
   sinceMs: number;
-  letters: number;
+  chars: number;
   isMuted: boolean;
 }
 
 export class Console {
-  readonly #parts: ConsoleParts;
+  readonly #deps: ConsoleDeps;
   readonly #listeners = new Set<(entry: ConsoleEntry) => void>();
   #volumes = new WeakMap<Tab, Volume>();
-  /** Sessions that repeat what their document wrote before, as they do until they have answered. */
-  readonly #repeating = new Set<string>();
+  /** Sessions that still replay earlier lines of their document, until `enable` has replied. */
+  readonly #replayingSessions = new Set<string>();
   #errors: UncaughtErrors | null = null;
   #undo: (() => void)[] = [];
 
-  constructor(parts: ConsoleParts) {
-    this.#parts = parts;
+  constructor(deps: ConsoleDeps) {
+    this.#deps = deps;
   }
 
-  listen(listener: (entry: ConsoleEntry) => void): () => void {
+  subscribe(listener: (entry: ConsoleEntry) => void): () => void {
     this.#listeners.add(listener);
-    if (this.#listeners.size === 1) this.#begin();
+    if (this.#listeners.size === 1) this.#start();
     return () => {
       if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#end();
     };
   }
 
-  /** Before the first script of a page, frame or worker. */
-  hear(sessionId: string): void {
-    if (this.#listeners.size === 0 || !this.#parts.tabOf(sessionId)) return;
+  /** Call before the first script of a page, frame or worker. */
+  listenTo(sessionId: string): void {
+    if (this.#listeners.size === 0 || !this.#deps.tabOf(sessionId)) return;
     void this.#enable(sessionId);
-    this.#errors?.hear(sessionId);
+    this.#errors?.listenTo(sessionId);
   }
 
-  #begin(): void {
-    const { connection } = this.#parts;
-    this.#errors = new UncaughtErrors({ ...this.#parts, tell: (tab, entry) => this.#tell(tab, entry) });
+  #start(): void {
+    const { connection } = this.#deps;
+    this.#errors = new UncaughtErrors({ ...this.#deps, onError: (tab, entry) => this.#report(tab, entry) });
     this.#undo = [
       connection.on('Console.messageAdded', ({ message }, from) => this.#onMessage(message, from)),
       connection.on('Log.entryAdded', ({ entry }, from) => this.#onLog(entry, from)),
-      connection.on('Page.frameNavigated', ({ frame }, from) => frame.parentId === undefined && this.#unmute(this.#parts.tabOf(from))),
+      connection.on('Page.frameNavigated', ({ frame }, from) => frame.parentId === undefined && this.#unmute(this.#deps.tabOf(from))),
     ];
-    for (const [sessionId] of this.#parts.sessions()) {
+    for (const [sessionId] of this.#deps.sessions()) {
       this.#enableLate(sessionId);
-      this.#errors.hear(sessionId);
+      this.#errors.listenTo(sessionId);
     }
   }
 
@@ -79,20 +79,20 @@ export class Console {
     this.#errors?.end();
     this.#errors = null;
     this.#volumes = new WeakMap();
-    for (const [sessionId] of this.#parts.sessions()) this.#silence(sessionId);
+    for (const [sessionId] of this.#deps.sessions()) this.#disable(sessionId);
   }
 
   #onMessage({ text, level, url, line }: Protocol.Console.ConsoleMessage, from: string | undefined): void {
-    const tab = this.#parts.tabOf(from);
-    if (tab && !this.#repeating.has(from ?? '')) this.#tell(tab, { level, text, url: url || null, line: line ?? null });
+    const tab = this.#deps.tabOf(from);
+    if (tab && !this.#replayingSessions.has(from ?? '')) this.#report(tab, { level, text, url: url || null, line: line ?? null });
   }
 
   #onLog({ source, text, level, url, lineNumber }: Protocol.Log.LogEntry, from: string | undefined): void {
-    const tab = this.#parts.tabOf(from);
-    // What a worker writes is told in its own session, and what it throws in its page.
-    if (!tab || source === 'worker' || this.#repeating.has(from ?? '')) return;
-    // This domain counts lines from 0.
-    this.#tell(tab, {
+    const tab = this.#deps.tabOf(from);
+    // A worker's lines are reported in its own session, and its errors in its page.
+    if (!tab || source === 'worker' || this.#replayingSessions.has(from ?? '')) return;
+    // The Log domain counts lines from 0.
+    this.#report(tab, {
       level: level === 'verbose' ? 'debug' : level,
       text,
       url: url || null,
@@ -100,59 +100,60 @@ export class Console {
     });
   }
 
-  #tell(tab: Tab, { level, text, url, line }: Omit<ConsoleEntry, 'tabId'>): void {
-    const heard = this.#isHeard(tab, text.length);
-    if (heard) this.#give({ tabId: tab.id, level, text: text.slice(0, longestText), url: url?.slice(0, longestUrl) ?? null, line });
+  #report(tab: Tab, { level, text, url, line }: Omit<ConsoleEntry, 'tabId'>): void {
+    const shouldReport = this.#countChars(tab, text.length);
+    if (shouldReport)
+      this.#emit({ tabId: tab.id, level, text: text.slice(0, textCharsMax), url: url?.slice(0, urlCharsMax) ?? null, line });
   }
 
-  #give(entry: ConsoleEntry): void {
+  #emit(entry: ConsoleEntry): void {
     for (const listener of this.#listeners) listener(entry);
   }
 
-  #isHeard(tab: Tab, letters: number): boolean {
+  #countChars(tab: Tab, chars: number): boolean {
     const now = systemClock.monotonicMs();
-    const volume = this.#volumes.get(tab) ?? { sinceMs: now, letters: 0, isMuted: false };
+    const volume = this.#volumes.get(tab) ?? { sinceMs: now, chars: 0, isMuted: false };
     this.#volumes.set(tab, volume);
     if (volume.isMuted) return false;
-    if (now - volume.sinceMs > 1000) Object.assign(volume, { sinceMs: now, letters: 0 });
-    volume.letters += letters + lettersOfLine;
-    if (volume.letters <= lettersPerSecond) return true;
+    if (now - volume.sinceMs > 1000) Object.assign(volume, { sinceMs: now, chars: 0 });
+    volume.chars += chars + charsPerLine;
+    if (volume.chars <= charsPerSecondMax) return true;
     volume.isMuted = true;
-    for (const [sessionId, owner] of this.#parts.sessions()) if (owner === tab) this.#silence(sessionId);
-    this.#give({
+    for (const [sessionId, owner] of this.#deps.sessions()) if (owner === tab) this.#disable(sessionId);
+    this.#emit({
       tabId: tab.id,
       level: 'warning',
-      text: 'The page writes too much: what it writes from here on is left out.',
+      text: 'The page writes too much to its console. Further lines are omitted until it navigates.',
       url: null,
       line: null,
     });
     return false;
   }
 
-  /** What it wrote since it moved on is repeated to us now. */
+  /** Enabling replays the lines since the navigation. */
   #unmute(tab: Tab | undefined): void {
     if (!tab || this.#volumes.get(tab)?.isMuted !== true) return;
     this.#volumes.delete(tab);
-    for (const [sessionId, owner] of this.#parts.sessions()) if (owner === tab) void this.#enable(sessionId);
+    for (const [sessionId, owner] of this.#deps.sessions()) if (owner === tab) void this.#enable(sessionId);
   }
 
   #enable(sessionId: string): Promise<unknown> {
     return Promise.all([this.#send('Console.enable', sessionId), this.#send('Log.enable', sessionId)]);
   }
 
-  /** Where there is a document already. */
+  /** For a target that already has a document. */
   #enableLate(sessionId: string): void {
-    this.#repeating.add(sessionId);
-    void this.#enable(sessionId).then(() => this.#repeating.delete(sessionId));
+    this.#replayingSessions.add(sessionId);
+    void this.#enable(sessionId).then(() => this.#replayingSessions.delete(sessionId));
   }
 
-  #silence(sessionId: string): void {
+  #disable(sessionId: string): void {
     void this.#send('Console.disable', sessionId);
     void this.#send('Log.disable', sessionId);
   }
 
-  /** What is attached to may be of a kind that has no console. */
+  /** Some kinds of targets have no console. */
   #send(method: 'Console.enable' | 'Console.disable' | 'Log.enable' | 'Log.disable', sessionId: string): Promise<unknown> {
-    return this.#parts.connection.send(method, undefined, { sessionId }).catch(() => {});
+    return this.#deps.connection.send(method, undefined, { sessionId }).catch(() => {});
   }
 }

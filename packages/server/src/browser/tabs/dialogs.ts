@@ -1,35 +1,35 @@
-/** Dialogs of pages: answered by whoever drives the page, by a client that listens, or dismissed. */
+/** Dialogs of pages: answered by the tab's handler or by a DevTools client, or dismissed. */
 import type { Protocol } from 'devtools-protocol';
 import type { Dialog, DialogAnswer } from '../page/model.ts';
-import { longestTitle, type Tab } from './tab.ts';
+import { titleCharsMax, type Tab } from './tab.ts';
 
 /** A client that handles dialogs answers in milliseconds; a person at its console needs some seconds. */
 const dialogGraceMs = 10_000;
 
-export interface DialogsOptions {
-  /** Whether a customer's client listens to this page's dialogs. */
-  clientWatches(targetId: string): boolean;
+export interface DialogsDeps {
+  /** Whether a customer's client handles this page's dialogs. */
+  isClientWatching(targetId: string): boolean;
   answer(sessionId: string, answer: DialogAnswer): void;
-  told(tab: Tab, dialog: Dialog): void;
+  onDialog(tab: Tab, dialog: Dialog): void;
 }
 
 export class Dialogs {
-  readonly #options: DialogsOptions;
+  readonly #deps: DialogsDeps;
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
-  constructor(options: DialogsOptions) {
-    this.#options = options;
+  constructor(options: DialogsDeps) {
+    this.#deps = options;
   }
 
-  opened({ type, message, defaultPrompt }: Protocol.Page.JavascriptDialogOpeningEvent, tab: Tab | undefined): void {
+  onOpened({ type, message, defaultPrompt }: Protocol.Page.JavascriptDialogOpeningEvent, tab: Tab | undefined): void {
     if (!tab) return;
     const { sessionId } = tab;
-    const dialog: Dialog = { type, message: message.slice(0, longestTitle), defaultValue: (defaultPrompt ?? '').slice(0, longestTitle) };
-    const given = tab.answersDialogs?.(dialog);
-    const answer = (): void => this.#options.answer(sessionId, given ?? { accept: type === 'beforeunload' });
-    this.#options.told(tab, dialog);
+    const dialog: Dialog = { type, message: message.slice(0, titleCharsMax), defaultValue: (defaultPrompt ?? '').slice(0, titleCharsMax) };
+    const answerGiven = tab.onDialog?.(dialog);
+    const answer = (): void => this.#deps.answer(sessionId, answerGiven ?? { accept: type === 'beforeunload' });
+    this.#deps.onDialog(tab, dialog);
     this.forget(sessionId);
-    if (given || !this.#options.clientWatches(tab.id)) answer();
+    if (answerGiven || !this.#deps.isClientWatching(tab.id)) answer();
     else this.#timers.set(sessionId, setTimeout(answer, dialogGraceMs));
   }
 

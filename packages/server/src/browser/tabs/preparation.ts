@@ -1,29 +1,29 @@
 /**
- * What a page is sent before its first script.
+ * Applies settings to a page before its first script.
  *
- * A page waits until the settings are sent; commands of one session are obeyed
- * in their order, so they are sent in one go with the release at the end and
- * nobody waits for the answers but those who ask for `ready`.
+ * A new page is paused until its settings are sent. Commands of one session run
+ * in order, so they are sent together with the resume at the end, and only
+ * `Tab.ready` waits for the replies.
  */
 import type { Log } from '../../lib/log.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
 import type { BrowserSettings, BrowserVersion } from '../model.ts';
 import {
-  deepTargets,
-  downloadOrder,
-  frameOrders,
-  order,
-  pageOrders,
-  pausedPatterns,
-  reachesDeep,
-  viewportOrder,
-  workerOrders,
-  type Order,
+  childTargets,
+  downloadParams,
+  frameCommands,
+  commandCall,
+  pageCommands,
+  pausedRequestPatterns,
+  needsChildTargets,
+  viewportCommand,
+  workerCommands,
+  type CommandCall,
 } from './settings.ts';
 import type { Tab } from './tab.ts';
 
-export interface PreparationOptions {
+export interface PreparationDeps {
   log: Log;
   downloadsPath: string;
   display: Display;
@@ -31,82 +31,82 @@ export interface PreparationOptions {
 
 export class Preparation {
   version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
-  /** Whoever listens to pages begins with each here, and with each frame and worker in it. */
-  hear: (sessionId: string) => void = () => {};
+  /** Called for each new page, frame and worker before it resumes. */
+  onPrepared: (sessionId: string) => void = () => {};
   readonly #connection: Connection;
-  readonly #options: PreparationOptions;
-  /** Browser contexts whose download settings were sent. */
+  readonly #deps: PreparationDeps;
+  /** Browser contexts with download settings. */
   readonly #contexts = new Set<string>();
   #stopped = false;
 
-  constructor(connection: Connection, options: PreparationOptions) {
+  constructor(connection: Connection, options: PreparationDeps) {
     this.#connection = connection;
-    this.#options = options;
+    this.#deps = options;
   }
 
   stop(): void {
     this.#stopped = true;
   }
 
-  async page(tab: Tab, settings: BrowserSettings, waiting: boolean): Promise<void> {
+  async preparePage(tab: Tab, settings: BrowserSettings, isWaiting: boolean): Promise<void> {
     const { sessionId } = tab;
-    // Focus emulation keeps a page awake behind another tab: else it draws no frame, and clicks and screenshots there wait for ever.
+    // Focus emulation keeps a background page rendering: otherwise clicks and screenshots there would wait for ever.
     const sent = [
-      this.send(order('Page.enable', {}), sessionId),
-      this.send(order('Emulation.setFocusEmulationEnabled', { enabled: true }), sessionId),
+      this.send(commandCall('Page.enable', {}), sessionId),
+      this.send(commandCall('Emulation.setFocusEmulationEnabled', { enabled: true }), sessionId),
     ];
     if (tab.contextId !== undefined && !this.#contexts.has(tab.contextId)) {
-      // A browser context that was made has download settings of its own.
+      // Each created browser context has download settings of its own.
       this.#contexts.add(tab.contextId);
-      sent.push(this.send(this.downloads(settings, tab.contextId)));
+      sent.push(this.send(this.downloadCommand(settings, tab.contextId)));
     }
     sent.push(...this.apply(tab, settings));
-    this.hear(sessionId);
-    if (waiting) sent.push(this.send(order('Runtime.runIfWaitingForDebugger', undefined), sessionId));
-    if (!tab.isPrivate && !this.#options.display.isThere) sent.push(this.#measureWindow(tab, settings));
+    this.onPrepared(sessionId);
+    if (isWaiting) sent.push(this.send(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId));
+    if (!tab.isPrivate && !this.#deps.display.isAvailable) sent.push(this.#measureWindow(tab, settings));
     await Promise.all(sent);
   }
 
-  /** What a page's settings come to, beyond those that every page has. */
+  /** Sends the settings that can change while a page is open. */
   apply(tab: Tab, settings: BrowserSettings): Promise<void>[] {
-    const sent = pageOrders(settings, this.version).map((each) => this.send(each, tab.sessionId));
-    const patterns = pausedPatterns(settings, tab.takesDocuments !== null);
-    if (patterns.length > 0) sent.push(this.send(order('Fetch.enable', { patterns }), tab.sessionId));
+    const sent = pageCommands(settings, this.version).map((each) => this.send(each, tab.sessionId));
+    const patterns = pausedRequestPatterns(settings, tab.onPausedDocument !== null);
+    if (patterns.length > 0) sent.push(this.send(commandCall('Fetch.enable', { patterns }), tab.sessionId));
     if (tab.window) sent.push(this.#sizeWindow(tab.window, settings.viewport));
     if (tab.viewport !== settings.viewport && JSON.stringify(tab.viewport) !== JSON.stringify(settings.viewport)) {
       tab.viewport = settings.viewport;
-      sent.push(this.send(viewportOrder(settings.viewport, this.#options.display.isThere), tab.sessionId));
+      sent.push(this.send(viewportCommand(settings.viewport, this.#deps.display.isAvailable), tab.sessionId));
     }
-    if (tab.networkWatchers > 0) sent.push(this.send(quietNetwork, tab.sessionId));
-    if (reachesDeep(settings)) sent.push(this.send(deepAttachment, tab.sessionId));
+    if (tab.networkWatchers > 0) sent.push(this.send(enableNetwork, tab.sessionId));
+    if (needsChildTargets(settings)) sent.push(this.send(attachToChildren, tab.sessionId));
     return sent;
   }
 
-  /** A frame in a process of its own, or a worker. */
-  child(
+  /** For an out-of-process frame or a worker. */
+  prepareChild(
     sessionId: string,
     type: string,
-    { settings, watched, waiting }: { settings: BrowserSettings; watched: boolean; waiting: boolean },
+    { settings, isWatched, isWaiting }: { settings: BrowserSettings; isWatched: boolean; isWaiting: boolean },
   ): void {
-    const orders = type === 'iframe' ? frameOrders(settings, this.version) : workerOrders(settings, this.version);
-    for (const each of orders) this.sendQuietly(each, sessionId);
-    const patterns = type === 'iframe' ? pausedPatterns(settings, false) : [];
-    if (patterns.length > 0) this.sendQuietly(order('Fetch.enable', { patterns }), sessionId);
-    if (watched) this.sendQuietly(quietNetwork, sessionId);
-    this.sendQuietly(deepAttachment, sessionId);
-    this.hear(sessionId);
-    if (waiting) this.sendQuietly(order('Runtime.runIfWaitingForDebugger', undefined), sessionId);
+    const commands = type === 'iframe' ? frameCommands(settings, this.version) : workerCommands(settings, this.version);
+    for (const each of commands) this.sendNoReply(each, sessionId);
+    const patterns = type === 'iframe' ? pausedRequestPatterns(settings, false) : [];
+    if (patterns.length > 0) this.sendNoReply(commandCall('Fetch.enable', { patterns }), sessionId);
+    if (isWatched) this.sendNoReply(enableNetwork, sessionId);
+    this.sendNoReply(attachToChildren, sessionId);
+    this.onPrepared(sessionId);
+    if (isWaiting) this.sendNoReply(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId);
   }
 
-  downloads(settings: BrowserSettings, browserContextId?: string): Order {
-    const params = downloadOrder(settings.acceptDownloads, this.#options.downloadsPath);
-    return order('Browser.setDownloadBehavior', browserContextId === undefined ? params : { ...params, browserContextId });
+  downloadCommand(settings: BrowserSettings, browserContextId?: string): CommandCall {
+    const params = downloadParams(settings.acceptDownloads, this.#deps.downloadsPath);
+    return commandCall('Browser.setDownloadBehavior', browserContextId === undefined ? params : { ...params, browserContextId });
   }
 
-  /** A client that leaves takes its own download settings back, and with them those of the session. */
+  /** A client that disconnects resets its download settings, and with them those of the session. */
   restoreDownloads(settings: BrowserSettings): void {
-    this.sendQuietly(this.downloads(settings));
-    for (const contextId of this.#contexts) this.sendQuietly(this.downloads(settings, contextId));
+    this.sendNoReply(this.downloadCommand(settings));
+    for (const contextId of this.#contexts) this.sendNoReply(this.downloadCommand(settings, contextId));
   }
 
   forgetContext(contextId: string): void {
@@ -120,36 +120,36 @@ export class Preparation {
     tab.window = { id: answer.windowId, width, height };
     const viewport = tab.viewport ?? settings.viewport;
     if (viewport.width === width && viewport.height === height) return;
-    // A window that is sized takes its page along, less its own frame: what is drawn of the page is set after.
-    await Promise.all([this.#sizeWindow(tab.window, viewport), this.send(viewportOrder(viewport, false), tab.sessionId)]);
+    // Resizing a window resizes its page, less the window's border, so the viewport is set afterwards.
+    await Promise.all([this.#sizeWindow(tab.window, viewport), this.send(viewportCommand(viewport, false), tab.sessionId)]);
   }
 
   async #sizeWindow(window: NonNullable<Tab['window']>, { width, height }: BrowserSettings['viewport']): Promise<void> {
     if (window.width === width && window.height === height) return;
     Object.assign(window, { width, height });
-    await this.send(order('Browser.setWindowBounds', { windowId: window.id, bounds: { left: 0, top: 0, width, height } }));
+    await this.send(commandCall('Browser.setWindowBounds', { windowId: window.id, bounds: { left: 0, top: 0, width, height } }));
   }
 
-  /** A target may die, or know a command not, while it is prepared: then there is nothing left to prepare. */
-  async send([method, params]: Order, sessionId?: string): Promise<void> {
+  /** Failures are only logged: the target may close, or not support the command. */
+  async send([method, params]: CommandCall, sessionId?: string): Promise<void> {
     try {
       await this.#connection.send(method, params, { sessionId });
     } catch (error) {
-      if (!this.#stopped) this.#options.log.debug({ error, method }, 'a setting was not taken');
+      if (!this.#stopped) this.#deps.log.debug({ err: error, method }, 'browser setting rejected');
     }
   }
 
-  sendQuietly(each: Order, sessionId?: string): void {
+  sendNoReply(each: CommandCall, sessionId?: string): void {
     void this.send(each, sessionId);
   }
 }
 
-/** Events of the network without a copy of what was transferred. */
-const quietNetwork = order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
-/** To frames in processes of their own, and to workers. */
-export const deepAttachment = order('Target.setAutoAttach', {
+/** Without buffers for response bodies. */
+const enableNetwork = commandCall('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
+/** Attaches to out-of-process frames and workers. */
+export const attachToChildren = commandCall('Target.setAutoAttach', {
   autoAttach: true,
   waitForDebuggerOnStart: true,
   flatten: true,
-  filter: deepTargets,
+  filter: childTargets,
 });

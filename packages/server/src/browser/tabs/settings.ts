@@ -1,17 +1,17 @@
-/** What a session asked for, as DevTools commands. Pure: who sends them, and when, is in `tabs.ts`. */
+/** Browser settings as DevTools commands. Pure: `preparation.ts` sends them. */
 import type { BrowserSettings, BrowserVersion } from '../model.ts';
 import type { Command, Params } from '../cdp/connection.ts';
 
-export type Order = { [C in Command]: readonly [C, Params<C>] }[Command];
+export type CommandCall = { [C in Command]: readonly [C, Params<C>] }[Command];
 
 /** Typed at the call and widened for a list. */
-export const order = <C extends Command>(method: C, params: Params<C>): Order => [method, params] as unknown as Order;
+export const commandCall = <C extends Command>(method: C, params: Params<C>): CommandCall => [method, params] as unknown as CommandCall;
 
-/** Kinds of targets that are never anybody's business are left out: the browser's own user interface, and the wrappers around pages. */
+/** Excludes the browser's own user interface and the wrapper targets of pages. */
 type TargetFilter = { type?: string; exclude?: boolean }[];
 export const pagesOnly: TargetFilter = [{ type: 'page' }, { exclude: true }];
 export const pagesAndWorkers: TargetFilter = [{ type: 'page' }, { type: 'service_worker' }, { type: 'shared_worker' }, { exclude: true }];
-export const deepTargets: TargetFilter = [
+export const childTargets: TargetFilter = [
   { type: 'iframe' },
   { type: 'worker' },
   { type: 'shared_worker' },
@@ -22,9 +22,9 @@ export const deepTargets: TargetFilter = [
 const resourceTypes = { image: 'Image', media: 'Media', font: 'Font', stylesheet: 'Stylesheet' } as const;
 
 /**
- * Chromium's blocked addresses and paused requests both let websockets pass, so
- * a document's constructor is led to a port that no browser opens: the page
- * sees an ordinary socket that fails. Workers keep theirs.
+ * Neither blocked URLs nor paused requests affect WebSockets in Chromium, so the
+ * constructor is redirected to a port that never accepts: the page sees an
+ * ordinary socket that fails. Workers are not affected.
  */
 const withoutWebsockets = `(() => {
   const native = globalThis.WebSocket;
@@ -34,8 +34,8 @@ const withoutWebsockets = `(() => {
   globalThis.WebSocket = blocked;
 })();`;
 
-/** Whether frames in other processes and workers need settings of their own; attaching to each of them has a price. */
-export function reachesDeep(settings: BrowserSettings): boolean {
+/** Whether out-of-process frames and workers need settings too; attaching to each of them costs time. */
+export function needsChildTargets(settings: BrowserSettings): boolean {
   return (
     settings.userAgent !== null ||
     settings.locale !== null ||
@@ -47,8 +47,8 @@ export function reachesDeep(settings: BrowserSettings): boolean {
   );
 }
 
-/** What most sessions ask for. A machine is made so before it has an owner, and such a session then costs no message at all. */
-export const usualSettings: BrowserSettings = {
+/** Applied to a machine before it has an owner; a session with these settings needs no message at all. */
+export const defaultSettings: BrowserSettings = {
   viewport: { width: 1280, height: 720, device_scale_factor: 1 },
   userAgent: null,
   locale: null,
@@ -61,66 +61,69 @@ export const usualSettings: BrowserSettings = {
   tabLimit: Infinity,
 };
 
-/** The page, and the screen where there is none; the window is the browser's own and is sized apart. */
-export function viewportOrder(
+/** Sets the page size, and the screen size where there is no display. The window is sized separately. */
+export function viewportCommand(
   { width, height, device_scale_factor: deviceScaleFactor }: BrowserSettings['viewport'],
   hasDisplay: boolean,
-): Order {
+): CommandCall {
   const page = { width, height, deviceScaleFactor, mobile: false };
-  // A window is no higher than its screen.
+  // A window cannot be higher than its screen.
   const screen = hasDisplay ? {} : { screenWidth: width, screenHeight: height, positionX: 0, positionY: 0 };
-  return order('Emulation.setDeviceMetricsOverride', { ...page, ...screen });
+  return commandCall('Emulation.setDeviceMetricsOverride', { ...page, ...screen });
 }
 
-export function downloadOrder(accept: boolean, downloadsPath: string): Params<'Browser.setDownloadBehavior'> {
+export function downloadParams(accept: boolean, downloadsPath: string): Params<'Browser.setDownloadBehavior'> {
   return accept
     ? { behavior: 'allowAndName', downloadPath: downloadsPath, eventsEnabled: true }
     : { behavior: 'deny', eventsEnabled: true };
 }
 
 /** For a page, before its first script. */
-export function pageOrders(settings: BrowserSettings, version: BrowserVersion): Order[] {
-  const orders = frameOrders(settings, version);
-  if (settings.ignoreHttpsErrors) orders.push(order('Security.setIgnoreCertificateErrors', { ignore: true }));
-  return orders;
+export function pageCommands(settings: BrowserSettings, version: BrowserVersion): CommandCall[] {
+  const commands = frameCommands(settings, version);
+  if (settings.ignoreHttpsErrors) commands.push(commandCall('Security.setIgnoreCertificateErrors', { ignore: true }));
+  return commands;
 }
 
-/** For a frame in a process of its own. */
-export function frameOrders(settings: BrowserSettings, version: BrowserVersion): Order[] {
-  const orders = workerOrders(settings, version);
-  if (settings.locale) orders.push(order('Emulation.setLocaleOverride', { locale: settings.locale }));
-  if (settings.timezone) orders.push(order('Emulation.setTimezoneOverride', { timezoneId: settings.timezone }));
+/** For an out-of-process frame. */
+export function frameCommands(settings: BrowserSettings, version: BrowserVersion): CommandCall[] {
+  const commands = workerCommands(settings, version);
+  if (settings.locale) commands.push(commandCall('Emulation.setLocaleOverride', { locale: settings.locale }));
+  if (settings.timezone) commands.push(commandCall('Emulation.setTimezoneOverride', { timezoneId: settings.timezone }));
   if (settings.blockResources.includes('websocket'))
-    orders.push(
-      order('Page.enable', {}),
-      order('Page.addScriptToEvaluateOnNewDocument', { source: withoutWebsockets, runImmediately: true }),
+    commands.push(
+      commandCall('Page.enable', {}),
+      commandCall('Page.addScriptToEvaluateOnNewDocument', { source: withoutWebsockets, runImmediately: true }),
     );
-  return orders;
+  return commands;
 }
 
-/** The requests that wait for our word: those of blocked kinds as they start, and documents as they are answered. */
-export function pausedPatterns(
+/** Requests to pause: those of blocked types when they start, and documents at their response. */
+export function pausedRequestPatterns(
   settings: BrowserSettings,
   documents: boolean,
 ): NonNullable<NonNullable<Params<'Fetch.enable'>>['patterns']> {
   const blocked = settings.blockResources.filter((kind) => kind !== 'websocket');
-  const patterns: ReturnType<typeof pausedPatterns> = blocked.map((kind) => ({ urlPattern: '*', resourceType: resourceTypes[kind] }));
+  const patterns: ReturnType<typeof pausedRequestPatterns> = blocked.map((kind) => ({
+    urlPattern: '*',
+    resourceType: resourceTypes[kind],
+  }));
   if (documents) patterns.push({ urlPattern: '*', resourceType: 'Document', requestStage: 'Response' });
   return patterns;
 }
 
 /** For a worker, which has neither a screen nor a locale of its own. */
-export function workerOrders(settings: BrowserSettings, version: BrowserVersion): Order[] {
-  const orders: Order[] = [];
+export function workerCommands(settings: BrowserSettings, version: BrowserVersion): CommandCall[] {
+  const commands: CommandCall[] = [];
   const headers = settings.extraHeaders;
-  if (Object.keys(headers).length > 0) orders.push(order('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }));
-  if (Object.keys(headers).length > 0) orders.push(order('Network.setExtraHTTPHeaders', { headers: { ...headers } }));
+  if (Object.keys(headers).length > 0) commands.push(commandCall('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }));
+  if (Object.keys(headers).length > 0) commands.push(commandCall('Network.setExtraHTTPHeaders', { headers: { ...headers } }));
   if (settings.userAgent !== null || settings.locale !== null)
-    orders.push(order('Emulation.setUserAgentOverride', identityOrder(settings, version)));
-  return orders;
+    commands.push(commandCall('Emulation.setUserAgentOverride', userAgentParams(settings, version)));
+  return commands;
 }
 
-function identityOrder(settings: BrowserSettings, version: BrowserVersion): Params<'Emulation.setUserAgentOverride'> {
+function userAgentParams(settings: BrowserSettings, version: BrowserVersion): Params<'Emulation.setUserAgentOverride'> {
   const userAgent = settings.userAgent ?? version.userAgent;
   const override: Params<'Emulation.setUserAgentOverride'> = { userAgent };
   if (settings.locale) override.acceptLanguage = settings.locale;
@@ -129,7 +132,7 @@ function identityOrder(settings: BrowserSettings, version: BrowserVersion): Para
   return override;
 }
 
-/** Client hints that agree with a user agent; none where its browser sends none (then Chromium sends none either). */
+/** Client hints that match a user agent; undefined for browsers without client hints (Chromium then sends none). */
 export function clientHints(userAgent: string): NonNullable<Params<'Emulation.setUserAgentOverride'>['userAgentMetadata']> | undefined {
   const full = /\b(?:Headless)?Chrome\/(\d+(?:\.\d+){0,3})/.exec(userAgent)?.[1];
   if (full === undefined) return undefined;

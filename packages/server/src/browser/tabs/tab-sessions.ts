@@ -1,4 +1,4 @@
-/** Whose DevTools sessions are whose: a tab has its page's, and those of frames and workers in it. */
+/** Maps DevTools sessions to tabs: a tab has its page's session, and those of frames and workers in it. */
 import type { Tab } from './tab.ts';
 
 export class TabSessions {
@@ -20,19 +20,19 @@ export class TabSessions {
     return sessionId === undefined ? undefined : this.#tabs.get(sessionId);
   }
 
-  /** The tab whose page's own session it is, and not that of a frame in a process of its own. */
+  /** The tab of a page session; undefined for sessions of frames and workers. */
   pageOf(sessionId: string | undefined): Tab | undefined {
     const tab = this.of(sessionId);
     return tab?.sessionId === sessionId ? tab : undefined;
   }
 
-  /** Where a caller may know of the tab. */
+  /** The tab, unless it is private. */
   publicOf(sessionId: string | undefined): Tab | undefined {
     const tab = this.of(sessionId);
     return tab?.isPrivate === false ? tab : undefined;
   }
 
-  /** All of those. */
+  /** All sessions of tabs that are not private. */
   public(): (readonly [sessionId: string, tab: Tab])[] {
     return [...this.#tabs].filter(([, { isPrivate }]) => !isPrivate);
   }

@@ -1,8 +1,8 @@
 /**
- * The worker's own view of the tabs.
+ * The tabs of a browser.
  *
- * The root session attaches to every page before its first script, whoever
- * opened it and in whatever browser context.
+ * The root session attaches to every page before its first script, in every
+ * browser context.
  */
 import type { Protocol } from 'devtools-protocol';
 import type { Clock } from '../../lib/clock.ts';
@@ -12,7 +12,7 @@ import type { Connection } from '../cdp/connection.ts';
 import { Dialogs } from './dialogs.ts';
 import type { Display } from '../screencast/display.ts';
 import {
-  BrowserGone,
+  BrowserClosed,
   LastTab,
   TabLimitReached,
   TabNotFound,
@@ -23,64 +23,64 @@ import {
 } from '../model.ts';
 import { NetworkWatchers } from '../network/network-watchers.ts';
 import { Preparation } from './preparation.ts';
-import { order, pagesAndWorkers, pagesOnly, reachesDeep, usualSettings } from './settings.ts';
+import { commandCall, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
 import { Titles } from './titles.ts';
 import { TabSessions } from './tab-sessions.ts';
-import { describeTab, goneTab, moveTab, newTab, type Tab } from './tab.ts';
+import { describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 
 export type { Tab } from './tab.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
 
-/** A page that closes runs its unload work; one that hangs in it is ended by the browser after a few seconds. */
-const closeLimitMs = 10_000;
-/** A fetched page may open a window or two; more is a flood. */
+/** A closing page runs its unload handlers; the browser ends one that hangs after a few seconds. */
+const closeTimeoutMs = 10_000;
+/** A fetched page may open a window or two; more is abuse. */
 const privateTabsMax = 4;
 
-export interface TabsOptions {
+export interface TabsDeps {
   log: Log;
   clock: Clock;
   downloadsPath: string;
   display: Display;
-  /** Whether a customer's client listens to this page's dialogs. */
-  clientWatches(targetId: string): boolean;
-  tell(event: BrowserEvent): void;
-  /** What `list` gives has changed. */
-  changed(): void;
+  /** Whether a customer's client handles this page's dialogs. */
+  isClientWatching(targetId: string): boolean;
+  emit(event: BrowserEvent): void;
+  /** The result of `list` has changed. */
+  onChanged(): void;
 }
 
 export class Tabs {
   readonly preparation: Preparation;
   readonly #connection: Connection;
-  readonly #options: TabsOptions;
+  readonly #deps: TabsDeps;
   readonly titles: Titles;
   readonly network: NetworkWatchers;
   readonly #dialogs: Dialogs;
   readonly #tabs = new Map<string, Tab>();
   readonly sessions = new TabSessions();
-  readonly #arrivals = new Map<string, (tab: Tab) => void>();
-  /** Browser contexts that no caller sees, with their own settings. */
-  readonly #privates = new Map<string, BrowserSettings>();
+  readonly #attachWaiters = new Map<string, (tab: Tab) => void>();
+  /** Private browser contexts and their settings. */
+  readonly #privateSettings = new Map<string, BrowserSettings>();
   #activeId: string | null = null;
   #opening = 0;
   #fresh: Promise<void> = Promise.resolve();
-  #settings: BrowserSettings = usualSettings;
+  #settings: BrowserSettings = defaultSettings;
   #stopped = false;
 
-  constructor(connection: Connection, options: TabsOptions) {
+  constructor(connection: Connection, options: TabsDeps) {
     this.#connection = connection;
-    this.#options = options;
+    this.#deps = options;
     this.preparation = new Preparation(connection, options);
     this.network = new NetworkWatchers(this.preparation, (tab) => this.settingsOf(tab));
     this.titles = new Titles(connection, (info) => this.#describe(info));
     this.#dialogs = new Dialogs({
-      clientWatches: options.clientWatches,
+      isClientWatching: options.isClientWatching,
       answer: (sessionId, { accept, text }) =>
-        this.preparation.sendQuietly(
-          order('Page.handleJavaScriptDialog', text === undefined ? { accept } : { accept, promptText: text }),
+        this.preparation.sendNoReply(
+          commandCall('Page.handleJavaScriptDialog', text === undefined ? { accept } : { accept, promptText: text }),
           sessionId,
         ),
-      told: (tab, { type, message }) => this.#tell(tab, { type: 'dialog', tabId: tab.id, dialog: type, message }),
+      onDialog: (tab, { type, message }) => this.#emit(tab, { type: 'dialog', tabId: tab.id, dialog: type, message }),
     });
     this.#listen();
   }
@@ -96,18 +96,18 @@ export class Tabs {
     connection.on('Page.frameStartedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'loading'));
     connection.on('Page.frameStoppedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'complete'));
     connection.on('Page.frameNavigated', ({ frame }, sessionId) => this.#onNavigated(frame, this.sessions.of(sessionId)));
-    connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#dialogs.opened(event, this.sessions.of(sessionId)));
+    connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#dialogs.onOpened(event, this.sessions.of(sessionId)));
     connection.on('Page.javascriptDialogClosed', (_, sessionId) => this.#dialogs.forget(sessionId));
     connection.on('Fetch.requestPaused', (event, sessionId) => this.#onPaused(event, sessionId));
   }
 
-  /** Attaches to what is there. Resolves when the browser has answered; its first page may still be on its way. */
+  /** Attaches to the open pages. Resolves when the browser has replied; its first page may open later. */
   async start(): Promise<BrowserVersion> {
     const attached = Promise.all([
       this.#connection.send('Target.setDiscoverTargets', { discover: true, filter: pagesAndWorkers }),
       this.#connection.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: pagesOnly }),
     ]);
-    this.#await(attached.then(() => this.#firstTab()));
+    this.#setFresh(attached.then(() => this.#firstTab()));
     this.preparation.version = await this.#connection.send('Browser.getVersion', undefined);
     return this.preparation.version;
   }
@@ -117,14 +117,14 @@ export class Tabs {
     else await Promise.all([...this.#tabs.values()].map((tab) => tab.ready));
   }
 
-  /** Settles when there is a tab to drive: after the start, and while a fresh one takes the place of the last. */
+  /** Resolves when a tab is open: after the start, and while a new one replaces the last. */
   get fresh(): Promise<void> {
     return this.#fresh;
   }
 
-  #await(fresh: Promise<unknown>): void {
+  #setFresh(fresh: Promise<unknown>): void {
     this.#fresh = fresh.then(() => undefined);
-    this.#fresh.catch((error: unknown) => this.#options.log.debug({ error }, 'no fresh tab could be opened'));
+    this.#fresh.catch((error: unknown) => this.#deps.log.debug({ err: error }, 'tab replacement failed'));
   }
 
   get limit(): number {
@@ -132,7 +132,7 @@ export class Tabs {
   }
 
   get count(): number {
-    return this.#open().length + this.#opening;
+    return this.#publicTabs().length + this.#opening;
   }
 
   get settings(): BrowserSettings {
@@ -140,34 +140,36 @@ export class Tabs {
   }
 
   settingsOf(tab: Tab): BrowserSettings {
-    return (tab.contextId === undefined ? undefined : this.#privates.get(tab.contextId)) ?? this.#settings;
+    return (tab.contextId === undefined ? undefined : this.#privateSettings.get(tab.contextId)) ?? this.#settings;
   }
 
-  /** Everything is sent in one go, so that a warm machine is ready after one trip. */
+  /** Sends everything at once, so that a warm machine is ready after one round trip. */
   async apply(settings: BrowserSettings): Promise<void> {
     const before = this.#settings;
     this.#settings = settings;
-    const sent: Promise<void>[] = [this.#options.display.fit(settings.viewport)];
-    if (settings.acceptDownloads !== before.acceptDownloads) sent.push(this.preparation.send(this.preparation.downloads(settings)));
-    if (reachesDeep(settings)) {
+    const sent: Promise<void>[] = [this.#deps.display.resize(settings.viewport)];
+    if (settings.acceptDownloads !== before.acceptDownloads) sent.push(this.preparation.send(this.preparation.downloadCommand(settings)));
+    if (needsChildTargets(settings)) {
       const filter = pagesAndWorkers;
       sent.push(
-        this.preparation.send(order('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter })),
+        this.preparation.send(
+          commandCall('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter }),
+        ),
       );
     }
-    for (const tab of this.#open()) {
+    for (const tab of this.#publicTabs()) {
       sent.push(...this.preparation.apply(tab, settings));
     }
     await Promise.all(sent);
   }
 
-  /** What a private page is asked for, once it is known: it may have been made ahead. */
+  /** Applies the settings of a private page, which may have been opened ahead of its request. */
   async applyPrivate(tab: Tab, settings: BrowserSettings): Promise<void> {
-    if (tab.contextId !== undefined) this.#privates.set(tab.contextId, settings);
+    if (tab.contextId !== undefined) this.#privateSettings.set(tab.contextId, settings);
     await Promise.all(this.preparation.apply(tab, settings));
   }
 
-  /** The same for a session's own tab, for as long as it is borrowed. */
+  /** The same for a session's own tab, until `endBorrowed`. */
   async applyBorrowed(tab: Tab, { blockResources, extraHeaders }: Pick<BrowserSettings, 'blockResources' | 'extraHeaders'>): Promise<void> {
     const own = this.#settings;
     const blocked = [...new Set([...own.blockResources, ...blockResources])];
@@ -177,21 +179,21 @@ export class Tabs {
   }
 
   async endBorrowed(tab: Tab): Promise<void> {
-    if (tab.gone.signal.aborted) return;
+    if (tab.closed.signal.aborted) return;
     const { preparation } = this;
     const headers =
       Object.keys(this.#settings.extraHeaders).length > 0
         ? []
-        : [preparation.send(order('Network.setExtraHTTPHeaders', { headers: {} }), tab.sessionId)];
+        : [preparation.send(commandCall('Network.setExtraHTTPHeaders', { headers: {} }), tab.sessionId)];
     await Promise.all([
-      preparation.send(order('Fetch.disable', undefined), tab.sessionId),
+      preparation.send(commandCall('Fetch.disable', undefined), tab.sessionId),
       ...headers,
       ...preparation.apply(tab, this.#settings),
     ]);
   }
 
   list(): TabInfo[] {
-    return this.#open().map((tab) => this.#toInfo(tab));
+    return this.#publicTabs().map((tab) => this.#toInfo(tab));
   }
 
   all(): Tab[] {
@@ -205,30 +207,30 @@ export class Tabs {
   /** @throws TabNotFound */
   get(tabId: string): Tab {
     const tab = this.#tabs.get(tabId);
-    if (!tab || tab.closing || tab.isPrivate) throw new TabNotFound(`no tab ${tabId.slice(0, 64)}`);
+    if (!tab || tab.isClosing || tab.isPrivate) throw new TabNotFound(`no tab ${tabId.slice(0, 64)}`);
     return tab;
   }
 
-  /** Makes a tab the one that drive calls mean when they name none. */
+  /** Makes a tab the default of calls without a tab id. */
   activate(tabId: string): void {
     const tab = this.#tabs.get(tabId);
     if (!tab || tab.isPrivate || this.#activeId === tabId) return;
     this.#activeId = tabId;
-    this.#options.changed();
+    this.#deps.onChanged();
   }
 
-  /** Brings it to the front first. @throws TabNotFound */
+  /** Brings a tab to the front and activates it. @throws TabNotFound */
   async bringToFront(tabId: string, signal: AbortSignal): Promise<void> {
-    const { sessionId, gone } = this.get(tabId);
+    const { sessionId, closed } = this.get(tabId);
     try {
       await this.#connection.send('Page.bringToFront', undefined, { sessionId, signal });
     } catch (error) {
-      throw gone.signal.aborted ? gone.signal.reason : error;
+      throw closed.signal.aborted ? closed.signal.reason : error;
     }
     this.activate(tabId);
   }
 
-  /** The active one itself; null while there is none. */
+  /** The active tab; null while there is none. */
   get front(): Tab | null {
     return this.#tabs.get(this.#activeId ?? '') ?? null;
   }
@@ -244,21 +246,21 @@ export class Tabs {
       this.#opening -= 1;
     }
     await tab.ready;
-    if (tab.gone.signal.aborted) throw new TabLimitReached(this.limit);
+    if (tab.closed.signal.aborted) throw new TabLimitReached(this.limit);
     if (options.active) this.activate(tab.id);
     return this.#toInfo(tab);
   }
 
-  /** A page in a browser context that nobody else has. Its context goes with `closePrivate`. */
+  /** Opens a page in a new browser context; `closePrivate` disposes of it. */
   async openPrivate(settings: BrowserSettings, signal: AbortSignal): Promise<Tab> {
     const { browserContextId } = await this.#connection.send('Target.createBrowserContext', { disposeOnDetach: false }, { signal });
-    this.#privates.set(browserContextId, settings);
+    this.#privateSettings.set(browserContextId, settings);
     try {
       const tab = await this.#create({ url: 'about:blank', browserContextId, background: true }, signal);
       await orAbort(tab.ready, signal);
       return tab;
     } catch (error) {
-      // Whoever gave up does not wait for what is left of it.
+      // The caller does not wait for the cleanup.
       void this.closePrivate(browserContextId);
       throw error;
     }
@@ -266,26 +268,26 @@ export class Tabs {
 
   async closePrivate(contextId: string): Promise<void> {
     this.preparation.forgetContext(contextId);
-    await this.preparation.send(order('Target.disposeBrowserContext', { browserContextId: contextId }));
-    this.#privates.delete(contextId);
+    await this.preparation.send(commandCall('Target.disposeBrowserContext', { browserContextId: contextId }));
+    this.#privateSettings.delete(contextId);
   }
 
   async #create(params: Protocol.Target.CreateTargetRequest, signal: AbortSignal | undefined): Promise<Tab> {
     const { targetId } = await this.#connection.send('Target.createTarget', params, { signal });
-    return this.#tabs.get(targetId) ?? (await this.#arrival(targetId, signal));
+    return this.#tabs.get(targetId) ?? (await this.#waitForAttach(targetId, signal));
   }
 
   /** @throws TabNotFound, LastTab */
   async close(tabId: string, signal: AbortSignal): Promise<void> {
     const tab = this.get(tabId);
-    const staying = this.#open().filter((each) => !each.closing).length;
-    if (staying <= 1) throw new LastTab('the last tab stays open');
-    tab.closing = true;
+    const remaining = this.#publicTabs().filter((each) => !each.isClosing).length;
+    if (remaining <= 1) throw new LastTab('the last tab stays open');
+    tab.isClosing = true;
     try {
-      const gone = this.#untilGone(tab, signal);
-      await Promise.all([gone, this.#connection.send('Target.closeTarget', { targetId: tab.id }, { signal })]);
+      const closed = this.#waitForClose(tab, signal);
+      await Promise.all([closed, this.#connection.send('Target.closeTarget', { targetId: tab.id }, { signal })]);
     } finally {
-      tab.closing = false;
+      tab.isClosing = false;
     }
   }
 
@@ -294,40 +296,40 @@ export class Tabs {
     this.preparation.stop();
     this.#dialogs.stop();
     this.titles.stop();
-    for (const tab of this.#tabs.values()) tab.gone.abort(new BrowserGone('the browser is gone'));
+    for (const tab of this.#tabs.values()) tab.closed.abort(new BrowserClosed('the browser has closed'));
   }
 
-  /** By a frame of its main process; a frame of another one belongs to no tab that we know. */
-  ofFrame(frameId: string): Tab | undefined {
+  /** The tab with this main frame; undefined for other frames. */
+  findByFrame(frameId: string): Tab | undefined {
     return this.#tabs.get(frameId);
   }
 
-  #open(): Tab[] {
+  #publicTabs(): Tab[] {
     return [...this.#tabs.values()].filter(({ isPrivate }) => !isPrivate);
   }
 
-  #late(): AbortSignal {
-    return AbortSignal.timeout(this.#connection.patience.ms(closeLimitMs));
+  #closeTimeout(): AbortSignal {
+    return AbortSignal.timeout(this.#connection.timeoutScale.ms(closeTimeoutMs));
   }
 
-  #untilGone(tab: Tab, signal: AbortSignal): Promise<void> {
+  #waitForClose(tab: Tab, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const either = AbortSignal.any([signal, this.#late()]);
-    if (tab.gone.signal.aborted) resolve();
-    tab.gone.signal.addEventListener('abort', () => resolve(), { once: true });
+    const either = AbortSignal.any([signal, this.#closeTimeout()]);
+    if (tab.closed.signal.aborted) resolve();
+    tab.closed.signal.addEventListener('abort', () => resolve(), { once: true });
     either.addEventListener('abort', () => reject(either.reason as Error), { once: true });
     return promise;
   }
 
-  async #arrival(targetId: string, signal: AbortSignal | undefined): Promise<Tab> {
+  async #waitForAttach(targetId: string, signal: AbortSignal | undefined): Promise<Tab> {
     const { promise, resolve, reject } = Promise.withResolvers<Tab>();
-    const either = AbortSignal.any([this.#late(), ...(signal ? [signal] : [])]);
+    const either = AbortSignal.any([this.#closeTimeout(), ...(signal ? [signal] : [])]);
     either.addEventListener('abort', () => reject(either.reason as Error), { once: true });
-    this.#arrivals.set(targetId, resolve);
+    this.#attachWaiters.set(targetId, resolve);
     try {
       return await promise;
     } finally {
-      this.#arrivals.delete(targetId);
+      this.#attachWaiters.delete(targetId);
     }
   }
 
@@ -340,55 +342,59 @@ export class Tabs {
     const tab = this.sessions.of(parent);
     if (tab) this.sessions.add(sessionId, tab);
     const settings = tab ? this.settingsOf(tab) : this.#settings;
-    this.preparation.child(sessionId, targetInfo.type, { settings, watched: (tab?.networkWatchers ?? 0) > 0, waiting: waitingForDebugger });
+    this.preparation.prepareChild(sessionId, targetInfo.type, {
+      settings,
+      isWatched: (tab?.networkWatchers ?? 0) > 0,
+      isWaiting: waitingForDebugger,
+    });
   }
 
-  #add(sessionId: string, info: TargetInfo, waiting: boolean): void {
-    const isPrivate = info.browserContextId !== undefined && this.#privates.has(info.browserContextId);
-    if (this.#isTooMany(info, isPrivate)) {
-      this.#refuse(sessionId, info, { waiting, isPrivate });
+  #add(sessionId: string, info: TargetInfo, isWaiting: boolean): void {
+    const isPrivate = info.browserContextId !== undefined && this.#privateSettings.has(info.browserContextId);
+    if (this.#isOverLimit(info, isPrivate)) {
+      this.#refuse(sessionId, info, { isWaiting, isPrivate });
       return;
     }
-    const tab = newTab(sessionId, info, { isPrivate, createdAt: this.#options.clock.now() });
+    const tab = createTab(sessionId, info, { isPrivate, createdAt: this.#deps.clock.now() });
     this.#tabs.set(tab.id, tab);
     this.sessions.add(sessionId, tab);
     if (!isPrivate) this.#activeId ??= tab.id;
-    // Set before the first document: a page that is made ahead must not be told again when it is used.
-    else tab.takesDocuments = (paused) => this.#letGo(paused, sessionId);
+    // Set before the first document, so that a page opened ahead needs no further setting when it is used.
+    else tab.onPausedDocument = (paused) => this.#continueResponse(paused, sessionId);
     if (this.settingsOf(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
-    tab.ready = this.preparation.page(tab, this.settingsOf(tab), waiting);
-    this.#tell(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
-    this.#changed(tab);
-    this.#arrivals.get(tab.id)?.(tab);
+    tab.ready = this.preparation.preparePage(tab, this.settingsOf(tab), isWaiting);
+    this.#emit(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
+    this.#emitChanged(tab);
+    this.#attachWaiters.get(tab.id)?.(tab);
   }
 
-  #isTooMany({ browserContextId }: TargetInfo, isPrivate: boolean): boolean {
-    if (!isPrivate) return this.#open().length >= this.limit;
+  #isOverLimit({ browserContextId }: TargetInfo, isPrivate: boolean): boolean {
+    if (!isPrivate) return this.#publicTabs().length >= this.limit;
     return this.all().filter(({ contextId }) => contextId === browserContextId).length >= privateTabsMax;
   }
 
-  #refuse(sessionId: string, info: TargetInfo, { waiting, isPrivate }: { waiting: boolean; isPrivate: boolean }): void {
-    this.#options.log.info({ url: info.url.slice(0, 200) }, 'a tab beyond the limit is closed');
-    if (!isPrivate) this.#options.tell({ type: 'tab.refused', url: info.url.slice(0, 2048), limit: this.limit });
-    this.preparation.sendQuietly(order('Target.closeTarget', { targetId: info.targetId }));
-    // A page that waits does not close: its opener would wait for it, in `window.open`, for ever.
-    if (waiting) this.preparation.sendQuietly(order('Runtime.runIfWaitingForDebugger', undefined), sessionId);
+  #refuse(sessionId: string, info: TargetInfo, { isWaiting, isPrivate }: { isWaiting: boolean; isPrivate: boolean }): void {
+    this.#deps.log.info({ url: info.url.slice(0, 200) }, 'tab over the limit closed');
+    if (!isPrivate) this.#deps.emit({ type: 'tab.refused', url: info.url.slice(0, 2048), limit: this.limit });
+    this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId: info.targetId }));
+    // A paused page does not close, and its opener would block in `window.open` for ever.
+    if (isWaiting) this.preparation.sendNoReply(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId);
   }
 
-  /** What waits is of a kind that was asked to be blocked, or a document whose response is looked at first. */
+  /** A paused request is of a blocked type, or a document at its response. */
   #onPaused(event: Protocol.Fetch.RequestPausedEvent, sessionId: string | undefined): void {
     const { requestId, responseStatusCode, responseErrorReason } = event;
     const answered = responseStatusCode !== undefined || responseErrorReason !== undefined;
     const tab = this.sessions.of(sessionId);
     if (tab?.showsBlankSites) return;
-    if (!answered) this.preparation.sendQuietly(order('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }), sessionId);
-    else if (tab?.takesDocuments && event.frameId === tab.id && sessionId === tab.sessionId) tab.takesDocuments(event);
-    else this.#letGo(event, sessionId);
+    if (!answered) this.preparation.sendNoReply(commandCall('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }), sessionId);
+    else if (tab?.onPausedDocument && event.frameId === tab.id && sessionId === tab.sessionId) tab.onPausedDocument(event);
+    else this.#continueResponse(event, sessionId);
   }
 
-  #letGo({ requestId }: Protocol.Fetch.RequestPausedEvent, sessionId: string | undefined): void {
-    this.preparation.sendQuietly(order('Fetch.continueResponse', { requestId }), sessionId);
+  #continueResponse({ requestId }: Protocol.Fetch.RequestPausedEvent, sessionId: string | undefined): void {
+    this.preparation.sendNoReply(commandCall('Fetch.continueResponse', { requestId }), sessionId);
   }
 
   #onDetached(sessionId: string): void {
@@ -403,42 +409,42 @@ export class Tabs {
     this.#tabs.delete(targetId);
     this.#onDetached(tab.sessionId);
     this.sessions.removeAll(tab);
-    tab.gone.abort(goneTab());
-    this.#tell(tab, { type: 'tab.closed', tabId: tab.id });
-    const open = this.#open();
-    if (this.#activeId === targetId) this.#activeNext(open.find(({ id }) => id === tab.openerId) ?? open.at(-1));
-    this.#changed(tab);
-    // A session without a tab cannot be driven, so whoever closed the last one finds a fresh one.
-    if (open.length === 0 && this.#opening === 0 && !this.#stopped) this.#await(this.open({ active: true }));
+    tab.closed.abort(tabClosedError());
+    this.#emit(tab, { type: 'tab.closed', tabId: tab.id });
+    const open = this.#publicTabs();
+    if (this.#activeId === targetId) this.#setActive(open.find(({ id }) => id === tab.openerId) ?? open.at(-1));
+    this.#emitChanged(tab);
+    // A session always has a tab, so a new one replaces the last.
+    if (open.length === 0 && this.#opening === 0 && !this.#stopped) this.#setFresh(this.open({ active: true }));
   }
 
-  #activeNext(tab: Tab | undefined): void {
+  #setActive(tab: Tab | undefined): void {
     this.#activeId = tab?.id ?? null;
-    // On a display the browser shows the one that it likes best.
-    if (tab && this.#options.display.isThere) this.preparation.sendQuietly(order('Page.bringToFront', undefined), tab.sessionId);
+    // On a display the browser would choose the next tab itself.
+    if (tab && this.#deps.display.isAvailable) this.preparation.sendNoReply(commandCall('Page.bringToFront', undefined), tab.sessionId);
   }
 
   #crash(tab: Tab | undefined): void {
     if (!tab || tab.status === 'crashed') return;
     tab.status = 'crashed';
-    this.#tell(tab, { type: 'tab.crashed', tabId: tab.id });
-    this.#changed(tab);
+    this.#emit(tab, { type: 'tab.crashed', tabId: tab.id });
+    this.#emitChanged(tab);
   }
 
   #setStatus(sessionId: string | undefined, frameId: string, status: TabInfo['status']): void {
     const tab = this.sessions.of(sessionId);
-    // A page's main frame bears the target's id.
+    // A page's main frame id is its target id.
     if (!tab || frameId !== tab.id || tab.status === status) return;
     tab.status = status;
-    this.#changed(tab);
+    this.#emitChanged(tab);
   }
 
   #onNavigated(frame: Protocol.Page.Frame, tab: Tab | undefined): void {
     if (!tab || frame.id !== tab.id) return;
-    // The browser process tells it too, a little later.
+    // The browser process reports the URL a little later.
     moveTab(tab, frame.unreachableUrl ?? frame.url + (frame.urlFragment ?? ''));
-    this.#tell(tab, { type: 'navigation', tabId: tab.id, url: frame.url.slice(0, 2048) });
-    this.#changed(tab);
+    this.#emit(tab, { type: 'navigation', tabId: tab.id, url: frame.url.slice(0, 2048) });
+    this.#emitChanged(tab);
   }
 
   #describe(info: TargetInfo): void {
@@ -446,15 +452,15 @@ export class Tabs {
     if (!tab) return;
     const { url, title } = tab;
     describeTab(tab, info);
-    if (tab.url !== url || tab.title !== title) this.#changed(tab);
+    if (tab.url !== url || tab.title !== title) this.#emitChanged(tab);
   }
 
-  #tell(tab: Tab, event: BrowserEvent): void {
-    if (!tab.isPrivate) this.#options.tell(event);
+  #emit(tab: Tab, event: BrowserEvent): void {
+    if (!tab.isPrivate) this.#deps.emit(event);
   }
 
-  #changed(tab: Tab): void {
-    if (!tab.isPrivate) this.#options.changed();
+  #emitChanged(tab: Tab): void {
+    if (!tab.isPrivate) this.#deps.onChanged();
   }
 
   #toInfo(tab: Tab): TabInfo {

@@ -1,35 +1,35 @@
-/** Titles of pages as they change: the browser tells them with an address, and not when a page has one or takes another. So it is asked: when somebody asks us, and while somebody looks. */
+/** Titles of pages. The browser reports a title only with a URL change, so titles are polled on request and while somebody listens. */
 import type { Protocol } from 'devtools-protocol';
 import type { Connection } from '../cdp/connection.ts';
 import { pagesOnly } from './settings.ts';
 
-/** A person reads no faster, and the browser process answers in a fraction of a millisecond. */
+/** Fast enough for a viewer; the browser process replies in a fraction of a millisecond. */
 const askIntervalMs = 1000;
-/** For who waits: an older title is better than none. */
-const answerMsMax = 500;
+/** A stale title is better than a late response. */
+const answerTimeoutMs = 500;
 
 export class Titles {
   readonly #connection: Connection;
-  readonly #tell: (info: Protocol.Target.TargetInfo) => void;
+  readonly #onInfo: (info: Protocol.Target.TargetInfo) => void;
   readonly #undo: (() => void)[] = [];
-  #followers = 0;
-  #asking: Promise<void> | null = null;
+  #subscribers = 0;
+  #refreshing: Promise<void> | null = null;
 
-  constructor(connection: Connection, tell: (info: Protocol.Target.TargetInfo) => void) {
+  constructor(connection: Connection, onInfo: (info: Protocol.Target.TargetInfo) => void) {
     this.#connection = connection;
-    this.#tell = tell;
+    this.#onInfo = onInfo;
   }
 
-  /** Until it is undone. */
-  follow(): () => void {
-    this.#followers += 1;
-    if (this.#followers === 1) this.#begin();
-    let follows = true;
+  /** Polls until the returned function is called. */
+  subscribe(): () => void {
+    this.#subscribers += 1;
+    if (this.#subscribers === 1) this.#start();
+    let isSubscribed = true;
     return () => {
-      if (!follows) return;
-      follows = false;
-      this.#followers -= 1;
-      if (this.#followers === 0) this.stop();
+      if (!isSubscribed) return;
+      isSubscribed = false;
+      this.#subscribers -= 1;
+      if (this.#subscribers === 0) this.stop();
     };
   }
 
@@ -37,33 +37,33 @@ export class Titles {
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  #begin(): void {
-    const ask = (): void => void this.ask();
-    const timer = setInterval(ask, askIntervalMs).unref();
+  #start(): void {
+    const refresh = (): void => void this.refresh();
+    const timer = setInterval(refresh, askIntervalMs).unref();
     this.#undo.push(
       () => clearInterval(timer),
-      this.#connection.on('Page.domContentEventFired', ask),
-      this.#connection.on('Page.loadEventFired', ask),
+      this.#connection.on('Page.domContentEventFired', refresh),
+      this.#connection.on('Page.loadEventFired', refresh),
     );
-    ask();
+    refresh();
   }
 
-  /** Resolves when titles are as they are now, or when the browser does not answer. Never rejects. */
-  ask(): Promise<void> {
-    this.#asking ??= this.#ask().finally(() => (this.#asking = null));
-    return this.#asking;
+  /** Resolves when titles are current, or when the browser does not respond. Never rejects. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#fetchTitles().finally(() => (this.#refreshing = null));
+    return this.#refreshing;
   }
 
-  async #ask(): Promise<void> {
+  async #fetchTitles(): Promise<void> {
     try {
       const { targetInfos } = await this.#connection.send(
         'Target.getTargets',
         { filter: pagesOnly },
-        { timeoutMs: this.#connection.patience.ms(answerMsMax) },
+        { timeoutMs: this.#connection.timeoutScale.ms(answerTimeoutMs) },
       );
-      for (const info of targetInfos) this.#tell(info);
+      for (const info of targetInfos) this.#onInfo(info);
     } catch {
-      // A browser that is busy or gone is asked again, or not.
+      // Titles stay as they are until the next poll.
     }
   }
 }

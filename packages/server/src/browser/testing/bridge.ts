@@ -1,4 +1,4 @@
-/** A WebSocket door to `connectClient`, as the service has one, for customers' libraries in tests. */
+/** A WebSocket server for `connectClient`, so that tests can connect customers' libraries. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';

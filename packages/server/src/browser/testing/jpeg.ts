@@ -1,18 +1,18 @@
-/** Looks into pictures of a screencast, by means of a browser's own decoder. */
+/** Decodes frames of a screencast with a browser. */
 import type { Page } from '../page/model.ts';
 import { call } from './on-page.ts';
 
-export interface Seen {
-  /** Of the picture, in its own pixels. */
+export interface JpegInfo {
+  /** In pixels of the image. */
   width: number;
   height: number;
-  /** The middle of all that is plainly red, as a part of the picture's width and height; null where nothing is. */
+  /** The center of all red pixels, relative to the image's width and height; null without any. */
   red: { x: number; y: number } | null;
   /** The middle pixel: red, green, blue. */
   middle: [number, number, number];
 }
 
-const look = `async (base64) => {
+const readPixels = `async (base64) => {
   const image = new Image();
   image.src = 'data:image/jpeg;base64,' + base64;
   await image.decode();
@@ -31,6 +31,6 @@ const look = `async (base64) => {
   return { width: canvas.width, height: canvas.height, red, middle };
 }`;
 
-/** `page` may be any that is not hung. */
-export const seeJpeg = (page: Page, data: Buffer): Promise<Seen> =>
-  page.call<Seen>(page.mainFrame(), look, [data.toString('base64')], call());
+/** `page` may be any page that responds. */
+export const readJpeg = (page: Page, data: Buffer): Promise<JpegInfo> =>
+  page.call<JpegInfo>(page.mainFrame(), readPixels, [data.toString('base64')], call());

@@ -44,7 +44,7 @@ export interface Launched {
 
 export interface LaunchOptions extends Partial<AttachOptions> {
   flags?: string[];
-  /** Puts something between the browser and whoever attaches to it. */
+  /** Wraps the pipe of the browser. */
   over?: (cdp: Duplex) => Duplex;
 }
 
@@ -70,7 +70,7 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
   const exited = once(child, 'exit');
   const cdp = over(new PipePair(child.stdio[4] as Readable, child.stdio[3] as unknown as Writable));
   const browser = await attachBrowser(
-    { id: 'vm_test', kind: 'headless', cdp, downloadsPath, sizeDisplay: () => Promise.resolve() },
+    { id: 'vm_test', kind: 'headless', cdp, downloadsPath, resizeDisplay: () => Promise.resolve() },
     { log: silentLog, clock: systemClock, ...attach },
   );
   await browser.tabReady();

@@ -1,4 +1,4 @@
-/** What the tests of the page layer do again and again on a page. */
+/** Helpers for tests of the page layer. */
 import assert from 'node:assert/strict';
 import { PageError, type Browser } from '../browser.ts';
 import type { CallOptions, ElementRef, Page } from '../page/model.ts';

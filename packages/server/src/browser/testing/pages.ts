@@ -8,18 +8,18 @@ export type Reply = string | ((request: IncomingMessage, response: ServerRespons
 export interface Pages {
   url: string;
   otherSite: string;
-  /** Of the requests so far, in their order. */
-  asked: { path: string; headers: IncomingMessage['headers'] }[];
+  /** The requests so far, in order. */
+  requests: { path: string; headers: IncomingMessage['headers'] }[];
   replies: Record<string, Reply>;
   close(): Promise<void>;
 }
 
 /** `{other}` in a page stands for the other site. */
 export async function openPages(replies: Record<string, Reply>): Promise<Pages> {
-  const asked: Pages['asked'] = [];
+  const requests: Pages['requests'] = [];
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://site');
-    asked.push({ path: pathname, headers: request.headers });
+    requests.push({ path: pathname, headers: request.headers });
     const reply = pages.replies[pathname];
     if (typeof reply === 'function') reply(request, response, pages);
     else if (reply === undefined) response.writeHead(404).end();
@@ -36,6 +36,6 @@ export async function openPages(replies: Record<string, Reply>): Promise<Pages> 
     server.close();
     await once(server, 'close');
   };
-  const pages: Pages = { url: `http://127.0.0.1:${port}`, otherSite: `http://localhost:${port}`, asked, replies: { ...replies }, close };
+  const pages: Pages = { url: `http://127.0.0.1:${port}`, otherSite: `http://localhost:${port}`, requests, replies: { ...replies }, close };
   return pages;
 }

@@ -1,15 +1,15 @@
-/** Reads the pixels of a picture that Chromium made: 8 bits, no interlace, with or without transparency. */
+/** Reads the pixels of a PNG that Chromium wrote: 8 bits, not interlaced, with or without alpha. */
 import assert from 'node:assert/strict';
 import { inflateSync } from 'node:zlib';
 
-export interface Picture {
+export interface Pixels {
   width: number;
   height: number;
   /** Red, green, blue, opacity. */
   at(x: number, y: number): [number, number, number, number];
 }
 
-export function readPng(data: Buffer): Picture {
+export function readPng(data: Buffer): Pixels {
   assert.equal(data.toString('latin1', 1, 4), 'PNG');
   const [width, height] = [data.readUInt32BE(16), data.readUInt32BE(20)];
   const channels = data[25] === 6 ? 4 : 3;
@@ -32,16 +32,16 @@ function unfilter(raw: Buffer, { stride, channels, height }: { stride: number; c
       const left = x >= channels ? (out[y * stride + x - channels] ?? 0) : 0;
       const up = y > 0 ? (out[(y - 1) * stride + x] ?? 0) : 0;
       const corner = x >= channels && y > 0 ? (out[(y - 1) * stride + x - channels] ?? 0) : 0;
-      const guess = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter] ?? 0;
-      out[y * stride + x] = (raw[y * (stride + 1) + 1 + x] ?? 0) + guess;
+      const predicted = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter] ?? 0;
+      out[y * stride + x] = (raw[y * (stride + 1) + 1 + x] ?? 0) + predicted;
     }
   }
   return out;
 }
 
 function paeth(left: number, up: number, corner: number): number {
-  const guess = left + up - corner;
-  const [a, b, c] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)];
+  const predicted = left + up - corner;
+  const [a, b, c] = [Math.abs(predicted - left), Math.abs(predicted - up), Math.abs(predicted - corner)];
   if (a <= b && a <= c) return left;
   return b <= c ? up : corner;
 }

@@ -38,7 +38,9 @@ const replies: Record<string, Reply> = {
   '/child': (_, response) =>
     html(
       response,
-      '<title>child</title><script>first = { inner: innerWidth, screen: screen.width, agent: navigator.userAgent, zone: Intl.DateTimeFormat().resolvedOptions().timeZone }</script>',
+      `<title>child</title><script>first = {
+        inner: innerWidth, screen: screen.width, agent: navigator.userAgent, zone: Intl.DateTimeFormat().resolvedOptions().timeZone
+      }</script>`,
     ),
   '/auth': (_, response) =>
     void response.writeHead(401, { 'www-authenticate': 'Basic realm="x"', 'content-type': 'text/html' }).end('<title>who</title>'),
@@ -49,27 +51,28 @@ const replies: Record<string, Reply> = {
   '/media': (_, response) =>
     html(
       response,
-      '<title>media</title><link rel=stylesheet href="/s.css"><img src="/i.png"><video src="/v.mp4" preload=auto></video><style>@font-face{font-family:f;src:url(/f.woff2)} p{font-family:f}</style><p>text</p>',
+      `<title>media</title><link rel=stylesheet href="/s.css"><img src="/i.png"><video src="/v.mp4" preload=auto></video>
+        <style>@font-face{font-family:f;src:url(/f.woff2)} p{font-family:f}</style><p>text</p>`,
     ),
 };
 
 export interface Site {
   url: string;
   host: string;
-  /** Paths in the order they were asked for. */
-  asked: string[];
+  /** Requested paths, in order. */
+  requests: string[];
   close(): Promise<void>;
 }
 
 export async function openSite(): Promise<Site> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://site');
-    asked.push(url.pathname);
+    requests.push(url.pathname);
     (replies[url.pathname] ?? ((_, out) => void out.writeHead(404).end()))(request, response, url);
   });
   server.on('upgrade', (request, socket) => {
-    asked.push(`upgrade ${request.url}`);
+    requests.push(`upgrade ${request.url}`);
     socket.destroy();
   });
   server.listen(0, '127.0.0.1');
@@ -80,5 +83,5 @@ export async function openSite(): Promise<Site> {
     server.close();
     await once(server, 'close');
   };
-  return { url: `http://${host}`, host, asked, close };
+  return { url: `http://${host}`, host, requests, close };
 }

@@ -1,12 +1,12 @@
-/** A DevTools pipe on which the browser's words take their time, as those of a browser do that is many times slower. */
+/** A DevTools pipe that delays the browser's messages, like a much slower browser. */
 import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export class SlowLine extends Duplex {
-  /** Of what comes from now on; nothing overtakes what came before. */
+  /** Delay of further messages; their order is preserved. */
   lagMs = 0;
   readonly #line: Duplex;
-  #said: Promise<unknown> = Promise.resolve();
+  #delivered: Promise<unknown> = Promise.resolve();
 
   constructor(line: Duplex) {
     super();
@@ -18,7 +18,7 @@ export class SlowLine extends Duplex {
 
   #later(chunk: Buffer | null): void {
     const due = sleep(this.lagMs);
-    this.#said = this.#said.then(() => due).then(() => this.push(chunk));
+    this.#delivered = this.#delivered.then(() => due).then(() => this.push(chunk));
   }
 
   override _read(): void {

@@ -1,4 +1,4 @@
-/** Waits for what must come, looking again and again. */
+/** Polls until the condition holds; fails after `limitMs`. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 

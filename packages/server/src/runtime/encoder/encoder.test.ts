@@ -22,10 +22,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../lib/log.ts';
 import { createVideoEncoders } from './encoder.ts';
 import { readProcesses, sendSignal, withDescendants } from '../host/processes.ts';
-import type { EncoderOrder, VideoEncoder, VideoEncoders } from '../runtime.ts';
+import type { EncoderOptions, VideoEncoder, VideoEncoders } from '../runtime.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'encoder-test-'));
-// As the service's own folders are: nobody walks through.
+// Closed to other users, like the service's own folders.
 chmodSync(root, 0o700);
 after(() => rm(root, { recursive: true }));
 
@@ -35,13 +35,13 @@ const newFolder = (): string => {
   mkdirSync(folder);
   return folder;
 };
-const orderFor = (parts: Partial<EncoderOrder> = {}): EncoderOrder => ({
+const encoderOptions = (overrides: Partial<EncoderOptions> = {}): EncoderOptions => ({
   folder: newFolder(),
   width: 640,
   height: 360,
   bytesMax: 100 * 1024 ** 2,
   log: silentLog,
-  ...parts,
+  ...overrides,
 });
 
 /** Pictures that differ in every part. */
@@ -72,7 +72,7 @@ async function until(isTrue: () => boolean, deadlineMs: number): Promise<void> {
   }
 }
 
-/** As a page that never rests: until it is stopped. */
+/** Writes frames like a page that always changes. Returns a function that stops it. */
 function play(encoder: VideoEncoder, pictures: Buffer[]): () => void {
   let shown = 0;
   const show = (): void => void encoder.write(pictures[(shown += 1) % pictures.length] ?? Buffer.alloc(0));
@@ -86,7 +86,7 @@ interface Frame {
   isKey: boolean;
 }
 
-/** Every frame that a player would show. Of a playlist that is not closed it shows what is there: a player would wait for more. */
+/** Every frame of the video. An open playlist is closed first, as a player would wait for more. */
 function framesOf(folder: string): { width: number; height: number; frames: Frame[] } {
   const closed = join(folder, 'closed.m3u8');
   writeFileSync(closed, `${playlistOf(folder)}\n#EXT-X-ENDLIST\n`);
@@ -104,7 +104,7 @@ function framesOf(folder: string): { width: number; height: number; frames: Fram
 const playlistOf = (folder: string): string =>
   existsSync(join(folder, 'video.m3u8')) ? readFileSync(join(folder, 'video.m3u8'), 'utf8') : '';
 
-/** The encoder's own processes, by the folder that one of them works in. */
+/** The encoder's processes, found by their working folder. */
 function ffmpegsOf(folder: string): number[] {
   const inode = statSync(folder).ino;
   return readProcesses()
@@ -124,34 +124,34 @@ for (const jail of ['auto', 'none'] as const) {
     let pictures: Buffer[];
     let otherPictures: Buffer[];
     before(async () => {
-      const found = await createVideoEncoders({ log: silentLog, jail });
-      assert.ok(found);
-      encoders = found;
+      const available = await createVideoEncoders({ log: silentLog, jail });
+      assert.ok(available);
+      encoders = available;
       [pictures, otherPictures] = [makePictures('640x360'), makePictures('300x500')];
     });
 
     const started = new Set<VideoEncoder>();
     after(() => Promise.all([...started].map((encoder) => encoder.finish({ timeoutMs: 0 }))));
-    const start = async (order: EncoderOrder): Promise<VideoEncoder> => {
-      const encoder = await encoders.start(order);
+    const start = async (options: EncoderOptions): Promise<VideoEncoder> => {
+      const encoder = await encoders.start(options);
       started.add(encoder);
       return encoder;
     };
 
     it('has a segment within five seconds, and a closed playlist at the end', async () => {
-      const order = orderFor();
-      const encoder = await start(order);
+      const options = encoderOptions();
+      const encoder = await start(options);
       const startedMs = Date.now();
       const stop = play(encoder, pictures);
-      await until(() => playlistOf(order.folder).includes('seg00000.m4s'), 5000);
-      assert.doesNotMatch(playlistOf(order.folder), /ENDLIST/);
-      assert.ok(framesOf(order.folder).frames.length >= 24, 'what is there while it runs does not play');
+      await until(() => playlistOf(options.folder).includes('seg00000.m4s'), 5000);
+      assert.doesNotMatch(playlistOf(options.folder), /ENDLIST/);
+      assert.ok(framesOf(options.folder).frames.length >= 24, 'the open video does not play');
       stop();
       assert.deepEqual(await encoder.finish({ timeoutMs: 5000 }), { end: 'finished', detail: 'code 0' });
       assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
       const lastedMs = Date.now() - startedMs;
-      assert.match(playlistOf(order.folder), /#EXT-X-PLAYLIST-TYPE:EVENT[\s\S]*#EXT-X-ENDLIST/);
-      const { frames, width, height } = framesOf(order.folder);
+      assert.match(playlistOf(options.folder), /#EXT-X-PLAYLIST-TYPE:EVENT[\s\S]*#EXT-X-ENDLIST/);
+      const { frames, width, height } = framesOf(options.folder);
       assert.deepEqual([width, height], [640, 360]);
       const last = frames.at(-1)?.seconds ?? 0;
       assert.ok(Math.abs(last * 1000 - lastedMs) < 700, `${last} s of video after ${lastedMs} ms`);
@@ -160,10 +160,10 @@ for (const jail of ['auto', 'none'] as const) {
         [0, 4],
       );
       assert.ok(Math.abs((encoder.startedAtMs ?? 0) - startedMs) < 200);
-      const names = readdirSync(order.folder);
+      const names = readdirSync(options.folder);
       assert.equal(
         encoder.bytesWritten,
-        names.reduce((sum, name) => sum + Math.max(4096, statSync(join(order.folder, name)).size), 0),
+        names.reduce((sum, name) => sum + Math.max(4096, statSync(join(options.folder, name)).size), 0),
       );
       assert.ok(
         names.every((name) => /^(video\.m3u8|init\.mp4|seg\d{5}\.m4s)$/.test(name)),
@@ -171,9 +171,9 @@ for (const jail of ['auto', 'none'] as const) {
       );
     });
 
-    it('goes on when the pictures change their size, and when one is none at all', async () => {
-      const order = orderFor();
-      const encoder = await start(order);
+    it('continues when pictures change their size or are invalid', async () => {
+      const options = encoderOptions();
+      const encoder = await start(options);
       encoder.write(Buffer.from('no picture'));
       await sleep(150);
       for (const some of [pictures, otherPictures, pictures]) {
@@ -184,69 +184,69 @@ for (const jail of ['auto', 'none'] as const) {
         await sleep(150);
       }
       assert.equal((await encoder.finish({ timeoutMs: 5000 })).end, 'finished');
-      const { frames, width, height } = framesOf(order.folder);
+      const { frames, width, height } = framesOf(options.folder);
       assert.deepEqual([width, height], [640, 360]);
       assert.ok((frames.at(-1)?.seconds ?? 0) > 1.5);
     });
 
     it('shows a picture for as long as no other comes', async () => {
-      const order = orderFor();
-      const encoder = await start(order);
+      const options = encoderOptions();
+      const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
       await sleep(1500);
       await encoder.finish({ timeoutMs: 5000 });
-      const { frames } = framesOf(order.folder);
+      const { frames } = framesOf(options.folder);
       assert.ok(frames.length >= 11 && frames.length <= 15, `${frames.length} frames`);
     });
 
     it('closes the playlist when its folder is full, and takes no more', async () => {
-      const order = orderFor({ bytesMax: 1 });
-      const encoder = await start(order);
+      const options = encoderOptions({ bytesMax: 1 });
+      const encoder = await start(options);
       const stop = play(encoder, pictures);
       assert.equal((await encoder.exited).end, 'full');
       stop();
-      assert.match(playlistOf(order.folder), /ENDLIST/);
+      assert.match(playlistOf(options.folder), /ENDLIST/);
       assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
     });
 
     it('refuses pictures while it is behind, and is killed when it does not finish', async () => {
-      const order = orderFor();
-      const encoder = await start(order);
+      const options = encoderOptions();
+      const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
-      await until(() => ffmpegsOf(order.folder).length === 1, 2000);
-      for (const pid of ffmpegsOf(order.folder)) sendSignal(pid, 'SIGSTOP');
+      await until(() => ffmpegsOf(options.folder).length === 1, 2000);
+      for (const pid of ffmpegsOf(options.folder)) sendSignal(pid, 'SIGSTOP');
       const large = Buffer.alloc(600_000);
       await until(() => !encoder.write(large), 5000);
       const exit = await encoder.finish({ timeoutMs: 100 });
       assert.equal(exit.end, 'broken');
-      assert.deepEqual(ffmpegsOf(order.folder), []);
+      assert.deepEqual(ffmpegsOf(options.folder), []);
     });
 
-    it('tells that it was killed by somebody else', async () => {
-      const order = orderFor();
-      const encoder = await start(order);
+    it('reports that it was killed by somebody else', async () => {
+      const options = encoderOptions();
+      const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
-      await until(() => ffmpegsOf(order.folder).length === 1, 2000);
-      for (const pid of ffmpegsOf(order.folder)) sendSignal(pid, 'SIGKILL');
+      await until(() => ffmpegsOf(options.folder).length === 1, 2000);
+      for (const pid of ffmpegsOf(options.folder)) sendSignal(pid, 'SIGKILL');
       assert.equal((await encoder.exited).end, 'broken');
       assert.equal((await encoder.finish({ timeoutMs: 1000 })).end, 'broken');
     });
 
     it('gives the folder back when it is over, with nothing in it that others may read', async () => {
-      const order = orderFor();
-      const encoder = await start(order);
-      if (process.getuid?.() === 0) assert.ok(statSync(order.folder).uid >= 1_900_000_000);
+      const options = encoderOptions();
+      const encoder = await start(options);
+      if (process.getuid?.() === 0) assert.ok(statSync(options.folder).uid >= 1_900_000_000);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
       await encoder.finish({ timeoutMs: 5000 });
-      const { uid, mode } = statSync(order.folder);
+      const { uid, mode } = statSync(options.folder);
       assert.deepEqual([uid, mode & 0o777], [process.getuid?.(), 0o700]);
     });
 
-    it('runs as a user without powers, behind everybody else, with bounds', async () => {
-      const order = orderFor();
-      const encoder = await start(order);
-      await until(() => ffmpegsOf(order.folder).length === 1, 2000);
-      const pid = ffmpegsOf(order.folder)[0] ?? 0;
+    it('runs as an unprivileged user, with a low priority and limits', async () => {
+      const options = encoderOptions();
+      const encoder = await start(options);
+      await until(() => ffmpegsOf(options.folder).length === 1, 2000);
+      const pid = ffmpegsOf(options.folder)[0] ?? 0;
       const status = readFileSync(`/proc/${pid}/status`, 'utf8');
       assert.match(status, /^NoNewPrivs:\s+1$/m);
       assert.match(status, /^CapEff:\s+0+$/m);
@@ -264,17 +264,17 @@ for (const jail of ['auto', 'none'] as const) {
     });
 
     it('ends with a worker that is killed, and what it has finished plays', async () => {
-      const order = orderFor();
-      const worker = encodeInAnotherWorker({ folder: order.folder, picture: pictures[0] ?? Buffer.alloc(0), jail });
+      const options = encoderOptions();
+      const worker = encodeInAnotherWorker({ folder: options.folder, picture: pictures[0] ?? Buffer.alloc(0), jail });
       try {
-        await until(() => playlistOf(order.folder).includes('seg00000.m4s'), 8000);
+        await until(() => playlistOf(options.folder).includes('seg00000.m4s'), 8000);
       } finally {
         const exit = once(worker, 'exit');
         worker.kill('SIGKILL');
         await exit;
       }
-      await until(() => ffmpegsOf(order.folder).length === 0, 2000);
-      assert.ok(framesOf(order.folder).frames.length >= 24);
+      await until(() => ffmpegsOf(options.folder).length === 0, 2000);
+      assert.ok(framesOf(options.folder).frames.length >= 24);
     });
   });
 }
@@ -294,8 +294,8 @@ describe('video encoders', () => {
 
   it('leave nothing behind of an encoder that cannot be started', async () => {
     const encoders = await createVideoEncoders({ log: silentLog });
-    const order = orderFor({ folder: join(root, 'missing') });
-    await assert.rejects(encoders?.start(order) ?? Promise.resolve());
+    const options = encoderOptions({ folder: join(root, 'missing') });
+    await assert.rejects(encoders?.start(options) ?? Promise.resolve());
     assert.deepEqual(
       withDescendants(new Set([process.pid]), readProcesses()).filter(({ pid }) => pid !== process.pid),
       [],

@@ -1,176 +1,187 @@
-/** One ffmpeg at work: frames in, at its own pace, until somebody or something ends it. */
+/** How ffmpeg is started and fed: its command line, the jail around it, and the container of its input. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Writable } from 'node:stream';
-import type { Clock } from '../../lib/clock.ts';
-import { encoderCommand, framesPerSecond, type EncoderPlace } from './command.ts';
-import type { EncoderEnd, EncoderExit, EncoderOrder, VideoEncoder } from './model.ts';
 import { childrenOf, sendSignal } from '../host/processes.ts';
-import { ivfFrameHeader, ivfHeader } from './ivf.ts';
+import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
+import { sameAsHost } from '../process/jail.ts';
 
-const frameMs = 1000 / framesPerSecond;
-/** A picture that does not change is sent again, so that segments end in time. */
-const repeatMs = 1000;
-/** What may wait for the encoder: a second's worth of pictures. */
-const backlogBytesMax = 1024 ** 2;
-const measureMs = 2000;
-/** Of the time between measurements, for each file: an hour of video is a thousand of them. */
-const measureMsPerFile = 20;
-/** A folder that outgrows its bound by this is filled by something else than a video. */
-const excessBytesMax = 64 * 1024 ** 2;
-/** For the last segment of a folder that is full. */
-const fullMsMax = 10_000;
-const logTailBytes = 4096;
-/** The least that a file takes, however little is in it. */
-const blockBytes = 4096;
+/** Frame rate of the video. More costs processor time and shows nothing new of a page. */
+export const framesPerSecond = 8;
+const segmentSeconds = 4;
+/** Keeps a busy page readable at this frame rate; a still page takes a tenth. */
+const bitsPerPixelMax = 0.3;
+/** Larger than any screen: ffmpeg refuses such a frame before it allocates memory for it. */
+const pixelsMax = 4096 * 4096;
 
-/** In a session of its own: a signal from the terminal ends the worker, and that its encoders. */
-export function spawnFfmpeg(place: EncoderPlace, args: string[]): ChildProcess {
-  const command = encoderCommand(place, args);
+/** Limits of one process. 4K video takes a third of this memory, and a segment a few megabytes. */
+const addressSpaceBytes = 1024 ** 3;
+const fileBytesMax = 16 * 1024 ** 2;
+/** Below the browser and the worker. */
+const nice = 10;
+
+const limits = `ulimit -c 0
+ulimit -v ${addressSpaceBytes / 1024}
+ulimit -f ${fileBytesMax / 512}
+exec "$@"`;
+
+export interface FfmpegCommandOptions {
+  ffmpegPath: string;
+  jailed: boolean;
+  uid: number;
+  /** Path on the host. */
+  folder: string;
+}
+
+export interface FfmpegCommand {
+  program: string;
+  args: string[];
+  cwd: string;
+}
+
+const folderInside = '/video';
+/** Path inside the jail of an ffmpeg that is not part of the system. */
+const programInside = '/ffmpeg';
+
+/** ffmpeg with these arguments. Its working folder is the only one it can write to. */
+export function ffmpegCommand({ ffmpegPath, jailed, uid, folder }: FfmpegCommandOptions, args: string[]): FfmpegCommand {
+  const privileges = [...asUser(uid), ...(jailed ? withoutPrivileges : ['--no-new-privs', '--pdeathsig=KILL'])];
+  const isOfSystem = /^\/usr\/(bin|lib)\//.test(ffmpegPath);
+  const work = (program: string): string[] => ['/bin/sh', '-c', limits, 'encoder', 'nice', '-n', String(nice), program, ...args];
+  // The folder lies in one that is closed to other users, so without a jail it has to be the working folder from the start.
+  if (!jailed) return { program: 'setpriv', args: [...privileges, ...work(ffmpegPath)], cwd: folder };
+  const own = isOfSystem ? [] : ['--ro-bind', ffmpegPath, programInside];
+  const inner = ['setpriv', ...privileges, 'env', '-C', folderInside, ...work(isOfSystem ? ffmpegPath : programInside)];
+  return { program: 'bwrap', args: [...jail(folder, own), '--', ...inner], cwd: '/' };
+}
+
+/** Read-only programs and libraries, one writable folder, no network, no view of other processes. */
+function jail(folder: string, own: string[]): string[] {
+  const capabilities = ['CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
+  const devices = ['null', 'urandom'].flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]);
+  return [
+    ...(isRoot() ? [] : ['--unshare-user']),
+    ...[
+      '--unshare-pid',
+      '--unshare-net',
+      '--unshare-ipc',
+      '--unshare-uts',
+      '--unshare-cgroup-try',
+      '--die-with-parent',
+      '--hostname',
+      'berth',
+    ],
+    ...['--cap-drop', 'ALL', ...capabilities.flatMap((power) => ['--cap-add', power])],
+    ...['/usr', '/etc', '/dev'].flatMap((path) => ['--dir', path]),
+    ...['/usr/bin', '/usr/lib'].flatMap((path) => ['--ro-bind', path, path]),
+    ...['/usr/lib64', '/etc/ld.so.cache', '/etc/alternatives'].flatMap((path) => ['--ro-bind-try', path, path]),
+    ...['/bin', '/lib', '/lib64'].flatMap(sameAsHost),
+    ...devices,
+    ...own,
+    ...['--bind', folder, folderInside, '--remount-ro', '/'],
+  ];
+}
+
+/** A short run that uses everything a recording needs. */
+export const trialArguments = [
+  '-loglevel',
+  'error',
+  '-f',
+  'lavfi',
+  '-i',
+  'color=size=64x64:duration=0.1',
+  '-c:v',
+  'libx264',
+  '-f',
+  'null',
+  '-',
+];
+
+/** Reads JPEGs in IVF from standard input, with timestamps in ms, and writes HLS to the working folder. */
+export function videoArguments({ width, height }: { width: number; height: number }): string[] {
+  const size = `${width}:${height}`;
+  const bitsPerSecond = Math.ceil(width * height * framesPerSecond * bitsPerPixelMax);
+  return [
+    ...['-nostdin', '-hide_banner', '-loglevel', 'error'],
+    // The input format is known, so ffmpeg does not buffer to probe it.
+    ...['-probesize', '32', '-analyzeduration', '0', '-fpsprobesize', '0', '-threads', '1', '-max_pixels', String(pixelsMax)],
+    ...['-format_whitelist', 'ivf', '-codec_whitelist', 'mjpeg', '-protocol_whitelist', 'pipe', '-f', 'ivf', '-i', 'pipe:0'],
+    ...[
+      '-filter_threads',
+      '1',
+      '-vf',
+      `scale=${size}:force_original_aspect_ratio=decrease:flags=bilinear:out_range=tv,pad=${size}:-1:-1,setsar=1,format=yuv420p`,
+    ],
+    ...['-fps_mode', 'cfr', '-r', String(framesPerSecond)],
+    // The fastest preset: a tenth less time than the next one, at twice the size.
+    ...['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-threads', '1', '-crf', '30'],
+    ...['-maxrate', String(bitsPerSecond), '-bufsize', String(2 * bitsPerSecond)],
+    // Key frames only at the start of a segment.
+    ...['-g', '100000', '-force_key_frames', `expr:gte(t,n_forced*${segmentSeconds})`],
+    ...[
+      '-f',
+      'hls',
+      '-hls_segment_type',
+      'fmp4',
+      '-hls_playlist_type',
+      'event',
+      '-hls_time',
+      String(segmentSeconds),
+      '-hls_list_size',
+      '0',
+    ],
+    ...[
+      '-hls_flags',
+      'temp_file+independent_segments',
+      '-hls_fmp4_init_filename',
+      'init.mp4',
+      '-hls_segment_filename',
+      'seg%05d.m4s',
+      'video.m3u8',
+    ],
+  ];
+}
+
+const logTailLength = 4096;
+
+/** Starts in its own session: a signal from the terminal reaches the worker alone, which then ends its encoders. */
+export function spawnFfmpeg(options: FfmpegCommandOptions, args: string[]): ChildProcess {
+  const command = ffmpegCommand(options, args);
   const env = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' };
   return spawn(command.program, command.args, { cwd: command.cwd, env, detached: true, stdio: ['pipe', 'ignore', 'pipe'] });
 }
 
-/** In a jail the first process inside is killed, and the outer one left to see it: when that ends, nothing is left. */
+/** In a jail, kills the first process inside. The outer process ends after it, which proves that nothing is left. */
 export function killFfmpeg(child: ChildProcess): void {
   const inner = child.pid === undefined ? [] : childrenOf(child.pid);
   if (inner.length === 0) child.kill('SIGKILL');
   for (const pid of inner) sendSignal(pid, 'SIGKILL');
 }
 
-/** The last lines of what it says. */
-export function keepTail(child: ChildProcess): () => string {
+/** Returns a function that reads the last lines of stderr. */
+export function collectTail(child: ChildProcess): () => string {
   let tail = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    tail = (tail + text).slice(-logTailBytes);
+    tail = (tail + text).slice(-logTailLength);
   });
   return () => tail.trim();
 }
 
-export interface FfmpegParts {
-  order: Pick<EncoderOrder, 'folder' | 'width' | 'height' | 'bytesMax' | 'log'>;
-  clock: Clock;
-  /** Takes the folder back, once nothing can write to it any more. */
-  release: () => Promise<void>;
+/** Header of an IVF stream (little-endian) of JPEGs with timestamps in ms. The size is a hint: each JPEG has its own. */
+export function ivfHeader({ width, height }: { width: number; height: number }): Buffer {
+  const header = Buffer.alloc(32);
+  header.write('DKIF', 0, 'latin1');
+  header.writeUInt16LE(header.length, 6);
+  header.write('MJPG', 8, 'latin1');
+  header.writeUInt16LE(width, 12);
+  header.writeUInt16LE(height, 14);
+  header.writeUInt32LE(1000, 16);
+  header.writeUInt32LE(1, 20);
+  return header;
 }
 
-export class Ffmpeg implements VideoEncoder {
-  readonly exited: Promise<EncoderExit>;
-  startedAtMs: number | null = null;
-  bytesWritten = 0;
-
-  readonly #child: ChildProcess;
-  readonly #frames: Writable;
-  readonly #parts: FfmpegParts;
-  /** Monotonic ms of the first frame, and of the last one sent. */
-  #zeroMs = 0;
-  #sentMs = 0;
-  #shown: Buffer | null = null;
-  #pace: NodeJS.Timeout | undefined;
-  #measure: NodeJS.Timeout | undefined;
-  /** Why it is ending, when it is told to. */
-  #ending: Exclude<EncoderEnd, 'broken'> | null = null;
-  #isOver = false;
-
-  /** Takes a process that has just been started. */
-  constructor(child: ChildProcess, parts: FfmpegParts) {
-    this.#child = child;
-    this.#parts = parts;
-    if (!child.stdin) throw new Error('ffmpeg was started without an input');
-    this.#frames = child.stdin;
-    // A pipe that breaks is told by the exit.
-    this.#frames.on('error', () => {});
-    child.on('error', () => {});
-    this.#frames.write(ivfHeader(parts.order));
-    this.exited = this.#watchExit(keepTail(child));
-    this.#measureIn(measureMs);
-  }
-
-  write(jpeg: Buffer): boolean {
-    if (this.#ending || this.#isOver || this.#frames.writableLength > backlogBytesMax) return false;
-    this.#shown = jpeg;
-    const now = this.#parts.clock.monotonicMs();
-    if (this.startedAtMs === null) {
-      this.startedAtMs = this.#parts.clock.now().getTime();
-      this.#zeroMs = now;
-      this.#send();
-    } else this.#sendIn(Math.max(0, this.#sentMs + frameMs - now));
-    return true;
-  }
-
-  finish({ timeoutMs }: { timeoutMs: number }): Promise<EncoderExit> {
-    return this.#finish('finished', timeoutMs);
-  }
-
-  #finish(why: Exclude<EncoderEnd, 'broken'>, timeoutMs: number): Promise<EncoderExit> {
-    if (this.#ending || this.#isOver) return this.exited;
-    this.#ending = why;
-    clearTimeout(this.#pace);
-    if (this.#shown) this.#writeFrame(this.#shown);
-    this.#frames.end();
-    const timer = setTimeout(() => killFfmpeg(this.#child), timeoutMs);
-    void this.exited.then(() => clearTimeout(timer));
-    return this.exited;
-  }
-
-  /** The newest frame that is known then. */
-  #sendIn(ms: number): void {
-    clearTimeout(this.#pace);
-    this.#pace = setTimeout(() => this.#send(), ms).unref();
-  }
-
-  #send(): void {
-    if (this.#shown && this.#frames.writableLength <= backlogBytesMax) this.#writeFrame(this.#shown);
-    this.#sendIn(repeatMs);
-  }
-
-  #writeFrame(jpeg: Buffer): void {
-    this.#sentMs = this.#parts.clock.monotonicMs();
-    this.#frames.cork();
-    this.#frames.write(ivfFrameHeader(jpeg.length, Math.round(this.#sentMs - this.#zeroMs)));
-    this.#frames.write(jpeg);
-    this.#frames.uncork();
-  }
-
-  #measureIn(ms: number): void {
-    this.#measure = setTimeout(() => void this.#keepBound(), ms).unref();
-  }
-
-  async #keepBound(): Promise<void> {
-    const { folder, bytesMax, log } = this.#parts.order;
-    const { bytes, files } = await measureFolder(folder);
-    if (this.#isOver) return;
-    this.bytesWritten = bytes;
-    if (bytes >= bytesMax + excessBytesMax) {
-      log.warn({ bytes, files }, 'an encoder was killed: it wrote more than it may');
-      killFfmpeg(this.#child);
-    } else if (bytes >= bytesMax) void this.#finish('full', fullMsMax);
-    this.#measureIn(Math.max(measureMs, files * measureMsPerFile));
-  }
-
-  async #watchExit(saidLast: () => string): Promise<EncoderExit> {
-    const { code, signal } = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-      this.#child.once('exit', (code, signal) => resolve({ code, signal }));
-    });
-    this.#isOver = true;
-    this.#shown = null;
-    clearTimeout(this.#pace);
-    clearTimeout(this.#measure);
-    this.#frames.destroy();
-    this.#child.stderr?.destroy();
-    const { order, release } = this.#parts;
-    await release().catch((error: unknown) => order.log.warn({ error }, 'the folder of a video was not taken back'));
-    this.bytesWritten = (await measureFolder(order.folder)).bytes;
-    const detail = `${signal ? `signal ${signal}` : `code ${code}`}\n${saidLast()}`.trim();
-    return { end: code === 0 && this.#ending ? this.#ending : 'broken', detail };
-  }
-}
-
-/** Looks at names and sizes alone, through no link. */
-async function measureFolder(folder: string): Promise<{ bytes: number; files: number }> {
-  const names = await readdir(folder).catch(() => []);
-  let bytes = 0;
-  for (const name of names) bytes += Math.max(blockBytes, (await lstat(join(folder, name)).catch(() => null))?.size ?? 0);
-  return { bytes, files: names.length };
+/** Header of one IVF frame. */
+export function ivfFrameHeader(bytes: number, atMs: number): Buffer {
+  const header = Buffer.alloc(12);
+  header.writeUInt32LE(bytes, 0);
+  header.writeBigUInt64LE(BigInt(atMs), 4);
+  return header;
 }

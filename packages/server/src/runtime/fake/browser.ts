@@ -1,9 +1,9 @@
 /**
- * A browser that speaks DevTools and shows nothing: enough of the protocol for
- * tests of everything above the seam. Addresses decide what happens:
- * `http://status-404.test/` answers 404, `http://fail-ERR_NAME_NOT_RESOLVED.test/`
- * fails so, `http://hang.test/` never answers, `http://mute.test/` is a page that
- * answers no question, all others are pages at once.
+ * A fake browser: enough of DevTools for tests of everything above the runtime.
+ * The address decides the outcome: `http://status-404.test/` answers 404,
+ * `http://fail-ERR_NAME_NOT_RESOLVED.test/` fails with that error,
+ * `http://hang.test/` never answers, `http://mute.test/` loads a page that answers
+ * no call, all others load at once.
  */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -13,7 +13,7 @@ import { FakeScreen } from './screen.ts';
 
 interface Session {
   id: string | undefined;
-  /** Undefined for sessions of the browser itself. */
+  /** undefined for sessions of the browser itself. */
   page: FakePage | undefined;
   /** Where this session's attach and detach events go. */
   parent: Session | undefined;
@@ -49,7 +49,7 @@ class ProtocolError extends Error {
   }
 }
 
-/** Domains whose every command is taken and forgotten. */
+/** Domains whose commands are accepted and ignored. */
 const acceptedDomains = new Set([
   'Emulation',
   'Network',
@@ -112,7 +112,7 @@ const fixedAnswers: Record<string, Json> = {
   'Network.getCookies': { cookies: [] },
 };
 
-/** What a page answers itself, and so not at all when it hangs. */
+/** Methods that a page answers itself, and not at all when it hangs. */
 const asksPage = new Set([
   'Runtime.callFunctionOn',
   'Runtime.evaluate',
@@ -129,7 +129,7 @@ const defaultContextId = newTargetId();
 export class FakeBrowser {
   readonly #pipe: Duplex;
   readonly #onClose: () => void;
-  /** Mouse and keyboard, of all pages, in the order in which they came. */
+  /** Mouse and keyboard commands of all pages, in order. */
   readonly inputs: { method: string; params: Json }[] = [];
   readonly #root: Session = newSession(undefined, undefined, undefined, () => {});
   readonly #sessions = new Map<string, Session>();
@@ -137,7 +137,7 @@ export class FakeBrowser {
   readonly #contexts = new Set<string>([defaultContextId]);
   #unread = '';
 
-  /** `onClose` is called when a client asks the browser to end itself. */
+  /** `onClose` is called on Browser.close. */
   constructor(pipe: Duplex, onClose: () => void) {
     this.#pipe = pipe;
     this.#onClose = onClose;
@@ -146,19 +146,19 @@ export class FakeBrowser {
     pipe.on('data', (text: string) => this.#read(text));
   }
 
-  /** Stops reading, as a browser does that is stopped by a signal. */
+  /** Stops reading, like a browser stopped by SIGSTOP. */
   freeze(): void {
     this.#pipe.pause();
   }
 
-  /** The renderer of a page dies: its clients are told, the page stays. */
+  /** Crashes the renderer of a page: clients get the event, the page stays. */
   crashPage(targetId: string): void {
     for (const session of this.#sessionsOf(targetId)) this.#event(session, 'Inspector.targetCrashed', {});
     for (const session of this.#browserSessions())
       if (session.discovers) this.#event(session, 'Target.targetCrashed', { targetId, status: 'crashed', errorCode: 11 });
   }
 
-  /** A page downloads a file: a bit of it when it is not `completed`. Its bytes are the test's own affair. */
+  /** Emits the events of a download. The test provides the bytes itself. */
   download({ guid, url, suggestedFilename, bytes, state }: FakeDownload): void {
     const [page] = this.#pages.values();
     this.#event(this.#root, 'Browser.downloadWillBegin', { frameId: page?.targetId ?? '', guid, url, suggestedFilename });
@@ -170,7 +170,7 @@ export class FakeBrowser {
     });
   }
 
-  /** Every page writes a line to its console. */
+  /** Writes a line to the console of every page. */
   write(text: string, level: 'log' | 'warning' | 'error' = 'log'): void {
     for (const session of this.#sessions.values()) {
       if (!session.page || !session.enabled.has('Console')) continue;
@@ -179,14 +179,14 @@ export class FakeBrowser {
     }
   }
 
-  /** Something moves on every page that somebody watches. */
+  /** Draws a new picture on every page with a screencast. */
   draw(picture: Buffer): void {
     for (const { screen } of this.#sessions.values()) screen.draw(picture.toString('base64'));
   }
 
-  /** What each watch that is under way was begun with. */
+  /** Parameters of the active screencasts. */
   get screencasts(): Json[] {
-    return [...this.#sessions.values()].flatMap(({ screen: { order } }) => (order ? [order] : []));
+    return [...this.#sessions.values()].flatMap(({ screen: { options } }) => (options ? [options] : []));
   }
 
   get pageUrls(): string[] {
@@ -205,7 +205,7 @@ export class FakeBrowser {
     if (!session) return reply({ error: { code: -32001, message: 'Session with given id not found.' } });
     try {
       const result = this.#call(session, method, params);
-      if (result instanceof Pending) result.settle = (late) => reply({ result: late });
+      if (result instanceof Pending) result.resolve = (late) => reply({ result: late });
       else reply({ result });
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
@@ -217,11 +217,11 @@ export class FakeBrowser {
     const [domain = '', name = ''] = method.split('.');
     if (domain === 'Target' && !acceptedMethods.has(method)) return this.#callTarget(session, name, params);
     if (method === 'Browser.close') {
-      // The answer goes out first, the machine ends after it.
+      // The answer is sent first, then the machine ends.
       setImmediate(this.#onClose);
       return {};
     }
-    // Never settled: who asks gives up by itself.
+    // Never resolved: the caller times out.
     if (session.page?.isMute === true && asksPage.has(method)) return new Pending();
     if (fixedAnswers[method]) return fixedAnswers[method];
     if (domain === 'Input') this.inputs.push({ method, params });
@@ -339,7 +339,7 @@ export class FakeBrowser {
       case 'Page.getLayoutMetrics':
         return page.layout();
       case 'Runtime.callFunctionOn':
-        // Waits for what a page throws, and these throw nothing.
+        // This function waits for errors of the page, and fake pages throw none.
         if (textOf(params.functionDeclaration).includes("let all = ''")) return new Pending();
         return { result: page.callFunction(textOf(params.functionDeclaration)) };
       case 'Runtime.evaluate':

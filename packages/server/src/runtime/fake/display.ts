@@ -2,20 +2,20 @@ import { duplexPair } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { NoDisplay } from '../runtime.ts';
 
-/** What a display server says first. */
+/** First message of an RFB server. */
 export const rfbGreeting = 'RFB 003.008\n';
 
-/** A display without a picture: it greets, keeps what it is told, and says it again. */
+/** A display without a picture: it greets, records what it receives, and echoes it. */
 export class FakeDisplay {
-  /** The page for which there is room now. */
+  /** The current page size. */
   page = { width: 1280, height: 720 };
-  /** What was said on each connection, in the order in which they were made. */
+  /** Data received on each connection, in order. */
   readonly received: Buffer[][] = [];
   readonly #open = new Set<Duplex>();
-  #isOver = false;
+  #hasEnded = false;
 
   connect(): Promise<Duplex> {
-    if (this.#isOver) return Promise.reject(new NoDisplay('the machine is gone'));
+    if (this.#hasEnded) return Promise.reject(new NoDisplay('the machine has ended'));
     const [theirs, ours] = duplexPair();
     const said: Buffer[] = [];
     this.received.push(said);
@@ -25,32 +25,32 @@ export class FakeDisplay {
       .on('error', () => {})
       .on('close', () => {
         this.#open.delete(ours);
-        // As a socket does: half of a pair that is destroyed only ends the other.
+        // Like a socket: destroying one half of a pair only ends the other.
         theirs.destroy();
       });
     ours.on('data', (bytes: Buffer) => {
       said.push(bytes);
       ours.write(bytes);
     });
-    // Not ended, which half of a pair never comes to once the other is destroyed.
+    // Destroy, as one half of a pair never finishes once the other is destroyed.
     ours.on('end', () => ours.destroy());
     ours.write(rfbGreeting);
     return Promise.resolve(theirs);
   }
 
-  /** Connections that are open now. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#open.size;
   }
 
-  size(page: { width: number; height: number }): Promise<void> {
-    if (this.#isOver) return Promise.reject(new NoDisplay('the machine is gone'));
+  resize(page: { width: number; height: number }): Promise<void> {
+    if (this.#hasEnded) return Promise.reject(new NoDisplay('the machine has ended'));
     this.page = { ...page };
     return Promise.resolve();
   }
 
   end(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     for (const connection of this.#open) connection.destroy();
   }
 }

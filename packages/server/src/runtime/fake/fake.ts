@@ -4,23 +4,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './browser.ts';
 import { FakeDisplay } from './display.ts';
 import { NoDisplay, NoSuchFile } from '../runtime.ts';
-import type { OpenFile, Runtime, TemplateState, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats, VmTrace } from '../runtime.ts';
+import type { OpenFile, Runtime, TemplateState, Vm, VmExit, VmFiles, VmKind, VmSpec, VmStats, VmArtifact } from '../runtime.ts';
 
 export interface FakeRuntime extends Runtime {
   readonly counts: { booted: number; destroyed: number };
-  /** Machines that live now, by id. */
+  /** Running machines by id. */
   readonly machines: ReadonlyMap<string, FakeVm>;
   /** The next boot fails with this error and leaves nothing. */
   failNextBoot(error: Error): void;
   /** Every boot from now on takes this long. */
   delayBoot(ms: number): void;
-  /** Machines that are booted from now on are of another generation. */
+  /** Sets the generation of machines that boot from now on. */
   upgrade(generation: string): void;
-  /** A machine that nobody holds, as a killed worker leaves one. */
-  plantTrace(id: string): VmTrace;
+  /** Adds an artifact without a machine, as a killed worker leaves it. */
+  plantArtifact(id: string): VmArtifact;
 }
 
-/** Machines in memory, for tests of all that stands above the seam. */
+/** Creates a runtime with machines in memory, for tests of everything above it. */
 export function createFakeRuntime(options: { bootDelayMs?: number } = {}): FakeRuntime {
   return new MemoryRuntime(options.bootDelayMs ?? 0);
 }
@@ -28,12 +28,12 @@ export function createFakeRuntime(options: { bootDelayMs?: number } = {}): FakeR
 class MemoryRuntime implements FakeRuntime {
   readonly name = 'fake';
   readonly isolation = 'process';
-  readonly slowness = 1;
+  readonly slowdown = 1;
   readonly bootMsMax = 30_000;
   readonly warnings: readonly string[] = [];
   readonly counts = { booted: 0, destroyed: 0 };
   readonly machines = new Map<string, FakeVm>();
-  readonly #planted = new Map<string, VmTrace>();
+  readonly #planted = new Map<string, VmArtifact>();
   #bootDelayMs: number;
   #nextFailure: Error | undefined;
   #generation = 'fake-1';
@@ -66,41 +66,44 @@ class MemoryRuntime implements FakeRuntime {
     return Promise.resolve();
   }
 
-  plantTrace(id: string): VmTrace {
-    const trace = { id, incarnation: `planted:${id}`, pids: [] };
-    this.#planted.set(id, trace);
-    return trace;
+  plantArtifact(id: string): VmArtifact {
+    const artifact = { id, processIdentity: `planted:${id}`, pids: [] };
+    this.#planted.set(id, artifact);
+    return artifact;
   }
 
-  async boot(order: VmOrder, { signal }: { signal: AbortSignal }): Promise<Vm> {
+  async boot(spec: VmSpec, { signal }: { signal: AbortSignal }): Promise<Vm> {
     signal.throwIfAborted();
     const failure = this.#nextFailure;
     this.#nextFailure = undefined;
-    // The timer reports an abort in its own words; callers are promised the signal's reason.
+    // The timer rejects with its own error; callers expect the signal's reason.
     if (this.#bootDelayMs > 0) await sleep(this.#bootDelayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     if (failure) throw failure;
-    if (this.machines.has(order.id)) throw new Error(`machine ${order.id} is there already`);
+    if (this.machines.has(spec.id)) throw new Error(`machine ${spec.id} already exists`);
     this.counts.booted += 1;
-    const vm = new FakeVm(order, { incarnation: `fake:${this.counts.booted}`, generation: this.#generation }, () => {
+    const vm = new FakeVm(spec, { processIdentity: `fake:${this.counts.booted}`, generation: this.#generation }, () => {
       this.counts.destroyed += 1;
-      this.machines.delete(order.id);
+      this.machines.delete(spec.id);
     });
-    this.machines.set(order.id, vm);
+    this.machines.set(spec.id, vm);
     return vm;
   }
 
-  async list(): Promise<VmTrace[]> {
-    return [...[...this.machines.values()].map(({ id, incarnation }) => ({ id, incarnation, pids: [] })), ...this.#planted.values()];
+  async list(): Promise<VmArtifact[]> {
+    return [
+      ...[...this.machines.values()].map(({ id, processIdentity }) => ({ id, processIdentity, pids: [] })),
+      ...this.#planted.values(),
+    ];
   }
 
-  async destroy(trace: VmTrace): Promise<void> {
-    if (this.#planted.get(trace.id)?.incarnation === trace.incarnation) this.#planted.delete(trace.id);
-    const vm = this.machines.get(trace.id);
-    if (vm?.incarnation === trace.incarnation) await vm.destroy();
+  async destroy(artifact: VmArtifact): Promise<void> {
+    if (this.#planted.get(artifact.id)?.processIdentity === artifact.processIdentity) this.#planted.delete(artifact.id);
+    const vm = this.machines.get(artifact.id);
+    if (vm?.processIdentity === artifact.processIdentity) await vm.destroy();
   }
 }
 
-/** Files in memory. Tests put downloads in by name. */
+/** Files in memory. Tests add downloads by name. */
 export class FakeFiles implements VmFiles {
   readonly uploads = new Map<string, Buffer>();
   readonly downloads = new Map<string, Buffer>();
@@ -133,25 +136,25 @@ export class FakeVm implements Vm {
   readonly downloadsPath = '/downloads';
   readonly files = new FakeFiles();
   readonly exited: Promise<VmExit>;
-  readonly incarnation: string;
+  readonly processIdentity: string;
   readonly generation: string;
-  /** The browser behind the pipe, for tests that make its pages crash. */
+  /** The browser behind the pipe. */
   readonly browser: FakeBrowser;
-  /** What `openVnc` shows; null for machines without one. */
+  /** null for machines without a display. */
   readonly display: FakeDisplay | null;
-  priority: VmOrder['priority'];
+  priority: VmSpec['priority'];
 
   readonly #browserEnd: Duplex;
   readonly #onDestroyed: () => void;
   #resolveExit: (exit: VmExit) => void = () => {};
   #destroying: Promise<void> | undefined;
 
-  constructor(order: VmOrder, { incarnation, generation }: { incarnation: string; generation: string }, onDestroyed: () => void) {
-    this.id = order.id;
-    this.kind = order.kind;
-    this.display = order.kind === 'full_browser' ? new FakeDisplay() : null;
-    this.priority = order.priority;
-    this.incarnation = incarnation;
+  constructor(spec: VmSpec, { processIdentity, generation }: { processIdentity: string; generation: string }, onDestroyed: () => void) {
+    this.id = spec.id;
+    this.kind = spec.kind;
+    this.display = spec.kind === 'full_browser' ? new FakeDisplay() : null;
+    this.priority = spec.priority;
+    this.processIdentity = processIdentity;
     this.generation = generation;
     this.#onDestroyed = onDestroyed;
     const [ours, theirs] = duplexPair();
@@ -169,9 +172,9 @@ export class FakeVm implements Vm {
     return this.display.connect();
   }
 
-  async sizeDisplay(page: { width: number; height: number }): Promise<void> {
+  async resizeDisplay(page: { width: number; height: number }): Promise<void> {
     if (!this.display) throw new NoDisplay('the machine has no display');
-    await this.display.size(page);
+    await this.display.resize(page);
   }
 
   prioritize(): void {
@@ -182,12 +185,12 @@ export class FakeVm implements Vm {
     return { memoryBytes: 100 * 1024 ** 2, cpuSeconds: 0.1, processes: 1 };
   }
 
-  /** The browser dies without being asked to. */
+  /** The browser exits on its own. */
   crash(reason: 'exited' | 'out_of_memory' = 'exited'): void {
     this.#stop({ reason, detail: 'signal SIGKILL' });
   }
 
-  /** The browser lives and answers no more. */
+  /** The browser runs but no longer answers. */
   freeze(): void {
     this.browser.freeze();
   }

@@ -1,8 +1,8 @@
 export type Json = Record<string, unknown>;
 
-/** An answer that comes later: of a navigation when it is decided, which for a server that hangs is when the page is stopped; of a mute page never. */
+/** A deferred answer: of a hanging navigation when the page is stopped, of a mute page never. */
 export class Pending {
-  settle: (result: Json) => void = () => {};
+  resolve: (result: Json) => void = () => {};
 }
 
 const snapshotOf = ({ html, title }: FakePage): Json => ({
@@ -13,7 +13,7 @@ const snapshotOf = ({ html, title }: FakePage): Json => ({
   truncated: false,
   hasShadow: false,
 });
-const lookOf = ({ html, title, url }: FakePage): Json => ({
+const pageProbeOf = ({ html, title, url }: FakePage): Json => ({
   probe: { selectors: [], visibleCaptcha: null, presentCaptcha: null, visibleTextLength: 1000, title },
   html,
   url,
@@ -21,11 +21,11 @@ const lookOf = ({ html, title, url }: FakePage): Json => ({
   statusCode: 200,
 });
 
-/** What a page says when it is asked by one of our own functions: they are told by a word in them, the first that is found. */
+/** Answers to our own page functions. The first entry whose word is in the function's source applies. */
 const answers: [word: string, answer: (page: FakePage) => unknown][] = [
-  ['visibleToo', (page) => ({ look: lookOf(page), whole: snapshotOf(page), visible: snapshotOf(page) })],
+  ['visibleToo', (page) => ({ probe: pageProbeOf(page), whole: snapshotOf(page), visible: snapshotOf(page) })],
   ['takeSnapshot', snapshotOf],
-  ['documentStart', lookOf],
+  ['documentStart', pageProbeOf],
   ['localStorage.getItem', ({ url }) => ({ origin: new URL(url).origin, items: [{ name: 'theme', value: 'dark' }] })],
   ['[innerWidth, innerHeight', () => [1280, 720, 1]],
   ['return find(...given)', () => ({ index: -1, count: 0, visible: false })],
@@ -35,12 +35,12 @@ const answers: [word: string, answer: (page: FakePage) => unknown][] = [
 ];
 
 export interface FakePageEvents {
-  /** `domain` says whose `enable` a session must have called to be told. */
+  /** Sent to sessions that have called `enable` of `domain`. */
   event: (domain: 'Page' | 'Network' | 'lifecycle', method: string, body: Json) => void;
   changed: () => void;
 }
 
-/** One page of the fake browser: its address, its history, and the events of a navigation in Chromium's order. */
+/** One page of the fake browser: its address, its history, and the events of a navigation in the order of Chromium. */
 export class FakePage {
   readonly targetId: string;
   readonly browserContextId: string;
@@ -69,7 +69,7 @@ export class FakePage {
     return `<html><head><title>${title}</title></head><body><h1>${title}</h1><p>A page.</p><a href="/next">Next</a></body></html>`;
   }
 
-  /** Such a page has loaded, and answers no question. */
+  /** A mute page has loaded but answers no call. */
   get isMute(): boolean {
     return URL.parse(this.url)?.hostname === 'mute.test';
   }
@@ -83,7 +83,7 @@ export class FakePage {
     };
   }
 
-  /** As a function answers that was made to write its answer down: `v` and the value. */
+  /** Serialised like the answers of our page functions: `v` and the value. */
   callFunction(declaration: string): Json {
     if (declaration.includes('return globalThis')) return { type: 'object', objectId: `${this.#loaderId}.world` };
     const answer = answers.find(([word]) => declaration.includes(word))?.[1];
@@ -132,7 +132,7 @@ export class FakePage {
       this.#request(parsed.href);
       return this.#pending.navigation;
     }
-    // The host's letters come back in lower case from the parser, names of errors are in upper case.
+    // The parser lower-cases host names; error names are upper case.
     const failure = /^fail-([a-z0-9_]+)\.test$/.exec(host)?.[1]?.toUpperCase();
     if (failure) return this.#fail(parsed.href, `net::${failure}`);
     if (parsed.href !== this.url) {
@@ -156,7 +156,7 @@ export class FakePage {
       errorText: 'net::ERR_ABORTED',
       canceled: true,
     });
-    pending.navigation.settle({ frameId, loaderId: pending.requestId, errorText: 'net::ERR_ABORTED' });
+    pending.navigation.resolve({ frameId, loaderId: pending.requestId, errorText: 'net::ERR_ABORTED' });
     this.#events.event('Page', 'Page.frameStoppedLoading', { frameId });
   }
 

@@ -1,57 +1,59 @@
 import type { Json } from './page.ts';
 
-/** A picture of 16 by 16 px, all of it red. */
+/** A red picture of 16 by 16 px. */
 const redJpeg =
-  '/9j/4AAQSkZJRgABAgAAAQABAAD//gAQTGF2YzU5LjM3LjEwMAD/2wBDAAg+Pkk+SVVVVVVVVWRdZGhoaGRkZGRoaGhwcHCDg4NwcHBoaHBwfHyDg4+Tj4eHg4eTk5ubm7q6srLZ2eD/////xABMAAEBAAAAAAAAAAAAAAAAAAAABgEBAQAAAAAAAAAAAAAAAAAABgcQAQAAAAAAAAAAAAAAAAAAAAARAQAAAAAAAAAAAAAAAAAAAAD/wAARCAAQABADASIAAhEAAxEA/9oADAMBAAIRAxEAPwCLAFF/f//Z';
-/** As many as Chromium sends before one is acknowledged. */
-const framesOnTheWay = 2;
+  '/9j/4AAQSkZJRgABAgAAAQABAAD//gAQTGF2YzU5LjM3LjEwMAD/2wBDAAg+Pkk+SVVVVVVVVWRdZGhoaGRkZGRoaGhwcHCDg4NwcHBoaHBwfHyDg4+Tj4eH' +
+  'g4eTk5ubm7q6srLZ2eD/////xABMAAEBAAAAAAAAAAAAAAAAAAAABgEBAQAAAAAAAAAAAAAAAAAABgcQAQAAAAAAAAAAAAAAAAAAAAARAQAAAAAAAAAAAAAA' +
+  'AAAAAAD/wAARCAAQABADASIAAhEAAxEA/9oADAMBAAIRAxEAPwCLAFF/f//Z';
+/** Frames that Chromium sends before one is acknowledged. */
+const framesUnacknowledgedMax = 2;
 
-/** What one DevTools session sees of a page: a picture when it begins, and one for each change, of which the newest wins. */
+/** The screencast of one DevTools session: a frame at start and one per change; the newest wins. */
 export class FakeScreen {
-  /** What was asked for when it began; null while nobody watches. */
-  order: Json | null = null;
+  /** Parameters of the active screencast; null without one. */
+  options: Json | null = null;
   readonly #send: (params: Json) => void;
   #frames = 0;
-  #onTheWay = 0;
+  #unacknowledged = 0;
   #next: string | null = null;
-  /** What is to be seen now, also while nobody watches. */
+  /** The current picture, also without a screencast. */
   #picture = redJpeg;
 
   constructor(send: (params: Json) => void) {
     this.#send = send;
   }
 
-  start(order: Json): Json {
-    this.order = order;
-    this.#onTheWay = 0;
-    // The answer goes out first, the picture after it.
+  start(options: Json): Json {
+    this.options = options;
+    this.#unacknowledged = 0;
+    // The answer is sent first, then the frame.
     queueMicrotask(() => this.draw());
     return {};
   }
 
   stop(): Json {
-    this.order = null;
+    this.options = null;
     this.#next = null;
     return {};
   }
 
   acknowledge(): Json {
-    this.#onTheWay = Math.max(0, this.#onTheWay - 1);
+    this.#unacknowledged = Math.max(0, this.#unacknowledged - 1);
     const next = this.#next;
     this.#next = null;
     if (next !== null) this.draw(next);
     return {};
   }
 
-  /** As base64; without it what was there is drawn again. */
+  /** `picture` is base64. Default: the current picture again. */
   draw(picture: string = this.#picture): void {
     this.#picture = picture;
-    if (!this.order) return;
-    if (this.#onTheWay >= framesOnTheWay) {
+    if (!this.options) return;
+    if (this.#unacknowledged >= framesUnacknowledgedMax) {
       this.#next = picture;
       return;
     }
-    this.#onTheWay += 1;
+    this.#unacknowledged += 1;
     this.#frames += 1;
     const metadata = {
       offsetTop: 0,

@@ -8,9 +8,9 @@ import { findCgroupTrees, groupsAround } from './cgroup-tree.ts';
 const folder = mkdtempSync(join(tmpdir(), 'cgroup-tree-test-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** What is found by a process that is told this by its kernel. */
-function findIn(parts: { cgroup: string[]; mountinfo: string[] }) {
-  for (const [name, lines] of Object.entries(parts)) writeFileSync(join(folder, name), lines.map((line) => `${line}\n`).join(''));
+/** The trees found by a process with these /proc files. */
+function findIn(files: { cgroup: string[]; mountinfo: string[] }) {
+  for (const [name, lines] of Object.entries(files)) writeFileSync(join(folder, name), lines.map((line) => `${line}\n`).join(''));
   return findCgroupTrees(folder);
 }
 
@@ -60,7 +60,7 @@ describe('the control groups of this service', () => {
     assert.equal(foreign.get('memory')?.own, '/sys/fs/cgroup');
   });
 
-  it('do not change when the service has stood aside for its machines', () => {
+  it('do not change when the service has moved to its leaf', () => {
     const trees = findIn({ cgroup: ['0::/system.slice/berth.service/berth-service'], mountinfo: [second] });
     assert.equal(trees.get('memory')?.own, '/sys/fs/cgroup/system.slice/berth.service');
     assert.equal(findIn({ cgroup: ['0::/berth-service'], mountinfo: [second] }).get('memory')?.own, '/sys/fs/cgroup');

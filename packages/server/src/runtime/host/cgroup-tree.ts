@@ -1,8 +1,7 @@
 /**
- * Where this process stands in the kernel's control groups. There are two
- * generations: in the first each controller may have a tree of its own, in the
- * second all share one; a host may have both at once, and then a controller is
- * in one of them. A container sees a part of a tree only.
+ * The control groups of this process. In cgroup v1 each controller may have its
+ * own tree, in v2 all share one. A host may have both; each controller is then in
+ * one of them. A container sees only a part of a tree.
  */
 import { basename, dirname, join } from 'node:path';
 import { readIfThere } from './processes.ts';
@@ -10,24 +9,24 @@ import { readIfThere } from './processes.ts';
 export const controllers = ['memory', 'cpu', 'pids'] as const;
 export type Controller = (typeof controllers)[number];
 
-/** One tree, as far as it is seen from here. */
+/** The visible part of one tree. */
 export interface CgroupTree {
   version: 1 | 2;
-  /** Folder of the highest group that is visible. */
+  /** Folder of the highest visible group. */
   top: string;
   /** Folder of the group of this service: `top`, or beneath it. */
   own: string;
 }
 
-/** A controller is absent where no tree of it is mounted. `unified` is the tree of the second generation, whether it has controllers or not. */
+/** A controller without a mounted tree is absent. `unified` is the v2 tree, with or without controllers. */
 export type CgroupTrees = ReadonlyMap<Controller | 'unified', CgroupTree>;
 
-/** In the second generation a group holds processes or groups, not both: the service may stand in this one, beside its machines. */
+/** cgroup v2: a group holds processes or groups, not both. The service moves here, beside its machines. */
 export const serviceLeaf = 'berth-service';
 
 interface Mount {
   version: 1 | 2;
-  /** The group that is shown at `path`. */
+  /** The group that is mounted at `path`. */
   root: string;
   path: string;
   options: string[];
@@ -56,13 +55,13 @@ export function findCgroupTrees(processPath = '/proc/self'): CgroupTrees {
         group,
       );
   }
-  // What the first generation does not have is the second's, if anybody's.
+  // Controllers without a v1 tree belong to v2.
   const unified = trees.get('unified');
   for (const name of controllers) if (unified && !trees.has(name)) trees.set(name, unified);
   return trees;
 }
 
-/** The group itself, the one around it, and so on to the highest that is visible. */
+/** The group and its ancestors, up to the highest visible one. */
 export function groupsAround({ own, top }: CgroupTree): string[] {
   const groups = [own];
   for (let group = own; group !== top; groups.push(group)) group = dirname(group);
@@ -71,25 +70,25 @@ export function groupsAround({ own, top }: CgroupTree): string[] {
 
 function treeOf(mounts: Mount[], group: string): CgroupTree | undefined {
   const shows = ({ root }: Mount): boolean => root === '/' || group === root || group.startsWith(`${root}/`);
-  // Without a namespace of its own a container is told its group's name on the host, of which its mounts show the end.
+  // Without a cgroup namespace, a container sees its group's path on the host, while its mounts start further down.
   const mount = mounts.find(shows) ?? mounts[0];
   if (!mount) return undefined;
   const { version, path: top, root } = mount;
   const own = shows(mount) && !group.includes('/..') ? join(top, root === '/' ? group : group.slice(root.length)) : top;
-  const standing = own.replace(/(?<=.)\/$/, '');
-  return { version, top, own: basename(standing) === serviceLeaf && standing !== top ? dirname(standing) : standing };
+  const path = own.replace(/(?<=.)\/$/, '');
+  return { version, top, own: basename(path) === serviceLeaf && path !== top ? dirname(path) : path };
 }
 
 /** A line: `31 23 0:28 ROOT PATH rw,relatime shared:1 - cgroup cgroup rw,memory`. */
 function readMounts(path: string): Mount[] {
   return (readIfThere(path) ?? '').split('\n').flatMap((line): Mount[] => {
-    const [place = '', kind = ''] = line.split(' - ');
-    const [, , , root = '', mountPath = ''] = place.split(' ').map(unescaped);
+    const [location = '', kind = ''] = line.split(' - ');
+    const [, , , root = '', mountPath = ''] = location.split(' ').map(unescaped);
     const [type, , options = ''] = kind.split(' ');
     if (type !== 'cgroup' && type !== 'cgroup2') return [];
     return [{ version: type === 'cgroup' ? 1 : 2, root, path: mountPath, options: options.split(',') }];
   });
 }
 
-/** Blanks and their like are written as octal numbers. */
+/** Spaces and similar characters are written as octal escapes. */
 const unescaped = (text: string): string => text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)));

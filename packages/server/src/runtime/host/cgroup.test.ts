@@ -14,7 +14,7 @@ import { until } from '../testing/machines.ts';
 const megabyte = 1024 ** 2;
 const limits: MachineLimits = { memoryBytes: 64 * megabyte, cpus: null, processes: 32 };
 const trees = findCgroupTrees();
-/** Of this run alone: others may try the same on this host. */
+/** Unique to this run: other runs may use the same host. */
 const name = `berth-test-${process.pid}`;
 const canBound = await MachineCgroups.open(name, silentLog).then(async (groups) => {
   await groups?.close();
@@ -26,7 +26,7 @@ const needs = (...wanted: Controller[]) =>
     : { skip: `no control groups can be made here for ${wanted.join(', ')}` };
 const folderOf = (controller: Controller, ...names: string[]): string => join(trees.get(controller)?.own ?? '', ...names);
 
-/** Processes that begin when they are told to, and have then been taken in. */
+/** Processes that start their work on a signal, after they have joined a group. */
 const begun: ChildProcess[] = [];
 function startWaiting(perl: string): ChildProcess {
   const child = spawn('perl', ['-e', `<STDIN>; $| = 1; ${perl}`], { stdio: ['pipe', 'pipe', 'ignore'] });
@@ -52,8 +52,8 @@ describe('a machine in a control group', needs('memory'), () => {
     for (const { own } of trees.values()) assert.ok(!existsSync(join(own, name)), `${own} holds nothing of ours`);
   });
 
-  const withGroup = async (id: string, parts: Partial<MachineLimits>, work: (group: MachineCgroup) => Promise<void>): Promise<void> => {
-    const group = await groups.create(id, { ...limits, ...parts });
+  const withGroup = async (id: string, overrides: Partial<MachineLimits>, work: (group: MachineCgroup) => Promise<void>): Promise<void> => {
+    const group = await groups.create(id, { ...limits, ...overrides });
     try {
       await work(group);
     } finally {
@@ -87,8 +87,8 @@ describe('a machine in a control group', needs('memory'), () => {
       );
       await group.join(child.pid ?? 0);
       begin(child);
-      const [told] = (await once(child.stdout ?? assert.fail(), 'data')) as [Buffer];
-      assert.equal(told.toString().trim(), '7');
+      const [output] = (await once(child.stdout ?? assert.fail(), 'data')) as [Buffer];
+      assert.equal(output.toString().trim(), '7');
       for (const pid of childrenOf(child.pid ?? 0)) sendSignal(pid, 'SIGKILL');
     });
   });
@@ -105,10 +105,10 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('that nobody waits for yields to one in use, until it is in use itself', needs('cpu'), async () => {
+  it('in the background yields to one in use, until it is in use itself', needs('cpu'), async () => {
     await withGroup('vm_used', {}, async (used) => {
       await withGroup('vm_ahead', {}, async (ahead) => {
-        assert.equal(await ahead.weigh('background'), true);
+        assert.equal(await ahead.setWeight('background'), true);
         // Both on one processor: elsewhere there may be room for two.
         const pin = (child: ChildProcess) => once(spawn('taskset', ['-p', '1', String(child.pid)], { stdio: 'ignore' }), 'exit');
         const [one, other] = [startWaiting('print "now"; 1 while 1;'), startWaiting('print "now"; 1 while 1;')];
@@ -124,14 +124,14 @@ describe('a machine in a control group', needs('memory'), () => {
         };
         const unequal = await bothWork();
         assert.ok(unequal.ahead * 5 < unequal.used, JSON.stringify(unequal));
-        await ahead.weigh('normal');
+        await ahead.setWeight('normal');
         const equal = await bothWork();
         assert.ok(equal.ahead * 2 > equal.used, JSON.stringify(equal));
       });
     });
   });
 
-  it('takes in what its first process has started before, and all that is started later', async () => {
+  it('includes earlier and later children of its first process', async () => {
     await withGroup('vm_family', {}, async (group) => {
       const child = spawn('sh', ['-c', 'sleep 100 & read -r line; sleep 100 & wait'], { stdio: ['pipe', 'ignore', 'ignore'] });
       begun.push(child);
@@ -152,7 +152,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('that ended before it was taken in is no error', async () => {
+  it('may have exited before it joins', async () => {
     await withGroup('vm_ended', {}, async (group) => {
       const child = spawn('true');
       await once(child, 'exit');
@@ -160,7 +160,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('is waited for when its group is removed, and ended by nobody for that', async () => {
+  it('is waited for, not killed, when its group is removed', async () => {
     const group = await groups.create('vm_slow', limits);
     const child = startWaiting('sleep 100;');
     await group.join(child.pid ?? 0);
@@ -174,7 +174,7 @@ describe('a machine in a control group', needs('memory'), () => {
     assert.ok(!(await groups.list()).includes('vm_slow'));
   });
 
-  it('weighs as much as a process beside it, however many machines there are', needs('cpu'), async () => {
+  it('weighs as much as a process outside, with any number of machines', needs('cpu'), async () => {
     const version = trees.get('cpu')?.version;
     const weight = () => Number(readFileSync(folderOf('cpu', name, version === 1 ? 'cpu.shares' : 'cpu.weight'), 'latin1'));
     const unit = version === 1 ? 1024 : 100;
@@ -186,13 +186,13 @@ describe('a machine in a control group', needs('memory'), () => {
   });
 
   it('leaves nothing when its bounds cannot be set', async () => {
-    await assert.rejects(groups.create('vm_wrong', { ...limits, memoryBytes: -5 }), /no control group could be made for vm_wrong/);
+    await assert.rejects(groups.create('vm_wrong', { ...limits, memoryBytes: -5 }), /control group of vm_wrong could not be created/);
     assert.deepEqual(await groups.list(), []);
   });
 });
 
 describe('what a dead worker left', () => {
-  it('is gone after the next start, but for groups in which something still runs: those are listed', needs('memory'), async () => {
+  it('is removed at the next start, except groups with running processes, which are listed', needs('memory'), async () => {
     const mine = `${name}-dead`;
     const dead = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
     const other = (await MachineCgroups.open(`${name}-other`, silentLog)) ?? assert.fail();
@@ -238,7 +238,7 @@ describe('a host with control groups of the second generation', () => {
     assert.equal(read('berth-1', 'cgroup.subtree_control'), '+memory +cpu +pids');
     const group = await groups.create('vm_a', { memoryBytes: 512 * megabyte, cpus: 1.5, processes: 64 });
     await group.join(process.pid);
-    await group.weigh('background');
+    await group.setWeight('background');
     const files = readdirSync(join(own, 'berth-1', 'vm_a')).map((file) => [file, read('berth-1', 'vm_a', file)]);
     assert.deepEqual(Object.fromEntries(files), {
       'cgroup.procs': expectedProcs(),

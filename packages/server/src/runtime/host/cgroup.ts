@@ -1,167 +1,165 @@
 /**
- * Bounds of the kernel around each machine: what goes wild in one is its own
- * loss. Machines are groups in a group of this service's machines, which lies
- * in the group that the service itself is in: whatever bounds the service
- * bounds them as well.
+ * Control groups that limit each machine. Machines are children of one parent
+ * cgroup, which is a child of the service's own: limits of the service apply to
+ * them as well.
  *
- * Not every host lets a service make groups. Then machines run without.
+ * On hosts where the service cannot create control groups, machines run without.
  */
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../lib/log.ts';
-import { makeHome, type CgroupHome } from './cgroup-home.ts';
+import { createParent, type CgroupParent } from './cgroup-parent.ts';
 import { controllers, findCgroupTrees, type CgroupTrees, type Controller } from './cgroup-tree.ts';
 import { childrenOf } from './processes.ts';
 
 export interface MachineLimits {
-  /** Beyond it the kernel ends a process of the machine, the one that takes the most. Swap is not used. */
+  /** Above it the kernel kills the largest process of the machine. Swap is not used. */
   memoryBytes: number;
-  /** Processors' worth of time; null: whatever is left, in equal parts with other machines. */
+  /** CPU quota in processors; null for an equal share of what is available. */
   cpus: number | null;
-  /** Threads count as well. */
+  /** Includes threads. */
   processes: number;
 }
 
-/** How much of a busy processor a machine gets. One that nobody waits for yields to those in use. */
+/** CPU weight of a machine. `background` yields to machines in use. */
 export type Weight = 'normal' | 'background';
 
 /**
- * What the kernel understands by it, in its two generations. A tenth: kernels
- * before 6.6 make a group that was given little pay for what it had once it is
- * given more, a moment of 4 ms at a hundredth with 400 ms of waiting.
+ * Values by cgroup version. `background` is a tenth: with a hundredth, kernels
+ * before 6.6 delay a group by some 400 ms after its weight is raised.
  */
-const weights = {
+const cpuWeights = {
   1: { file: 'cpu.shares', normal: 1024, background: 102, max: 262_144 },
   2: { file: 'cpu.weight', normal: 100, background: 10, max: 10_000 },
 };
 const periodUs = 100_000;
-/** The least that the kernel takes for a quota. */
+/** Minimum quota that the kernel accepts. */
 const quotaUsMin = 1000;
-/** Killed processes are gone within some milliseconds, those with gigabytes to give back within a second or two. */
+/** Killed processes exit within milliseconds; those that free gigabytes take a second or two. */
 const emptyMsMax = 5000;
 const emptyPollMs = 10;
 
 export class MachineCgroups {
-  readonly #homes: readonly CgroupHome[];
-  readonly #living = new Set<string>();
+  readonly #parents: readonly CgroupParent[];
+  readonly #ids = new Set<string>();
 
-  private constructor(homes: readonly CgroupHome[]) {
-    this.#homes = homes;
+  private constructor(parents: readonly CgroupParent[]) {
+    this.#parents = parents;
   }
 
-  /** `name` tells this service's machines from another's on the same host. null where no group can be made. */
+  /** `name` separates this service's machines from those of another on the same host. Returns null where no group can be created. */
   static async open(name: string, log: Log, trees: CgroupTrees = findCgroupTrees()): Promise<MachineCgroups | null> {
-    const { homes, problems } = await makeHomes(name, trees);
-    const missing = controllers.filter((controller) => !homes.some((home) => home.controllers.includes(controller)));
-    if (missing.length > 0) log.info({ missing, problems }, 'machines run without bounds of their own for some of what they take');
-    if (homes.length === 0) return null;
-    const groups = new MachineCgroups(homes);
-    await groups.#sweep();
+    const { parents, problems } = await createParents(name, trees);
+    const missing = controllers.filter((controller) => !parents.some((parent) => parent.controllers.includes(controller)));
+    if (missing.length > 0) log.info({ missing, problems }, 'resource limits unavailable for machines');
+    if (parents.length === 0) return null;
+    const groups = new MachineCgroups(parents);
+    await groups.#removeEmpty();
     return groups;
   }
 
-  /** What can be bounded here. */
+  /** Controllers that are available here. */
   get controllers(): Controller[] {
-    return this.#homes.flatMap((home) => home.controllers);
+    return this.#parents.flatMap((parent) => parent.controllers);
   }
 
   async create(id: string, limits: MachineLimits): Promise<MachineCgroup> {
     const group = this.#group(id);
     try {
-      for (const home of this.#homes) {
-        await mkdir(join(home.path, id));
-        for (const { file, value, isOptional } of settingsFor(home, limits)) {
-          const written = writeFile(join(home.path, id, file), String(value));
+      for (const parent of this.#parents) {
+        await mkdir(join(parent.path, id));
+        for (const { file, value, isOptional } of settingsFor(parent, limits)) {
+          const written = writeFile(join(parent.path, id, file), String(value));
           await (isOptional ? written.catch(() => undefined) : written);
         }
       }
-      this.#living.add(id);
-      await this.#weighAll();
+      this.#ids.add(id);
+      await this.#updateWeights();
       return group;
     } catch (cause) {
       await group.remove().catch(() => undefined);
-      throw new Error(`no control group could be made for ${id}`, { cause });
+      throw new Error(`control group of ${id} could not be created`, { cause });
     }
   }
 
-  /** Machines that have a group, ours or left by a worker that died. */
+  /** Ids of machines that have a group, including those of a worker that died. */
   async list(): Promise<string[]> {
-    const found = await Promise.all(this.#homes.map(({ path }) => readdir(path, { withFileTypes: true }).catch(() => [])));
-    return [...new Set(found.flat().flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])))];
+    const groups = await Promise.all(this.#parents.map(({ path }) => readdir(path, { withFileTypes: true }).catch(() => [])));
+    return [...new Set(groups.flat().flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])))];
   }
 
-  /** As `MachineCgroup.remove()`, for a group that somebody else made. */
+  /** `MachineCgroup.remove()` for a group of another worker. */
   remove(id: string): Promise<void> {
     return this.#group(id).remove();
   }
 
-  /** Takes the group of groups away, when no machine is left in it. */
+  /** Removes the parent cgroup if no machine is left in it. */
   async close(): Promise<void> {
-    for (const { path } of this.#homes) await rmdir(path).catch(() => undefined);
+    for (const { path } of this.#parents) await rmdir(path).catch(() => undefined);
   }
 
   #group(id: string): MachineCgroup {
     return new MachineCgroup(
-      this.#homes.map((home) => ({ ...home, path: join(home.path, id) })),
+      this.#parents.map((parent) => ({ ...parent, path: join(parent.path, id) })),
       async () => {
-        if (this.#living.delete(id)) await this.#weighAll();
+        if (this.#ids.delete(id)) await this.#updateWeights();
       },
     );
   }
 
-  /** What a dead worker left. The kernel keeps those in which something still runs: they go when their processes have been ended. */
-  async #sweep(): Promise<void> {
-    for (const id of await this.list()) for (const { path } of this.#homes) await rmdir(join(path, id)).catch(() => undefined);
+  /** Removes the empty groups of a dead worker. The kernel keeps those with processes, which are removed later. */
+  async #removeEmpty(): Promise<void> {
+    for (const id of await this.list()) for (const { path } of this.#parents) await rmdir(join(path, id)).catch(() => undefined);
   }
 
-  /** To those outside, such as the service itself and its encoders, each machine weighs what one of them does: all in one group would share the weight of one. */
-  async #weighAll(): Promise<void> {
-    for (const { version, controllers: has, path } of this.#homes) {
+  /** Scales the parent's weight by the number of machines, so that each weighs as much as one process outside, such as an encoder. */
+  async #updateWeights(): Promise<void> {
+    for (const { version, controllers: has, path } of this.#parents) {
       if (!has.includes('cpu')) continue;
-      const { file, normal, max } = weights[version];
-      await writeFile(join(path, file), String(Math.min(max, normal * Math.max(1, this.#living.size)))).catch(() => undefined);
+      const { file, normal, max } = cpuWeights[version];
+      await writeFile(join(path, file), String(Math.min(max, normal * Math.max(1, this.#ids.size)))).catch(() => undefined);
     }
   }
 }
 
-/** The bounds of one machine. */
+/** The control group of one machine. */
 export class MachineCgroup {
-  readonly #groups: readonly CgroupHome[];
-  readonly #removed: () => Promise<void>;
+  readonly #groups: readonly CgroupParent[];
+  readonly #onRemoved: () => Promise<void>;
   #removing: Promise<void> | undefined;
 
-  constructor(groups: readonly CgroupHome[], removed: () => Promise<void>) {
+  constructor(groups: readonly CgroupParent[], removed: () => Promise<void>) {
     this.#groups = groups;
-    this.#removed = removed;
+    this.#onRemoved = removed;
   }
 
   /**
-   * Takes in a process and what it has started by now; what they start later
-   * is born inside. To be called right after its start: memory that was taken
-   * before stays counted where it was. A process that has ended is no error.
+   * Moves a process and its current descendants into the group; later children
+   * start inside. Call it right after the process starts, as memory allocated
+   * before stays charged elsewhere. A process that has exited is no error.
    */
   async join(pid: number): Promise<void> {
     const joined = new Set<number>();
     for (let fresh = [pid]; fresh.length > 0; fresh = [...joined].flatMap(childrenOf).filter((child) => !joined.has(child))) {
       for (const each of fresh) {
-        // To move a process the kernel waits some milliseconds for all processors: for all trees at once.
-        await Promise.all(this.#groups.map(({ path }) => writeFile(join(path, 'cgroup.procs'), String(each)).catch(unlessGone)));
+        // The kernel takes some milliseconds per move, so all trees are written at once.
+        await Promise.all(this.#groups.map(({ path }) => writeFile(join(path, 'cgroup.procs'), String(each)).catch(ignoreExited)));
         joined.add(each);
       }
     }
   }
 
-  /** False where the processor is not shared out by groups. Where it is, the niceness of a session of processes has no effect any more. */
-  async weigh(weight: Weight): Promise<boolean> {
+  /** Returns false where the cpu controller is missing. Where it is present, autogroup niceness has no effect. */
+  async setWeight(weight: Weight): Promise<boolean> {
     const group = this.#groups.find((each) => each.controllers.includes('cpu'));
     if (!group) return false;
-    const { file, [weight]: value } = weights[group.version];
+    const { file, [weight]: value } = cpuWeights[group.version];
     await writeFile(join(group.path, file), String(value));
     return true;
   }
 
-  /** Processes of this machine that the kernel has ended for want of memory. To be asked before the group is removed. */
+  /** Number of out-of-memory kills in this machine. Call it before the group is removed. */
   async oomKills(): Promise<number> {
     const group = this.#groups.find((each) => each.controllers.includes('memory'));
     if (!group) return 0;
@@ -169,7 +167,7 @@ export class MachineCgroup {
     return Number(/^oom_kill (\d+)$/m.exec(counts)?.[1] ?? 0);
   }
 
-  /** Resolves when the processes are gone and the group with them; ends none itself. Idempotent. */
+  /** Waits until the processes have exited, then removes the group. Kills none itself. Idempotent. */
   remove(): Promise<void> {
     this.#removing ??= this.#remove();
     return this.#removing;
@@ -177,21 +175,21 @@ export class MachineCgroup {
 
   async #remove(): Promise<void> {
     await Promise.all(this.#groups.map(({ path }) => removeWhenEmpty(path)));
-    await this.#removed();
+    await this.#onRemoved();
   }
 }
 
-async function makeHomes(name: string, trees: CgroupTrees): Promise<{ homes: CgroupHome[]; problems: string[] }> {
-  const homes: CgroupHome[] = [];
+async function createParents(name: string, trees: CgroupTrees): Promise<{ parents: CgroupParent[]; problems: string[] }> {
+  const parents: CgroupParent[] = [];
   const problems: string[] = [];
   const named = controllers.flatMap((controller) => ({ controller, tree: trees.get(controller) }));
-  for (const place of new Set(named.map(({ tree }) => tree?.own))) {
-    const here = named.filter(({ tree }) => tree?.own === place);
+  for (const ownPath of new Set(named.map(({ tree }) => tree?.own))) {
+    const here = named.filter(({ tree }) => tree?.own === ownPath);
     const [{ tree } = { tree: undefined }] = here;
     if (!tree) continue;
     try {
-      homes.push(
-        await makeHome(
+      parents.push(
+        await createParent(
           tree,
           here.map(({ controller }) => controller),
           name,
@@ -201,20 +199,21 @@ async function makeHomes(name: string, trees: CgroupTrees): Promise<{ homes: Cgr
       problems.push(String(error));
     }
   }
-  return { homes, problems };
+  return { parents, problems };
 }
 
 interface Setting {
   file: string;
   value: number | string;
-  /** Kernels are built without it. */
+  /** Some kernels are built without it. */
   isOptional: boolean;
 }
 
-function settingsFor({ version, controllers: has }: CgroupHome, { memoryBytes, cpus, processes }: MachineLimits): Setting[] {
+function settingsFor({ version, controllers: has }: CgroupParent, { memoryBytes, cpus, processes }: MachineLimits): Setting[] {
   const quotaUs = cpus === null ? null : Math.max(quotaUsMin, Math.round(cpus * periodUs));
   const setting = (file: string, value: number | string, isOptional = false): Setting => ({ file, value, isOptional });
-  // Memory that is full is not swapped: a machine that swaps slows all others. Nor is all of a machine ended at once, as only the second generation could: a page that takes too much costs its tab, and a virtual machine is one process anyway.
+  // No swap: a machine that swaps slows all others. No memory.oom.group (v2 only): a page that uses too much costs its tab,
+  // not the whole machine, and a virtual machine is one process anyway.
   const memory =
     version === 1
       ? [setting('memory.limit_in_bytes', memoryBytes), setting('memory.memsw.limit_in_bytes', memoryBytes, true)]
@@ -241,7 +240,7 @@ async function removeWhenEmpty(path: string): Promise<void> {
   }
 }
 
-/** A process that has ended cannot be moved, and need not be. */
-function unlessGone(error: unknown): void {
+/** A process that has exited cannot be moved and need not be. */
+function ignoreExited(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
 }

@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'host-pressure-test-'));
 after(() => rmSync(folder, { recursive: true }));
 let hosts = 0;
 
-/** A host as files, by path: those below `groups/` are its control groups, of the second generation or the memory and cpu trees of the first. */
+/** A host as files, by path. Those in `groups/` are its control groups: v2, or the memory and cpu trees of v1. */
 function makeHost(files: Record<string, string>, { version = 2, own = '/' }: { version?: 1 | 2; own?: string } = {}) {
   const root = join(folder, `host-${(hosts += 1)}`);
   const put = (path: string, text: string): void => {
@@ -84,19 +84,19 @@ describe('memory that is available', () => {
     assert.equal(available(makeHost({ meminfo: meminfo(4000), ...slowed }, { own: '/a' })), 0);
   });
 
-  it('is not known where the kernel does not tell', () => {
+  it('is null where the kernel does not report it', () => {
     assert.equal(available({ procPath: join(folder, 'nowhere') }), null);
   });
 });
 
 describe('time that is lost waiting', () => {
-  it('is the host’s, where the kernel does not tell it apart for this service', () => {
+  it('is the host’s, where the kernel does not report it per group', () => {
     const { procPath } = makeHost({ 'pressure/memory': stall('3.25'), 'pressure/cpu': stall('81.00') });
     const { memoryStallPercent, cpuStallPercent } = createHostReader({ procPath })();
     assert.deepEqual([memoryStallPercent, cpuStallPercent], [3.25, 81]);
   });
 
-  it('is the service’s own, where a neighbour may lose more within bounds of his own', () => {
+  it('is the service’s own, even if a neighbour stalls within its own limits', () => {
     const files = {
       'pressure/memory': stall('60.00'),
       'pressure/cpu': stall('90.00'),
@@ -113,8 +113,8 @@ describe('time that is lost waiting', () => {
   });
 });
 
-describe('a host that is looked at again', () => {
-  it('is told as it is then', () => {
+describe('a host that is read again', () => {
+  it('has its current values', () => {
     const { procPath, put } = makeHost({ meminfo: meminfo(4000) });
     const read = createHostReader({ procPath });
     assert.equal(read().memoryAvailableBytes, 4000 * megabyte);
@@ -122,7 +122,7 @@ describe('a host that is looked at again', () => {
     assert.equal(read().memoryAvailableBytes, 3000 * megabyte);
   });
 
-  it('that is this one tells what it has', () => {
+  it('has values on this machine', () => {
     const { memoryAvailableBytes } = createHostReader()();
     assert.ok(memoryAvailableBytes !== null && memoryAvailableBytes > 0);
     assert.ok(processorsHere() > 0 && processorsHere() <= availableParallelism());

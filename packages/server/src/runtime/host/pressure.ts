@@ -1,7 +1,6 @@
 /**
- * What is left of this host for another machine, as the kernel tells it. The
- * service may itself be kept in a control group, with less than the host has:
- * then the tightest group around it counts.
+ * Free memory and pressure (PSI) of this host, as the kernel reports them. If the
+ * service is limited by control groups, the tightest one counts.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -9,15 +8,15 @@ import { findCgroupTrees, groupsAround, type CgroupTree } from './cgroup-tree.ts
 import { readIfThere } from './processes.ts';
 
 export interface HostReading {
-  /** What can be taken without anybody being pushed out; null where the kernel does not tell. */
+  /** Memory that can be allocated without evicting others; null where the kernel does not report it. */
   memoryAvailableBytes: number | null;
-  /** Share of the last ten seconds in which something waited for memory; null where the kernel does not tell. */
+  /** Share of the last ten seconds in which some task waited for memory; null where the kernel does not report it. */
   memoryStallPercent: number | null;
   /** The same for the processor. */
   cpuStallPercent: number | null;
 }
 
-/** Takes some 100 µs, and a little more for each control group around the service. */
+/** Takes about 100 µs, and a little more for each control group around the service. */
 export type HostReader = () => HostReading;
 
 export function createHostReader({ procPath = '/proc' }: { procPath?: string } = {}): HostReader {
@@ -25,7 +24,7 @@ export function createHostReader({ procPath = '/proc' }: { procPath?: string } =
   const memory = trees.get('memory');
   const unified = trees.get('unified');
   const stall = (what: 'memory' | 'cpu'): number | null =>
-    // Of this service and its machines where that is told apart: a neighbour who stalls within his own limits takes nothing from us.
+    // The service's own group where it has one: stalls of a neighbour within its own limits do not affect us.
     parseStall(unified && readIfThere(join(unified.own, `${what}.pressure`))) ?? parseStall(readIfThere(join(procPath, 'pressure', what)));
   return () => {
     const rooms = [memAvailable(join(procPath, 'meminfo')), ...(memory ? groupsAround(memory).map((group) => roomIn(memory, group)) : [])];
@@ -38,7 +37,7 @@ export function createHostReader({ procPath = '/proc' }: { procPath?: string } =
   };
 }
 
-/** Processors that this service may use: a fraction where a control group allows it a share of one. */
+/** Number of processors that this service may use. A fraction where a control group has a quota below one. */
 export function processorsHere({ procPath = '/proc' }: { procPath?: string } = {}): number {
   const tree = findCgroupTrees(join(procPath, 'self')).get('cpu');
   const quotas = tree ? groupsAround(tree).map((group) => quotaIn(tree, group)) : [];
@@ -55,13 +54,13 @@ const memAvailable = (path: string): number | null => {
   return kilobytes === undefined ? null : Number(kilobytes) * 1024;
 };
 
-/** What a group may still take: null where it has no limit. Pages of files that nobody has used lately are given back when others need them. */
+/** Bytes a group may still allocate; null without a limit. Inactive file cache counts as free, as the kernel reclaims it. */
 function roomIn({ version }: CgroupTree, group: string): number | null {
   const [limits, usage, idle] =
     version === 2
       ? ([['memory.max', 'memory.high'], 'memory.current', /^inactive_file (\d+)$/m] as const)
       : ([['memory.limit_in_bytes'], 'memory.usage_in_bytes', /^total_inactive_file (\d+)$/m] as const);
-  // `max` in the second generation, in the first a number that no memory comes to.
+  // No limit is `max` in v2, and a number above any memory in v1.
   const limit = Math.min(...limits.map((file) => numberIn(join(group, file)) ?? Infinity));
   const used = limit < Number.MAX_SAFE_INTEGER ? numberIn(join(group, usage)) : null;
   if (used === null) return null;

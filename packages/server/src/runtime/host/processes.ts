@@ -1,11 +1,11 @@
-/** What the kernel tells about the processes of this host, read from /proc. */
+/** Processes of this host, read from /proc. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
 export interface HostProcess {
   pid: number;
   parentPid: number;
-  /** Clock ticks after the host's start: with the pid and the boot id it names a process for good. */
+  /** Clock ticks since boot. With the pid and the boot id it identifies a process uniquely. */
   startTime: string;
   cpuTicks: number;
   dead: boolean;
@@ -37,7 +37,7 @@ export function readProcess(pid: number): HostProcess | undefined {
   };
 }
 
-/** Every living process of the host. Takes some 15 µs for each. */
+/** Every running process of the host. Takes about 15 µs each. */
 export function readProcesses(): HostProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -45,7 +45,7 @@ export function readProcesses(): HostProcess[] {
     .filter((process): process is HostProcess => process !== undefined && !process.dead);
 }
 
-/** The processes of `seeds` and all that descend from them. */
+/** The processes of `seeds` and their descendants. */
 export function withDescendants(seeds: Set<number>, all: HostProcess[]): HostProcess[] {
   const members = new Set(seeds);
   for (let grown = true; grown;) {
@@ -59,7 +59,7 @@ export function withDescendants(seeds: Set<number>, all: HostProcess[]): HostPro
   return all.filter(({ pid }) => members.has(pid));
 }
 
-/** A variable of the environment that a process was started with; undefined where we may not look. */
+/** Environment that a process was started with; empty where we may not read it. */
 export function readEnvironment(pid: number): Map<string, string> {
   const text = readIfThere(`/proc/${pid}/environ`) ?? '';
   return new Map(text.split('\0').map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
@@ -67,7 +67,7 @@ export function readEnvironment(pid: number): Map<string, string> {
 
 export const readBootId = (): string => readIfThere('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown';
 
-/** Whichever of its threads has started them. */
+/** Children of all threads of a process. */
 export function childrenOf(pid: number): number[] {
   const lists = threadsOf(pid).map((thread) => readIfThere(`/proc/${pid}/task/${thread}/children`) ?? '');
   return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
@@ -81,13 +81,13 @@ const threadsOf = (pid: number): string[] => {
   }
 };
 
-/** Proportional set size: shared pages are divided among those who share them. */
+/** Proportional set size: shared pages are divided among the processes that share them. */
 async function readMemoryBytes(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
 }
 
-/** What a process and all that descend from it take: proportional set size, and processor time that the living have used. */
+/** Usage of a process and its descendants: proportional set size, and CPU time of those still running. */
 export async function usageOf(root: number): Promise<{ memoryBytes: number; cpuSeconds: number; processes: number }> {
   const members = withDescendants(new Set([root]), readProcesses());
   const sizes = await Promise.all(members.map(({ pid }) => readMemoryBytes(pid)));
@@ -95,14 +95,14 @@ export async function usageOf(root: number): Promise<{ memoryBytes: number; cpuS
   return { memoryBytes: sizes.reduce((sum, size) => sum + size, 0), cpuSeconds: cpuTicks / ticksPerSecond, processes: members.length };
 }
 
-/** Kills exactly the process that was seen: not another one that has got its number since. */
+/** Kills a process only if its start time still matches, so that a reused pid is safe. */
 export function killProcess(seen: { pid: number; startTime: string }): boolean {
   const now = readProcess(seen.pid);
   if (!now || now.startTime !== seen.startTime) return false;
   return sendSignal(seen.pid, 'SIGKILL');
 }
 
-/** False when there is no such process any more. */
+/** Returns false when the process does not exist. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -111,13 +111,13 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Of a machine that is booted ahead, which is the least the scheduler knows, and of everybody else. */
+/** Nice values. `background` is the lowest priority of the scheduler. */
 export const niceness = { background: 19, normal: 0 } as const;
 
 /**
- * Sets the weight of a whole session of processes, threads and future children
- * included, by one write. Only where the scheduler groups tasks by session;
- * false otherwise.
+ * Sets the nice value of a whole session of processes, including threads and
+ * future children, with one write. Returns false where the scheduler does not
+ * group tasks by session (autogroup).
  */
 export function setSessionNice(pid: number, nice: number): boolean {
   if (readIfThere('/proc/sys/kernel/sched_autogroup_enabled')?.trim() !== '1') return false;

@@ -22,7 +22,7 @@ import { after, before, describe, it } from 'node:test';
 import { sendSignal } from '../host/processes.ts';
 import { hostDisplayPath, machinePath, readMarker } from '../host/machine-folder.ts';
 import { createProcessRuntime } from './process.ts';
-import { CdpTalk, bootSignal, newOrder } from '../runtime-suite.ts';
+import { CdpClient, bootSignal, newVmSpec } from '../runtime-suite.ts';
 import { NoDisplay } from '../runtime.ts';
 import type { Runtime, Vm, VmKind } from '../runtime.ts';
 import { bootInAnotherWorker, evaluate, optionsFor, processesOf, until } from '../testing/machines.ts';
@@ -51,26 +51,26 @@ for (const jail of ['auto', 'none'] as const) {
     });
     after(() => rm(dataDir, { recursive: true }));
 
-    const withMachine = async (work: (vm: Vm, talk: CdpTalk) => Promise<void>, kind: VmKind = 'full_browser'): Promise<void> => {
-      const vm = await runtime.boot(newOrder({ kind }), { signal: bootSignal() });
+    const withMachine = async (work: (vm: Vm, cdp: CdpClient) => Promise<void>, kind: VmKind = 'full_browser'): Promise<void> => {
+      const vm = await runtime.boot(newVmSpec({ kind }), { signal: bootSignal() });
       try {
-        await work(vm, new CdpTalk(vm.cdp));
+        await work(vm, new CdpClient(vm.cdp));
       } finally {
         await vm.destroy();
       }
     };
     const shows = async (viewer: RfbViewer, colour: number[]): Promise<void> =>
-      until(async () => String((await viewer.look()).at(middle.x, middle.y)) === String(colour), 5000);
+      until(async () => String((await viewer.readPicture()).at(middle.x, middle.y)) === String(colour), 5000);
 
     it('shows the page that was navigated to, whole and at its place', async () => {
-      await withMachine(async (vm, talk) => {
+      await withMachine(async (vm, cdp) => {
         const viewer = await RfbViewer.open(await vm.openVnc());
-        const session = await talk.openPage();
-        await talk.call('Page.navigate', { url: red }, session);
+        const session = await cdp.openPage();
+        await cdp.call('Page.navigate', { url: red }, session);
         await shows(viewer, [255, 0, 0]);
         const asked = '[innerWidth, innerHeight, outerWidth, outerHeight, screen.width, screen.height, screenX, screenY].join()';
-        await until(async () => (await evaluate(talk, session, asked)) === '1280,720,1280,807,1280,807,0,0', 2000);
-        const picture = await viewer.look();
+        await until(async () => (await evaluate(cdp, session, asked)) === '1280,720,1280,807,1280,807,0,0', 2000);
+        const picture = await viewer.readPicture();
         assert.deepEqual([picture.width, picture.height], [1280, 807]);
         for (const [x, y] of [
           [1, 88],
@@ -85,43 +85,43 @@ for (const jail of ['auto', 'none'] as const) {
     });
 
     it('takes mouse and keyboard to the page, which is in front when its tab is activated', async () => {
-      await withMachine(async (vm, talk) => {
+      await withMachine(async (vm, cdp) => {
         const viewer = await RfbViewer.open(await vm.openVnc());
-        const { targetId } = await talk.call('Target.createTarget', { url: page('<input style="width:100vw;height:100vh">') });
-        const { sessionId } = await talk.call('Target.attachToTarget', { targetId, flatten: true });
-        const other = await talk.openPage();
-        await talk.call('Page.navigate', { url: blue }, other);
+        const { targetId } = await cdp.call('Target.createTarget', { url: page('<input style="width:100vw;height:100vh">') });
+        const { sessionId } = await cdp.call('Target.attachToTarget', { targetId, flatten: true });
+        const other = await cdp.openPage();
+        await cdp.call('Page.navigate', { url: blue }, other);
         await shows(viewer, [0, 0, 255]);
-        // A popup is a window of its own, and as large.
-        await evaluate(talk, other, `window.open('', '', 'width=300,height=200').document.body.style.background = 'rgb(255, 0, 0)'`);
+        // A popup is its own window of the same size.
+        await evaluate(cdp, other, `window.open('', '', 'width=300,height=200').document.body.style.background = 'rgb(255, 0, 0)'`);
         await shows(viewer, [255, 0, 0]);
-        await talk.call('Target.activateTarget', { targetId });
+        await cdp.call('Target.activateTarget', { targetId });
         await shows(viewer, [255, 255, 255]);
         viewer.click(middle.x, middle.y);
-        await until(async () => (await evaluate(talk, String(sessionId), 'document.activeElement.tagName')) === 'INPUT', 2000);
+        await until(async () => (await evaluate(cdp, String(sessionId), 'document.activeElement.tagName')) === 'INPUT', 2000);
         viewer.type('hello');
-        await until(async () => (await evaluate(talk, String(sessionId), `document.querySelector('input').value`)) === 'hello', 2000);
+        await until(async () => (await evaluate(cdp, String(sessionId), `document.querySelector('input').value`)) === 'hello', 2000);
         viewer.close();
       });
     });
 
     it('takes the size that a page needs, and the page with it', async () => {
-      await withMachine(async (vm, talk) => {
-        const session = await talk.openPage();
+      await withMachine(async (vm, cdp) => {
+        const session = await cdp.openPage();
         const viewer = await RfbViewer.open(await vm.openVnc());
         for (const [width, height] of [
           [1920, 1080],
           [500, 240],
           [3840, 2160],
         ] as const) {
-          await vm.sizeDisplay({ width, height });
-          await until(async () => (await evaluate(talk, session, '`${innerWidth} ${innerHeight}`')) === `${width} ${height}`, 3000);
+          await vm.resizeDisplay({ width, height });
+          await until(async () => (await evaluate(cdp, session, '`${innerWidth} ${innerHeight}`')) === `${width} ${height}`, 3000);
         }
-        await vm.sizeDisplay({ width: 320, height: 240 });
-        await until(async () => (await viewer.look()).width === 500, 3000);
-        // Asked for at once, the last one stays.
-        await Promise.all([700, 800, 900].map((width) => vm.sizeDisplay({ width, height: 600 })));
-        await until(async () => (await viewer.look()).width === 900, 3000);
+        await vm.resizeDisplay({ width: 320, height: 240 });
+        await until(async () => (await viewer.readPicture()).width === 500, 3000);
+        // Of concurrent requests the last one wins.
+        await Promise.all([700, 800, 900].map((width) => vm.resizeDisplay({ width, height: 600 })));
+        await until(async () => (await viewer.readPicture()).width === 900, 3000);
         viewer.close();
       });
     });
@@ -137,7 +137,7 @@ for (const jail of ['auto', 'none'] as const) {
       }
     });
 
-    it('lets people in however many have left at the door', async () => {
+    it('accepts viewers after many that disconnected early', async () => {
       await withMachine(async (vm) => {
         for (let left = 0; left < 30; left += 1) {
           const stream = await vm.openVnc();
@@ -149,7 +149,7 @@ for (const jail of ['auto', 'none'] as const) {
       });
     });
 
-    it('is not what the machine puts in its place', async () => {
+    it('is not reached through what the machine puts in its place', async () => {
       let reached = 0;
       const host = createServer((socket) => void ((reached += 1), socket.destroy()));
       const hostPath = join(dataDir, 'host.sock');
@@ -185,7 +185,7 @@ for (const jail of ['auto', 'none'] as const) {
       host.close();
     });
 
-    it('says no to a size that an impostor does not give, and to one that never answers', async () => {
+    it('rejects a resize that an impostor breaks or never answers', async () => {
       await withMachine(async (vm) => {
         const { workPath } = (await readMarker(dataDir, vm.id)) ?? {};
         const socket = join(workPath ? join(workPath, 'display') : hostDisplayPath(dataDir, vm.id), 'vnc');
@@ -200,7 +200,7 @@ for (const jail of ['auto', 'none'] as const) {
           );
           impostor.listen(socket);
           await once(impostor, 'listening');
-          await assert.rejects(vm.sizeDisplay({ width: 800, height: 600 }), NoDisplay);
+          await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
           await new Promise((resolve) => impostor.close(resolve));
           writeFileSync(socket, '');
         }
@@ -213,13 +213,13 @@ for (const jail of ['auto', 'none'] as const) {
       worker.kill('SIGKILL');
       await exit;
       await until(() => processesOf(id).length === 0, 2000);
-      const trace = (await runtime.list()).find((found) => found.id === id);
-      assert.ok(trace);
-      await runtime.destroy(trace);
+      const artifact = (await runtime.list()).find((each) => each.id === id);
+      assert.ok(artifact);
+      await runtime.destroy(artifact);
       assert.equal(existsSync(machinePath(dataDir, id)), false);
     });
 
-    it('leaves nothing in the folder that all displays share', async () => {
+    it('leaves nothing in the shared socket folder', async () => {
       const folder = '/tmp/.X11-unix';
       const socketsOf = (uid: number): string[] =>
         readdirSync(folder).filter((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.uid === uid);
@@ -250,8 +250,8 @@ for (const jail of ['auto', 'none'] as const) {
         });
       })()`;
       for (const kind of ['full_browser', 'headless'] as const) {
-        await withMachine(async (_vm, talk) => {
-          const seen = JSON.parse(String(await evaluate(talk, await talk.openPage(), drawn))) as object;
+        await withMachine(async (_vm, cdp) => {
+          const seen = JSON.parse(String(await evaluate(cdp, await cdp.openPage(), drawn))) as object;
           assert.deepEqual(seen, { missing: 0, distinct: 10, coloured: true }, kind);
         }, kind);
       }
@@ -260,11 +260,11 @@ for (const jail of ['auto', 'none'] as const) {
 }
 
 describe('a machine with a display', () => {
-  it('has the walls of one without, and no port for its display', async () => {
+  it('is isolated like one without, and has no port for its display', async () => {
     const dataDir = newDataDir();
     const runtime = await createProcessRuntime(optionsFor(dataDir));
-    const vm = await runtime.boot(newOrder({ kind: 'full_browser' }), { signal: bootSignal() });
-    await new CdpTalk(vm.cdp).openPage();
+    const vm = await runtime.boot(newVmSpec({ kind: 'full_browser' }), { signal: bootSignal() });
+    await new CdpClient(vm.cdp).openPage();
     const programs = ['Xtigervnc', 'openbox', 'chromium'];
     await until(() => programs.every((name) => named(vm.id, name) > 0), 2000);
     const marker = await readMarker(dataDir, vm.id);
@@ -294,7 +294,7 @@ describe('a machine with a display', () => {
   it('is reached in a data folder whose path is longer than a socket’s may be', async () => {
     const root = newDataDir();
     const runtime = await createProcessRuntime(optionsFor(join(root, 'x'.repeat(150))));
-    const vm = await runtime.boot(newOrder({ kind: 'full_browser' }), { signal: bootSignal() });
+    const vm = await runtime.boot(newVmSpec({ kind: 'full_browser' }), { signal: bootSignal() });
     (await RfbViewer.open(await vm.openVnc())).close();
     await vm.destroy();
     await rm(root, { recursive: true });

@@ -1,4 +1,4 @@
-/** Finds out by trying which of a jail's walls this host allows, before the first browser is started. */
+/** Tests which isolation this host allows, before the first browser is started. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -11,50 +11,56 @@ import { displayPrograms } from '@berth/guest';
 import { canJailHere, jailCommand, spawnCommand } from './jail.ts';
 import { asUser, isRoot } from '../host/users.ts';
 
-export interface HostPowers {
+export interface HostCapabilities {
   jail: boolean;
   warnings: string[];
-  /** Why no browser is started at all. */
+  /** Why no browser can be started at all. */
   refusal?: string;
 }
 
-export interface HostQuestion {
+export interface HostProbeOptions {
   jail?: 'auto' | 'none';
   dataDigest: string;
   uid: number;
   chromiumPath: string;
 }
 
-/** A host that takes longer than this for an empty jail is not one to serve browsers from. */
+/** Time limit for an empty jail. A slower host cannot serve browsers. */
 const probeTimeoutMs = 10_000;
 
 const noJail = (reason: string): string =>
-  `Browsers run without a jail (${reason}). Not isolated: the network (only Chromium's flags send its connections to the gate, and other programs of this host can reach the gate's port), the file system (a browser reads what its user may read) and the process list. A browser that is frozen when its worker is killed stays until the next start.`;
+  `Browsers run without a jail (${reason}). Not isolated: the network (only Chromium's flags send its connections to the gate, and ` +
+  `other programs of this host can reach the gate's port), the file system (a browser reads what its user may read) and the ` +
+  `process list. A browser that is frozen when its worker is killed remains until the next start.`;
 
-/** The namespaces that Chromium's sandbox makes for itself. Where one of them is refused, no page can be opened. */
+/** The namespaces that Chromium's sandbox creates. If one is refused, no page can be opened. */
 const sandboxTrial = ['unshare', '--user', '--pid', '--net', 'true'];
 
-export async function probeHost(question: HostQuestion): Promise<HostPowers> {
+export async function probeHost(options: HostProbeOptions): Promise<HostCapabilities> {
   const warnings: string[] = [];
-  if (!isRoot()) warnings.push('Not started as root: all browsers share the user of this service instead of having one each.');
+  if (!isRoot()) warnings.push('Not started as root: all browsers share the user of this service.');
   const missing = displayPrograms.filter((path) => !existsSync(path));
   if (missing.length > 0) warnings.push(`Sessions of the kind full_browser cannot be started: ${missing.join(', ')} is missing.`);
-  const failure = question.jail === 'none' ? 'it is switched off' : await tryJail(question);
+  const failure = options.jail === 'none' ? 'disabled by configuration' : await tryJail(options);
   if (failure === undefined) return { jail: true, warnings };
-  if (await canSandbox(question.uid)) return { jail: false, warnings: [...warnings, noJail(failure)] };
-  const refusal = `No browser is started: this host refuses unprivileged user, process or network namespaces, so Chromium's own sandbox cannot work, and without it no page is opened here. Allow them (sysctl user.max_*_namespaces, kernel.unprivileged_userns_clone, or the container's seccomp profile) and start again. A jail was refused as well: ${failure}.`;
+  if (await canSandbox(options.uid)) return { jail: false, warnings: [...warnings, noJail(failure)] };
+  const refusal =
+    `No browser can be started: this host refuses unprivileged user, process or network namespaces, which Chromium's sandbox ` +
+    `requires. Allow them (sysctl user.max_*_namespaces, kernel.unprivileged_userns_clone, or the container's seccomp profile) ` +
+    `and start again. The jail failed as well: ${failure}.`;
   return { jail: false, warnings: [...warnings, refusal], refusal };
 }
 
 /**
- * Builds a whole jail around a shell that tries what Chromium's sandbox does
- * and then waits until the worker holds the egress listener.
+ * Builds a complete jail around a shell that creates the namespaces of Chromium's
+ * sandbox and then waits until the worker has the egress listener. Returns what
+ * failed.
  */
-async function tryJail(question: HostQuestion): Promise<string | undefined> {
-  if (!canJailHere()) return `the processor ${process.arch} is not known`;
+async function tryJail(options: HostProbeOptions): Promise<string | undefined> {
+  if (!canJailHere()) return `the architecture ${process.arch} is not supported`;
   const folder = await mkdtemp(join(tmpdir(), 'berth-probe-'));
   const child = spawnCommand(
-    jailCommand({ ...question, id: 'vm_probe', hostDownloadsPath: folder, hostUploadsPath: folder, hostDisplayPath: null }, [
+    jailCommand({ ...options, id: 'vm_probe', hostDownloadsPath: folder, hostUploadsPath: folder, hostDisplayPath: null }, [
       '/bin/sh',
       '-c',
       `${sandboxTrial.join(' ')} && read -r line <&3`,
@@ -86,7 +92,7 @@ async function canSandbox(uid: number): Promise<boolean> {
     const [code] = (await once(child, 'exit')) as [number | null];
     return code === 0;
   } catch {
-    // No setpriv, no degraded jail.
+    // setpriv is missing.
     return false;
   }
 }

@@ -8,33 +8,33 @@ import type { Display } from '@berth/guest';
 import { childrenOf, niceness, sendSignal, setSessionNice, usageOf } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
-import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from '../runtime.ts';
+import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmSpec, VmStats } from '../runtime.ts';
 import { killAll } from '../host/artifacts.ts';
 
-/** Enough for the lines around a crash; the browser may print without end. */
+/** Enough for the lines around a crash; the browser may print without limit. */
 const logTailBytes = 8 * 1024;
-/** The processes of a namespace are reaped within some 20 ms of its first one's death; then the outer one is asked no longer. */
+/** Processes of a namespace are reaped within about 20 ms after its first one dies. After this time the outer one is killed. */
 const reapGraceMs = 1000;
 
-export interface ProcessVmParts {
-  order: VmOrder;
+export interface ProcessVmDeps {
+  spec: VmSpec;
   generation: string;
   isolation: Isolation;
   jailed: boolean;
   child: ChildProcess;
   downloadsPath: string;
   files: VmFiles;
-  /** Null for machines without one. */
+  /** null for machines without a display. */
   display: Display | null;
-  /** All living processes that carry the machine's marker, and their descendants. */
+  /** Running processes that carry the machine's marker, and their descendants. */
   findProcesses: () => HostProcess[];
-  /** Takes the folder away and forgets the machine: the last act of `destroy`. */
+  /** Removes the folder and forgets the machine: the last step of `destroy`. */
   forget: () => Promise<void>;
-  /** Ends the background weight where sessions of processes have none of their own. */
-  renice: () => void;
+  /** Ends the background priority where the scheduler has no autogroups. */
+  restorePriority: () => void;
 }
 
-/** One browser and everything that was started for it. */
+/** One browser and the processes started with it. */
 export class ProcessVm implements Vm {
   readonly id: string;
   readonly kind: VmKind;
@@ -46,40 +46,40 @@ export class ProcessVm implements Vm {
   readonly downloadsPath: string;
   readonly files: VmFiles;
   readonly exited: Promise<VmExit>;
-  /** Settles when the browser's connections have a way to the gate; never when the browser ends before. */
+  /** Resolves when the browser's connections reach the gate; never if the browser exits before. */
   readonly egressReady: Promise<void>;
 
-  readonly #parts: ProcessVmParts;
+  readonly #deps: ProcessVmDeps;
   readonly #outOfMemoryKillsAtStart = readOutOfMemoryKills();
   readonly #connections = new Set<Socket>();
   #egress: Server | undefined;
   #resolveEgress: () => void = () => {};
   #logTail = '';
   #destroying: Promise<void> | undefined;
-  #weighsLess: 'session' | 'threads' | undefined;
+  #loweredBy: 'session' | 'threads' | undefined;
 
-  constructor(parts: ProcessVmParts) {
-    this.#parts = parts;
-    this.id = parts.order.id;
-    this.kind = parts.order.kind;
-    this.generation = parts.generation;
-    this.isolation = parts.isolation;
-    this.pid = parts.child.pid ?? null;
-    this.downloadsPath = parts.downloadsPath;
-    this.files = parts.files;
-    this.cdp = parts.child.stdio[3] as Socket;
-    // The pipe breaks when the browser dies: that is told by `exited`.
+  constructor(deps: ProcessVmDeps) {
+    this.#deps = deps;
+    this.id = deps.spec.id;
+    this.kind = deps.spec.kind;
+    this.generation = deps.generation;
+    this.isolation = deps.isolation;
+    this.pid = deps.child.pid ?? null;
+    this.downloadsPath = deps.downloadsPath;
+    this.files = deps.files;
+    this.cdp = deps.child.stdio[3] as Socket;
+    // The pipe breaks when the browser exits, which `exited` reports.
     this.cdp.on('error', () => {});
-    parts.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    deps.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#logTail = (this.#logTail + text).slice(-logTailBytes);
     });
     this.exited = this.#watchExit();
     this.egressReady = new Promise((resolve) => {
       this.#resolveEgress = resolve;
     });
-    parts.child.once('message', (_message, server) => {
-      if (parts.child.connected) parts.child.disconnect();
-      if (server instanceof Server) this.serveEgress(server);
+    deps.child.once('message', (_message, server) => {
+      if (deps.child.connected) deps.child.disconnect();
+      if (server instanceof Server) this.attachEgress(server);
     });
   }
 
@@ -87,8 +87,8 @@ export class ProcessVm implements Vm {
     return this.#logTail;
   }
 
-  /** From now on each connection of the browser goes to the order's gate. */
-  serveEgress(server: Server): void {
+  /** Passes each connection of the browser to `acceptEgress`. */
+  attachEgress(server: Server): void {
     if (this.#destroying) {
       server.close();
       return;
@@ -97,37 +97,37 @@ export class ProcessVm implements Vm {
     server.on('connection', (connection) => {
       this.#connections.add(connection);
       connection.on('close', () => this.#connections.delete(connection));
-      // A gate that has not attached yet, or no longer listens, must not bring the worker down.
+      // A gate that is not attached yet, or no longer listens, must not end the worker.
       connection.on('error', () => {});
-      this.#parts.order.acceptEgress(connection);
+      this.#deps.spec.acceptEgress(connection);
     });
     this.#resolveEgress();
   }
 
-  /** To be called right after the start, before the browser has children. */
-  yieldProcessor(lowerThreads: (pid: number) => boolean): void {
+  /** Call it right after the start, before the browser has children. */
+  lowerPriority(lowerThreadPriority: (pid: number) => boolean): void {
     if (this.pid === null) return;
-    if (setSessionNice(this.pid, niceness.background)) this.#weighsLess = 'session';
-    else if (lowerThreads(this.pid)) this.#weighsLess = 'threads';
+    if (setSessionNice(this.pid, niceness.background)) this.#loweredBy = 'session';
+    else if (lowerThreadPriority(this.pid)) this.#loweredBy = 'threads';
   }
 
   async openVnc(): Promise<Duplex> {
     return this.#display().connect();
   }
 
-  async sizeDisplay(page: { width: number; height: number }): Promise<void> {
-    await this.#display().size(page);
+  async resizeDisplay(page: { width: number; height: number }): Promise<void> {
+    await this.#display().resize(page);
   }
 
   #display(): Display {
-    if (!this.#parts.display) throw new NoDisplay('the machine has no display');
-    return this.#parts.display;
+    if (!this.#deps.display) throw new NoDisplay('the machine has no display');
+    return this.#deps.display;
   }
 
   prioritize(): void {
-    if (this.#weighsLess === 'session' && this.pid !== null) setSessionNice(this.pid, niceness.normal);
-    else if (this.#weighsLess === 'threads') this.#parts.renice();
-    this.#weighsLess = undefined;
+    if (this.#loweredBy === 'session' && this.pid !== null) setSessionNice(this.pid, niceness.normal);
+    else if (this.#loweredBy === 'threads') this.#deps.restorePriority();
+    this.#loweredBy = undefined;
   }
 
   async stats(): Promise<VmStats> {
@@ -141,10 +141,10 @@ export class ProcessVm implements Vm {
   }
 
   async #watchExit(): Promise<VmExit> {
-    const { child } = this.#parts;
+    const { child } = this.#deps;
     const { code, signal } = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
-      // Comes without an exit only when the program could not be started at all.
+      // There is no exit event only if the program could not be started at all.
       child.on('error', (error) => {
         this.#logTail += error.message;
         if (child.pid === undefined) resolve({ code: null, signal: null });
@@ -154,37 +154,37 @@ export class ProcessVm implements Vm {
     const how = signal ? `signal ${signal}` : `code ${code}`;
     const detail = `${how}\n${this.#logTail}`.trim();
     if (this.#destroying) return { reason: 'destroyed', detail };
-    // bubblewrap tells a child's signal as 128 and its number. Only a kill that the kernel counts as one for want of memory is called so.
+    // bubblewrap reports a child's signal as 128 plus its number. Out of memory only if the kernel counted an OOM kill.
     const killed = signal === 'SIGKILL' || code === 137;
     const outOfMemory = killed && readOutOfMemoryKills() > this.#outOfMemoryKillsAtStart;
     return { reason: outOfMemory ? 'out_of_memory' : 'exited', detail };
   }
 
   async #end(): Promise<void> {
-    const viaNamespace = this.#kill();
+    const killedByNamespace = this.#kill();
     const inTime = await this.#reap();
-    // What a jail's end leaves nothing of, a start that was cut short or a browser without a jail may.
-    if (!viaNamespace || !inTime) await killAll(this.#parts.findProcesses);
+    // The end of a jail leaves nothing; an aborted start or a browser without a jail may leave processes.
+    if (!killedByNamespace || !inTime) await killAll(this.#deps.findProcesses);
     this.#closeSockets();
     this.cdp.destroy();
-    this.#parts.child.stderr?.destroy();
-    await this.#parts.forget();
+    this.#deps.child.stderr?.destroy();
+    await this.#deps.forget();
   }
 
   #isRunning(): boolean {
-    const { child } = this.#parts;
+    const { child } = this.#deps;
     return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   }
 
   /**
-   * In a jail the namespace's first process is killed and the outer one left to
-   * see it: the kernel lets the first one go only after all others are gone, so
-   * the outer one's exit proves that nothing is left.
+   * In a jail, kills the first process of the namespace. The kernel ends it only
+   * after all others in the namespace, so the exit of the outer process proves
+   * that nothing is left. Returns false where there is no such namespace.
    */
   #kill(): boolean {
     const pid = this.pid;
     if (pid === null || !this.#isRunning()) return false;
-    const inner = this.#parts.jailed ? childrenOf(pid) : [];
+    const inner = this.#deps.jailed ? childrenOf(pid) : [];
     if (inner.length === 0) {
       sendSignal(-pid, 'SIGKILL');
       return false;
@@ -194,21 +194,21 @@ export class ProcessVm implements Vm {
     return true;
   }
 
-  /** False when the outermost process had to be killed as well. */
+  /** Returns false when the outermost process had to be killed as well. */
   async #reap(): Promise<boolean> {
     const grace = new AbortController();
     const late = sleep(reapGraceMs, true, { signal: grace.signal }).catch(() => false);
-    const expired = late.then((isLate) => isLate && this.#parts.child.kill('SIGKILL'));
+    const expired = late.then((isLate) => isLate && this.#deps.child.kill('SIGKILL'));
     await this.exited;
     grace.abort();
     return !(await expired);
   }
 
   #closeSockets(): void {
-    if (this.#parts.child.connected) this.#parts.child.disconnect();
+    if (this.#deps.child.connected) this.#deps.child.disconnect();
     this.#egress?.close();
     this.#egress = undefined;
     for (const connection of this.#connections) connection.destroy();
-    this.#parts.display?.close();
+    this.#deps.display?.close();
   }
 }

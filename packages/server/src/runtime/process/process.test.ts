@@ -11,9 +11,9 @@ import { after, before, describe, it } from 'node:test';
 import { readBootId, readProcess, sendSignal } from '../host/processes.ts';
 import { machinePath } from '../host/machine-folder.ts';
 import { createProcessRuntime } from './process.ts';
-import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
-import type { Runtime, Vm, VmOrder } from '../runtime.ts';
-import { bootInAnotherWorker, evaluate, helloTo, optionsFor, processesOf, until } from '../testing/machines.ts';
+import { CdpClient, bootSignal, describeRuntime, newVmSpec } from '../runtime-suite.ts';
+import type { Runtime, Vm, VmSpec } from '../runtime.ts';
+import { bootInAnotherWorker, evaluate, recordRequests, optionsFor, processesOf, until } from '../testing/machines.ts';
 
 const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'runtime-test-'));
 
@@ -40,43 +40,44 @@ describe('a machine of the process runtime', () => {
   });
   after(() => rm(dataDir, { recursive: true }));
 
-  const withMachine = async (work: (vm: Vm, talk: CdpTalk) => Promise<void>, parts: Partial<VmOrder> = {}): Promise<void> => {
-    const vm = await runtime.boot(newOrder(parts), { signal: bootSignal() });
+  const withMachine = async (work: (vm: Vm, cdp: CdpClient) => Promise<void>, overrides: Partial<VmSpec> = {}): Promise<void> => {
+    const vm = await runtime.boot(newVmSpec(overrides), { signal: bootSignal() });
     try {
-      await work(vm, new CdpTalk(vm.cdp));
+      await work(vm, new CdpClient(vm.cdp));
     } finally {
       await vm.destroy();
     }
   };
-  const loaded = async (talk: CdpTalk, page: string, url: string): Promise<string> => {
-    await talk.call('Page.navigate', { url }, page);
+  const loaded = async (cdp: CdpClient, page: string, url: string): Promise<string> => {
+    await cdp.call('Page.navigate', { url }, page);
     return String(
       await evaluate(
-        talk,
+        cdp,
         page,
-        `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done)).then(() => document.body.innerText)`,
+        `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done))
+          .then(() => document.body.innerText)`,
       ),
     );
   };
 
-  it('has no warnings where this host gives everything', () => {
+  it('has no warnings where this host allows full isolation', () => {
     assert.deepEqual(runtime.warnings, []);
   });
 
-  it('gives a page no way to the host but the connections that are handed over', async () => {
+  it('gives a page no access to the host except the connections that are handed over', async () => {
     let reached = 0;
     const host = createServer((_request, response) => response.end(String((reached += 1)))).listen(0, '127.0.0.1');
     await once(host, 'listening');
     const { port } = host.address() as AddressInfo;
     const asked: string[] = [];
-    const acceptEgress = helloTo(asked);
+    const acceptEgress = recordRequests(asked);
     await withMachine(
-      async (_vm, talk) => {
-        const page = await talk.openPage();
+      async (_vm, cdp) => {
+        const page = await cdp.openPage();
         const local = `http://127.0.0.1:${port}/`;
-        assert.equal(await loaded(talk, page, local), 'hello');
-        assert.equal(await evaluate(talk, page, `fetch('/refused').then(() => 'answered', () => 'failed')`), 'failed');
-        assert.equal(await evaluate(talk, page, `navigator.onLine`), true);
+        assert.equal(await loaded(cdp, page, local), 'hello');
+        assert.equal(await evaluate(cdp, page, `fetch('/refused').then(() => 'answered', () => 'failed')`), 'failed');
+        assert.equal(await evaluate(cdp, page, `navigator.onLine`), true);
         assert.deepEqual(asked.filter((line) => line === `GET ${local} HTTP/1.1`).length, 1);
         assert.ok(
           asked.every((line) => line.startsWith(`GET ${local}`)),
@@ -90,18 +91,18 @@ describe('a machine of the process runtime', () => {
   });
 
   it('shows nothing of the host in its file system', async () => {
-    await withMachine(async (_vm, talk) => {
-      const page = await talk.openPage();
+    await withMachine(async (_vm, cdp) => {
+      const page = await cdp.openPage();
       for (const path of ['/etc/shadow', '/etc/passwd', '/root', '/var/lib', '/run', '/sys', dataDir, process.cwd()]) {
-        assert.match(await loaded(talk, page, `file://${path}`), /ERR_FILE_NOT_FOUND|ERR_ACCESS_DENIED/, path);
+        assert.match(await loaded(cdp, page, `file://${path}`), /ERR_FILE_NOT_FOUND|ERR_ACCESS_DENIED/, path);
       }
-      assert.doesNotMatch(await loaded(talk, page, 'file:///'), /root|work|data/);
+      assert.doesNotMatch(await loaded(cdp, page, 'file:///'), /root|work|data/);
     });
   });
 
-  it('runs as a user without powers, with the sandbox of Chromium on', async () => {
-    await withMachine(async (vm, talk) => {
-      await talk.openPage();
+  it('runs as an unprivileged user, with the sandbox of Chromium on', async () => {
+    await withMachine(async (vm, cdp) => {
+      await cdp.openPage();
       const status = (pid: number, field: string): string =>
         new RegExp(`^${field}:\\s+(\\S+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
       const browsers = processesOf(vm.id).filter((pid) => status(pid, 'Name') === 'chromium');
@@ -128,23 +129,23 @@ describe('a machine of the process runtime', () => {
   });
 
   it('carries messages of many megabytes over the DevTools pipe', async () => {
-    await withMachine(async (_vm, talk) => {
-      const page = await talk.openPage();
-      assert.equal(String(await evaluate(talk, page, `'x'.repeat(20_000_000)`)).length, 20_000_000);
+    await withMachine(async (_vm, cdp) => {
+      const page = await cdp.openPage();
+      assert.equal(String(await evaluate(cdp, page, `'x'.repeat(20_000_000)`)).length, 20_000_000);
     });
   });
 
   it('keeps a browser alive whose page has crashed', async () => {
-    await withMachine(async (_vm, talk) => {
-      const page = await talk.openPage();
-      await talk.call('Inspector.enable', {}, page);
-      void talk.send('Page.crash', {}, page);
-      await until(() => talk.events.some(({ method }) => method === 'Inspector.targetCrashed'), 5000);
-      assert.ok(await talk.openPage());
+    await withMachine(async (_vm, cdp) => {
+      const page = await cdp.openPage();
+      await cdp.call('Inspector.enable', {}, page);
+      void cdp.send('Page.crash', {}, page);
+      await until(() => cdp.events.some(({ method }) => method === 'Inspector.targetCrashed'), 5000);
+      assert.ok(await cdp.openPage());
     });
   });
 
-  it('weighs less while it is booted ahead, and as much as all others after', async (t) => {
+  it('has a lower priority in the background, and the normal one after', async (t) => {
     await withMachine(
       async (vm) => {
         const path = `/proc/${vm.pid}/autogroup`;
@@ -157,15 +158,23 @@ describe('a machine of the process runtime', () => {
     );
   });
 
-  it('refuses to act on a marker whose number another process has by now', async () => {
+  it('does not kill another process that has reused the pid of a marker', async () => {
     const foreign = spawn('sleep', ['60'], { stdio: 'ignore' });
-    const id = newOrder().id;
+    const id = newVmSpec().id;
     await mkdir(machinePath(dataDir, id));
-    const marker = { id, workerId: 'wrk_gone', bootId: readBootId(), uid: 1_900_000_000, pid: foreign.pid, startTime: '1', workPath: null };
+    const marker = {
+      id,
+      workerId: 'wrk_ended',
+      bootId: readBootId(),
+      uid: 1_900_000_000,
+      pid: foreign.pid,
+      startTime: '1',
+      workPath: null,
+    };
     await writeFile(join(machinePath(dataDir, id), 'marker.json'), JSON.stringify(marker));
-    const trace = (await runtime.list()).find((found) => found.id === id);
-    assert.deepEqual(trace?.pids, []);
-    await runtime.destroy(trace);
+    const artifact = (await runtime.list()).find((each) => each.id === id);
+    assert.deepEqual(artifact?.pids, []);
+    await runtime.destroy(artifact);
     assert.equal(existsSync(machinePath(dataDir, id)), false);
     assert.equal(readProcess(foreign.pid ?? 0)?.dead, false);
     foreign.kill();
@@ -180,9 +189,9 @@ describe('a machine of the process runtime', () => {
       worker.kill('SIGKILL');
       await exit;
       await until(() => processesOf(id).length === 0, 2000);
-      const trace = (await runtime.list()).find((found) => found.id === id);
-      assert.ok(trace);
-      await runtime.destroy(trace);
+      const artifact = (await runtime.list()).find((each) => each.id === id);
+      assert.ok(artifact);
+      await runtime.destroy(artifact);
       assert.deepEqual(await runtime.list(), []);
     }
   });

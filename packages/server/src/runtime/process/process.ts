@@ -10,9 +10,9 @@ import type { FileFolders } from '@berth/guest';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
-import { BootFailed, firstAnswer } from './first-answer.ts';
+import { BootFailed, waitForDevTools } from './devtools-ready.ts';
 import { readProcess } from '../host/processes.ts';
-import { jailCommand, jailDownloadsPath, jailUploadsPath, openCommand, spawnCommand } from './jail.ts';
+import { jailCommand, jailDownloadsPath, jailUploadsPath, unjailedCommand, spawnCommand } from './jail.ts';
 import type { Command } from './jail.ts';
 import {
   createMachineFolder,
@@ -20,16 +20,16 @@ import {
   hostDisplayPath,
   hostDownloadsPath,
   hostUploadsPath,
-  openMachinesPlace,
+  openMachinesFolder,
   removeMachineFolder,
   writeMarker,
 } from '../host/machine-folder.ts';
-import type { MachineMarker, MachinesPlace } from '../host/machine-folder.ts';
+import type { MachineMarker, MachinesFolder } from '../host/machine-folder.ts';
 import { probeHost } from './probe.ts';
-import type { HostPowers } from './probe.ts';
+import type { HostCapabilities } from './probe.ts';
 import { ProcessVm } from './process-vm.ts';
-import type { Runtime, TemplateState, Vm, VmOrder, VmTrace } from '../runtime.ts';
-import { Traces } from '../host/artifacts.ts';
+import type { Runtime, TemplateState, Vm, VmSpec, VmArtifact } from '../runtime.ts';
+import { HostArtifacts } from '../host/artifacts.ts';
 import { isRoot, newUid } from '../host/users.ts';
 
 export interface ProcessRuntimeOptions {
@@ -38,86 +38,86 @@ export interface ProcessRuntimeOptions {
   workerId: string;
   /** The program itself, not the wrapper script of a distribution. */
   chromiumPath: string;
-  /** The program of machines of the kind `shell`; the same as the others' when absent. */
+  /** The program of machines of the kind `shell`. Default `chromiumPath`. */
   shellPath?: string | undefined;
   log: Log;
   clock?: Clock;
-  /** `none` starts the browser as a process group with a profile of its own and nothing else around it. */
+  /** `none` starts the browser as a process group with its own profile, without a jail. */
   jail?: 'auto' | 'none';
 }
 
-/** Below this a large page runs out of shared memory, and Chromium is told to use files instead. */
+/** Below this a large page runs out of shared memory, and Chromium uses files instead. */
 const sharedMemoryMin = 512 * 1024 ** 2;
 
-/** Browsers as processes of this host, each in a jail where the host allows one. */
+/** Creates a runtime that runs browsers as processes of this host, each in a jail where the host allows one. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
-  const machinesPlace = await openMachinesPlace(options.dataDir);
-  const powers = await probeHost({ ...options, ...machinesPlace, uid: newUid() });
+  const machinesFolder = await openMachinesFolder(options.dataDir);
+  const capabilities = await probeHost({ ...options, ...machinesFolder, uid: newUid() });
   const smallSharedMemory = await statfs('/dev/shm').then(
     ({ bsize, blocks }) => bsize * blocks < sharedMemoryMin,
     () => true,
   );
   const { size, mtimeMs } = await stat(options.chromiumPath);
-  for (const warning of powers.warnings) options.log.warn({ warning }, 'machines are less isolated than they could be');
+  for (const warning of capabilities.warnings) options.log.warn({ warning }, 'machine isolation reduced');
   return new ProcessRuntime({
     ...options,
     shellPath: options.shellPath ?? options.chromiumPath,
     clock: options.clock ?? systemClock,
-    ...machinesPlace,
-    powers,
+    ...machinesFolder,
+    capabilities,
     smallSharedMemory,
     generation: `chromium-${size}-${Math.round(mtimeMs)}`,
   });
 }
 
-interface Place extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath' | 'dataDir'>>, MachinesPlace {
+interface ProcessRuntimeDeps extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath' | 'dataDir'>>, MachinesFolder {
   shellPath: string;
-  powers: HostPowers;
+  capabilities: HostCapabilities;
   smallSharedMemory: boolean;
-  /** The browser's program, by size and date: another one after an upgrade. */
+  /** Derived from the size and date of the browser's program, so that it changes with an upgrade. */
   generation: string;
 }
 
 class ProcessRuntime implements Runtime {
   readonly name = 'process';
   readonly isolation = 'process';
-  readonly slowness = 1;
+  readonly slowdown = 1;
   readonly bootMsMax = 30_000;
   readonly warnings: readonly string[];
 
-  readonly #place: Place;
-  readonly #traces: Traces;
+  readonly #deps: ProcessRuntimeDeps;
+  readonly #hostArtifacts: HostArtifacts;
   readonly #running = new Map<string, ProcessVm>();
 
-  constructor(place: Place) {
-    this.#place = place;
-    this.#traces = new Traces({ place, log: place.log, running: (id) => this.#running.get(id) });
-    this.warnings = place.powers.warnings;
+  constructor(deps: ProcessRuntimeDeps) {
+    this.#deps = deps;
+    this.#hostArtifacts = new HostArtifacts({ machinesFolder: deps, log: deps.log, running: (id) => this.#running.get(id) });
+    this.warnings = deps.capabilities.warnings;
   }
 
-  async boot(order: VmOrder, { signal }: { signal: AbortSignal }): Promise<Vm> {
+  async boot(spec: VmSpec, { signal }: { signal: AbortSignal }): Promise<Vm> {
     signal.throwIfAborted();
-    if (this.#place.powers.refusal) throw new BootFailed(this.#place.powers.refusal);
-    const startedMs = this.#place.clock.monotonicMs();
-    const marker = await this.#anchor(order.id);
-    const open = this.#place.powers.jail ? undefined : await listen().catch(() => undefined);
+    if (this.#deps.capabilities.refusal) throw new BootFailed(this.#deps.capabilities.refusal);
+    const startedMs = this.#deps.clock.monotonicMs();
+    const marker = await this.#anchor(spec.id);
+    const egressServer = this.#deps.capabilities.jail ? undefined : await listen().catch(() => undefined);
     let vm: ProcessVm | undefined;
     try {
-      if (!this.#place.powers.jail && !open) throw new BootFailed('no port for the egress proxy');
-      vm = await this.#start(order, marker, open);
+      if (!this.#deps.capabilities.jail && !egressServer) throw new BootFailed('no free port for the egress proxy');
+      vm = await this.#start(spec, marker, egressServer);
       await ready(vm, signal);
     } catch (cause) {
-      open?.close();
-      await (vm ? vm.destroy() : removeMachineFolder(this.#place.dataDir, order.id));
+      egressServer?.close();
+      await (vm ? vm.destroy() : removeMachineFolder(this.#deps.dataDir, spec.id));
       signal.throwIfAborted();
-      throw new BootFailed(`machine ${order.id} did not start: ${vm?.logTail ?? ''}`, { cause });
+      throw new BootFailed(`machine ${spec.id} did not start: ${vm?.logTail ?? ''}`, { cause });
     }
-    this.#place.log.debug({ vm: order.id, pid: vm.pid, ms: Math.round(this.#place.clock.monotonicMs() - startedMs) }, 'machine booted');
+    this.#deps.log.debug({ vm: spec.id, pid: vm.pid, ms: Math.round(this.#deps.clock.monotonicMs() - startedMs) }, 'machine booted');
     return vm;
   }
 
   generation(): string {
-    return this.#place.generation;
+    return this.#deps.generation;
   }
 
   templates(): readonly TemplateState[] {
@@ -128,23 +128,31 @@ class ProcessRuntime implements Runtime {
     return Promise.resolve();
   }
 
-  list(): Promise<VmTrace[]> {
-    return this.#traces.list();
+  list(): Promise<VmArtifact[]> {
+    return this.#hostArtifacts.list();
   }
 
-  destroy(trace: VmTrace): Promise<void> {
-    return this.#traces.destroy(trace);
+  destroy(artifact: VmArtifact): Promise<void> {
+    return this.#hostArtifacts.destroy(artifact);
   }
 
   async #anchor(id: string): Promise<MachineMarker> {
-    const { dataDir, workerId, powers } = this.#place;
-    const marker: MachineMarker = { id, workerId, bootId: this.#traces.bootId, uid: newUid(), pid: null, startTime: null, workPath: null };
+    const { dataDir, workerId, capabilities } = this.#deps;
+    const marker: MachineMarker = {
+      id,
+      workerId,
+      bootId: this.#hostArtifacts.bootId,
+      uid: newUid(),
+      pid: null,
+      startTime: null,
+      workPath: null,
+    };
     await createMachineFolder(dataDir, marker);
-    if (powers.jail) {
+    if (capabilities.jail) {
       await createSharedFolders(dataDir, marker);
       return marker;
     }
-    // Another user cannot walk through the data folder, which is closed to all but us.
+    // The data folder is closed to other users.
     marker.workPath = await mkdtemp(join(tmpdir(), 'berth-vm-'));
     await writeMarker(dataDir, marker);
     await Promise.all(['tmp', 'downloads', 'uploads', 'display'].map((name) => mkdir(join(marker.workPath ?? '', name))));
@@ -156,31 +164,31 @@ class ProcessRuntime implements Runtime {
     return marker;
   }
 
-  async #start(order: VmOrder, marker: MachineMarker, open: Server | undefined): Promise<ProcessVm> {
-    const { dataDir, powers } = this.#place;
-    const folders = powers.jail ? jailFolders(dataDir, order.id) : openFolders(marker.workPath ?? '');
-    const displayPath = order.kind === 'full_browser' ? this.#displayPath(marker) : null;
-    const child = spawnCommand(this.#command(order, marker, { open, displayPath }));
+  async #start(spec: VmSpec, marker: MachineMarker, egressServer: Server | undefined): Promise<ProcessVm> {
+    const { dataDir, capabilities } = this.#deps;
+    const folders = capabilities.jail ? jailFolders(dataDir, spec.id) : unjailedFolders(marker.workPath ?? '');
+    const displayPath = spec.kind === 'full_browser' ? this.#displayPath(marker) : null;
+    const child = spawnCommand(this.#command(spec, marker, { egressServer, displayPath }));
     const vm = new ProcessVm({
-      order,
-      generation: this.#place.generation,
+      spec,
+      generation: this.#deps.generation,
       isolation: this.isolation,
-      jailed: powers.jail,
+      jailed: capabilities.jail,
       child,
-      downloadsPath: powers.jail ? jailDownloadsPath : folders.downloads,
+      downloadsPath: capabilities.jail ? jailDownloadsPath : folders.downloads,
       files: new MachineFiles(folders),
       display: displayPath === null ? null : new Display(displayPath),
-      findProcesses: () => this.#traces.processesOf(order.id),
+      findProcesses: () => this.#hostArtifacts.processesOf(spec.id),
       forget: async () => {
-        await removeMachineFolder(dataDir, order.id);
-        this.#running.delete(order.id);
+        await removeMachineFolder(dataDir, spec.id);
+        this.#running.delete(spec.id);
       },
-      // Takes some milliseconds of its own, in a process of its own: the worker does not wait for it.
-      renice: () => void spawn('renice', ['-n', '0', '-u', String(marker.uid)], { stdio: 'ignore' }).on('error', () => {}),
+      // Takes some milliseconds in its own process; the worker does not wait for it.
+      restorePriority: () => void spawn('renice', ['-n', '0', '-u', String(marker.uid)], { stdio: 'ignore' }).on('error', () => {}),
     });
-    this.#running.set(order.id, vm);
-    if (order.priority === 'background') vm.yieldProcessor(lowerThreads);
-    if (open) vm.serveEgress(open);
+    this.#running.set(spec.id, vm);
+    if (spec.priority === 'background') vm.lowerPriority(lowerThreadPriority);
+    if (egressServer) vm.attachEgress(egressServer);
     if (child.pid !== undefined) {
       await writeMarker(dataDir, { ...marker, pid: child.pid, startTime: readProcess(child.pid)?.startTime ?? null });
     }
@@ -188,17 +196,17 @@ class ProcessRuntime implements Runtime {
   }
 
   #displayPath({ id, workPath }: MachineMarker): string {
-    return workPath === null ? hostDisplayPath(this.#place.dataDir, id) : join(workPath, 'display');
+    return workPath === null ? hostDisplayPath(this.#deps.dataDir, id) : join(workPath, 'display');
   }
 
   #command(
-    { id, kind }: VmOrder,
+    { id, kind }: VmSpec,
     { uid, workPath }: MachineMarker,
-    { open, displayPath }: { open: Server | undefined; displayPath: string | null },
+    { egressServer, displayPath }: { egressServer: Server | undefined; displayPath: string | null },
   ): Command {
-    const { dataDir, dataDigest, smallSharedMemory } = this.#place;
-    const chromiumPath = kind === 'shell' ? this.#place.shellPath : this.#place.chromiumPath;
-    const address = open?.address();
+    const { dataDir, dataDigest, smallSharedMemory } = this.#deps;
+    const chromiumPath = kind === 'shell' ? this.#deps.shellPath : this.#deps.chromiumPath;
+    const address = egressServer?.address();
     if (workPath === null || !address || typeof address === 'string') {
       return jailCommand({
         id,
@@ -210,7 +218,7 @@ class ProcessRuntime implements Runtime {
         hostDisplayPath: displayPath,
       });
     }
-    return openCommand({
+    return unjailedCommand({
       id,
       dataDigest,
       uid,
@@ -229,14 +237,14 @@ const jailFolders = (dataDir: string, id: string): FileFolders => ({
   uploadsInside: jailUploadsPath,
 });
 
-const openFolders = (workPath: string): FileFolders => ({
+const unjailedFolders = (workPath: string): FileFolders => ({
   downloads: join(workPath, 'downloads'),
   uploads: join(workPath, 'uploads'),
   uploadsInside: join(workPath, 'uploads'),
 });
 
-const lowerThreads = (pid: number): boolean => {
-  // Without root the weight could not be raised again.
+const lowerThreadPriority = (pid: number): boolean => {
+  // Without root the priority could not be raised again.
   if (!isRoot()) return false;
   setPriority(pid, constants.priority.PRIORITY_LOW);
   return true;
@@ -248,17 +256,17 @@ async function listen(): Promise<Server> {
   return server;
 }
 
-/** Resolves with the first DevTools answer and the way out in hand; rejects when the browser ends or the signal comes first. */
+/** Resolves when DevTools answers and egress is attached. Rejects when the browser exits or the signal aborts first. */
 async function ready(vm: ProcessVm, signal: AbortSignal): Promise<void> {
   const settled = new AbortController();
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: settled.signal });
   });
   const ended = vm.exited.then(({ detail }) => {
-    throw new BootFailed(`the browser ended at once: ${detail}`);
+    throw new BootFailed(`the browser exited at start: ${detail}`);
   });
   try {
-    await Promise.race([Promise.all([vm.egressReady, firstAnswer(vm.cdp)]), ended, aborted]);
+    await Promise.race([Promise.all([vm.egressReady, waitForDevTools(vm.cdp)]), ended, aborted]);
     signal.throwIfAborted();
   } finally {
     settled.abort();

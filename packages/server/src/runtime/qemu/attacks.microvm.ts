@@ -1,4 +1,4 @@
-/** What a machine that has been taken over can do to its host, and what is left of one when it is gone. */
+/** Effects of a compromised machine on its host, and what remains of a machine after its end. */
 import assert from 'node:assert/strict';
 import {
   closeSync,
@@ -17,62 +17,65 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { execFileSync } from 'node:child_process';
 import { silentLog } from '../../lib/log.ts';
-import { CdpTalk, bootSignal, newOrder } from '../runtime-suite.ts';
+import { CdpClient, bootSignal, newVmSpec } from '../runtime-suite.ts';
 import type { Runtime, Vm } from '../runtime.ts';
 import { evaluate } from '../testing/machines.ts';
 import { copyImage, firstBootMsMax, imagesDir, newDataDir, optionsFor, qemuOf, residueOf } from './microvm.fixture.ts';
 import { createQemuRuntime } from './qemu.ts';
 
-/** Its whole agent, as root of the machine: in the place of Node, and told of the agent's program as its first argument. */
-const hostileAgents: Record<string, { script: string; told: RegExp }> = {
+/** Replaces Node and thereby the whole agent, as root of the machine. */
+const hostileAgents: Record<string, { script: string; expected: RegExp }> = {
   'floods its console and its ports': {
     script: `
-      my ($control, $egress) = map { my $wanted = $_; grep { my $name = qx(cat /sys/class/virtio-ports/$_/name); $name =~ /^$wanted$/ } map { m{([^/]+)$} } glob '/sys/class/virtio-ports/*' } ('berth.control', 'berth.egress');
+      my @ports = map { m{([^/]+)$} } glob '/sys/class/virtio-ports/*';
+      sub named { my $wanted = shift; grep { my $name = qx(cat /sys/class/virtio-ports/$_/name); $name =~ /^$wanted$/ } @ports }
+      my ($control) = named('berth.control');
+      my ($egress) = named('berth.egress');
       my $flood = 'A' x 65536;
       for my $path ('/dev/console', "/dev/$egress") { next if fork; open my $out, '>', $path or exit; while (1) { syswrite $out, $flood } }
       open my $port, '+<', "/dev/$control" or die "port: $!";
       while (1) { syswrite $port, $flood }`,
-    told: /bad client magic|Protocol error/,
+    expected: /bad client magic|Protocol error/,
   },
   'starts over and over': {
     script: `syscall 169, 0xfee1dead, 672274793, 0x01234567, 0; sleep 600;`,
-    told: /the machine ended|reboot: Restarting system/,
+    expected: /the machine ended|reboot: Restarting system/,
   },
 };
 
 /** Of this process, while machines send gigabytes. */
 const memoryGrowthMax = 200 * 1024 ** 2;
 /** The log of a failure has the last lines of QEMU and of the console, 4 KiB each, in whatever is wrapped around them. */
-const toldBytesMax = 64 * 1024;
+const logBytesMax = 64 * 1024;
 
-describe('a machine that has been taken over', () => {
+describe('a compromised machine', () => {
   const dataDir = newDataDir();
   after(() => rmSync(dataDir, { recursive: true }));
 
-  for (const [what, { script, told }] of Object.entries(hostileAgents)) {
-    it(`and ${what} ends alone, with bounded words`, async () => {
+  for (const [what, { script, expected }] of Object.entries(hostileAgents)) {
+    it(`that ${what} ends alone, with bounded logs`, async () => {
       const said: string[] = [];
-      const keep = (fields: object, message: string): void => void said.push(message + chainOf((fields as { error?: unknown }).error));
+      const keep = (fields: object, message: string): void => void said.push(message + chainOf((fields as { err?: unknown }).err));
       const log = { ...silentLog, warn: keep, error: keep, child: () => log };
       const runtime = await createQemuRuntime(optionsFor(dataDir, { imagesDir: imageWith(dataDir, script), log }));
-      const order = newOrder();
+      const spec = newVmSpec();
       let highest = 0;
       const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), 50);
       const before = process.memoryUsage.rss();
       try {
-        const failure: unknown = await runtime.boot(order, { signal: bootSignal(firstBootMsMax) }).then(
+        const failure: unknown = await runtime.boot(spec, { signal: bootSignal(firstBootMsMax) }).then(
           () => assert.fail('it was taken for a machine'),
           (error: unknown) => error,
         );
-        assert.match(chainOf(failure), told);
-        assert.ok(chainOf(failure).length < toldBytesMax);
+        assert.match(chainOf(failure), expected);
+        assert.ok(chainOf(failure).length < logBytesMax);
       } finally {
         clearInterval(watch);
         await runtime.close();
       }
       assert.ok(highest - before < memoryGrowthMax, `${highest - before} bytes were kept`);
-      assert.ok(said.length > 0 && said.every((line) => line.length < toldBytesMax));
-      assert.deepEqual(residueOf(dataDir, order.id), []);
+      assert.ok(said.length > 0 && said.every((line) => line.length < logBytesMax));
+      assert.deepEqual(residueOf(dataDir, spec.id), []);
       assert.deepEqual(await runtime.list(), []);
     });
   }
@@ -104,28 +107,28 @@ describe('what a page has left in a machine', () => {
   let runtime: Runtime;
   before(async () => {
     runtime = await createQemuRuntime(optionsFor(dataDir));
-    await (await runtime.boot(newOrder(), { signal: bootSignal(firstBootMsMax) })).destroy();
+    await (await runtime.boot(newVmSpec(), { signal: bootSignal(firstBootMsMax) })).destroy();
   });
   after(async () => {
     await runtime.close();
     rmSync(dataDir, { recursive: true });
   });
 
-  const boot = async (): Promise<{ vm: Vm; talk: CdpTalk; page: string }> => {
-    const vm = await runtime.boot(newOrder(), { signal: bootSignal(runtime.bootMsMax) });
-    const talk = new CdpTalk(vm.cdp);
-    return { vm, talk, page: await talk.openPage() };
+  const boot = async (): Promise<{ vm: Vm; cdp: CdpClient; page: string }> => {
+    const vm = await runtime.boot(newVmSpec(), { signal: bootSignal(runtime.bootMsMax) });
+    const cdp = new CdpClient(vm.cdp);
+    return { vm, cdp, page: await cdp.openPage() };
   };
 
   it('is gone with it: from the host, from the template, and from the next machine', async () => {
     const marker = `remanence-${process.hrtime.bigint()}`;
     const first = await boot();
-    await evaluate(first.talk, first.page, `window.kept = Array.from({ length: 2000 }, (_, n) => '${marker}-' + n); kept.join().length`);
+    await evaluate(first.cdp, first.page, `window.kept = Array.from({ length: 2000 }, (_, n) => '${marker}-' + n); kept.join().length`);
     assert.ok(memoryHolds(qemuOf(first.vm), marker), 'the marker is not in the memory of the machine that made it');
     await first.vm.destroy();
 
     const second = await boot();
-    await evaluate(second.talk, second.page, '1 + 1');
+    await evaluate(second.cdp, second.page, '1 + 1');
     assert.ok(!memoryHolds(qemuOf(second.vm), marker), 'the marker is in the next machine');
     const templates = [...templateMemories(), ...filesBelow(join(imagesDir, 'current/templates'))];
     assert.ok(templates.length >= 4, templates.join('\n'));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../lib/clock.ts';
 import { Breaker } from './breaker.ts';
 
-test('two clones that fail in a row are a blip, three are not', () => {
+test('three failed clones in a row open the breaker, two do not', () => {
   const breaker = new Breaker(new ManualClock());
   assert.deepEqual([breaker.cloneFailed(), breaker.cloneFailed()], [false, false]);
   assert.equal(breaker.isOpen, false);
@@ -12,7 +12,7 @@ test('two clones that fail in a row are a blip, three are not', () => {
   assert.equal(breaker.failures, 3);
 });
 
-test('a clone that works makes the failures before it forgotten', () => {
+test('a successful clone resets the failures', () => {
   const breaker = new Breaker(new ManualClock());
   for (let round = 0; round < 5; round += 1) {
     breaker.cloneFailed();
@@ -23,13 +23,13 @@ test('a clone that works makes the failures before it forgotten', () => {
   assert.equal(breaker.failures, 0);
 });
 
-test('a template that cannot be made is not tried with', () => {
+test('a failed template build opens the breaker', () => {
   const breaker = new Breaker(new ManualClock());
   breaker.buildFailed();
   assert.equal(breaker.isOpen, true);
 });
 
-test('pauses double from half a minute to ten minutes, and start anew after a clone that works', () => {
+test('pauses double from half a minute to ten minutes, and are reset by a successful clone', () => {
   const clock = new ManualClock();
   const breaker = new Breaker(clock);
   const pauses = Array.from({ length: 7 }, () => {
@@ -46,7 +46,7 @@ test('pauses double from half a minute to ten minutes, and start anew after a cl
   assert.equal(breaker.pauseMs, 30_000);
 });
 
-test('a new template that is no better is thrown away by its first clone', () => {
+test('a new template is discarded when its first clone fails', () => {
   const breaker = new Breaker(new ManualClock());
   for (let failures = 0; failures < 3; failures += 1) breaker.cloneFailed();
   assert.equal(breaker.cloneFailed(), true);

@@ -1,18 +1,18 @@
 import type { Clock } from '../../lib/clock.ts';
 
-/** Fewer failures in a row are what a busy host makes. */
+/** Fewer failures in a row happen on a busy host. */
 const failuresMax = 3;
 const firstPauseMs = 30_000;
-const longestPauseMs = 600_000;
+const pauseMsMax = 600_000;
 
 /**
- * Whether a template is to be trusted.
+ * Circuit breaker of a template.
  *
- *     closed ──three failures in a row, or a template that cannot be made──► open
- *     open ──one machine that was cloned well──► closed
+ *     closed ──three failed clones in a row, or a failed template build──► open
+ *     open ──one successful clone──► closed
  *
- * While it is open, machines are booted without a template; a new one is made
- * after a pause, which doubles each time that the last did not help.
+ * While it is open, machines boot cold. A new template is built after a pause,
+ * which doubles after each failure.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class Breaker {
     this.#clock = clock;
   }
 
-  /** Since a machine was last cloned well. */
+  /** Failures since the last successful clone. */
   get failures(): number {
     return this.#failures;
   }
@@ -33,12 +33,12 @@ export class Breaker {
     return this.#retryAtMs !== null;
   }
 
-  /** How long until a new template may be made; null while the breaker is closed. */
+  /** Milliseconds until a new template may be built; null while the breaker is closed. */
   get pauseMs(): number | null {
     return this.#retryAtMs === null ? null : Math.max(0, this.#retryAtMs - this.#clock.monotonicMs());
   }
 
-  /** A machine could not be cloned. True when the template is thrown away for it: the breaker has opened, or stays open because a new template is no better. */
+  /** Records a failed clone. Returns true when the template must be discarded: the breaker has opened, or was open already. */
   cloneFailed(): boolean {
     this.#failures += 1;
     if (!this.isOpen && this.#failures < failuresMax) return false;
@@ -46,7 +46,7 @@ export class Breaker {
     return true;
   }
 
-  /** No template could be made. */
+  /** Records a failed template build. */
   buildFailed(): void {
     this.#failures += 1;
     this.#open();
@@ -60,6 +60,6 @@ export class Breaker {
 
   #open(): void {
     this.#retryAtMs = this.#clock.monotonicMs() + this.#pauseMs;
-    this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
+    this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2);
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRoot } from '../host/users.ts';
 import { machineArguments, machineCommand, probeCommand } from './command.ts';
-import type { MachineShape, QemuOrder } from './command.ts';
+import type { MachineShape, QemuOptions } from './command.ts';
 
 const image = {
   id: 'image',
@@ -23,14 +23,14 @@ const emulated: MachineShape = {
   cpus: 2,
   kvmGroup: null,
 };
-const order = (parts: Partial<QemuOrder> = {}): QemuOrder => ({
+const options = (overrides: Partial<QemuOptions> = {}): QemuOptions => ({
   shape: emulated,
   memory: 'clone',
   uid: 1_900_000_001,
-  marks: { BERTH_VM: 'vm_1' },
-  ...parts,
+  environment: { BERTH_VM: 'vm_1' },
+  ...overrides,
 });
-const inOneLine = (parts: Partial<QemuOrder> = {}): string => machineCommand(order(parts)).args.join(' ');
+const inOneLine = (overrides: Partial<QemuOptions> = {}): string => machineCommand(options(overrides)).args.join(' ');
 
 test('QEMU has namespaces of its own, no network, and dies with the worker', () => {
   const jail = inOneLine().split(' -- ')[0] ?? '';
@@ -39,7 +39,7 @@ test('QEMU has namespaces of its own, no network, and dies with the worker', () 
 });
 
 test('QEMU sees programs and the image, all of it read-only, and nothing else of the host', () => {
-  const { args } = machineCommand(order());
+  const { args } = machineCommand(options());
   const writable = args.flatMap((arg, i) => (['--bind', '--bind-try', '--tmpfs', '--dir-bind'].includes(arg) ? [args[i + 1]] : []));
   assert.deepEqual(writable, []);
   const devices = args.flatMap((arg, i) => (arg === '--dev-bind' ? [args[i + 1]] : []));
@@ -52,7 +52,7 @@ test('QEMU sees programs and the image, all of it read-only, and nothing else of
   assert.ok(inOneLine().includes('--remount-ro /'));
 });
 
-test('QEMU runs as a user without powers, behind its own filter of system calls', () => {
+test('QEMU runs as an unprivileged user, with its own seccomp filter', () => {
   const line = inOneLine();
   for (const flag of ['--no-new-privs', '--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--pdeathsig=KILL'])
     assert.ok(line.includes(flag), flag);
@@ -60,7 +60,7 @@ test('QEMU runs as a user without powers, behind its own filter of system calls'
   assert.match(line, /-sandbox on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny/);
 });
 
-test('a machine has no network card, no shared folder, no display and no device that is not asked for', () => {
+test('a machine has no network card, no shared folder, no display and no default devices', () => {
   const line = machineArguments(emulated).join(' ');
   assert.match(line, /^-nodefaults -no-user-config -display none/);
   assert.doesNotMatch(line, / -(net|netdev|nic|vnc|usb|vga|monitor|gdb|fsdev|virtfs|daemonize) /);
@@ -71,7 +71,7 @@ test('a machine has no network card, no shared folder, no display and no device 
   );
 });
 
-test('disks are read-only, the console is bounded, and a guest that ends stays until its last words are read', () => {
+test('disks are read-only, the console is bounded, and a guest that ends is paused until its output is read', () => {
   const line = inOneLine();
   assert.equal(line.match(/driver=file,[^ ]*read-only=on,auto-read-only=off/g)?.length, 2);
   assert.match(line, /ringbuf,id=serial,size=65536/);
@@ -85,7 +85,7 @@ test('a clone copies what it writes to, a template is written to, and a machine 
 });
 
 test('a template and its clones are the same machine', () => {
-  const machine = (memory: QemuOrder['memory']): string => inOneLine({ memory }).replace(/ -object .*/, '');
+  const machine = (memory: QemuOptions['memory']): string => inOneLine({ memory }).replace(/ -object .*/, '');
   assert.equal(machine('clone'), machine('template'));
 });
 
@@ -107,6 +107,6 @@ test('a probe has the kernel and its first program, and neither disks nor ports'
   assert.match(line, /-chardev socket,id=serial,fd=4 -serial chardev:serial/);
 });
 
-test('the outermost process carries the marks, and of the environment of the service nothing', () => {
-  assert.deepEqual(Object.keys(machineCommand(order()).env).toSorted(), ['BERTH_VM', 'LANG', 'PATH']);
+test('the outermost process has the given environment, and nothing of the service’s', () => {
+  assert.deepEqual(Object.keys(machineCommand(options()).env).toSorted(), ['BERTH_VM', 'LANG', 'PATH']);
 });

@@ -1,26 +1,25 @@
 /**
- * What a virtual machine is made of and what surrounds it.
+ * Command line of a virtual machine and its jail.
  *
- * QEMU is the wall between a page that has taken over its whole machine and
- * this host, so it stands in a jail itself: namespaces of its own without a
- * network, an unprivileged user of its own, no capabilities, its own seccomp
- * filter, and of the host's files its programs and the image, read-only. All
- * else comes to it as descriptors that were open before it started.
+ * QEMU isolates a compromised machine from this host, so it runs in a jail itself:
+ * its own namespaces without a network, its own unprivileged user, no
+ * capabilities, its seccomp filter, and read-only access to its programs and the
+ * image. Everything else is passed as descriptors that are open before it starts.
  *
  * The chain is bubblewrap, its first process inside, QEMU. The kernel ends each
- * link when the one above dies, and the first with the worker.
+ * link when its parent dies, and the first with the worker.
  */
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { guestPorts } from '@berth/contract/guest';
 import { sameAsHost } from '../process/jail.ts';
 import type { Command } from '../process/jail.ts';
-import { asUser, isRoot, withoutPowers } from '../host/users.ts';
+import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
 import type { Image } from './image.ts';
 
 export type Accelerator = 'kvm' | 'tcg';
 
-/** What all machines of a service have in common. */
+/** Settings shared by all machines of a service. */
 export interface MachineShape {
   qemuPath: string;
   image: Image;
@@ -31,26 +30,26 @@ export interface MachineShape {
   kvmGroup: number | null;
 }
 
-/** Where the memory of a machine comes from. `own`: nowhere. `template`: a memory file that is written for others to be cloned from. `clone`: such a file, copied as it is written to. */
+/** Guest memory. `own`: anonymous. `template`: a memory file that clones will map. `clone`: such a file, mapped copy-on-write. */
 export type MemorySource = 'own' | 'template' | 'clone';
 
-export interface QemuOrder {
+export interface QemuOptions {
   shape: MachineShape;
   memory: MemorySource;
   uid: number;
-  /** What the outermost process carries in its environment, to be found by. */
-  marks: Record<string, string>;
+  /** Environment of the outermost process, by which its processes are found. */
+  environment: Record<string, string>;
 }
 
-/** Numbers that QEMU finds its descriptors at. The first three are sockets. */
+/** Descriptor numbers in QEMU. The first three are sockets. */
 export const descriptors = { qmp: 3, control: 4, egress: 5, memory: 6, state: 7 } as const;
 
 /** The name of the console's buffer for QMP's `ringbuf-read`. */
 export const serialBuffer = 'serial';
-/** A power of two. The kernel's last words fit in; whatever else a guest prints falls out at the other end. */
+/** A power of two. Holds the kernel's last messages; older output is dropped. */
 export const serialBytes = 64 * 1024;
 
-/** Where the files of the image are inside the jail. */
+/** Paths of the image inside the jail. */
 const imageInside = {
   kernel: '/image/kernel',
   initramfs: '/image/initramfs',
@@ -58,29 +57,29 @@ const imageInside = {
   agent: '/image/agent.erofs',
 } as const;
 
-/** Of translated code, under emulation: with less, what a page runs is thrown away and translated again. */
+/** Cache for translated code under emulation. With less, the code of a page is evicted and translated again. */
 export const translationMb = 512;
 
-/** A machine as it is for sessions and templates. */
-export function machineCommand(order: QemuOrder): Command {
-  return jailed(order, [...machineArguments(order.shape), ...memoryArguments(order)]);
+/** Command of a machine for sessions and templates. */
+export function machineCommand(options: QemuOptions): Command {
+  return jailed(options, [...machineArguments(options.shape), ...memoryArguments(options)]);
 }
 
-/** A machine that says a word on its console, which is descriptor 4, and ends: to see whether the accelerator works. */
-export function probeCommand({ shape, uid }: Pick<QemuOrder, 'shape' | 'uid'>): Command {
+/** Command of a machine that prints a word on its console (descriptor 4) and ends, to test the accelerator. */
+export function probeCommand({ shape, uid }: Pick<QemuOptions, 'shape' | 'uid'>): Command {
   const console = ['-chardev', `socket,id=serial,fd=${descriptors.control}`, '-serial', 'chardev:serial'];
-  return jailed({ shape, memory: 'own', uid, marks: {} }, [
+  return jailed({ shape, memory: 'own', uid, environment: {} }, [
     ...boardArguments(shape, 'berth.probe'),
     ...console,
     ...memoryArguments({ shape, memory: 'own' }),
   ]);
 }
 
-/** Tells QEMU's version, and with that that this host lets its jail be built. */
-export const versionCommand = (order: Pick<QemuOrder, 'shape' | 'uid'>): Command =>
-  jailed({ ...order, memory: 'own', marks: {} }, ['--version'], []);
+/** Prints QEMU's version, which also proves that its jail can be built. */
+export const versionCommand = (options: Pick<QemuOptions, 'shape' | 'uid'>): Command =>
+  jailed({ ...options, memory: 'own', environment: {} }, ['--version'], []);
 
-/** The same for a template and its clones: what is in a template's state are these devices. */
+/** Must be the same for a template and its clones, as the saved state is that of these devices. */
 export function machineArguments(shape: MachineShape): string[] {
   const port = (number: number, name: string, descriptor: number): string[] => [
     ...['-chardev', `socket,id=port${number},fd=${descriptor}`],
@@ -102,7 +101,7 @@ export function machineArguments(shape: MachineShape): string[] {
   ];
 }
 
-/** A PC without anything that a browser does not need: each device less is code less that a guest can speak to. */
+/** A PC with the fewest devices possible, to reduce the attack surface. */
 function boardArguments({ accelerator, memoryMb, cpus }: MachineShape, mode = ''): string[] {
   const kvm = accelerator === 'kvm';
   return [
@@ -116,7 +115,7 @@ function boardArguments({ accelerator, memoryMb, cpus }: MachineShape, mode = ''
   ];
 }
 
-function memoryArguments({ shape, memory }: Pick<QemuOrder, 'shape' | 'memory'>): string[] {
+function memoryArguments({ shape, memory }: Pick<QemuOptions, 'shape' | 'memory'>): string[] {
   const size = `size=${shape.memoryMb}M`;
   if (memory === 'own') return ['-object', `memory-backend-ram,id=memory,${size}`];
   const file = `memory-backend-file,id=memory,${size},mem-path=/proc/self/fd/${descriptors.memory}`;
@@ -124,14 +123,14 @@ function memoryArguments({ shape, memory }: Pick<QemuOrder, 'shape' | 'memory'>)
 }
 
 /**
- * Each link of the chain asks the kernel to be ended with the one above, and
- * would outlive one that is gone by then. So QEMU is started only when all have
- * asked, and the worker has said after that that it is still there. A core of
- * QEMU's would hold what a session did.
+ * Each link of the chain requests a parent-death signal, which comes too late if
+ * the parent has already died. So QEMU starts only after all links have requested
+ * it and the worker has then confirmed that it is alive. Core dumps are disabled,
+ * as they would contain session data.
  */
-const onceTied = ['/bin/sh', '-c', 'ulimit -c 0; echo; read -r word || exit 1; exec "$@" </dev/null >/dev/null', 'machine'];
+const startWhenAllTied = ['/bin/sh', '-c', 'ulimit -c 0; echo; read -r word || exit 1; exec "$@" </dev/null >/dev/null', 'machine'];
 
-function jailed({ shape, uid, marks }: QemuOrder, qemu: string[], first: string[] = onceTied): Command {
+function jailed({ shape, uid, environment }: QemuOptions, qemu: string[], first: string[] = startWhenAllTied): Command {
   return {
     program: 'bwrap',
     args: [
@@ -141,23 +140,23 @@ function jailed({ shape, uid, marks }: QemuOrder, qemu: string[], first: string[
       ...first,
       'setpriv',
       ...user(shape, uid),
-      ...withoutPowers,
+      ...withoutPrivileges,
       shape.qemuPath,
       ...qemu,
     ],
-    env: { PATH: '/usr/bin:/usr/sbin:/bin:/sbin', LANG: 'C.UTF-8', ...marks },
+    env: { PATH: '/usr/bin:/usr/sbin:/bin:/sbin', LANG: 'C.UTF-8', ...environment },
   };
 }
 
-/** The group that may use KVM is all that is given beside the user. Without root, our own groups are kept. */
+/** The only extra group is the one of /dev/kvm. Without root, our own groups stay. */
 function user({ kvmGroup }: MachineShape, uid: number): string[] {
   if (kvmGroup === null || !isRoot()) return asUser(uid);
   return ['--reuid', String(uid), '--regid', String(uid), '--groups', String(kvmGroup)];
 }
 
-/** As root the user is changed inside; otherwise a user namespace gives the powers that building a jail takes. */
+/** As root the user is changed inside the jail; otherwise a user namespace gives the capabilities to build one. */
 function namespaces(): string[] {
-  const powers = ['CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
+  const capabilities = ['CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
   return [
     ...(isRoot() ? [] : ['--unshare-user']),
     ...[
@@ -170,11 +169,11 @@ function namespaces(): string[] {
       '--hostname',
       'berth',
     ],
-    ...['--cap-drop', 'ALL', ...powers.flatMap((power) => ['--cap-add', power])],
+    ...['--cap-drop', 'ALL', ...capabilities.flatMap((power) => ['--cap-add', power])],
   ];
 }
 
-/** Nothing of it can be written to, /proc and three devices aside. */
+/** Read-only except /proc and three devices. */
 function fileSystem({ qemuPath, image, accelerator }: MachineShape): string[] {
   const programs = ['/usr/bin', '/usr/sbin', '/usr/lib', '/usr/share'].flatMap((path) => ['--ro-bind', path, path]);
   const optional = ['/usr/lib64', '/etc/ld.so.cache', '/etc/alternatives'].flatMap((path) => ['--ro-bind-try', path, path]);
@@ -187,7 +186,7 @@ function fileSystem({ qemuPath, image, accelerator }: MachineShape): string[] {
   const folder = dirname(qemuPath);
   const elsewhere = folder !== '/usr/bin' && lstatSync(folder, { throwIfNoEntry: false }) ? ['--ro-bind', folder, folder] : [];
   return [
-    // Folders that a mount makes on its way would be closed to the machine's user.
+    // Parent folders that bubblewrap creates for a mount would be closed to the machine's user.
     ...['/usr', '/etc', '/dev', '/image'].flatMap((path) => ['--dir', path]),
     ...programs,
     ...['/bin', '/sbin', '/lib', '/lib64'].flatMap(sameAsHost),

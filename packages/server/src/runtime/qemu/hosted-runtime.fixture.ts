@@ -1,4 +1,4 @@
-/** QemuVm without QEMU: its machines are the agent and a browser as processes of this host. */
+/** A runtime of QemuVm without QEMU: agent and browser run as processes of this host. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -7,33 +7,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { silentLog } from '../../lib/log.ts';
-import { createMachineFolder, openMachinesPlace, removeMachineFolder } from '../host/machine-folder.ts';
-import type { Runtime, Vm, VmOrder } from '../runtime.ts';
-import { killAll, machineEnvironment, Traces } from '../host/artifacts.ts';
+import { createMachineFolder, openMachinesFolder, removeMachineFolder } from '../host/machine-folder.ts';
+import type { Runtime, Vm, VmSpec } from '../runtime.ts';
+import { killAll, machineEnvironment, HostArtifacts } from '../host/artifacts.ts';
 import { until } from '../testing/machines.ts';
 import { GuestLink } from './guest/link.ts';
 import { QemuVm } from './qemu-vm.ts';
 import type { QemuHandle } from './qemu-vm.ts';
 
 export interface HostedRuntime extends Runtime {
-  /** The folder that a machine's own files are in. */
+  /** Folder with the files of a machine. */
   insideOf(id: string): string;
-  boot(order: VmOrder, options: { signal: AbortSignal }): Promise<QemuVm>;
+  boot(spec: VmSpec, options: { signal: AbortSignal }): Promise<QemuVm>;
 }
 
 export async function createHostedRuntime(path: string, chromiumPath: string): Promise<HostedRuntime> {
-  const place = await openMachinesPlace(path);
+  const machinesFolder = await openMachinesFolder(path);
   const folders = new Map<string, string>();
   const running = new Map<string, Vm>();
-  const traces = new Traces({ place, log: silentLog, running: (id) => running.get(id) });
+  const hostArtifacts = new HostArtifacts({ machinesFolder, log: silentLog, running: (id) => running.get(id) });
 
-  const start = (order: VmOrder): { machine: QemuHandle; link: GuestLink } => {
-    // Sockets of browsers have names of at most 108 bytes, folders and all.
+  const start = (spec: VmSpec): { machine: QemuHandle; link: GuestLink } => {
+    // Socket paths are limited to 108 bytes.
     const folder = mkdtempSync(join(tmpdir(), 'agent-'));
-    folders.set(order.id, folder);
+    folders.set(spec.id, folder);
     chmodSync(folder, 0o711);
     const fixture = fileURLToPath(new URL('./guest/agent-process.fixture.ts', import.meta.url));
-    const env = { PATH: '/usr/bin:/bin', ...machineEnvironment(order.id, place) };
+    const env = { PATH: '/usr/bin:/bin', ...machineEnvironment(spec.id, machinesFolder) };
     const child = spawn(process.execPath, [fixture, chromiumPath, folder], {
       env,
       detached: true,
@@ -45,9 +45,9 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
       detail: 'the machine ended',
     }));
     const kill = async (): Promise<void> => {
-      await killAll(() => traces.processesOf(order.id));
+      await killAll(() => hostArtifacts.processesOf(spec.id));
       await exited;
-      // A browser whose agent was killed ends by itself, and writes to its folder until then.
+      // A browser whose agent was killed exits on its own, and writes to its folder until then.
       await until(() => {
         rmSync(folder, { recursive: true, force: true });
         return !existsSync(folder);
@@ -56,41 +56,41 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
     const [control, egress] = [child.stdio[3] as Socket, child.stdio[4] as Socket];
     return {
       machine: { pid: child.pid ?? null, exited, kill },
-      link: new GuestLink({ control, egress, acceptEgress: order.acceptEgress, slowness: 4 }),
+      link: new GuestLink({ control, egress, acceptEgress: spec.acceptEgress, slowdown: 4 }),
     };
   };
 
-  const boot = async (order: VmOrder, { signal }: { signal: AbortSignal }): Promise<QemuVm> => {
+  const boot = async (spec: VmSpec, { signal }: { signal: AbortSignal }): Promise<QemuVm> => {
     signal.throwIfAborted();
-    await createMachineFolder(place.dataDir, {
-      id: order.id,
+    await createMachineFolder(machinesFolder.dataDir, {
+      id: spec.id,
       workerId: 'wrk_test',
-      bootId: traces.bootId,
+      bootId: hostArtifacts.bootId,
       uid: 0,
       pid: null,
       startTime: null,
       workPath: null,
     });
-    const { machine, link } = start(order);
+    const { machine, link } = start(spec);
     try {
       await link.hello({ signal });
-      await link.start(order.kind === 'full_browser' ? 'full_browser' : 'headless', { signal });
+      await link.start(spec.kind === 'full_browser' ? 'full_browser' : 'headless', { signal });
       await link.identify({ signal });
       const cdp = await link.openDevtools();
       signal.throwIfAborted();
       const forget = async (): Promise<void> => {
-        await removeMachineFolder(place.dataDir, order.id);
-        running.delete(order.id);
+        await removeMachineFolder(machinesFolder.dataDir, spec.id);
+        running.delete(spec.id);
       };
-      const findProcesses = (): ReturnType<Traces['processesOf']> => traces.processesOf(order.id);
-      const untold = { generation: 'test', runtime: 'qemu-tcg', outOfMemoryKills: () => Promise.resolve(0), prioritize: () => {} } as const;
-      const vm = new QemuVm({ ...untold, order, machine, link, cdp, findProcesses, forget });
-      running.set(order.id, vm);
+      const findProcesses = (): ReturnType<HostArtifacts['processesOf']> => hostArtifacts.processesOf(spec.id);
+      const fixed = { generation: 'test', runtime: 'qemu-tcg', outOfMemoryKills: () => Promise.resolve(0), prioritize: () => {} } as const;
+      const vm = new QemuVm({ ...fixed, spec, machine, link, cdp, findProcesses, forget });
+      running.set(spec.id, vm);
       return vm;
     } catch (error) {
       link.close();
       await machine.kill();
-      await removeMachineFolder(place.dataDir, order.id);
+      await removeMachineFolder(machinesFolder.dataDir, spec.id);
       throw error;
     }
   };
@@ -99,14 +99,14 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
     name: 'qemu-tcg',
     isolation: 'microvm',
     warnings: [],
-    slowness: 1,
+    slowdown: 1,
     bootMsMax: 30_000,
     generation: () => 'test',
     templates: () => [],
     insideOf: (id) => folders.get(id) ?? '',
     boot,
-    list: () => traces.list(),
-    destroy: (trace) => traces.destroy(trace),
+    list: () => hostArtifacts.list(),
+    destroy: (artifact) => hostArtifacts.destroy(artifact),
     close: () => Promise.resolve(),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import { CdpTalk, bootSignal, newOrder } from '../runtime-suite.ts';
+import { CdpClient, bootSignal, newVmSpec } from '../runtime-suite.ts';
 import type { Runtime } from '../runtime.ts';
 import { evaluate, until } from '../testing/machines.ts';
 import { copies, firstBootMsMax, newDataDir, optionsFor } from './microvm.fixture.ts';
@@ -47,7 +47,7 @@ describe('copies of one virtual machine', () => {
   let runtime: Runtime;
   before(async () => {
     runtime = await createQemuRuntime(optionsFor(dataDir));
-    const first = await runtime.boot(newOrder(), { signal: bootSignal(firstBootMsMax) });
+    const first = await runtime.boot(newVmSpec(), { signal: bootSignal(firstBootMsMax) });
     await first.destroy();
   });
   after(async () => {
@@ -58,7 +58,7 @@ describe('copies of one virtual machine', () => {
   it('have nothing random in common, and know the time', async () => {
     assert.ok(copies > 1);
     const all: Record<string, string>[] = [];
-    while (all.length < copies) all.push(await lookAtCopy(runtime));
+    while (all.length < copies) all.push(await inspectCopy(runtime));
     for (const name of Object.keys(all[0] ?? {})) {
       const values = all.map((seen) => seen[name] ?? '');
       assert.ok(values.every(Boolean), `${name} was not seen`);
@@ -67,23 +67,23 @@ describe('copies of one virtual machine', () => {
   });
 });
 
-async function lookAtCopy(runtime: Runtime): Promise<Record<string, string>> {
+async function inspectCopy(runtime: Runtime): Promise<Record<string, string>> {
   const said: string[] = [];
-  const vm = await runtime.boot(newOrder({ acceptEgress: (connection) => answer(connection, said) }), {
+  const vm = await runtime.boot(newVmSpec({ acceptEgress: (connection) => answer(connection, said) }), {
     signal: bootSignal(runtime.bootMsMax),
   });
   try {
-    const talk = new CdpTalk(vm.cdp);
-    const { browserContextId } = await talk.call('Target.createBrowserContext');
-    const { targetId } = await talk.call('Target.createTarget', { url: 'http://site.test/' });
-    const { sessionId } = await talk.call('Target.attachToTarget', { targetId, flatten: true });
+    const cdp = new CdpClient(vm.cdp);
+    const { browserContextId } = await cdp.call('Target.createBrowserContext');
+    const { targetId } = await cdp.call('Target.createTarget', { url: 'http://site.test/' });
+    const { sessionId } = await cdp.call('Target.attachToTarget', { targetId, flatten: true });
     const page = String(sessionId);
-    await until(async () => (await evaluate(talk, page, 'document.title')) === 'site', 120_000);
+    await until(async () => (await evaluate(cdp, page, 'document.title')) === 'site', 120_000);
     const beforeMs = Date.now();
-    const { timeOrigin, now, ...drawn } = JSON.parse(String(await evaluate(talk, page, script))) as Record<string, string>;
+    const { timeOrigin, now, ...drawn } = JSON.parse(String(await evaluate(cdp, page, script))) as Record<string, string>;
     assert.ok(Math.abs(Number(timeOrigin) - beforeMs) < pageMsMax, timeOrigin);
     assert.ok(Number(now) > beforeMs - skewMsMax && Number(now) < Date.now() + skewMsMax, `${now}: asked at ${beforeMs}`);
-    const heard = shown.map(([name, find]) => [name, said.map(find).find((found) => found !== undefined) ?? '']);
+    const heard = shown.map(([name, find]) => [name, said.map(find).find((value) => value !== undefined) ?? '']);
     return {
       'a context': String(browserContextId),
       'a target': String(targetId),

@@ -10,7 +10,7 @@ import { ImageUnusable, findImage } from './image.ts';
 const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch as string];
 const digest = 'a'.repeat(64);
 
-function manifest(parts: object = {}): object {
+function manifest(overrides: object = {}): object {
   return {
     id: 'one',
     protocol: guestProtocol,
@@ -22,7 +22,7 @@ function manifest(parts: object = {}): object {
     packages: 200,
     bytes: { unpacked: 900, kernel: 10, initramfs: 20, root: 30, agent: 40 },
     sha256: { kernel: digest, initramfs: digest, root: digest, agent: digest },
-    ...parts,
+    ...overrides,
   };
 }
 

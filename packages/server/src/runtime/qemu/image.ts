@@ -1,10 +1,10 @@
-/** What virtual machines start from: a folder of files that `npm run image` has made, each pinned by its size and digest. */
+/** The image of virtual machines: a folder built by `npm run image`, with the size and digest of each file. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { guestProtocol } from '@berth/contract/guest';
 import { z } from 'zod';
 
-/** There is no image that machines can be started from. The message tells the operator what to do. */
+/** There is no usable image. The message says what the operator has to do. */
 export class ImageUnusable extends Error {}
 
 const bytes = z.number().int().positive();
@@ -24,18 +24,18 @@ const Manifest = z.object({
 
 export interface Image {
   id: string;
-  /** Everything that belongs to the image, its templates among it. */
+  /** Folder of the image and its templates. */
   folder: string;
-  /** As Debian calls it: a template tells by it whose browser it holds. */
+  /** Debian's version string. A template stores it to identify its browser. */
   chromiumVersion: string;
   paths: { kernel: string; initramfs: string; root: string; agent: string };
 }
 
 const fileNames = { kernel: 'kernel', initramfs: 'initramfs', root: 'root.erofs', agent: 'agent.erofs' } as const;
-/** By which name Debian goes for the processors that Node has names for. */
+/** Debian's names of Node's architectures. */
 const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** The image that new machines are made of: the one that `<imagesDir>/current` leads to. Throws ImageUnusable. */
+/** Returns the image that `<imagesDir>/current` points to. @throws ImageUnusable */
 export async function findImage(imagesDir: string): Promise<Image> {
   const folder = await realpath(join(imagesDir, 'current')).catch((cause: unknown) => {
     throw new ImageUnusable(`There is no image for virtual machines in ${imagesDir}. Build it: npm run image`, { cause });
@@ -64,14 +64,13 @@ async function readManifest(folder: string): Promise<z.infer<typeof Manifest>> {
   return parsed.data;
 }
 
-/** Digests are the builder's affair: half a gigabyte is not read again at each start. */
+/** Checks sizes only: hashing half a gigabyte at each start is too slow. */
 async function checkFile(folder: string, path: string, size: number): Promise<void> {
-  const found = await stat(path).catch((cause: unknown) => {
+  const file = await stat(path).catch((cause: unknown) => {
     throw unusable(folder, `${basename(path)} is missing`, cause);
   });
-  if (found.size !== size) throw unusable(folder, `${basename(path)} has ${found.size} bytes instead of ${size}`);
-  if ((found.mode & 0o004) === 0)
-    throw unusable(folder, `${basename(path)} can be read by its owner only, and machines run as other users`);
+  if (file.size !== size) throw unusable(folder, `${basename(path)} has ${file.size} bytes instead of ${size}`);
+  if ((file.mode & 0o004) === 0) throw unusable(folder, `${basename(path)} can be read by its owner only, and machines run as other users`);
 }
 
 const unusable = (folder: string, why: string, cause?: unknown): ImageUnusable =>

@@ -1,4 +1,4 @@
-/** Virtual machines as tests look at them: from the host's side. */
+/** Helpers for tests of virtual machines, seen from the host. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -9,24 +9,24 @@ import { basename, join } from 'node:path';
 import { silentLog } from '../../lib/log.ts';
 import { childrenOf } from '../host/processes.ts';
 import { machinePath } from '../host/machine-folder.ts';
-import { newOrder } from '../runtime-suite.ts';
+import { newVmSpec } from '../runtime-suite.ts';
 import type { Vm } from '../runtime.ts';
 import { processesOf } from '../testing/machines.ts';
 import type { QemuRuntimeOptions } from './qemu.ts';
 
 const given = process.env['BERTH_IMAGES_DIR'];
 if (!given || !existsSync(join(given, 'current')))
-  throw new Error('Virtual machines are tested with a real image: build one (npm run image), and say where it is (BERTH_IMAGES_DIR).');
+  throw new Error('These tests need an image. Build one with npm run image and set BERTH_IMAGES_DIR.');
 /** Folder of the images to test with. */
 export const imagesDir: string = given;
 
-/** How many are compared. Two that are alike would show it, and each takes some ten seconds under emulation; fifty are what a person should see once. */
+/** Number of copies to compare. Each takes about ten seconds under emulation; run with fifty once. */
 export const copies = Number(process.env['BERTH_TEST_COPIES'] ?? 3);
 
 /** A first template on a busy host that emulates it. */
 export const firstBootMsMax = 500_000;
 
-export const optionsFor = (dataDir: string, parts: Partial<QemuRuntimeOptions> = {}): QemuRuntimeOptions => ({
+export const optionsFor = (dataDir: string, overrides: Partial<QemuRuntimeOptions> = {}): QemuRuntimeOptions => ({
   dataDir,
   workerId: 'wrk_test',
   imagesDir,
@@ -35,7 +35,7 @@ export const optionsFor = (dataDir: string, parts: Partial<QemuRuntimeOptions> =
   cpus: 1,
   accelerator: 'tcg',
   log: silentLog,
-  ...parts,
+  ...overrides,
 });
 
 export const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'microvm-'));
@@ -79,14 +79,15 @@ export interface AnotherWorker {
 
 /** A worker that is a process of its own, to be killed. */
 export async function startAnotherWorker(dataDir: string): Promise<AnotherWorker> {
-  const ids = ['normal', 'background', 'normal'].map(() => newOrder().id);
+  const ids = ['normal', 'background', 'normal'].map(() => newVmSpec().id);
   const { log: _, ...options } = optionsFor(dataDir, { workerId: 'wrk_killed' });
   const script = `
     const { createQemuRuntime } = await import(${JSON.stringify(new URL('./qemu.ts', import.meta.url).href)});
     const { silentLog } = await import(${JSON.stringify(new URL('../../lib/log.ts', import.meta.url).href)});
     const runtime = await createQemuRuntime({ ...${JSON.stringify(options)}, log: silentLog });
     const [live, warm, starting] = ${JSON.stringify(ids)};
-    const boot = (id, priority) => runtime.boot({ id, kind: 'headless', priority, acceptEgress: () => {} }, { signal: AbortSignal.timeout(${firstBootMsMax}) });
+    const signal = AbortSignal.timeout(${firstBootMsMax});
+    const boot = (id, priority) => runtime.boot({ id, kind: 'headless', priority, acceptEgress: () => {} }, { signal });
     await boot(live, 'normal');
     await boot(warm, 'background');
     void boot(starting, 'normal');

@@ -1,5 +1,5 @@
 # Writes a line to the socket on descriptor 3 with descriptor 4 as its ancillary
-# data. QEMU takes descriptors in this way alone, and Node has none to send one.
+# data. QEMU accepts descriptors only like this, and Node cannot send one.
 use strict;
 use warnings;
 

@@ -10,17 +10,17 @@ import type { Command } from '../process/jail.ts';
 import { descriptors, serialBuffer, serialBytes } from './command.ts';
 import { Qmp } from './qmp.ts';
 
-/** Enough for the lines around a failure, of QEMU's own words and of the guest's console each. */
+/** Enough for the lines around a failure; for QEMU's log and the guest's console each. */
 const tailBytes = 4 * 1024;
-/** A namespace's processes are reaped within some 20 ms of its first one's death; one with a gigabyte of memory to give back may take longer. */
+/** Processes of a namespace are reaped within about 20 ms after its first one dies; freeing a gigabyte takes longer. */
 const reapGraceMs = 5000;
-/** QEMU answers within milliseconds unless it is the one that has failed. */
+/** QEMU answers within milliseconds unless it has failed itself. */
 const serialMsMax = 1000;
 
 export interface QemuExit {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** The last lines of QEMU's own log and, where they could still be read, of the guest's console. */
+  /** Last lines of QEMU's log and, if still readable, of the guest's console. */
   detail: string;
 }
 
@@ -29,7 +29,7 @@ export interface QemuFiles {
   state?: number | undefined;
 }
 
-/** One QEMU in its jail, from its start to the proof that nothing of it is left. */
+/** One QEMU process in its jail. */
 export class QemuProcess {
   readonly pid: number | null;
   readonly exited: Promise<QemuExit>;
@@ -52,22 +52,22 @@ export class QemuProcess {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#log = (this.#log + text).slice(-tailBytes);
     });
-    // A guest that ends, by a panic for one, is kept standing until its last words are read.
-    this.qmp.onEvent('SHUTDOWN', () => void this.lastWords().then(() => this.kill()));
+    // A guest that shuts down, for example by a panic, stays paused until its console is read.
+    this.qmp.onEvent('SHUTDOWN', () => void this.readTail().then(() => this.kill()));
     this.exited = this.#watchExit();
   }
 
-  /** The last lines of QEMU's own log and, as far as they can be had, of the guest's console. */
-  async lastWords(): Promise<string> {
+  /** Returns the last lines of QEMU's log and, if readable, of the guest's console. */
+  async readTail(): Promise<string> {
     const said = await this.qmp
       .call('ringbuf-read', { device: serialBuffer, size: serialBytes }, { signal: AbortSignal.timeout(serialMsMax) })
       .catch(() => '');
     if (typeof said === 'string') this.#serial = (this.#serial + said).slice(-tailBytes);
-    return this.#words();
+    return this.#tail();
   }
 
-  /** Gives QEMU an open file by a name that other commands know it by. */
-  async giveFile(name: string, descriptor: number): Promise<void> {
+  /** Passes an open file to QEMU (getfd), under a name for later commands. */
+  async passFile(name: string, descriptor: number): Promise<void> {
     await this.qmp.call(
       'getfd',
       { fdname: name },
@@ -75,13 +75,13 @@ export class QemuProcess {
     );
   }
 
-  /** Resolves when no process of it is left. Idempotent; callers share one promise. */
+  /** Resolves when none of its processes is left. Idempotent; callers share one promise. */
   kill(): Promise<void> {
     this.#killing ??= this.#end();
     return this.#killing;
   }
 
-  #words(): string {
+  #tail(): string {
     return [this.#log.trim(), this.#serial.trim()].filter(Boolean).join('\n');
   }
 
@@ -89,7 +89,7 @@ export class QemuProcess {
     const exit = await exitOf(this.#child, (problem) => (this.#log += problem));
     for (const socket of [this.control, this.egress]) socket.destroy();
     this.qmp.close();
-    return { ...exit, detail: `${exit.signal ? `signal ${exit.signal}` : `code ${exit.code}`}\n${this.#words()}`.trim() };
+    return { ...exit, detail: `${exit.signal ? `signal ${exit.signal}` : `code ${exit.code}`}\n${this.#tail()}`.trim() };
   }
 
   async #end(): Promise<void> {
@@ -99,9 +99,9 @@ export class QemuProcess {
 }
 
 /**
- * In a group and session of its own. Descriptor 2 is its log; those from 6 on
- * are files. The first two are for a word at the start: the jail says that it
- * stands, and is told that we do.
+ * Starts in its own process group and session. Descriptor 2 is the log; those from
+ * 6 on are files. The first two are a handshake: the jail reports that it is
+ * ready, and the worker confirms that it is alive.
  */
 export function spawnQemu({ program, args, env }: Command, { memory, state }: QemuFiles): ChildProcess {
   const child = spawn(program, args, {
@@ -110,7 +110,7 @@ export function spawnQemu({ program, args, env }: Command, { memory, state }: Qe
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', memory ?? 'ignore', state ?? 'ignore'],
   });
-  // Where the host has no descriptors left there are no sockets either, and the error comes when nobody else would listen.
+  // Without free descriptors there are no sockets, and the error event has no other listener.
   child.on('error', () => {});
   if (!(child.stdio as unknown)) throw new Error('QEMU could not be started: too many open files');
   child.stdin?.on('error', () => {});
@@ -118,7 +118,7 @@ export function spawnQemu({ program, args, env }: Command, { memory, state }: Qe
   return child;
 }
 
-/** A process that could not be started at all ends without an exit. */
+/** Resolves with the exit. A process that could not be started has no exit event. */
 export function exitOf(child: ChildProcess, onProblem: (problem: string) => void): Promise<Omit<QemuExit, 'detail'>> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
@@ -130,10 +130,10 @@ export function exitOf(child: ChildProcess, onProblem: (problem: string) => void
 }
 
 /**
- * Kills the namespace's first process and leaves the outer one to see it: the
- * kernel lets the first one go only after all others are gone, so the outer
- * one's exit proves that nothing is left. One that does not see it in time is
- * killed as well, and takes the inner ones along by their parent-death signal.
+ * Kills the first process of the namespace. The kernel ends it only after all
+ * others in the namespace, so the exit of the outer process proves that nothing is
+ * left. After a grace period the outer one is killed as well, and the inner ones
+ * get their parent-death signal.
  */
 export async function killQemu(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
   const { pid } = child;
@@ -152,12 +152,12 @@ export async function killQemu(child: ChildProcess, exited: Promise<unknown>): P
   grace.abort();
 }
 
-/** By a helper that shares the socket for a moment, and is gone when this resolves. */
+/** Uses a helper process that shares the socket briefly and has exited when this resolves. */
 async function sendWithDescriptor(socket: Socket, line: string, descriptor: number): Promise<void> {
   const script = readFileSync(new URL('./pass-descriptor.pl', import.meta.url), 'utf8');
   const args = ['-e', script, String(sendmsgNumbers[process.arch]), line];
   const helper = spawn('perl', args, { env: { PATH: '/usr/bin:/bin' }, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', socket, descriptor] });
-  // Node reads no more from a socket that it has handed to a child.
+  // Node stops reading from a socket that it passes to a child.
   socket.resume();
   let problems = '';
   helper.stderr?.setEncoding('utf8').on('data', (text: string) => (problems += text));
@@ -167,7 +167,7 @@ async function sendWithDescriptor(socket: Socket, line: string, descriptor: numb
 
 const socketOf = (child: ChildProcess, number: number): Socket => {
   const socket = child.stdio[number] as Socket;
-  // A port breaks when QEMU ends: that is told by `exited`.
+  // A port breaks when QEMU exits, which `exited` reports.
   socket.on('error', () => {});
   return socket;
 };

@@ -11,11 +11,11 @@ import { childrenOf, readProcess, sendSignal } from '../host/processes.ts';
 import { machinePath } from '../host/machine-folder.ts';
 import { createProcessRuntime } from '../process/process.ts';
 import { NoSuchFile } from '../runtime.ts';
-import type { Vm, VmOrder } from '../runtime.ts';
-import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
-import { chromiumPath, evaluate, helloTo, optionsFor, processesOf, until } from '../testing/machines.ts';
+import type { Vm, VmSpec } from '../runtime.ts';
+import { CdpClient, bootSignal, describeRuntime, newVmSpec } from '../runtime-suite.ts';
+import { chromiumPath, evaluate, recordRequests, optionsFor, processesOf, until } from '../testing/machines.ts';
 import { agent, newLink } from './guest/link.fixture.ts';
-import type { Attend, LinkUnderTest } from './guest/link.fixture.ts';
+import type { StreamHandler, LinkUnderTest } from './guest/link.fixture.ts';
 import { createHostedRuntime } from './hosted-runtime.fixture.ts';
 import type { HostedRuntime } from './hosted-runtime.fixture.ts';
 import { QemuVm } from './qemu-vm.ts';
@@ -43,56 +43,59 @@ describe('a machine behind an agent', () => {
   });
   after(() => rm(dataDir, { recursive: true }));
 
-  const withMachine = async (work: (vm: QemuVm, talk: CdpTalk) => Promise<void>, parts: Partial<VmOrder> = {}): Promise<void> => {
-    const vm = await runtime.boot(newOrder(parts), { signal: bootSignal() });
+  const withMachine = async (work: (vm: QemuVm, cdp: CdpClient) => Promise<void>, overrides: Partial<VmSpec> = {}): Promise<void> => {
+    const vm = await runtime.boot(newVmSpec(overrides), { signal: bootSignal() });
     try {
-      await work(vm, new CdpTalk(vm.cdp));
+      await work(vm, new CdpClient(vm.cdp));
     } finally {
       await vm.destroy();
     }
   };
 
   it('carries messages of many megabytes over the DevTools pipe', async () => {
-    await withMachine(async (_vm, talk) => {
-      const page = await talk.openPage();
-      assert.equal(String(await evaluate(talk, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
+    await withMachine(async (_vm, cdp) => {
+      const page = await cdp.openPage();
+      assert.equal(String(await evaluate(cdp, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
     });
   });
 
-  it('hands over each connection of its browser, and has no other way out', async () => {
+  it('hands over each connection of its browser, and has no other egress', async () => {
     const asked: string[] = [];
-    const acceptEgress = helloTo(asked);
+    const acceptEgress = recordRequests(asked);
     await withMachine(
-      async (_vm, talk) => {
-        const page = await talk.openPage();
-        await talk.call('Page.navigate', { url: 'http://site.test/' }, page);
-        await until(async () => (await evaluate(talk, page, 'document.body?.innerText')) === 'hello', 20_000);
+      async (_vm, cdp) => {
+        const page = await cdp.openPage();
+        await cdp.call('Page.navigate', { url: 'http://site.test/' }, page);
+        await until(async () => (await evaluate(cdp, page, 'document.body?.innerText')) === 'hello', 20_000);
         assert.ok(asked.includes('GET http://site.test/ HTTP/1.1'), asked.join('\n'));
       },
       { acceptEgress },
     );
   });
 
-  it('takes files in, and gives downloads out until they are removed', async () => {
-    await withMachine(async (vm, talk) => {
+  it('stores uploads, and serves downloads until they are removed', async () => {
+    await withMachine(async (vm, cdp) => {
       // The agent's folders lie elsewhere here than in a machine, and a link takes no other path for an answer.
-      await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('what is put in')), /put elsewhere/);
+      await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('what is put in')), /stored at another path/);
       await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('again')), /409/);
       await assert.rejects(vm.files.openDownload('none'), NoSuchFile);
-      const page = await talk.openPage();
-      await talk.call('Browser.setDownloadBehavior', {
+      const page = await cdp.openPage();
+      await cdp.call('Browser.setDownloadBehavior', {
         behavior: 'allowAndName',
         downloadPath: join(runtime.insideOf(vm.id), 'downloads'),
         eventsEnabled: true,
       });
       await evaluate(
-        talk,
+        cdp,
         page,
-        `Object.assign(document.createElement('a'), { href: 'data:application/octet-stream,' + 'x'.repeat(1_000_000), download: 'a.bin' }).click()`,
+        `Object.assign(document.createElement('a'), {
+          href: 'data:application/octet-stream,' + 'x'.repeat(1_000_000),
+          download: 'a.bin',
+        }).click()`,
       );
-      const state = (): unknown => talk.events.findLast(({ method }) => method === 'Browser.downloadProgress')?.params?.['state'];
+      const state = (): unknown => cdp.events.findLast(({ method }) => method === 'Browser.downloadProgress')?.params?.['state'];
       await until(() => state() === 'completed', 5000);
-      const guid = String(talk.events.find(({ method }) => method === 'Browser.downloadWillBegin')?.params?.['guid']);
+      const guid = String(cdp.events.find(({ method }) => method === 'Browser.downloadWillBegin')?.params?.['guid']);
       const file = await vm.files.openDownload(guid);
       assert.equal(file.bytes, 1_000_000);
       assert.equal(await text(file.stream()), 'x'.repeat(1_000_000));
@@ -102,7 +105,7 @@ describe('a machine behind an agent', () => {
     });
   });
 
-  it('is over within a second when its browser is killed, and says how', async () => {
+  it('ends within a second when its browser is killed, and reports how', async () => {
     await withMachine(async (vm) => {
       const killedMs = performance.now();
       sendSignal(browserOf(vm), 'SIGKILL');
@@ -116,19 +119,19 @@ describe('a machine behind an agent', () => {
     });
   });
 
-  it('is found by the runtime of processes, and ended as a stray', async () => {
+  it('is found by the process runtime, and destroyed as an orphan', async () => {
     await withMachine(async (vm) => {
       const other = await createProcessRuntime(optionsFor(dataDir));
-      const trace = (await other.list()).find(({ id }) => id === vm.id);
-      assert.ok(trace && trace.pids.includes(vm.pid ?? 0));
-      await other.destroy(trace);
+      const artifact = (await other.list()).find(({ id }) => id === vm.id);
+      assert.ok(artifact && artifact.pids.includes(vm.pid ?? 0));
+      await other.destroy(artifact);
       assert.equal((await vm.exited).reason, 'exited');
       assert.deepEqual(processesOf(vm.id), []);
       assert.equal(existsSync(machinePath(dataDir, vm.id)), false);
     });
   });
 
-  it('is over when it is killed from outside', async () => {
+  it('ends when it is killed from outside', async () => {
     await withMachine(async (vm) => {
       sendSignal(vm.pid ?? 0, 'SIGKILL');
       assert.deepEqual(await vm.exited, { reason: 'exited', detail: 'the machine ended' });
@@ -136,8 +139,8 @@ describe('a machine behind an agent', () => {
   });
 });
 
-/** A machine that is a process which does nothing, with an agent in this one. */
-async function machineWith(attend: Attend, outOfMemoryKills = 0): Promise<{ vm: QemuVm; guest: LinkUnderTest }> {
+/** A machine whose process does nothing, with an agent in this process. */
+async function machineWith(handle: StreamHandler, outOfMemoryKills = 0): Promise<{ vm: QemuVm; guest: LinkUnderTest }> {
   const guest = await newLink();
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   const exited = once(child, 'exit').then(([code, signal]) => ({
@@ -151,15 +154,15 @@ async function machineWith(attend: Attend, outOfMemoryKills = 0): Promise<{ vm: 
   };
   agent(guest.control, (stream, headers) => {
     if (headers[':path'] === '/devtools') return stream.respond({ ':status': 200 });
-    if (headers[':path'] !== '/browser') return attend(stream, headers);
+    if (headers[':path'] !== '/browser') return handle(stream, headers);
     stream.respond({ ':status': 200 });
     stream.end(JSON.stringify({ product: 'Chrome/1' }));
   });
   await guest.link.start('headless', { signal: bootSignal() });
   const cdp = await guest.link.openDevtools();
   const machine = { pid: child.pid ?? null, exited, kill };
-  const parts = {
-    order: newOrder(),
+  const deps = {
+    spec: newVmSpec(),
     generation: 'test',
     runtime: 'qemu-tcg',
     outOfMemoryKills: () => Promise.resolve(outOfMemoryKills),
@@ -167,11 +170,11 @@ async function machineWith(attend: Attend, outOfMemoryKills = 0): Promise<{ vm: 
     forget: () => Promise.resolve(),
     prioritize: () => {},
   } as const;
-  return { vm: new QemuVm({ ...parts, machine, link: guest.link, cdp }), guest };
+  return { vm: new QemuVm({ ...deps, machine, link: guest.link, cdp }), guest };
 }
 
 interface Ending {
-  attend?: Attend;
+  handle?: StreamHandler;
   act?: (guest: LinkUnderTest, vm: QemuVm) => void;
   outOfMemoryKills?: number;
   exit: { reason: string; detail: RegExp };
@@ -179,45 +182,45 @@ interface Ending {
 
 describe('a machine whose agent', () => {
   const endings: Record<string, Ending> = {
-    'tells that the browser died for want of memory': {
-      attend: (stream) => {
+    'reports that the browser ran out of memory': {
+      handle: (stream) => {
         stream.respond({ ':status': 200 });
         stream.end(JSON.stringify({ code: null, signal: 'SIGKILL', out_of_memory: true, log: 'V8 javascript OOM' }));
       },
       exit: { reason: 'out_of_memory', detail: /signal SIGKILL\nV8 javascript OOM/ },
     },
-    'tells nonsense of how the browser died': {
-      attend: (stream) => {
+    'sends an invalid exit report': {
+      handle: (stream) => {
         stream.respond({ ':status': 200 });
         stream.end('{}');
       },
       exit: { reason: 'exited', detail: /the link was lost: \/exit: no such answer/ },
     },
-    'is silenced by the kernel for want of memory': {
+    'is killed by the kernel for lack of memory': {
       act: (_guest, vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
       outOfMemoryKills: 1,
       exit: { reason: 'out_of_memory', detail: /asleep/ },
     },
-    'is silenced by somebody else': {
+    'is killed by somebody else': {
       act: (_guest, vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
       exit: { reason: 'exited', detail: /asleep/ },
     },
-    'goes away': {
+    disconnects: {
       act: ({ control }) => void control.destroy(),
       exit: { reason: 'exited', detail: /the link was lost: the connection closed/ },
     },
-    'says what is not HTTP/2': {
+    'sends something other than HTTP/2': {
       act: ({ control }) => void control.write('HTTP/1.1 200 OK\r\n\r\n'.repeat(10)),
       exit: { reason: 'exited', detail: /the link was lost: Protocol error/ },
     },
-    'ends the DevTools pipe without a word': {
+    'closes the DevTools pipe without an exit report': {
       act: (_guest, vm) => void vm.cdp.destroy(),
       exit: { reason: 'exited', detail: /the DevTools pipe closed/ },
     },
   };
-  for (const [what, { attend, act, outOfMemoryKills, exit }] of Object.entries(endings)) {
-    it(`${what} is over, and its process gone`, async () => {
-      const { vm, guest } = await machineWith(attend ?? (() => {}), outOfMemoryKills);
+  for (const [what, { handle, act, outOfMemoryKills, exit }] of Object.entries(endings)) {
+    it(`${what} has ended, and so has its process`, async () => {
+      const { vm, guest } = await machineWith(handle ?? (() => {}), outOfMemoryKills);
       act?.(guest, vm);
       const { reason, detail } = await vm.exited;
       assert.equal(reason, exit.reason);

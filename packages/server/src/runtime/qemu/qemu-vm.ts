@@ -5,42 +5,42 @@ import type { BrowserExited } from '@berth/contract/guest';
 import { usageOf } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
-import type { Vm, VmExit, VmFiles, VmKind, VmOrder, VmStats } from '../runtime.ts';
+import type { Vm, VmExit, VmFiles, VmKind, VmSpec, VmStats } from '../runtime.ts';
 import { killAll } from '../host/artifacts.ts';
 import type { GuestLink } from './guest/link.ts';
 
-/** Between the end of QEMU's ports and its own lie milliseconds, and more between the end of a browser's pipe and the agent's word of how it ended. */
+/** QEMU exits milliseconds after its ports close; the agent's exit report follows a little later than the end of the browser's pipe. */
 const exitMsMax = 100;
-const wordMsMax = 250;
+const exitReportMsMax = 250;
 
-/** What a machine needs of the process that it is. */
+/** The process behind a machine. */
 export interface QemuHandle {
   readonly pid: number | null;
-  /** Settles once, with QEMU's and the guest's last words. */
+  /** Resolves with the last output of QEMU and the guest. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null; detail: string }>;
-  /** Resolves when no process of it is left. Idempotent. */
+  /** Resolves when none of its processes is left. Idempotent. */
   kill(): Promise<void>;
 }
 
-export interface QemuVmParts {
-  order: VmOrder;
+export interface QemuVmDeps {
+  spec: VmSpec;
   generation: string;
   runtime: 'qemu-kvm' | 'qemu-tcg';
   machine: QemuHandle;
   link: GuestLink;
   /** The browser's DevTools pipe, opened over the link. */
   cdp: Duplex;
-  /** How often the kernel has ended a process of the machine for want of memory. */
+  /** Number of out-of-memory kills in the machine. */
   outOfMemoryKills: () => Promise<number>;
-  /** All living processes that carry the machine's marker, and their descendants. */
+  /** Running processes that carry the machine's marker, and their descendants. */
   findProcesses: () => HostProcess[];
-  /** Takes the folder away and forgets the machine: the last act of `destroy`. */
+  /** Removes the folder and forgets the machine: the last step of `destroy`. */
   forget: () => Promise<void>;
-  /** Ends the background weight. */
+  /** Ends the background priority. */
   prioritize: () => void;
 }
 
-/** One browser in one virtual machine, which lives no longer than the browser, its agent, and the link to them. */
+/** One browser in one virtual machine. The machine ends with the browser, its agent, or the link to them. */
 export class QemuVm implements Vm {
   readonly id: string;
   readonly kind: VmKind;
@@ -53,19 +53,19 @@ export class QemuVm implements Vm {
   readonly files: VmFiles;
   readonly exited: Promise<VmExit>;
 
-  readonly #parts: QemuVmParts;
-  #isOver = false;
+  readonly #deps: QemuVmDeps;
+  #hasEnded = false;
   #destroying: Promise<void> | undefined;
 
-  constructor(parts: QemuVmParts) {
-    this.#parts = parts;
-    this.id = parts.order.id;
-    this.kind = parts.order.kind;
-    this.runtime = parts.runtime;
-    this.generation = parts.generation;
-    this.pid = parts.machine.pid;
-    this.cdp = parts.cdp;
-    this.files = parts.link.files;
+  constructor(deps: QemuVmDeps) {
+    this.#deps = deps;
+    this.id = deps.spec.id;
+    this.kind = deps.spec.kind;
+    this.runtime = deps.runtime;
+    this.generation = deps.generation;
+    this.pid = deps.machine.pid;
+    this.cdp = deps.cdp;
+    this.files = deps.link.files;
     this.exited = this.#watchExit();
   }
 
@@ -73,17 +73,17 @@ export class QemuVm implements Vm {
     return this.#display().openVnc();
   }
 
-  async sizeDisplay(page: { width: number; height: number }): Promise<void> {
-    await this.#display().sizeDisplay(page);
+  async resizeDisplay(page: { width: number; height: number }): Promise<void> {
+    await this.#display().resizeDisplay(page);
   }
 
   prioritize(): void {
-    this.#parts.prioritize();
+    this.#deps.prioritize();
   }
 
-  /** By the host's own count: what the guest says of itself is no measure. */
+  /** Measured on the host, as the guest's own numbers are not trusted. */
   async stats(): Promise<VmStats> {
-    if (this.pid === null || this.#isOver) return { memoryBytes: 0, cpuSeconds: 0, processes: 0 };
+    if (this.pid === null || this.#hasEnded) return { memoryBytes: 0, cpuSeconds: 0, processes: 0 };
     return usageOf(this.pid);
   }
 
@@ -93,33 +93,33 @@ export class QemuVm implements Vm {
   }
 
   #display(): GuestLink {
-    if (this.kind !== 'full_browser' || this.#isOver) throw new NoDisplay('the machine has no display');
-    return this.#parts.link;
+    if (this.kind !== 'full_browser' || this.#hasEnded) throw new NoDisplay('the machine has no display');
+    return this.#deps.link;
   }
 
-  /** Whatever ends first ends the rest: a browser without its machine is lost, and a machine without its browser of no use. */
+  /** Whichever of browser, link and process ends first ends the others. */
   async #watchExit(): Promise<VmExit> {
-    const { machine, link, outOfMemoryKills } = this.#parts;
-    const browser = link.browserExit.then((exit) => ({ exit, why: toldOf(exit) }));
-    const pipe = closeOf(this.cdp).then(() => sleep(wordMsMax, { why: 'the DevTools pipe closed' }, { ref: false }));
-    const gone = link.gone.then((why) => sleep(exitMsMax, { why: `the link was lost: ${why}` }, { ref: false }));
-    // Whoever knows more is given a moment to say so.
-    const first = await Promise.race<Ending | null>([machine.exited.then(() => null), browser, gone, pipe]);
-    this.#isOver = true;
+    const { machine, link, outOfMemoryKills } = this.#deps;
+    const browser = link.browserExit.then((exit) => ({ exit, why: describeExit(exit) }));
+    const pipe = closeOf(this.cdp).then(() => sleep(exitReportMsMax, { why: 'the DevTools pipe closed' }, { ref: false }));
+    const lost = link.closed.then((why) => sleep(exitMsMax, { why: `the link was lost: ${why}` }, { ref: false }));
+    // Less specific reasons are delayed, so that a more specific one can arrive first.
+    const first = await Promise.race<Ending | null>([machine.exited.then(() => null), browser, lost, pipe]);
+    this.#hasEnded = true;
     if (first) await machine.kill();
     const { code, signal, detail } = await machine.exited;
     link.close();
     this.cdp.destroy();
     if (this.#destroying) return { reason: 'destroyed', detail };
     if (first) return { reason: first.exit?.out_of_memory ? 'out_of_memory' : 'exited', detail: `${first.why}\n${detail}`.trim() };
-    // bubblewrap tells a child's signal as 128 and its number. Only a kill that the kernel counts as one for want of memory is called so.
+    // bubblewrap reports a child's signal as 128 plus its number. Out of memory only if the kernel counted an OOM kill.
     const killed = signal === 'SIGKILL' || code === 137;
     const outOfMemory = killed && (await outOfMemoryKills()) > 0;
     return { reason: outOfMemory ? 'out_of_memory' : 'exited', detail };
   }
 
   async #end(): Promise<void> {
-    const { machine, link, findProcesses, forget } = this.#parts;
+    const { machine, link, findProcesses, forget } = this.#deps;
     await machine.kill();
     await this.exited;
     link.close();
@@ -133,7 +133,7 @@ interface Ending {
   why: string;
 }
 
-const toldOf = ({ code, signal, log }: BrowserExited): string =>
+const describeExit = ({ code, signal, log }: BrowserExited): string =>
   `the browser ended: ${signal === null ? `code ${code}` : `signal ${signal}`}\n${log}`.trim();
 
 const closeOf = (stream: Duplex): Promise<void> =>

@@ -6,16 +6,16 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { killProcess, readProcess, sendSignal } from '../host/processes.ts';
-import { CdpTalk, bootSignal, describeRuntime, newOrder } from '../runtime-suite.ts';
-import type { Runtime, Vm, VmOrder } from '../runtime.ts';
-import { evaluate, helloTo, processesOf, until } from '../testing/machines.ts';
+import { CdpClient, bootSignal, describeRuntime, newVmSpec } from '../runtime-suite.ts';
+import type { Runtime, Vm, VmSpec } from '../runtime.ts';
+import { evaluate, recordRequests, processesOf, until } from '../testing/machines.ts';
 import { copyImage, firstBootMsMax, newDataDir, optionsFor, qemuOf, residueOf, startAnotherWorker, statusOf } from './microvm.fixture.ts';
 import { createQemuRuntime } from './qemu.ts';
 
 /** With its template: what is measured after that is clones. */
 async function createWarm(dataDir: string): Promise<Runtime> {
   const runtime = await createQemuRuntime(optionsFor(dataDir));
-  const vm = await runtime.boot(newOrder(), { signal: bootSignal(firstBootMsMax) });
+  const vm = await runtime.boot(newVmSpec(), { signal: bootSignal(firstBootMsMax) });
   await vm.destroy();
   return runtime;
 }
@@ -61,10 +61,10 @@ describe('a virtual machine', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  const withMachine = async (work: (vm: Vm, talk: CdpTalk) => Promise<void>, parts: Partial<VmOrder> = {}): Promise<void> => {
-    const vm = await runtime.boot(newOrder(parts), { signal: bootSignal(runtime.bootMsMax) });
+  const withMachine = async (work: (vm: Vm, cdp: CdpClient) => Promise<void>, overrides: Partial<VmSpec> = {}): Promise<void> => {
+    const vm = await runtime.boot(newVmSpec(overrides), { signal: bootSignal(runtime.bootMsMax) });
     try {
-      await work(vm, new CdpTalk(vm.cdp));
+      await work(vm, new CdpClient(vm.cdp));
     } finally {
       await vm.destroy();
     }
@@ -79,7 +79,7 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('stands in a jail: a user without powers, behind a filter of system calls, with nothing of the host to write to', async () => {
+  it('runs in a jail: an unprivileged user, with a seccomp filter, and nothing writable of the host', async () => {
     await withMachine(async (vm) => {
       const qemu = qemuOf(vm);
       assert.match(readFileSync(`/proc/${qemu}/cmdline`, 'latin1'), /qemu-system/);
@@ -124,28 +124,29 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('has no network card, and no way to the host but the connections that are handed over', async () => {
+  it('has no network card, and no access to the host except the connections that are handed over', async () => {
     let reached = 0;
     const host = createServer((_request, response) => response.end(String((reached += 1)))).listen(0, '0.0.0.0');
     await once(host, 'listening');
     const { port } = host.address() as AddressInfo;
     const asked: string[] = [];
-    const acceptEgress = helloTo(asked);
+    const acceptEgress = recordRequests(asked);
     await withMachine(
-      async (vm, talk) => {
+      async (vm, cdp) => {
         assert.doesNotMatch(readFileSync(`/proc/${qemuOf(vm)}/cmdline`, 'latin1'), /netdev|virtio-net|-nic/);
-        const page = await talk.openPage();
+        const page = await cdp.openPage();
         for (const address of [`127.0.0.1:${port}`, `10.0.2.2:${port}`, '169.254.169.254']) {
-          await talk.call('Page.navigate', { url: `http://${address}/` }, page);
+          await cdp.call('Page.navigate', { url: `http://${address}/` }, page);
           const text = await evaluate(
-            talk,
+            cdp,
             page,
-            `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done)).then(() => document.body.innerText)`,
+            `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done))
+              .then(() => document.body.innerText)`,
           );
           assert.equal(text, 'hello');
           assert.ok(asked.includes(`GET http://${address}/ HTTP/1.1`), asked.join('\n'));
         }
-        assert.equal(await evaluate(talk, page, 'navigator.onLine'), true);
+        assert.equal(await evaluate(cdp, page, 'navigator.onLine'), true);
       },
       { acceptEgress },
     );
@@ -162,7 +163,7 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('weighs less while it is booted ahead, and as much as all others after', async (t) => {
+  it('has a lower priority in the background, and the normal one after', async (t) => {
     await withMachine(
       async (vm) => {
         const path = `/proc/${vm.pid}/autogroup`;
@@ -177,9 +178,9 @@ describe('a virtual machine', () => {
   });
 
   it('carries messages of many megabytes over the DevTools pipe', async () => {
-    await withMachine(async (_vm, talk) => {
-      const page = await talk.openPage();
-      assert.equal(String(await evaluate(talk, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
+    await withMachine(async (_vm, cdp) => {
+      const page = await cdp.openPage();
+      assert.equal(String(await evaluate(cdp, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
     });
   });
 
@@ -189,7 +190,7 @@ describe('a virtual machine', () => {
     worker.kill('SIGKILL');
     await exit;
     await until(() => ids.flatMap(processesOf).length === 0, 10_000);
-    for (const trace of await runtime.list()) await runtime.destroy(trace);
+    for (const artifact of await runtime.list()) await runtime.destroy(artifact);
     assert.deepEqual(
       ids.flatMap((id) => residueOf(dataDir, id)),
       [],
@@ -204,12 +205,12 @@ describe('a virtual machine', () => {
     worker.kill('SIGKILL');
     await exit;
     await until(() => ids.flatMap(processesOf).length === 0, 10_000);
-    for (const trace of await runtime.list()) await runtime.destroy(trace);
+    for (const artifact of await runtime.list()) await runtime.destroy(artifact);
     assert.deepEqual(await runtime.list(), []);
   });
 
   it('is ended when the jail around it is killed from outside', async () => {
-    const vm = await runtime.boot(newOrder(), { signal: bootSignal(runtime.bootMsMax) });
+    const vm = await runtime.boot(newVmSpec(), { signal: bootSignal(runtime.bootMsMax) });
     const outermost = readProcess(vm.pid ?? 0);
     assert.ok(outermost && killProcess(outermost));
     assert.equal((await vm.exited).reason, 'exited');

@@ -28,7 +28,7 @@ function monitor(answer: (command: Command) => object | string | null): { qmp: Q
   return { qmp: new Qmp(ours), qemu };
 }
 
-test('answers are told apart by their numbers, whatever their order', async () => {
+test('responses are matched by id, in any order', async () => {
   const held: object[] = [];
   const { qmp, qemu } = monitor(({ execute, id }) => (held.push({ return: execute, id }), null));
   const answers = Promise.all([qmp.call('one'), qmp.call('two')]);
@@ -42,12 +42,12 @@ test('a command goes out with what it is given, and what it returns comes back',
   assert.deepEqual(await qmp.call('migrate', { uri: 'fd:7' }), { execute: 'migrate', given: { uri: 'fd:7' } });
 });
 
-test('a refusal is told with its text', async () => {
+test('a refusal has the text of QEMU', async () => {
   const { qmp } = monitor(({ id }) => ({ error: { class: 'GenericError', desc: 'no such buffer' }, id }));
   await assert.rejects(qmp.call('ringbuf-read'), (error) => error instanceof QmpFailed && error.message === 'ringbuf-read: no such buffer');
 });
 
-test('events between answers are heard once, also by one who listens late', async () => {
+test('events between responses are emitted once, also to a late listener', async () => {
   const { qmp, qemu } = monitor(({ id }) => ({ return: {}, id }));
   let heard = 0;
   qmp.onEvent('SHUTDOWN', () => (heard += 1));
@@ -58,7 +58,7 @@ test('events between answers are heard once, also by one who listens late', asyn
   assert.equal(heard, 2);
 });
 
-test('a command is given up when its signal says so, and the monitor goes on', async () => {
+test('a command can be aborted, and the monitor stays open', async () => {
   const { qmp } = monitor(({ execute, id }) => (execute === 'slow' ? null : { return: 'quick', id }));
   const reason = new Error('enough');
   const abort = new AbortController();
@@ -69,7 +69,7 @@ test('a command is given up when its signal says so, and the monitor goes on', a
   assert.equal(await qmp.call('quick'), 'quick');
 });
 
-test('whoever waits is told when QEMU is gone, and whoever asks after that', async () => {
+test('pending and later commands fail when QEMU has exited', async () => {
   const { qmp, qemu } = monitor(() => null);
   const waiting = qmp.call('query-status');
   qemu.destroy();

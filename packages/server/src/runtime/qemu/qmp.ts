@@ -1,16 +1,16 @@
 /**
- * QEMU's monitor: JSON objects, one a line, over a socket.
+ * QEMU's monitor (QMP): JSON objects, one per line, over a socket.
  *
- * A guest that has broken out into QEMU speaks here too, so lines are bounded
- * and nothing that is said is believed beyond its shape.
+ * A guest that has broken out into QEMU can write here too, so lines are limited
+ * and every message is validated.
  */
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 
-/** QEMU refused a command, said what it may not say, or is gone. */
+/** QEMU refused a command, broke the protocol, or has exited. */
 export class QmpFailed extends Error {}
 
-/** The longest answer that is asked for is the console's buffer, each of its bytes as six characters at worst. */
+/** The longest response is the console's buffer, with up to six characters per byte. */
 const lineLengthMax = 512 * 1024;
 
 const Message = z.object({
@@ -22,7 +22,7 @@ const Message = z.object({
 
 export interface QmpOptions {
   signal?: AbortSignal;
-  /** Puts the line on the socket: for commands that carry a descriptor along. */
+  /** Writes the line to the socket; for commands that pass a descriptor. */
   send?: (line: string) => Promise<void> | void;
 }
 
@@ -41,7 +41,7 @@ export class Qmp {
   #lastId = 0;
   #failure: QmpFailed | undefined;
 
-  /** QEMU greets on its own, and takes no other command before `qmp_capabilities`. */
+  /** QEMU sends a greeting, and accepts no other command before `qmp_capabilities`. */
   constructor(socket: Duplex) {
     this.#socket = socket;
     socket.on('error', () => {});
@@ -50,7 +50,7 @@ export class Qmp {
     this.call('qmp_capabilities').catch(() => {});
   }
 
-  /** Resolves with what the command returns. Throws QmpFailed, or the signal's reason: the command is not taken back then. */
+  /** Returns the result of a command. An abort does not cancel the command in QEMU. @throws QmpFailed, or the signal's reason */
   call(
     command: string,
     given: Record<string, unknown> = {},
@@ -60,19 +60,19 @@ export class Qmp {
     return new Promise((resolve, reject) => {
       if (this.#failure) throw this.#failure;
       signal?.throwIfAborted();
-      const onAbort = (): void => settle()(signal?.reason);
-      const settle = (): ((error: unknown) => void) => {
+      const onAbort = (): void => cleanUp()(signal?.reason);
+      const cleanUp = (): ((error: unknown) => void) => {
         signal?.removeEventListener('abort', onAbort);
         this.#waiting.delete(id);
         return reject;
       };
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.set(id, { command, reject: (error) => settle()(error), resolve: (value) => (settle(), resolve(value)) });
-      Promise.resolve(send(`${JSON.stringify({ execute: command, arguments: given, id })}\n`)).catch((error: unknown) => settle()(error));
+      this.#waiting.set(id, { command, reject: (error) => cleanUp()(error), resolve: (value) => (cleanUp(), resolve(value)) });
+      Promise.resolve(send(`${JSON.stringify({ execute: command, arguments: given, id })}\n`)).catch((error: unknown) => cleanUp()(error));
     });
   }
 
-  /** Calls back once: when QEMU tells of this event, or at once when it has. */
+  /** Calls back once, on this event, or at once if it has already occurred. */
   onEvent(name: string, listener: () => void): void {
     if (this.#events.has(name)) listener();
     else this.#listeners.set(name, listener);
@@ -94,14 +94,14 @@ export class Qmp {
     const message = Message.safeParse(line.length > lineLengthMax ? undefined : parse(line));
     if (!message.success) return this.#fail('a line that is no message');
     const { id, event, error } = message.data;
-    if (event !== undefined) this.#tell(event);
+    if (event !== undefined) this.#emit(event);
     const waiting = id === undefined ? undefined : this.#waiting.get(id);
     if (error) waiting?.reject(new QmpFailed(`${waiting.command}: ${error.desc.slice(0, 1000)}`));
     else waiting?.resolve(message.data.return);
   }
 
-  /** Only of events that somebody listens for is anything kept: QEMU may tell of them without end. */
-  #tell(event: string): void {
+  /** Stores a limited number of event names, as QEMU may send events without end. */
+  #emit(event: string): void {
     if (this.#events.size < 100) this.#events.add(event);
     this.#listeners.get(event)?.();
     this.#listeners.delete(event);

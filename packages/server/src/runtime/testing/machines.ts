@@ -1,4 +1,4 @@
-/** Machines of the process runtime as tests look at them: from the host's side. */
+/** Helpers for tests of the process runtime, seen from the host. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,27 +7,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../lib/log.ts';
 import { readEnvironment, readProcesses, withDescendants } from '../host/processes.ts';
 import type { ProcessRuntimeOptions } from '../process/process.ts';
-import { newOrder, type CdpTalk } from '../runtime-suite.ts';
+import { newVmSpec, type CdpClient } from '../runtime-suite.ts';
 import type { VmKind } from '../runtime.ts';
 
 export const chromiumPath = '/usr/lib/chromium/chromium';
 
-export const optionsFor = (dataDir: string, parts: Partial<ProcessRuntimeOptions> = {}): ProcessRuntimeOptions => ({
+export const optionsFor = (dataDir: string, overrides: Partial<ProcessRuntimeOptions> = {}): ProcessRuntimeOptions => ({
   dataDir,
   workerId: 'wrk_test',
   chromiumPath,
   log: silentLog,
-  ...parts,
+  ...overrides,
 });
 
-/** All living processes of a machine. */
+/** Running processes of a machine. */
 export const processesOf = (id: string): number[] => {
   const all = readProcesses();
   const seeds = new Set(all.filter(({ pid }) => readEnvironment(pid).get('BERTH_VM') === id).map(({ pid }) => pid));
   return withDescendants(seeds, all).map(({ pid }) => pid);
 };
 
-/** Waits for what another process does: there is no event to wait for. */
+/** Polls for a change in another process, which emits no event. */
 export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs: number): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   while (!(await isTrue())) {
@@ -36,8 +36,8 @@ export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs
   }
 }
 
-/** All sites there are: answers each request with a page of one word, and keeps what was asked; a page called `/refused` is hung up on. */
-export const helloTo =
+/** Acts as every site: records request lines and answers `hello`; closes the connection for `/refused`. */
+export const recordRequests =
   (asked: string[]) =>
   (connection: Duplex): void => {
     connection.on('error', () => {});
@@ -49,28 +49,28 @@ export const helloTo =
     });
   };
 
-export async function evaluate(talk: CdpTalk, page: string, expression: string): Promise<unknown> {
-  const { result } = await talk.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }, page);
+export async function evaluate(cdp: CdpClient, page: string, expression: string): Promise<unknown> {
+  const { result } = await cdp.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }, page);
   return (result as { value?: unknown }).value;
 }
 
-/** A machine whose worker is a process of its own, to be killed. */
+/** Boots a machine in a separate worker process, which the test kills. */
 export async function bootInAnotherWorker(
   dataDir: string,
   { kind = 'headless', jail = 'auto' }: { kind?: VmKind; jail?: 'auto' | 'none' } = {},
 ): Promise<{ id: string; worker: ChildProcess }> {
-  const order = newOrder();
+  const spec = newVmSpec();
   const options = JSON.stringify({ dataDir, workerId: 'wrk_killed', chromiumPath, jail });
   const script = `
     const { createProcessRuntime } = await import(${JSON.stringify(new URL('../process/process.ts', import.meta.url).href)});
     const { silentLog } = await import(${JSON.stringify(new URL('../../lib/log.ts', import.meta.url).href)});
     const runtime = await createProcessRuntime({ ...${options}, log: silentLog });
-    const order = { id: ${JSON.stringify(order.id)}, kind: ${JSON.stringify(kind)}, priority: 'normal', acceptEgress: () => {} };
+    const order = { id: ${JSON.stringify(spec.id)}, kind: ${JSON.stringify(kind)}, priority: 'normal', acceptEgress: () => {} };
     await runtime.boot(order, { signal: new AbortController().signal });
     process.stdout.write('booted');
     setInterval(() => {}, 1000);`;
   const worker = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   assert.ok(worker.stdout);
   await once(worker.stdout, 'data');
-  return { id: order.id, worker };
+  return { id: spec.id, worker };
 }

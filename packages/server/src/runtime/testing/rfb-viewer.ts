@@ -1,4 +1,4 @@
-/** A person at a machine's display: sees its picture, moves its mouse, presses its keys. RFB 3.8 with whole pictures, as tests need it. */
+/** An RFB 3.8 client for tests: reads the picture, sends mouse and keyboard events. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { Duplex } from 'node:stream';
@@ -16,24 +16,24 @@ export class RfbViewer {
   width = 0;
   height = 0;
   readonly #stream: Duplex;
-  readonly #arrivals = new EventEmitter();
+  readonly #readable = new EventEmitter();
   #pixels = Buffer.alloc(0);
 
   private constructor(stream: Duplex) {
     this.#stream = stream;
-    stream.on('readable', () => this.#arrivals.emit('more'));
+    stream.on('readable', () => this.#readable.emit('more'));
   }
 
-  /** Has shaken hands when it resolves. */
+  /** Resolves after the handshake. */
   static async open(stream: Duplex): Promise<RfbViewer> {
     const viewer = new RfbViewer(stream);
-    await viewer.#shakeHands();
+    await viewer.#handshake();
     return viewer;
   }
 
-  /** What is on the display now. */
-  async look(): Promise<Picture> {
-    // The first answer to a whole picture that is asked for is the size alone.
+  /** Reads the current picture. */
+  async readPicture(): Promise<Picture> {
+    // The first answer to a full update request is the size only.
     let drawn = 0;
     for (let isFirst = true; drawn < this.width * this.height; isFirst = false) {
       this.#stream.write(message([3, isFirst ? 0 : 1, 0, 0, 0, 0, ...int16(this.width), ...int16(this.height)]));
@@ -63,7 +63,7 @@ export class RfbViewer {
     this.#stream.destroy();
   }
 
-  async #shakeHands(): Promise<void> {
+  async #handshake(): Promise<void> {
     this.#stream.write(await this.#take(12));
     const types = await this.#take((await this.#take(1)).readUInt8());
     assert.deepEqual([...types], [1], 'a password is asked for');
@@ -78,7 +78,7 @@ export class RfbViewer {
     this.#stream.write(message([2, 0, 0, 2, 0, 0, 0, 0, 255, 255, 254, 204]));
   }
 
-  /** How many pixels came. */
+  /** Returns the number of pixels received. */
   async #readUpdate(): Promise<number | 'resized'> {
     const type = (await this.#take(1)).readUInt8();
     if (type === 2) return 0;
@@ -114,7 +114,7 @@ export class RfbViewer {
     for (;;) {
       const taken = this.#stream.read(bytes) as Buffer | null;
       if (taken) return taken;
-      await once(this.#arrivals, 'more', { signal: AbortSignal.timeout(10_000) });
+      await once(this.#readable, 'more', { signal: AbortSignal.timeout(10_000) });
     }
   }
 }

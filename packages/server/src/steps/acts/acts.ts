@@ -1,4 +1,4 @@
-/** What is done for each type of step. */
+/** The act of each step type. */
 import type { PlainStep } from '@berth/contract';
 import type { Attempt } from '../run/attempt.ts';
 import type { Act, ActScope } from './act.ts';
@@ -45,7 +45,7 @@ const acts: { [T in PlainStep['type']]: Act<T> } = {
 };
 
 export function perform(attempt: Attempt, step: PlainStep, scope: ActScope): Promise<unknown> {
-  // Each type's act takes the steps of that type, which a table cannot say.
+  // The type of the table does not relate a step type to its act.
   const act = acts[step.type] as (attempt: Attempt, step: PlainStep, scope: ActScope) => Promise<unknown>;
   return act(attempt, step, scope);
 }

@@ -5,14 +5,14 @@ import { waitUntilReady } from '../locators/ready.ts';
 import { StepFailed } from '../context.ts';
 import type { Act, StepOf } from './act.ts';
 
-/** Of one picture or document, before it is written as text. */
+/** Of one image or document, before base64. */
 const binaryBytesMax = 16 * 1024 * 1024;
 const htmlBytesMax = 8 * 1024 * 1024;
 
 export const screenshot: Act<'screenshot'> = async (attempt, step) => {
   const { page, signal } = attempt;
   const element = step.selectors ? await waitUntilReady(attempt, step.selectors, ['visible', 'stable']) : undefined;
-  const order = {
+  const options = {
     format: step.format,
     quality: step.format === 'png' ? undefined : step.quality,
     fullPage: step.full_page,
@@ -20,15 +20,15 @@ export const screenshot: Act<'screenshot'> = async (attempt, step) => {
     element,
     omitBackground: step.omit_background,
   };
-  const picture = await page.screenshot(order, { signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
+  const picture = await page.screenshot(options, { signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
   for (const warning of picture.warnings) attempt.warn(warning);
   const [first, ...more] = picture.tiles.map(({ data, width, height, y }) => ({ data_base64: data.toString('base64'), width, height, y }));
-  const told = { content_type: picture.contentType, width: picture.width, height: picture.height };
-  return more.length === 0 ? { ...told, data_base64: first?.data_base64 ?? '' } : { ...told, tiles: [first, ...more] };
+  const output = { content_type: picture.contentType, width: picture.width, height: picture.height };
+  return more.length === 0 ? { ...output, data_base64: first?.data_base64 ?? '' } : { ...output, tiles: [first, ...more] };
 };
 
 export const pdf: Act<'pdf'> = async (attempt, step) => {
-  const order = {
+  const options = {
     landscape: step.landscape,
     printBackground: step.print_background,
     scale: step.scale,
@@ -40,7 +40,7 @@ export const pdf: Act<'pdf'> = async (attempt, step) => {
     footerTemplate: step.footer_template,
     preferCssPageSize: step.prefer_css_page_size,
   };
-  const data = await attempt.page.pdf(order, { signal: attempt.signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
+  const data = await attempt.page.pdf(options, { signal: attempt.signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
   return { content_type: 'application/pdf', bytes: data.length, data_base64: data.toString('base64') };
 };
 
@@ -49,7 +49,7 @@ export const html: Act<'html'> = (attempt, { selectors }) => htmlOf(attempt, sel
 async function convert(attempt: Attempt, step: StepOf<'markdown'> | StepOf<'links'>, format: ContentFormat) {
   const source = await htmlOf(attempt, step.selectors, htmlBytesMax);
   const onlyMainContent = step.type === 'markdown' && step.only_main_content;
-  const order = {
+  const options = {
     html: source,
     url: attempt.page.url(),
     formats: [format],
@@ -58,7 +58,7 @@ async function convert(attempt: Attempt, step: StepOf<'markdown'> | StepOf<'link
     excludeSelectors: [],
     extract: null,
   };
-  const result = await attempt.world.content.convert(order, { signal: attempt.signal });
+  const result = await attempt.context.content.convert(options, { signal: attempt.signal });
   for (const warning of result.warnings) attempt.warn(warning);
   return result;
 }
@@ -67,6 +67,6 @@ export const markdown: Act<'markdown'> = async (attempt, step) => (await convert
 export const links: Act<'links'> = async (attempt, step) => (await convert(attempt, step, 'links')).links ?? [];
 
 export const evaluate: Act<'evaluate'> = async (attempt, { expression }, { allowEvaluate }) => {
-  if (!allowEvaluate) throw new StepFailed('not_allowed', 'Code in the page is not allowed here.');
+  if (!allowEvaluate) throw new StepFailed('not_allowed', 'JavaScript is not allowed for these steps.');
   return attempt.page.evaluate((await attempt.root()).frameId, expression, attempt.call(htmlBytesMax));
 };

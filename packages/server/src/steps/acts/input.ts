@@ -13,31 +13,31 @@ export const fill: Act<'fill'> = async (attempt, step) => {
   const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled', 'editable']);
   const field = await fieldOf(attempt, element);
   await page.focus(field, attempt.call());
-  const begun = await page.call<'insert' | 'done' | { problem: string }>(
+  const fillResult = await page.call<'insert' | 'done' | { problem: string }>(
     field.frameId,
     scripts.beginFill,
     [field, step.value, step.clear],
     attempt.call(),
   );
-  if (typeof begun === 'object') throw new StepFailed('not_actionable', `The field could not be filled: ${begun.problem}.`);
-  if (begun === 'done') return;
+  if (typeof fillResult === 'object') throw new StepFailed('not_actionable', `The field could not be filled: ${fillResult.problem}.`);
+  if (fillResult === 'done') return;
   if (step.value !== '') await page.keyboard.insertText(step.value, { signal });
   else if (step.clear) await page.keyboard.press('Delete', { signal });
 };
 
-/** A label stands for its field. */
+/** The field of a label, or the element itself. */
 async function fieldOf(attempt: Attempt, element: ElementRef): Promise<ElementRef> {
   const [control] = attempt.hold(await attempt.page.find(element.frameId, scripts.controlOf, [element], attempt.call()));
   return control ?? element;
 }
 
-/** Puts the caret to the end of the field; without selectors the keys go to what has the focus. */
-async function focusOn(attempt: Attempt, selectors: StepOf<'type'>['selectors'], needs: 'editable'[]): Promise<ElementRef | null> {
+/** Moves the caret to the end of the field. Without selectors the keys go to the focused element. */
+async function focusOn(attempt: Attempt, selectors: StepOf<'type'>['selectors'], required: 'editable'[]): Promise<ElementRef | null> {
   if (!selectors) return null;
-  const element = await waitUntilReady(attempt, selectors, ['visible', 'enabled', ...needs]);
+  const element = await waitUntilReady(attempt, selectors, ['visible', 'enabled', ...required]);
   const field = await fieldOf(attempt, element);
   await attempt.page.focus(field, attempt.call());
-  if (needs.length > 0) await attempt.page.call(field.frameId, scripts.endOfText, [field], attempt.call());
+  if (required.length > 0) await attempt.page.call(field.frameId, scripts.moveCaretToEnd, [field], attempt.call());
   return field;
 }
 
@@ -51,7 +51,7 @@ export const press: Act<'press'> = async (attempt, { selectors, keys, delay_ms: 
   const element = await focusOn(attempt, selectors, []);
   await followNavigation(attempt, element, async () => {
     for (const [index, chord] of [keys].flat().entries()) {
-      if (index > 0 && delayMs > 0) await attempt.pause(delayMs);
+      if (index > 0 && delayMs > 0) await attempt.sleep(delayMs);
       await page.keyboard.press(chord, { signal });
     }
   });
@@ -62,7 +62,7 @@ export const select: Act<'select'> = async (attempt, step) => {
   const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled']);
   const field = await fieldOf(attempt, element);
   let missing = '';
-  const chosen = await choosing(
+  const chosen = await chooseWhenPresent(
     attempt,
     field,
     async () => {
@@ -72,7 +72,7 @@ export const select: Act<'select'> = async (attempt, step) => {
         [field, choice as never],
         attempt.call(),
       );
-      if ('problem' in answer) throw new StepFailed('not_actionable', `Nothing could be chosen: ${answer.problem}.`);
+      if ('problem' in answer) throw new StepFailed('not_actionable', `No option could be selected: ${answer.problem}.`);
       if ('missing' in answer) missing = answer.missing;
       return 'chosen' in answer ? answer.chosen : undefined;
     },
@@ -81,16 +81,16 @@ export const select: Act<'select'> = async (attempt, step) => {
   return { selected: chosen };
 };
 
-/** Options that come later are waited for. */
-async function choosing(
+/** Waits for options that are added later. */
+async function chooseWhenPresent(
   attempt: Attempt,
   field: ElementRef,
-  look: () => Promise<string[] | undefined>,
+  probe: () => Promise<string[] | undefined>,
   missing: () => string,
 ): Promise<string[]> {
   let chosen: string[] = [];
   const choose = async (): Promise<void> => {
-    chosen = await attempt.poll(look, () => new StepFailed('not_found', `The field has ${missing()}.`));
+    chosen = await attempt.poll(probe, () => new StepFailed('not_found', `The field has ${missing()}.`));
   };
   await followNavigation(attempt, field, choose);
   return chosen;
@@ -103,7 +103,7 @@ function choiceOf({ value, label, index }: StepOf<'select'>): Choice {
 }
 
 export const upload: Act<'upload'> = async (attempt, step) => {
-  const { page, world, signal } = attempt;
+  const { page, context, signal } = attempt;
   const field = await fieldOf(attempt, await waitForElement(attempt, step.selectors));
   const { takes, several } = await page.call<{ takes: boolean; several: boolean }>(
     field.frameId,
@@ -111,12 +111,12 @@ export const upload: Act<'upload'> = async (attempt, step) => {
     [field],
     attempt.call(),
   );
-  if (!takes) throw new StepFailed('not_actionable', 'The element is no file field.');
-  if (!several && step.file_ids.length > 1) throw new StepFailed('not_actionable', 'The field takes one file.');
+  if (!takes) throw new StepFailed('not_actionable', 'The element is not a file input.');
+  if (!several && step.file_ids.length > 1) throw new StepFailed('not_actionable', 'The file input accepts only one file.');
   const paths: string[] = [];
   for (const fileId of step.file_ids) {
-    const path = await world.filePath(fileId, { signal });
-    if (path === null) throw new StepFailed('file_not_found', `There is no file ${fileId}.`);
+    const path = await context.filePath(fileId, { signal });
+    if (path === null) throw new StepFailed('file_not_found', `File ${fileId} not found. Upload it first.`);
     paths.push(path);
   }
   await page.setFiles(field, paths, attempt.call());

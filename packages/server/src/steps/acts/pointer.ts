@@ -2,27 +2,27 @@ import type { ElementRef, Modifier, MouseButton, Point } from '../../browser/bro
 import type { Attempt } from '../run/attempt.ts';
 import { followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
-import { bringTarget, lacks, waitForPoint } from '../locators/ready.ts';
+import { scrollToTarget, findMissingState, waitForPoint } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 import type { Act } from './act.ts';
 
-interface ClickOrder {
+interface ClickOptions {
   button: MouseButton;
   count: number;
   modifiers: readonly Modifier[];
   delayMs: number;
 }
 
-const plainClick: ClickOrder = { button: 'left', count: 1, modifiers: [], delayMs: 0 };
+const plainClick: ClickOptions = { button: 'left', count: 1, modifiers: [], delayMs: 0 };
 
-async function clickAt(attempt: Attempt, point: Point, { button, count, modifiers, delayMs }: ClickOrder): Promise<void> {
+async function clickAt(attempt: Attempt, point: Point, { button, count, modifiers, delayMs }: ClickOptions): Promise<void> {
   const { mouse } = attempt.page;
   const { signal } = attempt;
   await mouse.move(point, { signal, modifiers });
   for (let clickCount = 1; clickCount <= count; clickCount += 1) {
     await mouse.down({ signal, button, clickCount, modifiers });
-    if (delayMs > 0) await attempt.pause(delayMs);
+    if (delayMs > 0) await attempt.sleep(delayMs);
     await mouse.up({ signal, button, clickCount, modifiers });
   }
 }
@@ -49,27 +49,27 @@ const stateOf = (attempt: Attempt, element: ElementRef): Promise<Checked> =>
 export const check: Act<'check'> = async (attempt, step) => {
   const box = await waitForElement(attempt, step.selectors);
   const { checked, radio } = await stateOf(attempt, box);
-  if (checked === null) throw new StepFailed('not_actionable', 'The element is no checkbox, radio button or switch.');
+  if (checked === null) throw new StepFailed('not_actionable', 'The element is not a checkbox, radio button or switch.');
   if (checked === step.state) return { checked };
-  if (radio && !step.state) throw new StepFailed('not_actionable', 'A radio button is only taken back by choosing another.');
+  if (radio && !step.state) throw new StepFailed('not_actionable', 'A radio button cannot be unchecked. Check another one of its group.');
   const { element, point } = await pointOfBox(attempt, box, step);
   await followNavigation(attempt, element, () => clickAt(attempt, point, plainClick));
   const changed = async () => ((await stateOf(attempt, box)).checked === step.state ? true : undefined);
-  // A page that went elsewhere with the click has taken its checkbox along.
-  if ((await lacks(attempt, box, []).catch(() => 'attached')) === 'attached') return { checked: step.state };
-  await attempt.poll(changed, () => new StepFailed('not_actionable', 'The click did not change its state.'));
+  // The click navigated, and the checkbox went with its document.
+  if ((await findMissingState(attempt, box, []).catch(() => 'attached')) === 'attached') return { checked: step.state };
+  await attempt.poll(changed, () => new StepFailed('not_actionable', 'The click did not change the state of the element.'));
   return { checked: step.state };
 };
 
-/** Of a checkbox that is drawn by other elements, a person clicks the label. */
+/** A person clicks the label of a checkbox that is hidden and drawn by other elements. */
 async function pointOfBox(
   attempt: Attempt,
   box: ElementRef,
   step: { selectors: Parameters<typeof waitForPoint>[1]; position?: Point | undefined; force: boolean },
 ) {
-  if ((await lacks(attempt, box, ['visible'])) === 'visible') {
+  if ((await findMissingState(attempt, box, ['visible'])) === 'visible') {
     const [label] = attempt.hold(await attempt.page.find(box.frameId, scripts.labelOf, [box], attempt.call()));
-    if (label) return bringTarget(attempt, label, step);
+    if (label) return scrollToTarget(attempt, label, step);
   }
   return waitForPoint(attempt, step.selectors, step);
 }

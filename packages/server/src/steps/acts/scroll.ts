@@ -15,8 +15,8 @@ export const scroll: Act<'scroll'> = async (attempt, step) => {
 async function scrollOnce(attempt: Attempt, { selectors, to, by }: StepOf<'scroll'>, container: ElementRef | null): Promise<void> {
   const { page } = attempt;
   if (selectors) return page.scrollIntoView(await waitForElement(attempt, selectors), attempt.call());
-  const order = by ? { by } : { to: to ?? 'bottom' };
-  await page.call(await frameOf(attempt, container), scripts.scroll, [container, order], attempt.call());
+  const options = by ? { by } : { to: to ?? 'bottom' };
+  await page.call(await frameOf(attempt, container), scripts.scroll, [container, options], attempt.call());
 }
 
 const frameOf = async (attempt: Attempt, container: ElementRef | null): Promise<string> =>
@@ -28,15 +28,15 @@ interface Progress {
   count: number;
 }
 
-/** Time that is left for telling how far it came: a page without end is no failure. */
-const tellMs = 300;
-const lookEveryMs = 50;
+/** Time reserved for the output: an endless page is no failure. */
+const replyMs = 300;
+const pollIntervalMs = 50;
 
 async function scrollUntil(attempt: Attempt, step: StepOf<'scroll'>, container: ElementRef | null) {
   const { until, max } = step;
   const marginMs = marginOf(attempt);
   let progress = await progressOf(attempt, step, container);
-  const told = (scrolls: number, stop_reason: string) => ({
+  const toOutput = (scrolls: number, stop_reason: string) => ({
     scrolls,
     stop_reason,
     reached_end: stop_reason === 'stable',
@@ -44,35 +44,35 @@ async function scrollUntil(attempt: Attempt, step: StepOf<'scroll'>, container: 
     height: progress.height,
   });
   for (let scrolls = 0; ; scrolls += 1) {
-    const wanted = until?.selectors ? (until.count ?? 1) : Infinity;
-    if (progress.count >= wanted) return told(scrolls, until?.count === undefined ? 'selectors' : 'count');
-    if (scrolls >= max) return told(scrolls, 'max');
-    if (attempt.remainingMs <= marginMs) return told(scrolls, 'time');
+    const target = until?.selectors ? (until.count ?? 1) : Infinity;
+    if (progress.count >= target) return toOutput(scrolls, until?.count === undefined ? 'selectors' : 'count');
+    if (scrolls >= max) return toOutput(scrolls, 'max');
+    if (attempt.remainingMs <= marginMs) return toOutput(scrolls, 'time');
     await scrollOnce(attempt, step, container);
-    const next = await growth(attempt, step, { container, before: progress });
-    if (next === null && until?.stable !== false) return told(scrolls + 1, 'stable');
-    progress = next ?? progress;
+    const current = await waitForGrowth(attempt, step, { container, before: progress });
+    if (current === null && until?.stable !== false) return toOutput(scrolls + 1, 'stable');
+    progress = current ?? progress;
   }
 }
 
-/** What there is once something has grown or moved; null when nothing has for long enough. */
-async function growth(
+/** The progress once the page has grown or moved; null when it has not for `idle_ms`. */
+async function waitForGrowth(
   attempt: Attempt,
   step: StepOf<'scroll'>,
   { container, before }: { container: ElementRef | null; before: Progress },
 ): Promise<Progress | null> {
   const marginMs = marginOf(attempt);
-  for (let waitedMs = 0; waitedMs < step.idle_ms; waitedMs += lookEveryMs) {
-    const now = await progressOf(attempt, step, container);
-    // At the bottom already, only what is added counts; on the way there, each move does.
-    if (now.height !== before.height || now.count !== before.count || (step.by && now.top !== before.top)) return now;
-    if (attempt.remainingMs <= marginMs) return now;
-    await attempt.pause(lookEveryMs);
+  for (let waitedMs = 0; waitedMs < step.idle_ms; waitedMs += pollIntervalMs) {
+    const current = await progressOf(attempt, step, container);
+    // At the bottom only growth counts; before that each move does.
+    if (current.height !== before.height || current.count !== before.count || (step.by && current.top !== before.top)) return current;
+    if (attempt.remainingMs <= marginMs) return current;
+    await attempt.sleep(pollIntervalMs);
   }
   return null;
 }
 
-const marginOf = ({ page, timeoutMs }: Attempt): number => page.patience.ms(tellMs, timeoutMs / 4);
+const marginOf = ({ page, timeoutMs }: Attempt): number => page.timeoutScale.ms(replyMs, timeoutMs / 4);
 
 async function progressOf(attempt: Attempt, { until }: StepOf<'scroll'>, container: ElementRef | null): Promise<Progress> {
   const { page } = attempt;

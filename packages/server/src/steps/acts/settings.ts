@@ -11,11 +11,11 @@ export const dialog: Act<'dialog'> = async (_, { accept, text }, { dialogs }) =>
 };
 
 export const setCookie: Act<'set_cookie'> = async (attempt, step) => {
-  const { page, world, signal } = attempt;
-  const own = page.url();
-  const url = step.url ?? (step.domain === undefined ? own : undefined);
+  const { page, context, signal } = attempt;
+  const pageUrl = page.url();
+  const url = step.url ?? (step.domain === undefined ? pageUrl : undefined);
   if (url !== undefined && (!isBrowsable(url) || url === 'about:blank'))
-    throw new StepFailed('invalid_value', 'A cookie needs a `url` or `domain`, or a page that has one.');
+    throw new StepFailed('invalid_value', 'A cookie needs a `url` or a `domain` when the page has no http or https URL.');
   const cookie = {
     name: step.name,
     value: step.value,
@@ -27,14 +27,14 @@ export const setCookie: Act<'set_cookie'> = async (attempt, step) => {
     secure: step.secure,
     sameSite: step.same_site,
   };
-  await world.setCookie(cookie, { signal, tabId: page.tabId });
+  await context.setCookie(cookie, { signal, tabId: page.tabId });
 };
 
-/** Together with those that earlier steps have set. */
+/** Adds to the headers that earlier steps have set. */
 export const setHeader: Act<'set_header'> = async (attempt, { name, value }, { headers }) => {
   const { page, signal } = attempt;
   if (value !== null && !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-    throw new StepFailed('invalid_value', 'A header holds no line breaks and no such characters.');
+    throw new StepFailed('invalid_value', 'The header value contains line breaks or other invalid characters.');
   const others = Object.entries(headers.get(page.tabId) ?? {}).filter(([other]) => other.toLowerCase() !== name.toLowerCase());
   const all = Object.fromEntries(value === null ? others : [...others, [name, value]]);
   await page.setExtraHeaders(all, { signal });
@@ -46,17 +46,20 @@ export const setViewport: Act<'set_viewport'> = async (attempt, { width, height,
 };
 
 export const download: Act<'download'> = async (attempt, step, scope) => {
-  const trigger = (): Promise<unknown> => (step.url === undefined ? clickFor(attempt, step, scope) : open(attempt, step.url));
-  const came = await attempt.world.waitForDownload(async () => void (await trigger()), {
+  const trigger = (): Promise<unknown> => (step.url === undefined ? clickTarget(attempt, step, scope) : open(attempt, step.url));
+  const result = await attempt.context.waitForDownload(async () => void (await trigger()), {
     signal: attempt.signal,
     timeoutMs: attempt.remainingMs,
   });
-  if (came.status !== 'completed')
-    throw new StepFailed(came.status === 'too_large' ? 'too_large' : 'download_failed', `The download ended as ${came.status}.`);
-  return { download_id: came.id, file_name: came.suggestedFilename, url: came.url, bytes: came.receivedBytes };
+  if (result.status !== 'completed')
+    throw new StepFailed(
+      result.status === 'too_large' ? 'too_large' : 'download_failed',
+      `The download ended with status ${result.status}.`,
+    );
+  return { download_id: result.id, file_name: result.suggestedFilename, url: result.url, bytes: result.receivedBytes };
 };
 
-const clickFor: Act<'download'> = (attempt, { selectors = [], ...step }, scope) =>
+const clickTarget: Act<'download'> = (attempt, { selectors = [], ...step }, scope) =>
   click(attempt, { ...step, ...plainClick, selectors }, scope);
 const plainClick = {
   type: 'click' as const,
@@ -68,9 +71,9 @@ const plainClick = {
   force: false,
 };
 
-/** An address that is a download is no page: that the navigation to it ends is what was wanted. */
+/** A navigation to a download is aborted, which is the expected result. */
 async function open(attempt: Attempt, url: string): Promise<void> {
-  if (!isBrowsable(url)) throw new StepFailed('not_allowed', `The address ${url.slice(0, 200)} is no http or https address.`);
+  if (!isBrowsable(url)) throw new StepFailed('not_allowed', `The URL ${url.slice(0, 200)} is not an http or https URL.`);
   try {
     await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.remainingMs }, { signal: attempt.signal });
   } catch (error) {
@@ -81,5 +84,5 @@ async function open(attempt: Attempt, url: string): Promise<void> {
       throw error;
     return;
   }
-  throw new StepFailed('download_failed', 'The address is a page and no download.');
+  throw new StepFailed('download_failed', 'The URL is a page and not a download.');
 }

@@ -1,23 +1,23 @@
 import type { Selectors } from '@berth/contract';
 import type { Attempt } from '../run/attempt.ts';
-import { locate, notFound, tell } from '../locators/locate.ts';
+import { formatSelectors, locate, notFound } from '../locators/locate.ts';
 import { matchesPattern } from '../locators/pattern.ts';
-import { lacks } from '../locators/ready.ts';
+import { findMissingState } from '../locators/ready.ts';
 import { textOfPage } from '../locators/read.ts';
 import { StepFailed } from '../context.ts';
 import type { Act, StepOf } from './act.ts';
 
 export const wait: Act<'wait'> = async (attempt, step, { allowEvaluate }) => {
   const { page, signal } = attempt;
-  if (step.ms !== undefined) return attempt.pauseFully(step.ms);
+  if (step.ms !== undefined) return attempt.sleepFully(step.ms);
   if (step.network_idle) return page.networkIdle({ signal, timeoutMs: attempt.remainingMs });
-  if (step.function !== undefined) return waitForTruth(attempt, step.function, allowEvaluate);
+  if (step.function !== undefined) return waitForExpression(attempt, step.function, allowEvaluate);
   if (step.selectors) return waitForState(attempt, step.selectors, step.state ?? 'visible');
   return waitForText(attempt, step);
 };
 
-async function waitForTruth(attempt: Attempt, expression: string, isAllowed: boolean): Promise<void> {
-  if (!isAllowed) throw new StepFailed('not_allowed', 'Code in the page is not allowed here.');
+async function waitForExpression(attempt: Attempt, expression: string, isAllowed: boolean): Promise<void> {
+  if (!isAllowed) throw new StepFailed('not_allowed', 'JavaScript is not allowed for these steps.');
   const { page } = attempt;
   const isTrue = async () =>
     (await page.evaluate<boolean>(
@@ -27,34 +27,34 @@ async function waitForTruth(attempt: Attempt, expression: string, isAllowed: boo
     ))
       ? true
       : undefined;
-  await attempt.poll(isTrue, () => new StepFailed('timeout', 'The function did not come to be true.'));
+  await attempt.poll(isTrue, () => new StepFailed('timeout', 'The function did not return true in time.'));
 }
 
 type State = NonNullable<StepOf<'wait'>['state']>;
 
 async function waitForState(attempt: Attempt, selectors: Selectors, state: State): Promise<void> {
   let isThere = false;
-  const look = async (): Promise<true | undefined> => {
+  const probe = async (): Promise<true | undefined> => {
     const located = await locate(attempt, selectors);
     isThere = located !== null;
     if (state === 'attached' || state === 'detached') return isThere === (state === 'attached') ? true : undefined;
-    const isVisible = located !== null && (await lacks(attempt, located.element, ['visible'])) === null;
+    const isVisible = located !== null && (await findMissingState(attempt, located.element, ['visible'])) === null;
     return isVisible === (state === 'visible') ? true : undefined;
   };
-  await attempt.poll(look, () => {
+  await attempt.poll(probe, () => {
     if (!isThere) return notFound(selectors);
-    return new StepFailed('timeout', `The element at ${tell(selectors)} did not come to be ${state}.`);
+    return new StepFailed('timeout', `The element ${formatSelectors(selectors)} did not become ${state} in time.`);
   });
 }
 
 async function waitForText(attempt: Attempt, { text, url }: StepOf<'wait'>): Promise<void> {
-  const look = async (): Promise<true | undefined> => {
+  const probe = async (): Promise<true | undefined> => {
     if (url !== undefined) return (await matchesPattern(attempt, url, attempt.page.url())) ? true : undefined;
     return (await matchesPattern(attempt, text ?? '', await textOfPage(attempt))) ? true : undefined;
   };
   const failure = () =>
     url === undefined
-      ? new StepFailed('timeout', `The text ${text} did not come.`)
-      : new StepFailed('timeout', `The address ${url} did not come; it is ${attempt.page.url().slice(0, 500)}.`);
-  await attempt.poll(look, failure);
+      ? new StepFailed('timeout', `The text ${text} did not appear in time.`)
+      : new StepFailed('timeout', `The page did not navigate to ${url} in time; its URL is ${attempt.page.url().slice(0, 500)}.`);
+  await attempt.poll(probe, failure);
 }

@@ -1,8 +1,8 @@
-/** Locators in a real browser: every form, frames, shadow roots, and pages that name their elements after what a script reads. */
+/** Selectors in a real browser: every form, frames, shadow roots and DOM clobbering. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { launch, settings, type Launched } from '../../browser/testing/launch.ts';
-import { openPages, run, short, worldOf, type TestSite } from '../testing.ts';
+import { openPages, run, summarize, createContext, type TestSite } from '../testing.ts';
 
 let launched: Launched;
 let site: TestSite;
@@ -18,7 +18,7 @@ after(async () => {
   await site.close();
 });
 
-/** The texts of what each locator means. */
+/** The id of the element of each selector. */
 async function textsAt(html: string, locators: unknown[], more: object = {}): Promise<unknown[]> {
   site.pages.set('/', html);
   const extracts = locators.map((selector) => ({
@@ -29,13 +29,19 @@ async function textsAt(html: string, locators: unknown[], more: object = {}): Pr
     attribute: 'id',
     ...more,
   }));
-  const { results } = await run(worldOf({ browser: launched.browser, content }), [{ type: 'navigate', url: `${site.url}/` }, ...extracts]);
+  const { results } = await run(createContext({ browser: launched.browser, content }), [
+    { type: 'navigate', url: `${site.url}/` },
+    ...extracts,
+  ]);
   return results.slice(1).map(({ output, error }) => output ?? error?.code);
 }
 
-it('finds by every form of locator', async () => {
-  const html = `<h1 id=h>Big  <b id=b>Sale</b></h1><form id=f><label for=n>Full name</label><input id=n placeholder="Ann Lee"><input id=s type=submit value="Send it">
-    <span id=w>Email</span><input id=e aria-labelledby="w h"><input id=a aria-label=Phone></form><p id=p data-testid=note>note</p><button id=k>Save as</button><script>"note Phone"</script>`;
+it('finds by every form of selector', async () => {
+  const html =
+    `<h1 id=h>Big  <b id=b>Sale</b></h1><form id=f><label for=n>Full name</label><input id=n placeholder="Ann Lee">` +
+    `<input id=s type=submit value="Send it">
+    <span id=w>Email</span><input id=e aria-labelledby="w h"><input id=a aria-label=Phone></form><p id=p data-testid=note>note` +
+    `</p><button id=k>Save as</button><script>"note Phone"</script>`;
   const cases: [unknown, string][] = [
     ['#h', 'h'],
     ['xpath//html/body/h1', 'h'],
@@ -62,24 +68,27 @@ it('finds by every form of locator', async () => {
     ['xpath/[[', 'invalid_selector'],
     ['text//(/', 'invalid_selector'],
   ];
-  const found = await textsAt(
+  const ids = await textsAt(
     html,
     cases.map(([locator]) => locator),
   );
   assert.deepEqual(
-    found.map((id, index) => [cases[index]?.[0], id]),
+    ids.map((id, index) => [cases[index]?.[0], id]),
     cases,
   );
 });
 
-it('takes the first selector that matches, and of its matches the first that is visible', async () => {
+it('uses the first selector that matches, and its first visible match', async () => {
   site.pages.set('/', '<p hidden id=a>x</p><p id=b>x</p><p id=c>x</p><i hidden id=d></i>');
   const steps = [
     { type: 'extract', selectors: ['#none', ['#no', 'b'], 'aria/none', 'p', '#c'], attribute: 'id' },
     { type: 'extract', selectors: ['i'], attribute: 'id' },
     { type: 'extract', selectors: [['p']], attribute: 'id' },
   ];
-  const { results } = await run(worldOf({ browser: launched.browser, content }), [{ type: 'navigate', url: `${site.url}/` }, ...steps]);
+  const { results } = await run(createContext({ browser: launched.browser, content }), [
+    { type: 'navigate', url: `${site.url}/` },
+    ...steps,
+  ]);
   assert.deepEqual(
     results.slice(1).map(({ output, selector_used }) => [output, selector_used]),
     [
@@ -90,9 +99,11 @@ it('takes the first selector that matches, and of its matches the first that is 
   );
 });
 
-it('looks into open shadow roots, in document order, by paths too', async () => {
-  const html = `<my-app id=host><i id=light>light</i></my-app><b id=later class=x>Later</b><script>
-    const root = host.attachShadow({mode:'open'}); root.innerHTML = '<b id=deep class=x>Deep</b><label>Inner<input id=field placeholder=ph></label><my-inner id=inner></my-inner><slot></slot>';
+it('searches open shadow roots, in document order, by paths too', async () => {
+  const html =
+    `<my-app id=host><i id=light>light</i></my-app><b id=later class=x>Later</b><script>
+    const root = host.attachShadow({mode:'open'}); root.innerHTML = '<b id=deep class=x>Deep</b><label>Inner` +
+    `<input id=field placeholder=ph></label><my-inner id=inner></my-inner><slot></slot>';
     root.querySelector('#inner').attachShadow({mode:'open'}).innerHTML = '<u id=deepest data-testid=t>Deepest</u>';</script>`;
   const cases: [unknown, string][] = [
     ['.x', 'later'],
@@ -108,12 +119,12 @@ it('looks into open shadow roots, in document order, by paths too', async () => 
     [['#host', 'i'], 'light'],
     [['#host', '#later'], 'not_found'],
   ];
-  const found = await textsAt(
+  const ids = await textsAt(
     html,
     cases.map(([locator]) => locator),
   );
   assert.deepEqual(
-    found,
+    ids,
     cases.map(([, id]) => id),
   );
 });
@@ -122,17 +133,19 @@ for (const [name, url] of [
   ['of the same site', () => site.url],
   ['of another site, in another process', () => site.otherUrl],
 ] as const)
-  it(`leads into frames ${name}, and acts in them`, async () => {
+  it(`enters frames ${name}, and acts in them`, async () => {
     site.pages.set(
       '/inner',
-      '<button id=go onclick="this.textContent=\'clicked\'">Go</button><input id=in><iframe id=deep srcdoc="<p id=deepest>deepest</p>"></iframe>',
+      '<button id=go onclick="this.textContent=\'clicked\'">Go</button><input id=in><iframe id=deep srcdoc="' +
+        '<p id=deepest>deepest</p>"></iframe>',
     );
     site.pages.set(
       '/',
-      `<div style="height:1500px">tall</div><iframe id=frame name=f src="${url()}/inner" style="width:400px;height:300px;margin-left:50px"></iframe>`,
+      `<div style="height:1500px">tall</div>` +
+        `<iframe id=frame name=f src="${url()}/inner" style="width:400px;height:300px;margin-left:50px"></iframe>`,
     );
     const frame = ['#frame'];
-    const { results } = await run(worldOf({ browser: launched.browser, content }), [
+    const { results } = await run(createContext({ browser: launched.browser, content }), [
       { type: 'navigate', url: `${site.url}/` },
       { type: 'click', selectors: [['iframe', 'text/go']] },
       { type: 'assert', selectors: ['#go'], frame, text: 'clicked' },
@@ -147,7 +160,7 @@ for (const [name, url] of [
       { type: 'click', selectors: ['#go'], frame: ['div'], timeout_ms: 200 },
     ]);
     assert.deepEqual(
-      short(results.slice(0, 9)),
+      summarize(results.slice(0, 9)),
       ['navigate', 'click', 'assert', 'fill', 'type', 'assert', 'extract', 'extract', 'extract'].map((type) => `${type} ok`),
       JSON.stringify(results),
     );
@@ -155,12 +168,19 @@ for (const [name, url] of [
       results.slice(6, 9).map(({ output }) => output),
       ['deepest', 'deepest', 'clicked'],
     );
-    assert.deepEqual(short(results.slice(9)), ['extract error not_found', 'click error frame_not_found', 'click error frame_not_found']);
+    assert.deepEqual(summarize(results.slice(9)), [
+      'extract error not_found',
+      'click error frame_not_found',
+      'click error frame_not_found',
+    ]);
   });
 
-it('is not led astray by elements named after what a script reads', async () => {
-  const html = `<img name=querySelectorAll><img name=evaluate><img name=body><form id=f><input name=parentNode><input name=lastChild><input name=shadowRoot>
-    <input name=isConnected><input name=getBoundingClientRect id=in placeholder=here><label id=l>Label<input name=innerText id=la></label></form>`;
+it('resists DOM clobbering', async () => {
+  const html =
+    `<img name=querySelectorAll><img name=evaluate><img name=body><form id=f><input name=parentNode>` +
+    `<input name=lastChild><input name=shadowRoot>
+    <input name=isConnected><input name=getBoundingClientRect id=in placeholder=here><label id=l>Label` +
+    `<input name=innerText id=la></label></form>`;
   const cases: [unknown, string][] = [
     ['#in', 'in'],
     ['//form', 'f'],
@@ -170,18 +190,18 @@ it('is not led astray by elements named after what a script reads', async () => 
     [['#f', '#in'], 'in'],
     ['pierce/#in', 'in'],
   ];
-  const found = await textsAt(
+  const ids = await textsAt(
     html,
     cases.map(([locator]) => locator),
   );
   assert.deepEqual(
-    found,
+    ids,
     cases.map(([, id]) => id),
   );
-  const { results } = await run(worldOf({ browser: launched.browser, content }), [
+  const { results } = await run(createContext({ browser: launched.browser, content }), [
     { type: 'fill', selectors: ['#in'], value: 'x' },
     { type: 'click', selectors: ['#f'], position: { x: 1, y: 1 } },
     { type: 'assert', selectors: ['#in'], value: 'x' },
   ]);
-  assert.deepEqual(short(results), ['fill ok', 'click ok', 'assert ok'], JSON.stringify(results));
+  assert.deepEqual(summarize(results), ['fill ok', 'click ok', 'assert ok'], JSON.stringify(results));
 });

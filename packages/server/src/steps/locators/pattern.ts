@@ -1,4 +1,4 @@
-/** Compares texts and addresses with a caller's pattern. Regular expressions run in the page alone: one without end costs the page its time, and nobody else's. */
+/** Matches texts and URLs with a caller's pattern. Regular expressions run in the page, so that backtracking blocks only the page. */
 import { parsePattern } from '@berth/contract';
 import type { Attempt } from '../run/attempt.ts';
 import { scripts } from '../scripts.ts';
@@ -10,11 +10,11 @@ export async function matchesPattern(attempt: Attempt, pattern: string, text: st
   return page.call(page.mainFrame(), scripts.testExpression, [expression.source, expression.flags, text], attempt.call());
 }
 
-/** A part of the text; with `*` all of it. Takes time in proportion to the text for each `*` at most. */
+/** Matches a part of the text; with `*` the whole text. Linear in the text for each `*`. */
 export function matchesPlain(pattern: string, text: string): boolean {
-  const wanted = pattern.replace(/\s+/g, ' ').trim();
-  if (!wanted.includes('*')) return text.includes(wanted);
-  const [first = '', ...rest] = wanted.split('*');
+  const collapsed = pattern.replace(/\s+/g, ' ').trim();
+  if (!collapsed.includes('*')) return text.includes(collapsed);
+  const [first = '', ...rest] = collapsed.split('*');
   const last = rest.pop() ?? '';
   if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
   let from = first.length;

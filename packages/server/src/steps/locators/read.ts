@@ -1,4 +1,4 @@
-/** What a page, or an element in it, says. */
+/** Reads the content of a page or an element. */
 import { snapshotScript, type Snapshot } from '../../content/content.ts';
 import type { ElementRef } from '../../browser/browser.ts';
 import type { Attempt } from '../run/attempt.ts';
@@ -7,7 +7,7 @@ import type { ElementState } from '../../page-scripts/read.ts';
 import { scripts } from '../scripts.ts';
 import type { Selectors } from '@berth/contract';
 
-/** Text that is looked through for a pattern. */
+/** Of the text that is searched for a pattern. */
 const textBytesMax = 8 * 1024 * 1024;
 
 export async function textOfPage(attempt: Attempt): Promise<string> {
@@ -21,7 +21,7 @@ export const stateOf = (attempt: Attempt, element: ElementRef): Promise<ElementS
 
 const snapshotOptions = { visibleOnly: false, mainContent: false, readability: false };
 
-/** Of the page as it stands, or of one element. */
+/** The HTML of the current page or of one element. */
 export async function htmlOf(attempt: Attempt, selectors: Selectors | undefined, bytesMax: number): Promise<string> {
   const { page } = attempt;
   const { frameId, element } = await attempt.root();
@@ -33,6 +33,6 @@ export async function htmlOf(attempt: Attempt, selectors: Selectors | undefined,
     [{ ...snapshotOptions, maxBytes: bytesMax }],
     attempt.call(3 * bytesMax),
   );
-  if (truncated) attempt.warn('The page was too large and is cut.');
+  if (truncated) attempt.warn('The page is too large and was truncated.');
   return html;
 }

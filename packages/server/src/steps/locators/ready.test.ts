@@ -1,8 +1,8 @@
-/** Elements that cannot be acted on yet, or never, in a real browser. */
+/** Elements that are not actionable yet, or never, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { launch, settings, type Launched } from '../../browser/testing/launch.ts';
-import { openPages, run, worldOf, type TestSite } from '../testing.ts';
+import { openPages, run, createContext, type TestSite } from '../testing.ts';
 
 let launched: Launched;
 let site: TestSite;
@@ -19,7 +19,10 @@ after(async () => {
 
 async function inPage(html: string, ...steps: object[]) {
   site.pages.set('/', html);
-  const { results } = await run(worldOf({ browser: launched.browser, content }), [{ type: 'navigate', url: `${site.url}/` }, ...steps]);
+  const { results } = await run(createContext({ browser: launched.browser, content }), [
+    { type: 'navigate', url: `${site.url}/` },
+    ...steps,
+  ]);
   return results.slice(1);
 }
 const click = (more: object = {}): object => ({ type: 'click', selectors: ['#b'], ...more });
@@ -38,15 +41,17 @@ const late: [string, string][] = [
   ['is far below', `<div style="height:5000px"></div>${button()}`],
   [
     'lies under what sticks to the edge',
-    `<div style="position:fixed;bottom:0;height:300px;width:100%;background:red"></div><div style="height:3000px"></div>${button()}<div style="height:3000px"></div>`,
+    `<div style="position:fixed;bottom:0;height:300px;width:100%;background:red"></div><div style="height:3000px">` +
+      `</div>${button()}<div style="height:3000px"></div>`,
   ],
   [
-    'is put anew again and again',
+    'is replaced repeatedly',
     `<div id=d>${button()}</div><script>n=0;t=setInterval(()=>{const h=d.innerHTML;d.innerHTML=h;if(++n>10)clearInterval(t)},20)</script>`,
   ],
   [
     'wraps around a line',
-    `<div style="width:120px">some words to fill <a id=b href="#" onclick="this.textContent='clicked'">a link that goes on in the next line</a></div>`,
+    `<div style="width:120px">some words to fill ` +
+      `<a id=b href="#" onclick="this.textContent='clicked'">a link that goes on in the next line</a></div>`,
   ],
   ['has another element in it', button().replace('press', '<span>inner</span>')],
 ];
@@ -67,7 +72,7 @@ const never: [string, string, RegExp][] = [
   ['is hidden', button('style="visibility:hidden"'), /<button id="b"> was found, but it is not visible/],
   ['has no size', '<b id=b></b>', /it is not visible/],
   ['is disabled', button('disabled'), /it is disabled/],
-  ['is disabled for those who are read to', `<div aria-disabled=true>${button()}</div>`, /it is disabled/],
+  ['is disabled by aria-disabled', `<div aria-disabled=true>${button()}</div>`, /it is disabled/],
   [
     'never stands still',
     `<style>@keyframes m{to{transform:translateX(400px)}}</style>${button('style="animation:m 1s linear infinite"')}`,
@@ -76,7 +81,7 @@ const never: [string, string, RegExp][] = [
   ['is covered', `${button()}<div id=c class="veil" style="position:fixed;inset:0"></div>`, /it is covered by .*veil/],
 ];
 for (const [what, html, message] of never)
-  it(`does not click what ${what}, and says so`, async () => {
+  it(`does not click what ${what}, and reports it`, async () => {
     const [result] = await inPage(html, click({ timeout_ms: 500 }));
     assert.equal(result?.error?.code, what === 'is not there' ? 'not_found' : 'not_actionable');
     assert.match(result?.error?.message ?? '', message);
@@ -88,12 +93,12 @@ it('clicks what is covered when it is forced to', async () => {
   assert.equal(result?.status, 'ok');
 });
 
-it('fills nothing that is read-only', async () => {
+it('does not fill a read-only field', async () => {
   const [result] = await inPage('<input readonly id=b>', { type: 'fill', selectors: ['#b'], value: 'x', timeout_ms: 300 });
   assert.match(result?.error?.message ?? '', /it cannot be edited/);
 });
 
-it('ends in its time in a page that never answers', async () => {
+it('times out in a page that never answers', async () => {
   const [, result] = await inPage(
     `${button()}<a id=a href="#" onclick="setTimeout(() => { for (;;); }, 0)">hang</a>`,
     { type: 'click', selectors: ['#a'], timeout_ms: 500, on_error: 'continue' },

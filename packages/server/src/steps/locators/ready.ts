@@ -1,16 +1,16 @@
-/** Waits until an element can be acted on as a person could, and says what it waited for when that never comes. */
+/** Waits until an element is actionable, and reports what was missing when the time is over. */
 import type { Selectors } from '@berth/contract';
 import type { ElementRef, Point } from '../../browser/browser.ts';
 import type { Attempt } from '../run/attempt.ts';
 import { locate, notFound } from './locate.ts';
-import type { Need } from '../../page-scripts/act.ts';
+import type { RequiredState } from '../../page-scripts/act.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
-/** The longest that a page which draws leaves between two frames. */
+/** Between two animation frames of a page that draws. */
 const frameMs = 100;
 
-const words: Record<Need | 'attached', string> = {
+const stateProblems: Record<RequiredState | 'attached', string> = {
   attached: 'it left the page',
   visible: 'it is not visible',
   enabled: 'it is disabled',
@@ -18,87 +18,91 @@ const words: Record<Need | 'attached', string> = {
   stable: 'it moves',
 };
 
-/** The element, once it has all that is needed. */
-export async function waitUntilReady(attempt: Attempt, selectors: Selectors, needs: readonly Need[]): Promise<ElementRef> {
-  let lacking: string | null = null;
-  const look = async (): Promise<ElementRef | undefined> => {
+/** Waits until the element has the required states. */
+export async function waitUntilReady(attempt: Attempt, selectors: Selectors, required: readonly RequiredState[]): Promise<ElementRef> {
+  let lastProblem: string | null = null;
+  const probe = async (): Promise<ElementRef | undefined> => {
     const located = await locate(attempt, selectors);
     if (!located) return undefined;
-    const lack = await lacks(attempt, located.element, needs);
-    if (lack === null) return located.element;
-    lacking = await tellLack(attempt, located.element, words[lack]);
+    const missingState = await findMissingState(attempt, located.element, required);
+    if (missingState === null) return located.element;
+    lastProblem = await describeProblem(attempt, located.element, stateProblems[missingState]);
     return undefined;
   };
-  return attempt.poll(look, () => (lacking === null ? notFound(selectors) : new StepFailed('not_actionable', lacking)));
+  return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepFailed('not_actionable', lastProblem)));
 }
 
-export interface PointOrder {
+export interface PointOptions {
   position?: { x: number; y: number } | undefined;
   force: boolean;
 }
 
-/** The element and the point at which the mouse reaches it. */
+/** Waits for the element and a point where it receives the mouse. */
 export async function waitForPoint(
   attempt: Attempt,
   selectors: Selectors,
-  order: PointOrder,
+  options: PointOptions,
 ): Promise<{ element: ElementRef; point: Point }> {
-  const needs: Need[] = order.force ? ['visible'] : ['visible', 'enabled', 'stable'];
-  let lacking: string | null = null;
-  let turn = 0;
-  const look = async () => {
+  const required: RequiredState[] = options.force ? ['visible'] : ['visible', 'enabled', 'stable'];
+  let lastProblem: string | null = null;
+  let round = 0;
+  const probe = async () => {
     const located = await locate(attempt, selectors);
     if (!located) return undefined;
     const { element } = located;
-    const lack = await lacks(attempt, element, needs);
-    const why = lack === null ? await bringIntoView(attempt, element, { ...order, turn }) : words[lack];
-    turn += 1;
-    if (typeof why === 'object') return { element, point: why };
-    lacking = await tellLack(attempt, element, why);
+    const missingState = await findMissingState(attempt, element, required);
+    const reason = missingState === null ? await scrollIntoView(attempt, element, { ...options, round }) : stateProblems[missingState];
+    round += 1;
+    if (typeof reason === 'object') return { element, point: reason };
+    lastProblem = await describeProblem(attempt, element, reason);
     return undefined;
   };
-  return attempt.poll(look, () => (lacking === null ? notFound(selectors) : new StepFailed('not_actionable', lacking)));
+  return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepFailed('not_actionable', lastProblem)));
 }
 
-/** The same for an element that is known. */
-export async function bringTarget(
+/** The same for an element that was located before. */
+export async function scrollToTarget(
   attempt: Attempt,
   element: ElementRef,
-  order: PointOrder,
+  options: PointOptions,
 ): Promise<{ element: ElementRef; point: Point }> {
-  let turn = 0;
-  let lacking = 'it is not in view';
-  const look = async () => {
-    const point = await bringIntoView(attempt, element, { ...order, turn });
-    turn += 1;
+  let round = 0;
+  let lastProblem = 'it is not in view';
+  const probe = async () => {
+    const point = await scrollIntoView(attempt, element, { ...options, round });
+    round += 1;
     if (typeof point === 'object') return { element, point };
-    lacking = point;
+    lastProblem = point;
     return undefined;
   };
-  return attempt.poll(look, () => new StepFailed('not_actionable', `The element was found, but ${lacking}.`));
+  return attempt.poll(probe, () => new StepFailed('not_actionable', `The element was found, but ${lastProblem}.`));
 }
 
-export const lacks = (attempt: Attempt, element: ElementRef, needs: readonly Need[]): Promise<Need | 'attached' | null> =>
-  attempt.page.call(element.frameId, scripts.lacks, [element, needs, attempt.page.patience.ms(frameMs)], attempt.call());
+export const findMissingState = (
+  attempt: Attempt,
+  element: ElementRef,
+  required: readonly RequiredState[],
+): Promise<RequiredState | 'attached' | null> =>
+  attempt.page.call(element.frameId, scripts.findMissingState, [element, required, attempt.page.timeoutScale.ms(frameMs)], attempt.call());
 
-async function tellLack(attempt: Attempt, element: ElementRef, why: string): Promise<string> {
-  const name = await attempt.page.call<string>(element.frameId, scripts.tellElement, [element], attempt.call());
-  return `The element ${name} was found, but ${why}.`;
+async function describeProblem(attempt: Attempt, element: ElementRef, reason: string): Promise<string> {
+  const name = await attempt.page.call<string>(element.frameId, scripts.describeElement, [element], attempt.call());
+  return `The element ${name} was found, but ${reason}.`;
 }
 
-/** The point, or why there is none. */
-async function bringIntoView(attempt: Attempt, element: ElementRef, order: PointOrder & { turn: number }): Promise<Point | string> {
+/** The point, or the reason for none. */
+async function scrollIntoView(attempt: Attempt, element: ElementRef, options: PointOptions & { round: number }): Promise<Point | string> {
   const { page } = attempt;
-  const { turn } = order;
-  // What sticks to an edge may cover the place that the browser chose; the next try brings it elsewhere.
-  const block = [null, 'center', 'end', 'start'][turn % 4];
+  const { round } = options;
+  // A sticky header or footer may cover the element: each round scrolls it to another position.
+  const block = [null, 'center', 'end', 'start'][round % 4];
   if (block == null) await page.scrollIntoView(element, attempt.call());
   else await page.call(element.frameId, scripts.scrollTo, [element, block], attempt.call());
-  const aimed = await page.call<Point | null>(element.frameId, scripts.aim, [element, order.position ?? null], attempt.call());
+  const aimed = await page.call<Point | null>(element.frameId, scripts.aim, [element, options.position ?? null], attempt.call());
   const box = await page.box(element, attempt.call());
   if (!aimed || !box) return 'it is not in view';
   const point = { x: box.x + aimed.x, y: box.y + aimed.y };
-  if (order.force) return point;
+  if (options.force) return point;
   const { receives, instead } = await page.receives(element, point, attempt.call());
   return receives ? point : `it is covered by ${instead}`;
 }

@@ -1,64 +1,64 @@
-/** One try of one step: where it looks, how long it may take, and what it notes on the way. */
-import { setTimeout as pause } from 'node:timers/promises';
+/** One attempt of one step: its page, its time limit and its warnings. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Selector } from '@berth/contract';
 import { PageError, type CallOptions, type ElementRef, type Page } from '../../browser/browser.ts';
-import { StepFailed, type StepWorld } from '../context.ts';
+import { StepFailed, type StepContext } from '../context.ts';
 
-/** Where locators start: a frame's document, or an element in it. */
+/** Where the search for elements starts: a frame's document, or an element in it. */
 export interface Root {
   frameId: string;
   element: ElementRef | null;
 }
 
-/** The try's time is over. Who waited says for what. */
-export class TimeOver extends Error {}
+/** The time of the attempt is over. The caller knows what it waited for. */
+export class AttemptTimeout extends Error {}
 
 export interface AttemptOptions {
-  world: StepWorld;
+  context: StepContext;
   page: Page;
   /** Ends the whole run. */
   signal: AbortSignal;
   timeoutMs: number;
 }
 
-/** Elements that are let go of in the end; more of them are let go of by the document's own end. */
+/** Element handles released at the end. The end of the document releases any others. */
 const heldMax = 20_000;
-/** As a page grows over moments, and not so often that a look costs more than the page does. */
-const pausesMs = [0, 20, 50, 100, 100, 200];
+/** Frequent at first, then rare enough not to slow the page down. */
+const pollIntervalsMs = [0, 20, 50, 100, 100, 200];
 
 export class Attempt {
-  readonly world: StepWorld;
+  readonly context: StepContext;
   readonly page: Page;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly warnings: string[] = [];
   selectorUsed: Selector | undefined;
-  /** Set when the step's `frame` and `within` are resolved anew, which each look does: frames come and go. */
+  /** Resolves the step's `frame` and `within`. Called for each probe, because frames come and go. */
   root: () => Promise<Root>;
   readonly #endMs: number;
   readonly #timer: NodeJS.Timeout;
   readonly #held: ElementRef[] = [];
 
-  constructor({ world, page, signal, timeoutMs }: AttemptOptions) {
-    this.world = world;
+  constructor({ context, page, signal, timeoutMs }: AttemptOptions) {
+    this.context = context;
     this.page = page;
     this.timeoutMs = timeoutMs;
-    this.#endMs = world.clock.monotonicMs() + timeoutMs;
-    const over = new AbortController();
-    this.#timer = setTimeout(() => over.abort(new TimeOver('the time is over')), timeoutMs);
-    this.signal = AbortSignal.any([signal, page.gone, over.signal]);
+    this.#endMs = context.clock.monotonicMs() + timeoutMs;
+    const timeout = new AbortController();
+    this.#timer = setTimeout(() => timeout.abort(new AttemptTimeout('attempt timed out')), timeoutMs);
+    this.signal = AbortSignal.any([signal, page.closed, timeout.signal]);
     this.root = () => Promise.resolve({ frameId: page.mainFrame(), element: null });
   }
 
   get remainingMs(): number {
-    return Math.max(0, this.#endMs - this.world.clock.monotonicMs());
+    return Math.max(0, this.#endMs - this.context.clock.monotonicMs());
   }
 
   get isOver(): boolean {
-    return this.signal.reason instanceof TimeOver || this.remainingMs === 0;
+    return this.signal.reason instanceof AttemptTimeout || this.remainingMs === 0;
   }
 
-  /** For one question to the page. */
+  /** Options for one call into the page. */
   call(maxBytes?: number): CallOptions {
     return { signal: this.signal, timeoutMs: Math.max(1, this.remainingMs), ...(maxBytes === undefined ? {} : { maxBytes }) };
   }
@@ -72,54 +72,56 @@ export class Attempt {
     if (this.warnings.length < 20) this.warnings.push(warning);
   }
 
-  async pause(ms: number): Promise<void> {
-    await pause(Math.min(ms, this.remainingMs), undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
+  async sleep(ms: number): Promise<void> {
+    await sleep(Math.min(ms, this.remainingMs), undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
   }
 
-  /** All of the time, or the failure that the try was too short for it. */
-  async pauseFully(ms: number): Promise<void> {
+  /** @throws StepFailed `timeout` when the attempt ends before the given time */
+  async sleepFully(ms: number): Promise<void> {
     const fits = ms < this.remainingMs;
-    await this.pause(ms);
-    if (!fits) throw new StepFailed('timeout', `A wait of ${ms} ms did not fit into ${this.timeoutMs} ms.`);
+    await this.sleep(ms);
+    if (!fits) throw new StepFailed('timeout', `A wait of ${ms} ms exceeds the timeout of ${this.timeoutMs} ms.`);
   }
 
   /**
-   * Looks again and again until there is an answer. A document or an element
-   * that goes away meanwhile is looked for anew; when the time is over,
-   * `failure` says what was missing.
+   * Repeats the probe until it returns a value. Retries when a document or an
+   * element is replaced meanwhile.
+   * @throws the result of `failure` when the time is over
    */
-  async poll<T>(look: () => Promise<T | undefined>, failure: () => StepFailed): Promise<T> {
-    let missing = failure;
-    for (let turn = 0; ; turn += 1) {
+  async poll<T>(probe: () => Promise<T | undefined>, failure: () => StepFailed): Promise<T> {
+    let currentFailure = failure;
+    for (let round = 0; ; round += 1) {
       try {
-        const answer = await look();
+        const answer = await probe();
         if (answer !== undefined) return answer;
-        missing = failure;
+        currentFailure = failure;
       } catch (error) {
-        if (error instanceof StepFailed && error.code === 'frame_not_found') missing = () => error;
-        else if (!isPassing(error) && !this.#isLate(error)) throw error;
+        if (error instanceof StepFailed && error.code === 'frame_not_found') currentFailure = () => error;
+        else if (!isTransient(error) && !this.#isTimeout(error)) throw error;
       }
       if (!this.isOver)
-        await this.pause(pausesMs[Math.min(turn, pausesMs.length - 1)] ?? 0).catch((error: unknown) => this.#unlessLate(error));
-      if (this.isOver) throw missing();
+        await this.sleep(pollIntervalsMs[Math.min(round, pollIntervalsMs.length - 1)] ?? 0).catch((error: unknown) =>
+          this.#ignoreTimeout(error),
+        );
+      if (this.isOver) throw currentFailure();
     }
   }
 
-  /** Whether an error only says that the try's own time is over. */
-  #isLate(error: unknown): boolean {
-    return this.isOver && (error instanceof TimeOver || (error instanceof PageError && error.reason === 'timeout'));
+  /** Whether an error only reports that the time of the attempt is over. */
+  #isTimeout(error: unknown): boolean {
+    return this.isOver && (error instanceof AttemptTimeout || (error instanceof PageError && error.reason === 'timeout'));
   }
 
-  #unlessLate(error: unknown): void {
-    if (!this.#isLate(error)) throw error;
+  #ignoreTimeout(error: unknown): void {
+    if (!this.#isTimeout(error)) throw error;
   }
 
   end(): void {
     clearTimeout(this.#timer);
-    if (!this.page.gone.aborted && this.#held.length > 0) this.page.release(this.#held);
+    if (!this.page.closed.aborted && this.#held.length > 0) this.page.release(this.#held);
   }
 }
 
-/** The document or the element went away under the question: the next one may find it again. */
-export const isPassing = (error: unknown): boolean =>
+/** Whether the document or the element was replaced during a call: a retry may find the new one. */
+export const isTransient = (error: unknown): boolean =>
   error instanceof PageError && (error.reason === 'context_lost' || error.reason === 'element_gone' || error.reason === 'frame_gone');

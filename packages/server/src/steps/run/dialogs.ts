@@ -1,7 +1,7 @@
-/** The dialogs of the pages that steps use: answered as the last `dialog` step said, and told. */
+/** Answers the dialogs of the pages that steps use, as the last `dialog` step says, and records them. */
 import type { Dialog, DialogAnswer, Page } from '../../browser/browser.ts';
 
-export interface SeenDialog {
+export interface DialogRecord {
   type: Dialog['type'];
   message: string;
   default_value: string;
@@ -9,14 +9,14 @@ export interface SeenDialog {
 }
 
 /** A page may open them in a loop. */
-const seenMax = 100;
+const recordsMax = 100;
 
 export class Dialogs {
-  readonly #seen: SeenDialog[] = [];
+  readonly #records: DialogRecord[] = [];
   readonly #pages = new Map<string, () => void>();
   #answer: DialogAnswer | null = null;
-  /** Called for each that comes. */
-  onDialog: (seen: SeenDialog) => void = () => {};
+  /** Called for each dialog. */
+  onDialog: (record: DialogRecord) => void = () => {};
 
   watch(page: Page): void {
     if (this.#pages.has(page.tabId)) return;
@@ -30,9 +30,9 @@ export class Dialogs {
     this.#answer = answer;
   }
 
-  /** Those that came since it was last asked, oldest first. */
-  take(): SeenDialog[] {
-    return this.#seen.splice(0);
+  /** The dialogs since the last call, oldest first. */
+  take(): DialogRecord[] {
+    return this.#records.splice(0);
   }
 
   end(): void {
@@ -41,11 +41,11 @@ export class Dialogs {
   }
 
   #reply({ type, message, defaultValue }: Dialog): DialogAnswer {
-    // A page that asks whether to leave it is left: whoever sent the browser on meant it.
+    // A beforeunload dialog is accepted: the step meant to navigate.
     const answer = this.#answer ?? { accept: type === 'beforeunload' };
-    const seen = { type, message, default_value: defaultValue, accepted: answer.accept };
-    if (this.#seen.length < seenMax) this.#seen.push(seen);
-    this.onDialog(seen);
+    const record = { type, message, default_value: defaultValue, accepted: answer.accept };
+    if (this.#records.length < recordsMax) this.#records.push(record);
+    this.onDialog(record);
     return answer.text === undefined && type === 'prompt' && answer.accept ? { ...answer, text: defaultValue } : answer;
   }
 }

@@ -1,8 +1,8 @@
-/** What went wrong in a step, as its caller is told it. */
+/** Converts errors to the failure of a step. */
 import type { StepErrorCode } from '@berth/contract';
 import { NavigationError, PageError, TabNotFound } from '../../browser/browser.ts';
 import { ContentFailed } from '../../content/content.ts';
-import { TimeOver, type Attempt } from './attempt.ts';
+import { AttemptTimeout, type Attempt } from './attempt.ts';
 import { StepFailed } from '../context.ts';
 
 const byPage: Record<PageError['reason'], StepErrorCode> = {
@@ -24,7 +24,7 @@ const byContent: Record<ContentFailed['reason'], StepErrorCode> = {
   failed: 'script_failed',
 };
 
-/** Null for what is no matter of the step: the browser is gone, the request is over, or we are at fault. */
+/** Null for errors that are not the step's: the browser exited, the request was aborted, or a bug. */
 export function toStepFailed(error: unknown, attempt: Attempt | null): StepFailed | null {
   if (error instanceof StepFailed) return error;
   if (error instanceof PageError) return new StepFailed(byPage[error.reason], sentence(error.message), { cause: error });
@@ -36,16 +36,17 @@ export function toStepFailed(error: unknown, attempt: Attempt | null): StepFaile
         cause: error,
       },
     );
-  if (error instanceof TabNotFound || attempt?.page.gone.aborted)
-    return new StepFailed('tab_not_found', 'The tab is gone.', { cause: error });
+  if (error instanceof TabNotFound || attempt?.page.closed.aborted)
+    return new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
   if (error instanceof ContentFailed) return new StepFailed(byContent[error.reason], sentence(error.message), { cause: error });
-  if (error instanceof TimeOver) return new StepFailed('timeout', `It did not end within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
+  if (error instanceof AttemptTimeout)
+    return new StepFailed('timeout', `The step did not finish within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
   return null;
 }
 
 const sentence = (text: string): string => `${text.slice(0, 1)?.toUpperCase()}${text.slice(1, 1000)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
-/** Doing it again would come to the same. */
+/** A retry would fail in the same way. */
 const final: ReadonlySet<StepErrorCode> = new Set([
   'not_allowed',
   'limit_reached',

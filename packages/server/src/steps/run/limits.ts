@@ -1,15 +1,15 @@
-/** What a run may come to. */
+/** The limits of a run. */
 import { StepFailed } from '../context.ts';
 
-/** With all turns of all loops: a run of steps that do nothing would otherwise fill the reply. */
+/** Including all turns of all loops: otherwise a loop of steps that do nothing could fill the response. */
 const stepsMax = 10_000;
-/** Steps that jump back could go on for as long as the budget. */
+/** Otherwise jumps back could loop until the timeout. */
 const jumpsMax = 100;
-/** Results of steps in loops that are told; what failed always is. */
+/** Reported results of steps in loops. Failures are always reported. */
 const innerResultsMax = 1000;
-/** Of one step, as JSON: two pictures of the largest kind. */
+/** Of one step, as JSON: two images of the maximum size. */
 const outputCharsMax = 24 * 1024 * 1024;
-/** Of all together: it is held in memory, and sent in one reply. */
+/** Of all steps together, which are held in memory and sent in one response. */
 const allOutputsCharsMax = 48 * 1024 * 1024;
 const listLengthMax = 10_000;
 
@@ -21,17 +21,18 @@ export class Limits {
 
   countStep(): void {
     this.#steps += 1;
-    if (this.#steps > stepsMax) throw new StepFailed('limit_reached', `A run may take ${stepsMax} steps with all turns of its loops.`);
+    if (this.#steps > stepsMax)
+      throw new StepFailed('limit_reached', `A run is limited to ${stepsMax} steps, including all turns of its loops.`);
   }
 
-  /** False when there were too many. */
+  /** False when the limit is exceeded. */
   countJump(): boolean {
     this.#jumps += 1;
     return this.#jumps <= jumpsMax;
   }
 
-  /** Whether one more result from within a loop is told. */
-  tellsInner(): boolean {
+  /** Whether to report one more result of a step in a loop. */
+  shouldReportInner(): boolean {
     this.#innerResults += 1;
     return this.#innerResults <= innerResultsMax;
   }
@@ -40,13 +41,13 @@ export class Limits {
   countOutput(output: unknown): void {
     if (output === undefined) return;
     const chars = JSON.stringify(output)?.length ?? 0;
-    if (chars > outputCharsMax) throw new StepFailed('too_large', `The output of a step may have ${outputCharsMax} characters.`);
+    if (chars > outputCharsMax) throw new StepFailed('too_large', `The output of a step is limited to ${outputCharsMax} characters.`);
     if (this.#outputChars + chars > allOutputsCharsMax)
-      throw new StepFailed('too_large', `The outputs of all steps together may have ${allOutputsCharsMax} characters.`);
+      throw new StepFailed('too_large', `The outputs of all steps together are limited to ${allOutputsCharsMax} characters.`);
     this.#outputChars += chars;
   }
 
   checkList(list: readonly unknown[]): void {
-    if (list.length >= listLengthMax) throw new StepFailed('limit_reached', `A variable may be a list of ${listLengthMax}.`);
+    if (list.length >= listLengthMax) throw new StepFailed('limit_reached', `A variable is limited to a list of ${listLengthMax} items.`);
   }
 }

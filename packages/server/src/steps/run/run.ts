@@ -1,10 +1,10 @@
-/** Runs steps in their order: conditions, tries, jumps, loops, and the budget of the whole. */
+/** Runs steps in order: conditions, retries, jumps, loops, and the time limit of the run. */
 import type { ForEachStep, IfStep, RepeatStep, Selector, Selectors, Step, StepResult } from '@berth/contract';
 import type { Page } from '../../browser/browser.ts';
 import { perform } from '../acts/acts.ts';
 import type { ActScope } from '../acts/act.ts';
 import { Attempt, type Root } from './attempt.ts';
-import { holds } from './condition.ts';
+import { isMet } from './condition.ts';
 import { Dialogs } from './dialogs.ts';
 import { isFinal, toStepFailed } from './failure.ts';
 import { Limits } from './limits.ts';
@@ -12,39 +12,39 @@ import { enterFrames, locateAll, locateFrom } from '../locators/locate.ts';
 import { scripts } from '../scripts.ts';
 import { OpenedTabs } from './tabs.ts';
 import { fillDeep, fillStep, fillValue, type TemplateValues } from './template.ts';
-import { StepFailed, type StepWorld } from '../context.ts';
+import { StepFailed, type StepContext } from '../context.ts';
 
-export interface StepRun {
+export interface StepRunOptions {
   steps: readonly Step[];
-  /** Whether a step that fails, and says nothing else, ends the run. */
+  /** Whether a failed step ends the run, unless its `on_error` says otherwise. */
   stopOnError: boolean;
   /** For all steps together. */
   timeoutMs: number;
   allowEvaluate: boolean;
   inputs?: Readonly<Record<string, unknown>>;
-  /** Told of each result as it comes. */
+  /** Called with each result. */
   onResult?: (result: StepResult) => void;
 }
 
-export type Stopped = 'done' | 'failed' | 'timeout';
+export type StopReason = 'done' | 'failed' | 'timeout';
 
-/** The element of a loop's turn: the n-th match of what the loop looks for, wherever the loop looks. */
+/** The element of a loop's turn: the n-th match of the loop's selectors. */
 interface LoopElement {
   step: ForEachStep;
   selectors: Selectors;
   index: number;
 }
 
-type Tell = (result: StepResult) => void;
-type Outcome = { output?: unknown; selectorUsed?: Selector | undefined; isSkipped?: boolean };
+type OnResult = (result: StepResult) => void;
+type AttemptResult = { output?: unknown; selectorUsed?: Selector | undefined; isSkipped?: boolean };
 
-const retryPauseMs = 250;
-/** A timer of the last step may end a moment before the clock says so. */
+const retryDelayMs = 250;
+/** A timer may fire slightly before the clock reaches its time. */
 const earlyMs = 5;
 
 export class Run {
-  readonly #world: StepWorld;
-  readonly #run: StepRun;
+  readonly #context: StepContext;
+  readonly #options: StepRunOptions;
   readonly #signal: AbortSignal;
   readonly #endMs: number;
   readonly #limits = new Limits();
@@ -52,16 +52,16 @@ export class Run {
   readonly #elements = new Map<string, LoopElement>();
   readonly #scope: ActScope;
   readonly vars: Record<string, unknown> = Object.create(null);
-  /** Steps that were begun. */
-  ran = 0;
+  /** Steps that were started. */
+  stepsRun = 0;
 
-  constructor(world: StepWorld, run: StepRun, signal: AbortSignal) {
-    this.#world = world;
-    this.#run = run;
+  constructor(context: StepContext, options: StepRunOptions, signal: AbortSignal) {
+    this.#context = context;
+    this.#options = options;
     this.#signal = signal;
-    this.#endMs = world.clock.monotonicMs() + run.timeoutMs;
-    this.#tabs = new OpenedTabs(world);
-    this.#scope = { allowEvaluate: run.allowEvaluate, dialogs: new Dialogs(), headers: new Map() };
+    this.#endMs = context.clock.monotonicMs() + options.timeoutMs;
+    this.#tabs = new OpenedTabs(context);
+    this.#scope = { allowEvaluate: options.allowEvaluate, dialogs: new Dialogs(), headers: new Map() };
   }
 
   end(): void {
@@ -69,7 +69,7 @@ export class Run {
   }
 
   get #remainingMs(): number {
-    return this.#endMs - this.#world.clock.monotonicMs();
+    return this.#endMs - this.#context.clock.monotonicMs();
   }
 
   get #isOver(): boolean {
@@ -77,14 +77,14 @@ export class Run {
   }
 
   get #values(): TemplateValues {
-    return { inputs: this.#run.inputs ?? {}, vars: this.vars };
+    return { inputs: this.#options.inputs ?? {}, vars: this.vars };
   }
 
-  async list(steps: readonly Step[], tell: Tell, turn?: number): Promise<Stopped> {
+  async list(steps: readonly Step[], onResult: OnResult, turn?: number): Promise<StopReason> {
     for (let index = 0; index < steps.length;) {
       const step = steps[index] as Step;
       const result = await this.#step(step, { index, turn });
-      tell(result);
+      onResult(result);
       const next = this.#after(steps, step, { index, result });
       if (typeof next === 'string') return next;
       index = next;
@@ -92,26 +92,26 @@ export class Run {
     return 'done';
   }
 
-  /** Which step comes next, or how the list ends. */
-  #after(steps: readonly Step[], step: Step, { index, result }: { index: number; result: StepResult }): number | Stopped {
+  /** The index of the next step, or why the list ends. */
+  #after(steps: readonly Step[], step: Step, { index, result }: { index: number; result: StepResult }): number | StopReason {
     if (result.error !== undefined && this.#isOver) return 'timeout';
     if (result.status !== 'error') return index + 1;
     const goto = /^goto:(.*)$/.exec(step.on_error)?.[1];
     const target = steps.findIndex(({ id }) => id !== undefined && id === goto);
     if (target >= 0) return this.#limits.countJump() ? target : 'failed';
-    return step.on_error === 'continue' || (goto === undefined && !this.#run.stopOnError) ? index + 1 : 'failed';
+    return step.on_error === 'continue' || (goto === undefined && !this.#options.stopOnError) ? index + 1 : 'failed';
   }
 
   async #step(step: Step, { index, turn }: { index: number; turn: number | undefined }): Promise<StepResult> {
-    const { clock } = this.#world;
+    const { clock } = this.#context;
     const startMs = clock.monotonicMs();
     const warnings: string[] = [];
     this.#scope.dialogs.onDialog = ({ type, accepted, message }) => {
       if (warnings.length < 20) warnings.push(`dialog ${accepted ? 'accepted' : 'dismissed'} (${type}): ${message.slice(0, 200)}`);
     };
-    const { outcome, failure } = await this.#tries(step, warnings);
-    if (outcome?.isSkipped !== true) this.ran += 1;
-    const isSkipped = outcome?.isSkipped === true || (failure !== null && step.optional && !this.#isOver);
+    const { result, failure } = await this.#runAttempts(step, warnings);
+    if (result?.isSkipped !== true) this.stepsRun += 1;
+    const isSkipped = result?.isSkipped === true || (failure !== null && step.optional && !this.#isOver);
     return {
       index,
       ...(turn === undefined ? {} : { turn }),
@@ -119,76 +119,76 @@ export class Run {
       type: step.type,
       status: isSkipped ? 'skipped' : failure ? 'error' : 'ok',
       duration_ms: Math.round(clock.monotonicMs() - startMs),
-      ...(outcome?.output === undefined ? {} : { output: outcome.output }),
+      ...(result?.output === undefined ? {} : { output: result.output }),
       ...(failure ? { error: { code: failure.code, message: failure.message } } : {}),
-      ...(outcome?.selectorUsed === undefined ? {} : { selector_used: outcome.selectorUsed }),
+      ...(result?.selectorUsed === undefined ? {} : { selector_used: result.selectorUsed }),
       ...(warnings.length === 0 ? {} : { warnings }),
     };
   }
 
-  async #tries(step: Step, warnings: string[]): Promise<{ outcome: Outcome | null; failure: StepFailed | null }> {
-    let outcome: Outcome | null = null;
-    for (let tries = 0; ; tries += 1) {
+  async #runAttempts(step: Step, warnings: string[]): Promise<{ result: AttemptResult | null; failure: StepFailed | null }> {
+    let result: AttemptResult | null = null;
+    for (let attempts = 0; ; attempts += 1) {
       try {
-        outcome = {};
-        await this.#once(step, outcome, warnings);
-        return { outcome, failure: null };
+        result = {};
+        await this.#runAttempt(step, result, warnings);
+        return { result, failure: null };
       } catch (error) {
-        const failure = this.#judge(error);
-        if (tries >= step.retries || isFinal(failure) || this.#remainingMs <= retryPauseMs) return { outcome, failure };
-        warnings.push(`try ${tries + 1} failed: ${failure.code}`);
-        await this.#pause(retryPauseMs);
+        const failure = this.#toFailure(error);
+        if (attempts >= step.retries || isFinal(failure) || this.#remainingMs <= retryDelayMs) return { result, failure };
+        warnings.push(`attempt ${attempts + 1} failed: ${failure.code}`);
+        await this.#delay(retryDelayMs);
       }
     }
   }
 
-  /** What is no matter of the step ends the run as what it is. */
-  #judge(error: unknown): StepFailed {
+  /** Rethrows what is not a failure of the step. */
+  #toFailure(error: unknown): StepFailed {
     if (this.#signal.aborted) throw this.#signal.reason;
     if (!(error instanceof StepFailed)) throw error;
     if (!this.#isOver) return error;
-    return new StepFailed('timeout', `The ${this.#run.timeoutMs} ms for all steps were over. ${error.message}`, { cause: error });
+    return new StepFailed('timeout', `The run exceeded its timeout of ${this.#options.timeoutMs} ms. ${error.message}`, { cause: error });
   }
 
-  async #pause(ms: number): Promise<void> {
-    await this.#attempt({ timeoutMs: 2 * ms }, (attempt) => attempt.pause(ms));
+  async #delay(ms: number): Promise<void> {
+    await this.#withAttempt({ timeoutMs: 2 * ms }, (attempt) => attempt.sleep(ms));
   }
 
-  /** Fills in the outcome as it comes to be, so that a failure keeps what there was. */
-  async #once(raw: Step, outcome: Outcome, warnings: string[]): Promise<void> {
+  /** Fills `result` as it goes, so that a failure keeps what was done before. */
+  async #runAttempt(raw: Step, result: AttemptResult, warnings: string[]): Promise<void> {
     this.#limits.countStep();
     const step = fillStep(raw, this.#values);
-    const page = await this.#attempt({ timeout_ms: step.timeout_ms, page: this.#tabs.any() }, (attempt) =>
+    const page = await this.#withAttempt({ timeout_ms: step.timeout_ms, page: this.#tabs.any() }, (attempt) =>
       this.#tabs.find(step.tab, attempt),
     );
     this.#scope.dialogs.watch(page);
-    if (step.if && step.type !== 'if' && !(await this.#holds(step, page, step.if))) {
-      outcome.isSkipped = true;
+    if (step.if && step.type !== 'if' && !(await this.#isMet(step, page, step.if))) {
+      result.isSkipped = true;
       return;
     }
-    if (step.id !== undefined) this.#tabs.begin(step.id, page.tabId);
-    if (step.type === 'if') await this.#branch(step, page, outcome);
-    else if (step.type === 'for_each') await this.#forEach(step, page, outcome);
-    else if (step.type === 'repeat') await this.#repeat(step, page, outcome);
+    if (step.id !== undefined) this.#tabs.markStarted(step.id, page.tabId);
+    if (step.type === 'if') await this.#branch(step, page, result);
+    else if (step.type === 'for_each') await this.#forEach(step, page, result);
+    else if (step.type === 'repeat') await this.#repeat(step, page, result);
     else
-      await this.#attempt({ ...step, page }, async (attempt) => {
+      await this.#withAttempt({ ...step, page }, async (attempt) => {
         try {
-          outcome.output = await perform(attempt, step, this.#scope);
+          result.output = await perform(attempt, step, this.#scope);
         } finally {
-          outcome.selectorUsed = attempt.selectorUsed;
+          result.selectorUsed = attempt.selectorUsed;
           warnings.push(...attempt.warnings);
         }
       });
-    this.#limits.countOutput(step.type === 'if' || step.type === 'for_each' || step.type === 'repeat' ? undefined : outcome.output);
-    if (step.save_as !== undefined) this.#save(step.save_as, outcome.output);
+    this.#limits.countOutput(step.type === 'if' || step.type === 'for_each' || step.type === 'repeat' ? undefined : result.output);
+    if (step.save_as !== undefined) this.#save(step.save_as, result.output);
   }
 
-  /** One try of something in a page, within the step's time and the run's. */
-  async #attempt<T>(order: Partial<Step> & { timeoutMs?: number; page?: Page }, work: (attempt: Attempt) => Promise<T>): Promise<T> {
-    const timeoutMs = Math.max(1, Math.min(order.timeoutMs ?? order.timeout_ms ?? Infinity, this.#remainingMs));
-    const page = order.page ?? this.#tabs.any();
-    const attempt = new Attempt({ world: this.#world, page, signal: this.#signal, timeoutMs });
-    attempt.root = () => this.#root(attempt, order);
+  /** Runs work in a page, within the time limits of the step and the run. */
+  async #withAttempt<T>(options: Partial<Step> & { timeoutMs?: number; page?: Page }, work: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? options.timeout_ms ?? Infinity, this.#remainingMs));
+    const page = options.page ?? this.#tabs.any();
+    const attempt = new Attempt({ context: this.#context, page, signal: this.#signal, timeoutMs });
+    attempt.root = () => this.#root(attempt, options);
     try {
       return await work(attempt);
     } catch (error) {
@@ -206,45 +206,44 @@ export class Run {
 
   async #turnElement(attempt: Attempt, name: string): Promise<Root> {
     const loop = this.#elements.get(name);
-    if (!loop) throw new StepFailed('invalid_value', `There is no loop over ${name} around this step.`);
+    if (!loop) throw new StepFailed('invalid_value', `No enclosing loop defines ${name}.`);
     const root = await this.#root(attempt, loop.step);
     const located = await locateFrom(attempt, root, { selectors: loop.selectors, pick: 'all', max: loop.index + 1 });
     const element = located?.elements[loop.index];
-    if (!element) throw new StepFailed('frame_not_found', `The element ${loop.index} of ${name} is not there.`);
+    if (!element) throw new StepFailed('frame_not_found', `Element ${loop.index} of ${name} no longer exists.`);
     return { frameId: element.frameId, element };
   }
 
-  #holds(step: Step, page: Page, condition: NonNullable<Step['if']>): Promise<boolean> {
-    return this.#attempt({ ...step, page }, (attempt) => holds(attempt, condition));
+  #isMet(step: Step, page: Page, condition: NonNullable<Step['if']>): Promise<boolean> {
+    return this.#withAttempt({ ...step, page }, (attempt) => isMet(attempt, condition));
   }
 
-  async #branch(step: IfStep, page: Page, outcome: Outcome): Promise<void> {
-    const branch = (await this.#holds(step, page, step.if)) ? 'steps' : 'else';
+  async #branch(step: IfStep, page: Page, result: AttemptResult): Promise<void> {
+    const branch = (await this.#isMet(step, page, step.if)) ? 'steps' : 'else';
     const steps: StepResult[] = [];
-    outcome.output = { branch: branch === 'else' ? 'else' : 'if', steps };
+    result.output = { branch: branch === 'else' ? 'else' : 'if', steps };
     await this.#inner(step[branch], steps);
   }
 
-  async #repeat(step: RepeatStep, page: Page, outcome: Outcome): Promise<void> {
+  async #repeat(step: RepeatStep, page: Page, result: AttemptResult): Promise<void> {
     const steps: StepResult[] = [];
     const output = { turns: 0, stop_reason: 'max', steps };
-    outcome.output = output;
+    result.output = output;
     while (output.turns < step.max) {
       await this.#inner(step.steps, steps, output.turns);
       output.turns += 1;
-      if (step.until && (await this.#holds(step, page, fillDeep(step.until, this.#values)))) {
+      if (step.until && (await this.#isMet(step, page, fillDeep(step.until, this.#values)))) {
         output.stop_reason = 'until';
         return;
       }
     }
   }
 
-  async #forEach(step: ForEachStep, page: Page, outcome: Outcome): Promise<void> {
+  async #forEach(step: ForEachStep, page: Page, result: AttemptResult): Promise<void> {
     const steps: StepResult[] = [];
     const output = { turns: 0, stop_reason: 'end', steps };
-    outcome.output = output;
-    const items =
-      step.over === undefined ? this.#eachElement(step, page, outcome) : eachItem(fillValue(step.over, this.#values), step.over);
+    result.output = output;
+    const items = step.over === undefined ? this.#eachElement(step, page, result) : eachItem(fillValue(step.over, this.#values), step.over);
     for await (const item of items) {
       if (output.turns >= step.max) {
         output.stop_reason = 'max';
@@ -256,19 +255,19 @@ export class Run {
     }
   }
 
-  /** Counted anew on every turn: what a turn does may add to them or take them away. */
-  async *#eachElement(step: ForEachStep, page: Page, outcome: Outcome): AsyncGenerator<unknown> {
+  /** Located again on every turn, because a turn may add or remove elements. */
+  async *#eachElement(step: ForEachStep, page: Page, result: AttemptResult): AsyncGenerator<unknown> {
     const before = this.#elements.get(step.as);
     let selectors = step.selectors ?? [];
     try {
       for (let index = 0; ; index += 1) {
-        const item = await this.#attempt({ ...step, page }, async (attempt) => {
-          const found = await locateAll(attempt, selectors, index + 1);
-          const element = found.elements[index];
+        const item = await this.#withAttempt({ ...step, page }, async (attempt) => {
+          const located = await locateAll(attempt, selectors, index + 1);
+          const element = located.elements[index];
           if (!element) return null;
-          selectors = [found.selector];
-          outcome.selectorUsed = found.selector;
-          return { index, ...(await attempt.page.call<object>(element.frameId, scripts.tellItem, [element], attempt.call())) };
+          selectors = [located.selector];
+          result.selectorUsed = located.selector;
+          return { index, ...(await attempt.page.call<object>(element.frameId, scripts.readItem, [element], attempt.call())) };
         });
         if (item === null) return;
         this.#elements.set(step.as, { step, selectors, index });
@@ -280,22 +279,22 @@ export class Run {
     }
   }
 
-  /** Steps in a step: the first failure that ends them is that of the step around. */
-  async #inner(steps: readonly Step[], told: StepResult[], turn?: number): Promise<void> {
+  /** Runs nested steps. The failure that ends them becomes that of the outer step. */
+  async #inner(steps: readonly Step[], results: StepResult[], turn?: number): Promise<void> {
     let last: StepResult | undefined;
     const stopped = await this.list(
       steps,
       (result) => {
         last = result;
-        if (result.status === 'error' || this.#limits.tellsInner()) told.push(result);
+        if (result.status === 'error' || this.#limits.shouldReportInner()) results.push(result);
       },
       turn,
     );
     if (stopped === 'done') return;
-    const place = turn === undefined ? '' : ` of turn ${turn}`;
+    const position = turn === undefined ? '' : ` of turn ${turn}`;
     throw new StepFailed(
       (last?.error?.code ?? 'timeout') as StepFailed['code'],
-      `Step ${last?.index} (${last?.type})${place}: ${last?.error?.message}`,
+      `Step ${last?.index} (${last?.type})${position}: ${last?.error?.message}`,
     );
   }
 
@@ -315,6 +314,6 @@ export class Run {
 }
 
 function eachItem(over: unknown, name: string): AsyncIterable<unknown> | Iterable<unknown> {
-  if (!Array.isArray(over)) throw new StepFailed('invalid_value', `${name} is no list.`);
+  if (!Array.isArray(over)) throw new StepFailed('invalid_value', `${name} is not a list.`);
   return [...over];
 }

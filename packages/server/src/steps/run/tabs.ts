@@ -1,33 +1,33 @@
-/** The tabs that steps name: the one they began in, the newest, those that steps have opened. */
+/** Resolves the tabs that steps name: the main tab, the newest, and those that steps opened. */
 import { TabNotFound, type Page } from '../../browser/browser.ts';
 import type { Attempt } from './attempt.ts';
-import { StepFailed, type StepWorld } from '../context.ts';
+import { StepFailed, type StepContext } from '../context.ts';
 
 export class OpenedTabs {
-  readonly #world: StepWorld;
-  /** For each step with an id: the tabs that were there when it began, and the one it was in. */
-  readonly #begun = new Map<string, { before: ReadonlySet<string>; tabId: string }>();
+  readonly #context: StepContext;
+  /** For each started step with an id: its tab, and the tabs open at its start. */
+  readonly #started = new Map<string, { before: ReadonlySet<string>; tabId: string }>();
   readonly #pages = new Map<string, Page>();
 
-  constructor(world: StepWorld) {
-    this.#world = world;
+  constructor(context: StepContext) {
+    this.#context = context;
   }
 
-  /** A tab that is open, for what belongs to none. */
+  /** Any open tab, preferably the main one. */
   any(): Page {
-    const [first] = this.#world.tabs();
-    const isOpen = this.#world.tabs().some(({ tabId }) => tabId === this.#world.mainTabId);
-    return this.#page(isOpen || !first ? this.#world.mainTabId : first.tabId);
+    const [first] = this.#context.tabs();
+    const isOpen = this.#context.tabs().some(({ tabId }) => tabId === this.#context.mainTabId);
+    return this.#page(isOpen || !first ? this.#context.mainTabId : first.tabId);
   }
 
-  begin(stepId: string, tabId: string): void {
-    this.#begun.set(stepId, { before: new Set(this.#world.tabs().map((tab) => tab.tabId)), tabId });
+  markStarted(stepId: string, tabId: string): void {
+    this.#started.set(stepId, { before: new Set(this.#context.tabs().map((tab) => tab.tabId)), tabId });
   }
 
-  /** Waits for a tab that a step has just asked for. @throws StepFailed `tab_not_found` */
+  /** Waits for a tab that a step may have just opened. @throws StepFailed `tab_not_found` */
   async find(name: string, attempt: Attempt): Promise<Page> {
-    if (name === 'main') return this.#page(this.#world.mainTabId);
-    const missing = () => new StepFailed('tab_not_found', `There is no tab ${name}.`);
+    if (name === 'main') return this.#page(this.#context.mainTabId);
+    const missing = () => new StepFailed('tab_not_found', `No tab matches ${name}.`);
     return attempt.poll(async () => {
       const tabId = this.#idOf(name);
       return tabId === undefined ? undefined : this.#page(tabId);
@@ -35,18 +35,18 @@ export class OpenedTabs {
   }
 
   #idOf(name: string): string | undefined {
-    const tabs = this.#world.tabs();
+    const tabs = this.#context.tabs();
     if (name === 'newest') return tabs.at(-1)?.tabId;
     const [kind, id = ''] = name.split(':', 2);
     if (kind === 'tab_id') return tabs.find(({ tabId }) => tabId === id)?.tabId;
-    const begun = this.#begun.get(id);
-    if (!begun) throw new StepFailed('tab_not_found', `The step ${id} has not run.`);
-    return tabs.find(({ tabId, openerTabId }) => openerTabId === begun.tabId && !begun.before.has(tabId))?.tabId;
+    const started = this.#started.get(id);
+    if (!started) throw new StepFailed('tab_not_found', `The step ${id} has not run.`);
+    return tabs.find(({ tabId, openerTabId }) => openerTabId === started.tabId && !started.before.has(tabId))?.tabId;
   }
 
   #page(tabId: string): Page {
-    const known = this.#pages.get(tabId);
-    if (known && !known.gone.aborted) return known;
+    const cached = this.#pages.get(tabId);
+    if (cached && !cached.closed.aborted) return cached;
     const page = this.#open(tabId);
     this.#pages.set(tabId, page);
     return page;
@@ -54,9 +54,9 @@ export class OpenedTabs {
 
   #open(tabId: string): Page {
     try {
-      return this.#world.page(tabId);
+      return this.#context.page(tabId);
     } catch (error) {
-      if (error instanceof TabNotFound) throw new StepFailed('tab_not_found', 'The tab is gone.', { cause: error });
+      if (error instanceof TabNotFound) throw new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
       throw error;
     }
   }

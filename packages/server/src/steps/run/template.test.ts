@@ -27,9 +27,9 @@ test('fills in values and passes them through filters from left to right', () =>
   for (const [text, filled] of cases) assert.equal(fill(text), filled);
 });
 
-test('fills in nothing twice', () => assert.equal(fill('{{vars.braces}}'), '{{inputs.name}}'));
+test('does not fill in a value that looks like a template', () => assert.equal(fill('{{vars.braces}}'), '{{inputs.name}}'));
 
-test('tells a value that is not there, and one that a filter cannot take', () => {
+test('fails for an undefined value, and for one that a filter rejects', () => {
   for (const text of [
     '{{vars.nothing}}',
     '{{inputs.deep.list.9}}',
@@ -41,12 +41,12 @@ test('tells a value that is not there, and one that a filter cannot take', () =>
     assert.throws(() => fill(text), { code: 'invalid_value' }, text);
 });
 
-test('keeps a list a list where it stands alone', () => {
+test('keeps a list that is the whole template', () => {
   assert.deepEqual(fillValue('{{inputs.deep.list}}', values), ['a', 'b']);
   assert.equal(fillValue('{{inputs.deep.list}}!', values), '["a","b"]!');
 });
 
-test('leaves names, code and the steps within alone', () => {
+test('does not fill in names, code and nested steps', () => {
   const steps = Steps.parse([
     { type: 'evaluate', expression: '`{{x}}`' },
     {
@@ -61,7 +61,7 @@ test('leaves names, code and the steps within alone', () => {
   assert.deepEqual(field?.type === 'fill' && [field.selectors, field.value, field.description], [['#a3'], '3', '{{vars.count}}']);
 });
 
-test('compares by parts and by stars, in time in proportion to the text', () => {
+test('matches substrings and stars in linear time', () => {
   const cases: [string, string, boolean][] = [
     ['b', 'abc', true],
     ['a*c', 'abc', true],

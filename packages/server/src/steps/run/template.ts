@@ -1,4 +1,4 @@
-/** Fills `{{inputs.x}}` and `{{vars.y | trim}}` into a step's texts. Nothing in a template is ever run. */
+/** Replaces `{{inputs.x}}` and `{{vars.y | trim}}` in a step's texts. Templates never run code. */
 import { toDate, toNumber } from '../../content/content.ts';
 import { parseTemplate, type Step, type TemplateFilter, type TemplateValue } from '@berth/contract';
 import { StepFailed } from '../context.ts';
@@ -8,28 +8,28 @@ export interface TemplateValues {
   vars: Readonly<Record<string, unknown>>;
 }
 
-/** As the longest field of a step may be: a variable may hold more. */
+/** The limit of a step's longest field. Variables may be longer. */
 const filledCharsMax = 100_000;
 
 /** @throws StepFailed `invalid_value` */
 export function fillText(text: string, values: TemplateValues): string {
   if (!text.includes('{{')) return text;
-  const filled = partsOf(text)
-    .map((part) => (typeof part === 'string' ? part : toText(valueOf(part, values))))
+  const filled = segmentsOf(text)
+    .map((segment) => (typeof segment === 'string' ? segment : toText(valueOf(segment, values))))
     .join('');
   if (filled.length > filledCharsMax)
-    throw new StepFailed('invalid_value', `A text with its values filled in may have ${filledCharsMax} characters.`);
+    throw new StepFailed('invalid_value', `A text with its values is limited to ${filledCharsMax} characters.`);
   return filled;
 }
 
-/** What a template that is nothing but one value stands for: a list stays a list. */
+/** The value of a template. A single value keeps its type: a list stays a list. */
 export function fillValue(text: string, values: TemplateValues): unknown {
-  const [part, ...more] = partsOf(text);
-  return typeof part === 'object' && more.length === 0 ? valueOf(part, values) : fillText(text, values);
+  const [segment, ...more] = segmentsOf(text);
+  return typeof segment === 'object' && more.length === 0 ? valueOf(segment, values) : fillText(text, values);
 }
 
-/** Names, code, and what belongs to steps within, are never filled in. */
-const left = new Set([
+/** Names, code and nested steps are never filled in. */
+const unfilledFields = new Set([
   'type',
   'id',
   'description',
@@ -46,9 +46,9 @@ const left = new Set([
 ]);
 
 export function fillStep<S extends Step>(step: S, values: TemplateValues): S {
-  // `until` of a loop is looked at after each turn, with what the turn has made.
-  const isLeft = (name: string): boolean => left.has(name) || (step.type === 'repeat' && name === 'until');
-  return Object.fromEntries(Object.entries(step).map(([name, value]) => [name, isLeft(name) ? value : fillDeep(value, values)])) as S;
+  // `until` of a loop is filled in after each turn, with the values of that turn.
+  const isUnfilled = (name: string): boolean => unfilledFields.has(name) || (step.type === 'repeat' && name === 'until');
+  return Object.fromEntries(Object.entries(step).map(([name, value]) => [name, isUnfilled(name) ? value : fillDeep(value, values)])) as S;
 }
 
 export function fillDeep<T>(value: T, values: TemplateValues): T {
@@ -58,10 +58,10 @@ export function fillDeep<T>(value: T, values: TemplateValues): T {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fillDeep<unknown>(inner, values)])) as T;
 }
 
-function partsOf(text: string): ReturnType<typeof parseTemplate>['parts'] {
-  const { parts, problem } = parseTemplate(text);
+function segmentsOf(text: string): ReturnType<typeof parseTemplate>['parts'] {
+  const { parts: segments, problem } = parseTemplate(text);
   if (problem !== undefined) throw new StepFailed('invalid_value', `${problem}.`);
-  return parts;
+  return segments;
 }
 
 function valueOf({ from, path, filters }: TemplateValue, values: TemplateValues): unknown {
@@ -69,10 +69,10 @@ function valueOf({ from, path, filters }: TemplateValue, values: TemplateValues)
   let value: unknown = values[from];
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
-      throw new StepFailed('invalid_value', `There is no ${name}.`);
+      throw new StepFailed('invalid_value', `${name} is not defined.`);
     value = (value as Record<string, unknown>)[key];
   }
-  return filters.reduce((inner, filter) => filtered(filter, inner, name), value);
+  return filters.reduce((inner, filter) => applyFilter(filter, inner, name), value);
 }
 
 function toText(value: unknown): string {
@@ -81,7 +81,7 @@ function toText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-function filtered(filter: TemplateFilter, value: unknown, name: string): unknown {
+function applyFilter(filter: TemplateFilter, value: unknown, name: string): unknown {
   const text = toText(value);
   switch (filter) {
     case 'trim':
@@ -97,12 +97,12 @@ function filtered(filter: TemplateFilter, value: unknown, name: string): unknown
         .filter(Boolean)
         .join('-');
     case 'number':
-      return typeof value === 'number' ? value : (toNumber(text) ?? refuse(`${name} is no number`));
+      return typeof value === 'number' ? value : (toNumber(text) ?? fail(`${name} is not a number`));
     case 'date':
-      return toDate(text) ?? refuse(`${name} is no date`);
+      return toDate(text) ?? fail(`${name} is not a date`);
   }
 }
 
-const refuse = (what: string): never => {
-  throw new StepFailed('invalid_value', `${what}.`);
+const fail = (problem: string): never => {
+  throw new StepFailed('invalid_value', `${problem}.`);
 };

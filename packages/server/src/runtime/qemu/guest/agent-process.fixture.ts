@@ -1,7 +1,7 @@
 /**
  * The machine's own agent with a real browser, as a process of this host, with
  * the ports at descriptors 3 and 4 as QEMU has them: `node FILE CHROMIUM FOLDER`.
- * What it would do to its kernel it leaves alone, for that is this host's.
+ * It does not change the kernel, which is this host's.
  */
 import { chownSync, mkdirSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -10,15 +10,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Identity, IdentityTaken } from '@berth/contract/guest';
 import { Egress } from '../../../../../guest/src/egress.ts';
 import { Machine } from '../../../../../guest/src/machine.ts';
-import type { MachineParts } from '../../../../../guest/src/machine.ts';
+import type { MachineDeps } from '../../../../../guest/src/machine.ts';
 import { serve } from '../../../../../guest/src/server.ts';
 
 class HostedMachine extends Machine {
   readonly #egress: Egress;
 
-  constructor(parts: MachineParts) {
-    super(parts);
-    this.#egress = parts.egress;
+  constructor(deps: MachineDeps) {
+    super(deps);
+    this.#egress = deps.egress;
   }
 
   override async identify({ machine_id, boot_id }: Identity): Promise<IdentityTaken> {
@@ -29,11 +29,11 @@ class HostedMachine extends Machine {
 
 const [chromiumPath = '', folder = ''] = process.argv.slice(2);
 const uid = 1_900_000_001;
-const place = Object.fromEntries(['downloads', 'uploads', 'display', 'home'].map((name) => [name, join(folder, name)])) as Record<
+const paths = Object.fromEntries(['downloads', 'uploads', 'display', 'home'].map((name) => [name, join(folder, name)])) as Record<
   'downloads' | 'uploads' | 'display' | 'home',
   string
 >;
-for (const path of Object.values(place)) {
+for (const path of Object.values(paths)) {
   mkdirSync(path);
   chownSync(path, uid, uid);
 }
@@ -41,7 +41,7 @@ const ports = [3, 4].map((fd) => new Socket({ fd, readable: true, writable: true
 const [control, egressPort] = ports;
 if (!control || !egressPort) throw new Error('no ports');
 const egress = new Egress(0);
-egress.meet(egressPort);
+egress.attachHost(egressPort);
 while (egress.port === 0) await sleep(1);
-const machine = new HostedMachine({ place: { chromiumPath, uid, ...place }, egress, identities: undefined as never });
+const machine = new HostedMachine({ paths: { chromiumPath, uid, ...paths }, egress, identities: undefined as never });
 serve(control, machine, (error) => console.error(error));

@@ -1,6 +1,6 @@
 /**
- * A machine that somebody has taken over. Run as a process of its own, with
- * the ports at descriptors 3 and 4 as QEMU has them: `node FILE ATTACK`.
+ * A compromised machine. Runs as a separate process with the ports at
+ * descriptors 3 and 4, as QEMU has them: `node FILE ATTACK`.
  */
 import { connect } from 'node:http2';
 import { Socket } from 'node:net';
@@ -44,7 +44,7 @@ const number = (value: number): Buffer => {
 const literal = (name: string, value: string): Buffer =>
   Buffer.concat([Buffer.from([0x40]), ...[name, value].map((text) => Buffer.concat([lengthOf(text), Buffer.from(text)]))]);
 
-/** Of a text, as HPACK counts. */
+/** Length of a text, encoded as in HPACK. */
 function lengthOf({ length }: string): Buffer {
   if (length < 127) return Buffer.from([length]);
   const bytes = [127];
@@ -62,15 +62,15 @@ const connectHeaders = Buffer.concat([literal(':method', 'CONNECT'), literal(':a
 const getHeaders = Buffer.concat([Buffer.from([0x82, 0x84, 0x86]), literal(':authority', 'berth.egress')]);
 const opening = (stream: number): Buffer => frame('headers', { stream, flags: endHeaders, payload: connectHeaders });
 
-/** Says the same without end, as fast as it is read. */
+/** Sends the same without end, as fast as it is read. */
 function flood(port: Socket, words: Buffer): void {
   const say = (): boolean => port.destroyed || (port.write(words) && (setImmediate(say), true));
   port.on('drain', say);
   say();
 }
 
-/** Answers pings as a good agent does, and calls back when a request has come, with its stream. */
-function onRequest(port: Socket, attend: (stream: number) => void): void {
+/** Answers pings like a correct agent, and calls back with the stream of each request. */
+function onRequest(port: Socket, handle: (stream: number) => void): void {
   let unread = Buffer.alloc(0);
   let start = 24;
   port.on('data', (chunk: Buffer) => {
@@ -80,7 +80,7 @@ function onRequest(port: Socket, attend: (stream: number) => void): void {
       if (unread.length < end) return;
       const type = unread.readUInt8(start + 3);
       if (type === frameTypes.ping) port.write(frame('ping', { flags: acknowledgement, payload: unread.subarray(start + 9, end) }));
-      if (type === frameTypes.headers) attend(unread.readUInt32BE(start + 5));
+      if (type === frameTypes.headers) handle(unread.readUInt32BE(start + 5));
       unread = unread.subarray(end);
       start = 0;
     }
@@ -93,10 +93,10 @@ const drip = (port: Socket, words: Buffer): void => {
   port.on('close', () => clearInterval(timer));
 };
 
-/** What is read with a single byte, and would be kept with it. */
+/** Read together with a single byte, whose slice would keep it alive. */
 const junk = times(4000, frame('window', { payload: number(1) }));
 
-/** What is done with the ports once the service is there. */
+/** Attacks by name, started once the service is connected. */
 export const attacks: Record<string, (control: Socket, egress: Socket) => void> = {
   'says nothing at all': () => {},
   'hangs up': (control) => void control.end(),

@@ -1,38 +1,39 @@
 /**
- * The service's side of `berth.control`: it asks, the agent answers. Every
- * answer is bounded in time and in bytes, and with these in depth; what passes
- * a bound or is no answer ends the connection, because it is not our agent who
- * sends it.
+ * Client of `berth.control`. Every response of the agent is limited in time and
+ * size. A response that exceeds a limit or does not match its schema closes the
+ * connection, as our agent never sends one.
  */
 import { connect } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { GuestFault } from './fault.ts';
-import { Intake } from './intake.ts';
+import { FloodGuard } from './flood-guard.ts';
 import { openWindow, sessionLimits } from './limits.ts';
 import { GuestStream } from './stream.ts';
 
-/** The agent's answers are a few hundred bytes; the longest has the last lines of a browser's log. */
+/** Responses take a few hundred bytes; the largest has the last lines of a browser's log. */
 const answerBytesMax = 64 * 1024;
-/** Of what the agent says of a failure, for our log. */
+/** Limit of the agent's error messages, for our log. */
 const failureCharsMax = 1000;
-/** What DevTools and a picture need to come at full speed when a round trip takes 22 ms. */
+/** Enough for DevTools and RFB at full speed with a round trip of 22 ms. */
 const streamWindowBytes = 1024 ** 2;
 const connectionWindowBytes = 8 * streamWindowBytes;
-/** Viewers, downloads and questions at once. The service has no use for more of one machine. */
+/** Concurrent viewers, downloads and requests to one machine. The service needs no more. */
 const streamsMax = 128;
-/** A guest that leaves so many unanswered reads nothing, whatever waits for it. */
+/** The connection closes after this many unanswered pings. */
 const pingEveryMs = 5000;
 const pingsUnansweredMax = 3;
-/** How long the guest may leave unread what is sent to it. */
+/** Time that sent data may stay unread by the guest. */
 const writeMsMax = 30_000;
+
+/** The guest broke the protocol or did not answer in time. The message is for our log, never for a caller. */
+export class GuestError extends Error {}
 
 export interface ControlOptions {
   port: Duplex;
-  /** Stretches every deadline. */
-  slowness: number;
-  /** Told once that the connection is no more, by whoever's doing, and why. */
-  onLost: (why: string) => void;
+  /** Multiplies every timeout. */
+  slowdown: number;
+  /** Called once with the reason when the connection closes. */
+  onClosed: (why: string) => void;
 }
 
 export interface GuestRequest {
@@ -41,16 +42,16 @@ export interface GuestRequest {
 }
 
 export interface AskOptions {
-  /** JSON, or bytes as they are. */
+  /** Sent as JSON, or as raw bytes. */
   body?: object | Buffer;
-  /** For the whole of a short answer, for the head of a stream. Null for one that may take as long as it likes. */
+  /** Timeout in ms for a whole short response or the head of a stream; null for none. */
   msMax: number | null;
   signal?: AbortSignal | undefined;
 }
 
 interface Head {
   status: number;
-  /** Null where the agent does not tell a length. */
+  /** content-length; null without one. */
   bytes: number | null;
 }
 
@@ -61,16 +62,16 @@ interface Schema<T> {
 export class GuestControl {
   readonly #options: ControlOptions;
   readonly #session: ClientHttp2Session;
-  readonly #intake: Intake;
+  readonly #floodGuard: FloodGuard;
   #pulse: NodeJS.Timeout | undefined;
   #pingsUnanswered = 0;
   #streams = 0;
-  #lost: string | undefined;
-  readonly #over = Promise.withResolvers<string>();
+  #closeReason: string | undefined;
+  readonly #closed = Promise.withResolvers<string>();
 
   constructor(options: ControlOptions) {
     this.#options = options;
-    this.#intake = new Intake(options.port, (limit) => this.lose(limit));
+    this.#floodGuard = new FloodGuard(options.port, (limit) => this.close(limit));
     options.port.on('error', () => {});
     this.#session = connect('http://guest', {
       ...sessionLimits,
@@ -78,28 +79,28 @@ export class GuestControl {
       settings: { ...sessionLimits.settings, enablePush: false, initialWindowSize: streamWindowBytes },
     });
     openWindow(this.#session, connectionWindowBytes);
-    this.#session.on('error', (error) => this.lose(error.message));
-    this.#session.on('goaway', (code) => this.lose(`the agent left with code ${code}`));
-    this.#session.on('close', () => this.lose('the connection closed'));
-    if (options.port.destroyed) process.nextTick(() => this.lose('the connection closed'));
-    // From the first word on: an agent that is still being booted answers nothing.
+    this.#session.on('error', (error) => this.close(error.message));
+    this.#session.on('goaway', (code) => this.close(`the agent left with code ${code}`));
+    this.#session.on('close', () => this.close('the connection closed'));
+    if (options.port.destroyed) process.nextTick(() => this.close('the connection closed'));
+    // Pings start with the first frame: an agent that is still booting answers nothing.
     this.#session.once('remoteSettings', () => {
-      if (this.#lost === undefined) this.#pulse = setInterval(() => this.#ping(), pingEveryMs * options.slowness).unref();
+      if (this.#closeReason === undefined) this.#pulse = setInterval(() => this.#ping(), pingEveryMs * options.slowdown).unref();
     });
   }
 
-  /** The answer to a question, by its schema. Throws GuestFault, with what the agent says where it is another status than 200. */
+  /** Sends a request and parses the response. @throws GuestError, with the agent's message for a status other than 200 */
   async ask<T>(request: GuestRequest, schema: Schema<T>, options: AskOptions): Promise<T> {
     const { status, text } = await this.exchange(request, options);
-    if (status !== 200) throw new GuestFault(`${request.path}: status ${status}: ${text.slice(0, failureCharsMax)}`);
+    if (status !== 200) throw new GuestError(`${request.path}: status ${status}: ${text.slice(0, failureCharsMax)}`);
     try {
       return schema.parse(JSON.parse(text));
     } catch (cause) {
-      throw this.#broken(`${request.path}: no such answer`, cause);
+      throw this.#fail(`${request.path}: no such answer`, cause);
     }
   }
 
-  /** A question whose answer is short, whatever its status. Throws GuestFault. */
+  /** Sends a request with a short response of any status. @throws GuestError */
   async exchange(request: GuestRequest, options: AskOptions): Promise<{ status: number; text: string }> {
     const { stream, head } = this.#send(request);
     const { body } = options;
@@ -112,39 +113,39 @@ export class GuestControl {
     return this.#inTime(request, stream, { ...options, work: answer() });
   }
 
-  /** A stream, whose end is the caller's business from then on. One way for GET, both ways for all others. Throws GuestFault. */
+  /** Opens a stream, which the caller must end: readable for GET, duplex otherwise. @throws GuestError */
   async open(request: GuestRequest, options: Omit<AskOptions, 'body'>): Promise<Head & { stream: GuestStream }> {
     const { stream, head } = this.#send(request);
     if (request.method === 'GET') stream.end();
     return { ...(await this.#inTime(request, stream, { ...options, work: head })), stream };
   }
 
-  /** Ends the connection for a reason, unless it has ended. */
-  lose(why: string): void {
-    if (this.#lost !== undefined) return;
-    this.#lost = why;
-    this.#over.resolve(why);
+  /** Closes the connection with a reason. Idempotent. */
+  close(why: string): void {
+    if (this.#closeReason !== undefined) return;
+    this.#closeReason = why;
+    this.#closed.resolve(why);
     clearInterval(this.#pulse);
-    this.#intake.close();
+    this.#floodGuard.close();
     this.#session.destroy();
-    // A session that is destroyed waits for the guest to read what was sent.
+    // A destroyed session waits for the guest to read what was sent.
     this.#options.port.destroy();
-    this.#options.onLost(why);
+    this.#options.onClosed(why);
   }
 
   #send({ method, path }: GuestRequest): { stream: GuestStream; head: Promise<Head> } {
-    // A session ends a moment before it tells why.
-    if (this.#lost !== undefined || this.#session.closed || this.#session.destroyed)
-      throw new GuestFault(`${path}: ${this.#lost ?? 'the connection closed'}`);
-    if (this.#streams >= streamsMax) throw new GuestFault(`${path}: ${streamsMax} streams are open`);
+    // A session closes shortly before it reports the reason.
+    if (this.#closeReason !== undefined || this.#session.closed || this.#session.destroyed)
+      throw new GuestError(`${path}: ${this.#closeReason ?? 'the connection closed'}`);
+    if (this.#streams >= streamsMax) throw new GuestError(`${path}: ${streamsMax} streams are open`);
     const request = this.#session.request({ ':method': method, ':path': path }, { endStream: false });
     this.#streams += 1;
     request.once('close', () => (this.#streams -= 1));
     const head = this.#headOf(path, request);
     const stream = new GuestStream(request, {
-      intake: this.#intake,
-      writeMsMax: writeMsMax * this.#options.slowness,
-      onStalled: () => this.lose(`${path}: what is sent is not read`),
+      floodGuard: this.#floodGuard,
+      writeMsMax: writeMsMax * this.#options.slowdown,
+      onStalled: () => this.close(`${path}: what is sent is not read`),
     });
     return { stream, head };
   }
@@ -156,12 +157,12 @@ export class GuestControl {
       resolve({ status: Number(headers[':status']), bytes: /^\d{1,15}$/.test(length ?? '') ? Number(length) : null });
     });
     request.once('close', () => {
-      // Why the connection was lost is told after all its streams have closed.
-      const why = this.#session.destroyed ? this.#over.promise : Promise.resolve('not answered');
-      void why.then((told) => reject(new GuestFault(`${path}: ${told}`)));
+      // The reason is known only after all streams have closed.
+      const why = this.#session.destroyed ? this.#closed.promise : Promise.resolve('not answered');
+      void why.then((reason) => reject(new GuestError(`${path}: ${reason}`)));
     });
-    // Heads before the answer may be sent without end.
-    request.on('headers', () => this.lose(`${path}: a head before the answer`));
+    // Informational headers could be sent without end.
+    request.on('headers', () => this.close(`${path}: a head before the answer`));
     return promise;
   }
 
@@ -170,7 +171,7 @@ export class GuestControl {
     let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > answerBytesMax) throw this.#broken(`${path}: an answer of more than ${answerBytesMax} bytes`);
+      if (bytes > answerBytesMax) throw this.#fail(`${path}: an answer of more than ${answerBytesMax} bytes`);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString('utf8');
@@ -178,34 +179,34 @@ export class GuestControl {
 
   async #inTime<T>({ path }: GuestRequest, stream: GuestStream, { work, msMax, signal }: AskOptions & { work: Promise<T> }): Promise<T> {
     const cut = Promise.withResolvers<never>();
-    const ms = (msMax ?? 0) * this.#options.slowness;
-    const timer = msMax === null ? undefined : setTimeout(() => cut.reject(this.#broken(`${path}: no answer within ${ms} ms`)), ms);
+    const ms = (msMax ?? 0) * this.#options.slowdown;
+    const timer = msMax === null ? undefined : setTimeout(() => cut.reject(this.#fail(`${path}: no answer within ${ms} ms`)), ms);
     const onAbort = (): void => cut.reject(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
-    // Whatever becomes of it once nobody waits any more.
+    // The result may be ignored after a timeout.
     work.catch(() => {});
     try {
       signal?.throwIfAborted();
       return await Promise.race([work, cut.promise]);
     } catch (error) {
       stream.destroy();
-      if (signal?.aborted || error instanceof GuestFault) throw error;
-      throw new GuestFault(`${path}: ${this.#lost ?? 'the answer was cut off'}`, { cause: error });
+      if (signal?.aborted || error instanceof GuestError) throw error;
+      throw new GuestError(`${path}: ${this.#closeReason ?? 'the response was cut off'}`, { cause: error });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     }
   }
 
-  /** It is counted, not timed: a worker that was stopped for a while finds the answers only after its timers. */
+  /** Counts pings instead of measuring time: a worker that was paused runs its timers before it reads the answers. */
   #ping(): void {
-    if (this.#pingsUnanswered >= pingsUnansweredMax) return this.lose('pings are not answered');
+    if (this.#pingsUnanswered >= pingsUnansweredMax) return this.close('pings are not answered');
     this.#pingsUnanswered += 1;
     if (this.#pingsUnanswered === 1) this.#session.ping(() => (this.#pingsUnanswered = 0));
   }
 
-  #broken(why: string, cause?: unknown): GuestFault {
-    this.lose(why);
-    return new GuestFault(why, { cause });
+  #fail(why: string, cause?: unknown): GuestError {
+    this.close(why);
+    return new GuestError(why, { cause });
   }
 }

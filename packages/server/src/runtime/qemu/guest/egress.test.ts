@@ -12,18 +12,18 @@ import { browser, eventually, exchange, fetchPlain, get, listen, openTunnel, sit
 import type { Browser } from '../../../egress/testing.ts';
 import { newLink } from './link.fixture.ts';
 
-/** A browser whose connections go by a machine's port, and are taken at its proxy's address inside. */
+/** A browser whose connections go through a machine's egress port. */
 async function browserInside(t: TestContext): Promise<Browser & { connections: Duplex[] }> {
   const outside = await browser(t);
   const connections: Duplex[] = [];
   const { egress, close } = await newLink({
     acceptEgress: (connection) => {
       connections.push(connection);
-      outside.way.accept(connection);
+      outside.route.accept(connection);
     },
   });
   const inside = new Egress(0);
-  inside.meet(egress);
+  inside.attachHost(egress);
   await inside.open();
   await eventually(() => inside.port !== 0, 'the proxy listens');
   t.after(() => {
@@ -39,9 +39,9 @@ async function browserInside(t: TestContext): Promise<Browser & { connections: D
   return { ...outside, connect: open, port: inside.port, connections };
 }
 
-/** A site that is spoken to without HTTP. */
-const rawSite = (t: TestContext, attend: (socket: Socket) => void): ReturnType<typeof listen> =>
-  listen(t, createTcpServer({ allowHalfOpen: true }, attend));
+/** A plain TCP site. */
+const rawSite = (t: TestContext, handle: (socket: Socket) => void): ReturnType<typeof listen> =>
+  listen(t, createTcpServer({ allowHalfOpen: true }, handle));
 
 describe('connections out of a virtual machine', () => {
   it('go through the gate, one after the other on one connection, and in tunnels', async (t) => {
@@ -81,17 +81,17 @@ describe('connections out of a virtual machine', () => {
       await new Promise((resolve) => socket.once('close', resolve));
       if (port === ends.port) assert.equal(read, 'all of it');
     }
-    await eventually(() => cuts.open() + ends.open() === 0, 'the sites are let go of');
+    await eventually(() => cuts.open() + ends.open() === 0, 'the sites are disconnected');
     await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of them is left');
   });
 
-  it('let go of the site when the browser does', async (t) => {
+  it('disconnect from the site when the browser does', async (t) => {
     const from = await browserInside(t);
     const silent = await rawSite(t, (socket) => void socket.resume().once('end', () => socket.end()));
     const { socket } = await openTunnel(from, `127.0.0.1:${silent.port}`);
     assert.equal(silent.open(), 1);
     socket.resetAndDestroy();
-    await eventually(() => silent.open() === 0, 'the site is let go of');
+    await eventually(() => silent.open() === 0, 'the site is disconnected');
     await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of it is left');
   });
 
@@ -124,13 +124,13 @@ describe('connections out of a virtual machine', () => {
     await stands(() => writer.bytesWritten - writer.writableLength);
     assert.ok(writer.writableLength > bytes / 2, `${writer.writableLength} bytes wait in the browser`);
     assert.ok(process.memoryUsage.rss() - before < bytes * 2);
-    let came = 0;
-    heard?.on('data', (chunk: Buffer) => (came += chunk.length)).resume();
-    await eventually(() => came === bytes, 'all has come');
+    let received = 0;
+    heard?.on('data', (chunk: Buffer) => (received += chunk.length)).resume();
+    await eventually(() => received === bytes, 'all has come');
   });
 });
 
-/** Waits until a number stays as it is. */
+/** Waits until a number stops changing. */
 async function stands(value: () => number): Promise<void> {
   let [last, since] = [value(), performance.now()];
   await eventually(() => {

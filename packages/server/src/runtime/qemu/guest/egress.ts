@@ -1,42 +1,42 @@
-/** The service's side of `berth.egress`: each CONNECT stream that the agent opens is a connection of the browser, and goes to the gate. */
+/** Server of `berth.egress`: each CONNECT stream of the agent is a connection of the browser, and is passed to the gate. */
 import { performServerHandshake } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { guestPorts } from '@berth/contract/guest';
-import { Intake } from './intake.ts';
+import { FloodGuard } from './flood-guard.ts';
 import { openWindow, sessionLimits } from './limits.ts';
 import { GuestStream } from './stream.ts';
 
-/** As many as a browser opens to all sites together. */
+/** A browser opens no more in all. */
 const connectionsMax = 256;
-/** What a page uploads comes slower than what it loads, and a site that does not read lets so much of each stand here. */
+/** Uploads are slower than downloads. This much per connection is buffered for a site that does not read. */
 const streamWindowBytes = 128 * 1024;
 const connectionWindowBytes = 4 * 1024 ** 2;
-/** A browser whose pages are refused everything asks again some hundred times a second. Each costs us some 0.1 ms. */
+/** A browser whose requests are all refused retries some hundred times a second. Each costs about 0.1 ms. */
 const openingsMax = 10_000;
 const openingsPerMs = 10_000;
-/** Browsers drop connections as they open them. */
+/** Browsers often reset connections right after opening them. */
 const resets = { streamResetBurst: 2000, streamResetRate: 500 };
-/** What is sent to a connection that does not read waits with it, not for ever. */
+/** Time that sent data may stay unread by a connection. */
 const writeMsMax = 600_000;
 
 export interface EgressOptions {
   port: Duplex;
   accept: (connection: Duplex) => void;
-  /** Told once that the connection is no more, by whoever's doing, and why. */
-  onLost: (why: string) => void;
+  /** Called once with the reason when the connection closes. */
+  onClosed: (why: string) => void;
 }
 
 export class GuestEgress {
   readonly #options: EgressOptions;
   readonly #session: ServerHttp2Session;
-  readonly #intake: Intake;
+  readonly #floodGuard: FloodGuard;
   #openings = { sinceMs: 0, count: 0 };
-  #isLost = false;
+  #isClosed = false;
 
   constructor(options: EgressOptions) {
     this.#options = options;
-    this.#intake = new Intake(options.port, (limit) => this.lose(`egress: ${limit}`));
+    this.#floodGuard = new FloodGuard(options.port, (limit) => this.close(`egress: ${limit}`));
     options.port.on('error', () => {});
     this.#session = performServerHandshake(options.port, {
       ...sessionLimits,
@@ -45,29 +45,29 @@ export class GuestEgress {
     });
     openWindow(this.#session, connectionWindowBytes);
     this.#session.on('stream', (stream, headers) => this.#onStream(stream, headers));
-    this.#session.on('error', (error) => this.lose(`egress: ${error.message}`));
-    this.#session.on('goaway', (code) => this.lose(`egress: the agent left with code ${code}`));
-    this.#session.on('close', () => this.lose('egress: the connection closed'));
-    if (options.port.destroyed) process.nextTick(() => this.lose('egress: the connection closed'));
+    this.#session.on('error', (error) => this.close(`egress: ${error.message}`));
+    this.#session.on('goaway', (code) => this.close(`egress: the agent left with code ${code}`));
+    this.#session.on('close', () => this.close('egress: the connection closed'));
+    if (options.port.destroyed) process.nextTick(() => this.close('egress: the connection closed'));
   }
 
-  /** Ends the connection for a reason, unless it has ended. */
-  lose(why: string): void {
-    if (this.#isLost) return;
-    this.#isLost = true;
-    this.#intake.close();
+  /** Closes the connection with a reason. Idempotent. */
+  close(why: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#floodGuard.close();
     this.#session.destroy();
     this.#options.port.destroy();
-    this.#options.onLost(why);
+    this.#options.onClosed(why);
   }
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    const connection = new GuestStream(stream, { intake: this.#intake, writeMsMax, onStalled: () => connection.destroy() });
-    stream.on('headers', () => this.lose('egress: a second head'));
+    const connection = new GuestStream(stream, { floodGuard: this.#floodGuard, writeMsMax, onStalled: () => connection.destroy() });
+    stream.on('headers', () => this.close('egress: a second head'));
     if (headers[':method'] !== 'CONNECT' || headers[':authority'] !== guestPorts.egress)
-      return this.lose('egress: another request than CONNECT');
-    if (this.#isFlood()) return this.lose(`egress: more than ${openingsMax} connections within ${openingsPerMs} ms`);
-    // It may have been dropped before we came to it.
+      return this.close('egress: another request than CONNECT');
+    if (this.#isFlood()) return this.close(`egress: more than ${openingsMax} connections within ${openingsPerMs} ms`);
+    // The browser may have reset it already.
     if (stream.destroyed || stream.closed) return;
     stream.respond({ ':status': 200 });
     this.#options.accept(connection);

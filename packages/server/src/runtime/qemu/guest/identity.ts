@@ -1,8 +1,8 @@
-/** Who a machine is. Clones of a template are born alike in everything, so each is told who it is before anybody touches it. */
+/** The identity of a machine. Clones of a template start identical, so each gets its own before it is used. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Identity, IdentityTaken } from '@berth/contract/guest';
 
-/** What sites make of the time, and certificates with it, is off by no more than this. */
+/** Maximum error of the guest's clock, which sites and certificate checks see. */
 const skewMsMax = 1000;
 
 export const newIdentity = (nowMs: number): Identity => ({
@@ -13,8 +13,8 @@ export const newIdentity = (nowMs: number): Identity => ({
   hostname: `berth-${randomBytes(4).toString('hex')}`,
 });
 
-export const isTaken = (identity: Identity, taken: IdentityTaken): boolean =>
+export const isIdentityTaken = (identity: Identity, taken: IdentityTaken): boolean =>
   taken.machine_id === identity.machine_id && taken.boot_id === identity.boot_id;
 
-/** Whether the answer, which has just come, proves that the machine knows the time. One that was long on its way proves nothing. */
-export const knowsTime = ({ time_ms: timeMs }: IdentityTaken, nowMs: number): boolean => Math.abs(timeMs - nowMs) <= skewMsMax;
+/** Whether a response that has just arrived proves that the guest's clock is correct. A late one proves nothing. */
+export const isClockCorrect = ({ time_ms: timeMs }: IdentityTaken, nowMs: number): boolean => Math.abs(timeMs - nowMs) <= skewMsMax;

@@ -12,18 +12,18 @@ import type { GuestLink } from './link.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Deadlines of seconds become those of tenths; or play no part. */
+/** Factors for timeouts: tenths of a second, or long enough to play no part. */
 const quick = 0.05;
 const slow = 10;
-const goneMsMax = 10_000;
-/** What is not collected at once. The floods send gigabytes. */
+const closeMsMax = 10_000;
+/** Garbage that is not collected at once. The floods send gigabytes. */
 const growthBytesMax = 128 * 1024 ** 2;
 const leftBytesMax = 16 * 1024 ** 2;
-/** What a neighbour waits for a short answer while both processors attack, read and answer. */
+/** Longest wait of a neighbour for a short answer during an attack. */
 const neighbourMsMax = 1000;
 const signal = new AbortController().signal;
 
-/** What the service does meanwhile. */
+/** What the service does during an attack. */
 type Work = (link: GuestLink) => Promise<unknown>;
 const asks: Work = (link) => link.hello({ signal });
 const listens: Work = async (link) => (await link.openDevtools()).resume();
@@ -37,11 +37,11 @@ const meanwhile: Record<string, Work> = {
   'keeps reads alive by single bytes': (link) => link.openDevtools(),
 };
 
-describe('a machine that somebody has taken over', () => {
+describe('a compromised machine', () => {
   let neighbour: LinkUnderTest;
   let bytesAtFirst = 0;
   before(async () => {
-    bytesAtFirst = bytesKept();
+    bytesAtFirst = heapBytes();
     neighbour = await newLink();
     agent(neighbour.control, (stream) => {
       stream.respond({ ':status': 200 });
@@ -50,7 +50,7 @@ describe('a machine that somebody has taken over', () => {
   });
   after(() => neighbour.close());
 
-  /** Looks at this process and at the neighbour until it is told to stop. */
+  /** Measures this process and the neighbour until `isOver`. */
   async function watch(isOver: () => boolean): Promise<{ growthBytes: number; slowestMs: number }> {
     const atFirst = process.memoryUsage.rss();
     const seen = { growthBytes: 0, slowestMs: 0 };
@@ -65,15 +65,15 @@ describe('a machine that somebody has taken over', () => {
   }
 
   for (const name of Object.keys(attacks)) {
-    it(`is given up, and nobody else feels it, when it ${name}`, async () => {
+    it(`is disconnected without effect on others when it ${name}`, async () => {
       const { link, close } = await attackedLink(name, {
-        slowness: name.startsWith('egress') ? slow : quick,
+        slowdown: name.startsWith('egress') ? slow : quick,
         acceptEgress: (connection) => name.endsWith('dropped') && connection.destroy(),
       });
       let why: string | undefined;
-      void link.gone.then((told) => (why = told));
+      void link.closed.then((reason) => (why = reason));
       const work = (name.startsWith('egress') ? Promise.resolve() : (meanwhile[name] ?? asks)(link)).catch(() => {});
-      const deadline = performance.now() + goneMsMax;
+      const deadline = performance.now() + closeMsMax;
       const { growthBytes, slowestMs } = await watch(() => why !== undefined || performance.now() > deadline);
       await close();
       await work;
@@ -85,11 +85,11 @@ describe('a machine that somebody has taken over', () => {
   }
 
   it('leaves nothing of itself in our memory', async () => {
-    await until(() => bytesKept() - bytesAtFirst < leftBytesMax, 5000);
+    await until(() => heapBytes() - bytesAtFirst < leftBytesMax, 5000);
   });
 });
 
-function bytesKept(): number {
+function heapBytes(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;

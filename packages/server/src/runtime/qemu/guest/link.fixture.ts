@@ -1,4 +1,4 @@
-/** A link and whoever is at its other end, in this process and over sockets such as QEMU's ports are. */
+/** A link and its peer in this process, over sockets like QEMU's ports. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ export async function socketPair(): Promise<[Socket, Socket]> {
   const [[far]] = await Promise.all([once(server, 'connection') as Promise<[Socket]>, once(near, 'connect')]);
   server.close();
   rmSync(folder, { recursive: true });
-  // Whoever is cut off is told by the close.
+  // `close` reports an abort.
   for (const socket of [near, far]) socket.on('error', () => {});
   return [near, far];
 }
@@ -38,16 +38,16 @@ export interface LinkUnderTest {
 }
 
 export async function newLink({
-  slowness = 1,
+  slowdown = 1,
   acceptEgress,
-}: { slowness?: number; acceptEgress?: (connection: Duplex) => void } = {}): Promise<LinkUnderTest> {
+}: { slowdown?: number; acceptEgress?: (connection: Duplex) => void } = {}): Promise<LinkUnderTest> {
   const [[near, control], [nearEgress, egress]] = await Promise.all([socketPair(), socketPair()]);
   const accepted: Duplex[] = [];
   const link = new GuestLink({
     control: near,
     egress: nearEgress,
     acceptEgress: acceptEgress ?? ((connection) => accepted.push(connection)),
-    slowness,
+    slowdown,
   });
   const close = (): void => {
     link.close();
@@ -57,15 +57,15 @@ export async function newLink({
   return { link, control, egress, accepted, close };
 }
 
-export type Attend = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unknown;
+export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unknown;
 
-/** An agent that speaks HTTP/2 as it should, and says what a test likes. */
-export function agent(port: Duplex, attend: Attend, settings: Settings = {}): ServerHttp2Session {
+/** An agent that speaks correct HTTP/2 and answers what a test provides. */
+export function agent(port: Duplex, handle: StreamHandler, settings: Settings = {}): ServerHttp2Session {
   const session = performServerHandshake(port, { settings });
   session.on('error', () => {});
   session.on('stream', (stream, headers) => {
     stream.on('error', () => {});
-    attend(stream, headers);
+    handle(stream, headers);
   });
   return session;
 }
@@ -77,10 +77,10 @@ export interface LinkUnderAttack {
   close: () => Promise<void>;
 }
 
-/** A link to a process that does as {@link attacks} says. */
+/** A link to a process that runs one of {@link attacks}. */
 export async function attackedLink(
   name: string,
-  { slowness, acceptEgress }: { slowness: number; acceptEgress: (connection: Duplex) => void },
+  { slowdown, acceptEgress }: { slowdown: number; acceptEgress: (connection: Duplex) => void },
 ): Promise<LinkUnderAttack> {
   const fixture = fileURLToPath(new URL('./attacks.fixture.ts', import.meta.url));
   const attacker = spawn(process.execPath, [fixture, name], { stdio: ['ignore', 'pipe', 'inherit', 'pipe', 'pipe'] });
@@ -88,7 +88,7 @@ export async function attackedLink(
   const [control, egress] = [attacker.stdio[3] as Socket, attacker.stdio[4] as Socket];
   assert.ok(attacker.stdout);
   await once(attacker.stdout, 'data');
-  const link = new GuestLink({ control, egress, acceptEgress, slowness });
+  const link = new GuestLink({ control, egress, acceptEgress, slowdown });
   const close = async (): Promise<void> => {
     link.close();
     attacker.kill('SIGKILL');

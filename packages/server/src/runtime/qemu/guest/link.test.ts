@@ -8,23 +8,23 @@ import { after, describe, it } from 'node:test';
 import { NoDisplay, NoSuchFile } from '../../runtime.ts';
 import { until } from '../../testing/machines.ts';
 import { agent, hello, newLink, socketPair } from './link.fixture.ts';
-import type { Attend, LinkUnderTest } from './link.fixture.ts';
-import { GuestFault, GuestLink } from './link.ts';
+import type { StreamHandler, LinkUnderTest } from './link.fixture.ts';
+import { GuestError, GuestLink } from './link.ts';
 
 const { signal } = new AbortController();
 const links: LinkUnderTest[] = [];
 after(() => links.forEach(({ close }) => close()));
 
-/** A link to an agent that answers as it is told. */
-async function linkTo(attend: Attend, options: Parameters<typeof newLink>[0] = {}): Promise<GuestLink> {
+/** A link to an agent with this handler. */
+async function linkTo(handle: StreamHandler, options: Parameters<typeof newLink>[0] = {}): Promise<GuestLink> {
   const under = await newLink(options);
   links.push(under);
-  agent(under.control, attend);
+  agent(under.control, handle);
   return under.link;
 }
 
 const saying =
-  (body: string | object, status = 200): Attend =>
+  (body: string | object, status = 200): StreamHandler =>
   (stream) => {
     stream.respond({ ':status': status });
     stream.end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -37,10 +37,10 @@ describe('a link to a machine', () => {
   it('takes an agent of the same protocol and no other', async () => {
     const link = await linkTo(saying(hello));
     assert.deepEqual(await link.hello({ signal }), { protocol: 1, browser: 'Chrome/1' });
-    await assert.rejects((await linkTo(saying({ protocol: 2, browser: '' }))).hello({ signal }), GuestFault);
+    await assert.rejects((await linkTo(saying({ protocol: 2, browser: '' }))).hello({ signal }), GuestError);
   });
 
-  it('tells what the agent says of a failure, and goes on', async () => {
+  it('reports the agent’s error message, and stays open', async () => {
     const link = await linkTo((stream, headers) =>
       (headers[':path'] === '/hello' ? saying(hello) : saying({ error: 'no such program' }, 500))(stream, headers),
     );
@@ -60,71 +60,71 @@ describe('a link to a machine', () => {
     'a prototype': '{"__proto__":{"protocol":1,"browser":""}}',
   };
   for (const [what, body] of Object.entries(nonsense)) {
-    it(`is lost to an agent that answers with ${what}`, async () => {
+    it(`closes when the agent answers with ${what}`, async () => {
       const link = await linkTo(saying(body));
-      await assert.rejects(link.hello({ signal }), GuestFault);
-      assert.match(await link.gone, /^\/hello: /);
+      await assert.rejects(link.hello({ signal }), GuestError);
+      assert.match(await link.closed, /^\/hello: /);
       assert.equal(({} as Record<string, unknown>)['protocol'], undefined);
     });
   }
 
-  it('is lost to an agent that does not answer in time, and not to a caller who does not wait', async () => {
+  it('closes when the agent does not answer in time, and stays open when a caller aborts', async () => {
     const patient = await linkTo((stream, headers) => headers[':path'] === '/hello' && saying(hello)(stream, headers));
     const impatience = new AbortController();
-    const settled = patient.settle({ signal: impatience.signal });
+    const settled = patient.waitForQuiet({ signal: impatience.signal });
     const reason = new Error('called off');
     impatience.abort(reason);
     await assert.rejects(settled, (error) => error === reason);
-    await assert.rejects(patient.settle({ signal: impatience.signal }), (error) => error === reason);
+    await assert.rejects(patient.waitForQuiet({ signal: impatience.signal }), (error) => error === reason);
     assert.ok(await patient.hello({ signal }));
-    const link = await linkTo(() => {}, { slowness: 0.01 });
+    const link = await linkTo(() => {}, { slowdown: 0.01 });
     await assert.rejects(link.hello({ signal }), /no answer within 200 ms/);
-    assert.match(await link.gone, /no answer within 200 ms/);
+    assert.match(await link.closed, /no answer within 200 ms/);
   });
 
-  it('is lost when it is closed, and answers nothing any more', async () => {
+  it('rejects every call after it is closed', async () => {
     const link = await linkTo(saying(hello));
-    const unanswered = assert.rejects(link.hello({ signal }), GuestFault);
+    const unanswered = assert.rejects(link.hello({ signal }), GuestError);
     link.close();
-    assert.equal(await link.gone, 'closed');
+    assert.equal(await link.closed, 'closed');
     await unanswered;
-    await assert.rejects(link.hello({ signal }), GuestFault);
+    await assert.rejects(link.hello({ signal }), GuestError);
     await assert.rejects(link.openVnc(), NoDisplay);
-    await assert.rejects(link.openDevtools(), GuestFault);
-    await assert.rejects(link.files.openDownload('a'), GuestFault);
+    await assert.rejects(link.openDevtools(), GuestError);
+    await assert.rejects(link.files.openDownload('a'), GuestError);
   });
 
-  it('is lost with either port', async () => {
+  it('closes with either port', async () => {
     for (const port of ['control', 'egress'] as const) {
       const under = await newLink();
       under[port].destroy();
-      assert.match(await under.link.gone, /closed/);
+      assert.match(await under.link.closed, /closed/);
       under.close();
     }
   });
 
-  it('is lost from the start with a machine that is dead already', async () => {
+  it('is closed from the start when the machine has already ended', async () => {
     for (const dead of ['control', 'egress'] as const) {
       const [[control, far], [egress, farEgress]] = await Promise.all([socketPair(), socketPair()]);
       const port = { control, egress }[dead];
       port.destroy();
       if (dead === 'egress') await once(port, 'close');
-      const link = new GuestLink({ control, egress, acceptEgress: () => {}, slowness: 1 });
-      await assert.rejects(link.hello({ signal }), GuestFault);
-      assert.equal(typeof (await link.gone), 'string');
+      const link = new GuestLink({ control, egress, acceptEgress: () => {}, slowdown: 1 });
+      await assert.rejects(link.hello({ signal }), GuestError);
+      assert.equal(typeof (await link.closed), 'string');
       far.destroy();
       farEgress.destroy();
     }
   });
 
-  it('gives each machine an identity of its own, and none to one that does not take it', async () => {
-    const told: Record<string, unknown>[] = [];
+  it('gives each machine its own identity, and rejects one that does not apply it', async () => {
+    const identities: Record<string, unknown>[] = [];
     const taking =
-      (change: object): Attend =>
+      (change: object): StreamHandler =>
       async (stream, headers) => {
         if (headers[':path'] !== '/identity') return;
         const identity = await json(stream);
-        told.push(identity);
+        identities.push(identity);
         saying({ time_ms: identity['time_ms'], machine_id: identity['machine_id'], boot_id: identity['boot_id'], ...change })(
           stream,
           headers,
@@ -133,12 +133,12 @@ describe('a link to a machine', () => {
     const takes = await linkTo(taking({}));
     for (let times = 0; times < 50; times += 1) await takes.identify({ signal });
     for (const key of ['entropy', 'machine_id', 'boot_id', 'hostname'])
-      assert.equal(new Set(told.map((identity) => identity[key])).size, 50, key);
+      assert.equal(new Set(identities.map((identity) => identity[key])).size, 50, key);
     for (const change of [{ machine_id: '0'.repeat(32) }, { boot_id: '0' }, { time_ms: Date.now() - 5000 }, { time_ms: Date.now() + 5000 }])
-      await assert.rejects((await linkTo(taking(change))).identify({ signal }), GuestFault);
+      await assert.rejects((await linkTo(taking(change))).identify({ signal }), GuestError);
   });
 
-  it('tells the time again to a machine whose answer comes late', async () => {
+  it('sends the time again to a machine whose answer is late', async () => {
     let asked = 0;
     const link = await linkTo((stream, headers) => {
       if (headers[':path'] !== '/identity') return;
@@ -151,7 +151,7 @@ describe('a link to a machine', () => {
     assert.equal(asked, 2);
   });
 
-  it('tells how the browser ended, when it does', async () => {
+  it('reports how the browser exited', async () => {
     const asked = Promise.withResolvers<ServerHttp2Stream>();
     const link = await linkTo((stream, headers) => {
       if (headers[':path'] === '/exit') asked.resolve(stream);
@@ -166,9 +166,9 @@ describe('a link to a machine', () => {
   it('has no display where the agent has none', async () => {
     const none = await linkTo(saying({ error: 'no display' }, 409));
     await assert.rejects(none.openVnc(), NoDisplay);
-    await assert.rejects(none.sizeDisplay({ width: 800, height: 600 }), NoDisplay);
+    await assert.rejects(none.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
     const one = await linkTo((stream) => stream.respond({ ':status': 204 }, { endStream: true }));
-    await one.sizeDisplay({ width: 800, height: 600 });
+    await one.resizeDisplay({ width: 800, height: 600 });
   });
 
   it('ends a stream that the agent ends, and cuts one that the agent cuts', async () => {
@@ -204,34 +204,34 @@ describe('a link to a machine', () => {
 });
 
 async function* first(stream: Readable, bytes: number): AsyncGenerator<Buffer> {
-  let came = 0;
+  let received = 0;
   for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     yield chunk;
-    came += chunk.length;
-    if (came >= bytes) return;
+    received += chunk.length;
+    if (received >= bytes) return;
   }
 }
 
 describe('files of a machine behind a link', () => {
   const serving =
-    (body: (stream: ServerHttp2Stream) => void, headers: IncomingHttpHeaders): Attend =>
+    (body: (stream: ServerHttp2Stream) => void, headers: IncomingHttpHeaders): StreamHandler =>
     (stream) => {
       stream.respond({ ':status': 200, ...headers });
       body(stream);
     };
 
   it('go in under the name that was asked for', async () => {
-    const came: { path: string; bytes: Buffer }[] = [];
+    const received: { path: string; bytes: Buffer }[] = [];
     const link = await linkTo(async (stream, headers) => {
       const path = String(headers[':path']);
-      came.push({ path, bytes: await buffer(stream) });
+      received.push({ path, bytes: await buffer(stream) });
       saying({ path: path.includes('lie') ? '/etc/passwd' : decodeURIComponent(path) })(stream, headers);
     });
     const data = randomBytes(3_000_000);
     assert.equal(await link.files.put('file_1', 'a file %2F & ü.txt', data), '/uploads/file_1/a file %2F & ü.txt');
-    assert.equal(came[0]?.path, '/uploads/file_1/a%20file%20%252F%20%26%20%C3%BC.txt');
-    assert.ok(came[0].bytes.equals(data));
-    await assert.rejects(link.files.put('file_1', 'lie', data), GuestFault);
+    assert.equal(received[0]?.path, '/uploads/file_1/a%20file%20%252F%20%26%20%C3%BC.txt');
+    assert.ok(received[0].bytes.equals(data));
+    await assert.rejects(link.files.put('file_1', 'lie', data), GuestError);
     for (const [id, name] of [
       ['file_1', '..'],
       ['file_1', 'a/b'],
@@ -262,7 +262,7 @@ describe('files of a machine behind a link', () => {
     await link.files.removeDownload('../a');
   });
 
-  it('come no faster than they are read, and are let go of when nobody wants them', async () => {
+  it('apply backpressure, and are released when nobody reads them', async () => {
     const block = Buffer.alloc(64 * 1024);
     let sent = 0;
     const streams: ServerHttp2Stream[] = [];
@@ -295,24 +295,24 @@ describe('files of a machine behind a link', () => {
     assert.ok(await link.hello({ signal }));
   });
 
-  const lies: Record<string, Attend> = {
-    'is shorter than was told': serving((stream) => stream.end('short'), { 'content-length': '100' }),
-    'is longer than was told': serving((stream) => stream.end('x'.repeat(100_000)), { 'content-length': '10' }),
+  const lies: Record<string, StreamHandler> = {
+    'is shorter than reported': serving((stream) => stream.end('short'), { 'content-length': '100' }),
+    'is longer than reported': serving((stream) => stream.end('x'.repeat(100_000)), { 'content-length': '10' }),
     'is cut off': serving((stream) => stream.write('some', () => stream.destroy(new Error('cut off'))), { 'content-length': '100' }),
     'stands still': serving((stream) => stream.write('some'), { 'content-length': '100' }),
   };
-  for (const [how, attend] of Object.entries(lies)) {
+  for (const [how, handle] of Object.entries(lies)) {
     it(`are no files when one ${how}`, async () => {
-      const link = await linkTo(attend, { slowness: 0.01 });
+      const link = await linkTo(handle, { slowdown: 0.01 });
       const file = await link.files.openDownload('a');
-      await assert.rejects(buffer(file.stream()), GuestFault);
+      await assert.rejects(buffer(file.stream()), GuestError);
     });
   }
 
   it('are no files without a length', async () => {
     for (const headers of [{}, { 'content-length': '99999999999999999999' }]) {
       const link = await linkTo(serving((stream) => stream.end('some'), headers));
-      await assert.rejects(link.files.openDownload('a'), GuestFault);
+      await assert.rejects(link.files.openDownload('a'), GuestError);
     }
   });
 });

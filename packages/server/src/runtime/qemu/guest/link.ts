@@ -1,8 +1,7 @@
 /**
- * The service's end of both ports of a virtual machine. Whatever comes out of
- * them may be said by somebody who has taken the machine over: it is bounded,
- * and where it is not what the protocol says, the link is lost. Whoever holds
- * the machine then ends it.
+ * The service's end of both ports of a virtual machine. The guest may be
+ * compromised, so everything it sends is limited, and a protocol error closes the
+ * link. The owner of the machine then ends it.
  */
 import type { Duplex } from 'node:stream';
 import {
@@ -17,26 +16,25 @@ import {
 } from '@berth/contract/guest';
 import { NoDisplay } from '../../runtime.ts';
 import type { VmFiles } from '../../runtime.ts';
-import { GuestControl } from './control.ts';
+import { GuestControl, GuestError } from './control.ts';
 import { GuestEgress } from './egress.ts';
-import { GuestFault } from './fault.ts';
 import { GuestFiles } from './files.ts';
-import { isTaken, knowsTime, newIdentity } from './identity.ts';
+import { isIdentityTaken, isClockCorrect, newIdentity } from './identity.ts';
 
-export { GuestFault } from './fault.ts';
+export { GuestError } from './control.ts';
 
-/** How long the agent may take where nothing is emulated; for the first word, the machine's boot too. It has limits of its own below these. */
-const msMax = { hello: 20_000, start: 30_000, settle: 60_000, identify: 5000, open: 5000, display: 10_000, stats: 5000 } as const;
-/** On a busy host the time may be late when it comes; told again it is not. */
+/** Timeouts without emulation; `hello` includes the boot. The agent's own limits are lower. */
+const msMax = { hello: 20_000, start: 30_000, waitForQuiet: 60_000, identify: 5000, open: 5000, display: 10_000, stats: 5000 } as const;
+/** On a busy host the time may arrive late, so it is sent again. */
 const identityAttemptsMax = 3;
 
 export interface GuestLinkOptions {
   control: Duplex;
   egress: Duplex;
-  /** Called for each connection that the browser opens. */
+  /** Called for each connection of the browser. */
   acceptEgress: (connection: Duplex) => void;
-  /** Stretches every deadline. */
-  slowness: number;
+  /** Multiplies every timeout. */
+  slowdown: number;
 }
 
 interface Signalled {
@@ -45,57 +43,57 @@ interface Signalled {
 
 export class GuestLink {
   readonly files: VmFiles;
-  /** Asked from the browser's start on, or from the clone's identity on. Never settles when the link is lost before. */
+  /** Requested after `start` or `identify`. Never resolves if the link closes before. */
   readonly browserExit: Promise<BrowserExited>;
-  /** Once, with why: the control connection ended, the protocol was broken, a limit passed, or it was closed by us. */
-  readonly gone: Promise<string>;
+  /** Resolves once with the reason: connection ended, protocol error, limit exceeded, or closed by us. */
+  readonly closed: Promise<string>;
 
   readonly #control: GuestControl;
   readonly #egress: GuestEgress;
   #resolveExit: (exit: BrowserExited) => void = () => {};
-  #resolveGone: (why: string) => void = () => {};
-  #asksForExit = false;
+  #resolveClosed: (why: string) => void = () => {};
+  #isWatchingExit = false;
 
-  constructor({ control, egress, acceptEgress, slowness }: GuestLinkOptions) {
+  constructor({ control, egress, acceptEgress, slowdown }: GuestLinkOptions) {
     this.browserExit = new Promise((resolve) => {
       this.#resolveExit = resolve;
     });
-    this.gone = new Promise((resolve) => {
-      this.#resolveGone = resolve;
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
     });
-    this.#control = new GuestControl({ port: control, slowness, onLost: (why) => this.#onLost(why) });
-    this.#egress = new GuestEgress({ port: egress, accept: acceptEgress, onLost: (why) => this.#onLost(why) });
-    this.files = new GuestFiles(this.#control, slowness);
+    this.#control = new GuestControl({ port: control, slowdown, onClosed: (why) => this.#onClosed(why) });
+    this.#egress = new GuestEgress({ port: egress, accept: acceptEgress, onClosed: (why) => this.#onClosed(why) });
+    this.files = new GuestFiles(this.#control, slowdown);
   }
 
-  /** Throws GuestFault: no agent, or one that speaks another protocol. */
+  /** @throws GuestError when there is no agent or it speaks another protocol version */
   async hello({ signal }: Signalled): Promise<GuestHello> {
     const hello = await this.#control.ask(guestRequests.hello, GuestHello, { msMax: msMax.hello, signal });
-    if (hello.protocol !== guestProtocol) throw new GuestFault(`the agent speaks protocol ${hello.protocol}, not ${guestProtocol}`);
+    if (hello.protocol !== guestProtocol) throw new GuestError(`the agent speaks protocol ${hello.protocol}, not ${guestProtocol}`);
     return hello;
   }
 
   async start(kind: 'headless' | 'full_browser', { signal }: Signalled): Promise<BrowserStarted> {
     const started = await this.#control.ask(guestRequests.start, BrowserStarted, { body: { kind }, msMax: msMax.start, signal });
-    this.#askForExit();
+    this.#watchExit();
     return started;
   }
 
-  settle({ signal }: Signalled): Promise<Settled> {
-    return this.#control.ask(guestRequests.settle, Settled, { msMax: msMax.settle, signal });
+  waitForQuiet({ signal }: Signalled): Promise<Settled> {
+    return this.#control.ask(guestRequests.settle, Settled, { msMax: msMax.waitForQuiet, signal });
   }
 
-  /** Throws GuestFault unless the machine shows that it is who it was told to be, and knows the time. */
+  /** Gives the machine a new identity. @throws GuestError unless it confirms identity and time */
   async identify({ signal }: Signalled): Promise<IdentityTaken> {
     for (let attempt = 1; attempt <= identityAttemptsMax; attempt += 1) {
       const identity = newIdentity(Date.now());
       const taken = await this.#control.ask(guestRequests.identify, IdentityTaken, { body: identity, msMax: msMax.identify, signal });
-      if (!isTaken(identity, taken)) throw new GuestFault('the machine did not take its identity');
-      if (!knowsTime(taken, Date.now())) continue;
-      this.#askForExit();
+      if (!isIdentityTaken(identity, taken)) throw new GuestError('the machine did not apply its identity');
+      if (!isClockCorrect(taken, Date.now())) continue;
+      this.#watchExit();
       return taken;
     }
-    throw new GuestFault('the machine does not know the time');
+    throw new GuestError('the machine has a wrong clock');
   }
 
   /** The browser's DevTools pipe. */
@@ -103,10 +101,10 @@ export class GuestLink {
     const { status, stream } = await this.#control.open(guestRequests.devtools, { msMax: msMax.open });
     if (status === 200) return stream;
     stream.destroy();
-    throw new GuestFault(`DevTools: status ${status}`);
+    throw new GuestError(`DevTools: status ${status}`);
   }
 
-  /** Throws NoDisplay. */
+  /** @throws NoDisplay */
   async openVnc(): Promise<Duplex> {
     const { status, stream } = await this.#control.open(guestRequests.vnc, { msMax: msMax.open }).catch(noDisplay);
     if (status === 200) return stream;
@@ -114,10 +112,10 @@ export class GuestLink {
     throw new NoDisplay(`the display cannot be reached: status ${status}`);
   }
 
-  /** Throws NoDisplay. */
-  async sizeDisplay(page: { width: number; height: number }): Promise<void> {
+  /** @throws NoDisplay */
+  async resizeDisplay(page: { width: number; height: number }): Promise<void> {
     const { status } = await this.#control.exchange(guestRequests.display, { body: page, msMax: msMax.display }).catch(noDisplay);
-    if (status !== 204) throw new NoDisplay(`the display did not take its size: status ${status}`);
+    if (status !== 204) throw new NoDisplay(`the display could not be resized: status ${status}`);
   }
 
   stats({ signal }: Signalled): Promise<GuestStats> {
@@ -125,21 +123,21 @@ export class GuestLink {
   }
 
   close(): void {
-    this.#onLost('closed');
+    this.#onClosed('closed');
   }
 
-  #onLost(why: string): void {
-    this.#resolveGone(why);
-    this.#control.lose(why);
-    this.#egress.lose(why);
+  #onClosed(why: string): void {
+    this.#resolveClosed(why);
+    this.#control.close(why);
+    this.#egress.close(why);
   }
 
-  #askForExit(): void {
-    if (this.#asksForExit) return;
-    this.#asksForExit = true;
+  #watchExit(): void {
+    if (this.#isWatchingExit) return;
+    this.#isWatchingExit = true;
     this.#control
       .ask(guestRequests.exit, BrowserExited, { msMax: null })
-      .then(this.#resolveExit, (error: GuestFault) => this.#onLost(error.message));
+      .then(this.#resolveExit, (error: GuestError) => this.#onClosed(error.message));
   }
 }
 

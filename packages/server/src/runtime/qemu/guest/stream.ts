@@ -1,29 +1,29 @@
 /**
- * One stream of a guest's HTTP/2 connection, with the manners of a socket: it
- * ends with both its sides, an end that was cut off has no `end`, and nothing
- * that happens to it is thrown at somebody who does not listen.
+ * One stream of a guest's HTTP/2 connection that behaves like a socket: it closes
+ * when both sides have ended, an abort emits no `end`, and errors without a
+ * listener are ignored.
  *
- * A piece as it comes is cut out of a read of 64 KiB, all of which it keeps, be
- * it a single byte. So pieces are copied, counted, and joined before they are
- * passed on.
+ * A received chunk is a slice of a 64 KiB read and keeps all of it alive, even for
+ * a single byte. So chunks are copied, counted, and joined before they are passed
+ * on.
  */
 import { constants } from 'node:http2';
 import type { Http2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
-import type { Intake } from './intake.ts';
+import type { FloodGuard } from './flood-guard.ts';
 
-/** What is handed to HTTP/2 at once: what it holds counts against the memory of its session. */
+/** Size of one write to HTTP/2: data it holds counts against the session's memory. */
 const sliceBytes = 64 * 1024;
-/** What is joined to one chunk, and so what a stream holds beyond its window. */
+/** Maximum size of a joined chunk, which a stream holds beyond its window. */
 const gatheredBytesMax = 256 * 1024;
 
-/** What a stream keeps, even if it holds a single byte. */
+/** Minimum memory of a stream that holds data. */
 const blockBytes = 16 * 1024;
 
 export interface GuestStreamOptions {
-  /** Of all streams of the connection. */
-  intake: Intake;
-  /** How long the guest may leave unread what is sent to it. */
+  /** Shared by all streams of the connection. */
+  floodGuard: FloodGuard;
+  /** Time that sent data may stay unread by the guest. */
   writeMsMax: number;
   onStalled: () => void;
 }
@@ -33,12 +33,12 @@ export class GuestStream extends Duplex {
   readonly #options: GuestStreamOptions;
   #gathered: Buffer[] = [];
   #gatheredBytes = 0;
-  /** Those that HTTP/2 keeps while nobody reads, beside the gathered ones. */
+  /** Chunks held by HTTP/2 while nobody reads, and the gathered ones. */
   #heldPieces = 0;
-  /** Where the next pieces are copied to, one behind the other. */
+  /** Buffer that the next chunks are copied to. */
   #block = Buffer.alloc(0);
   #flush: NodeJS.Immediate | undefined;
-  #late: NodeJS.Timeout | undefined;
+  #stallTimer: NodeJS.Timeout | undefined;
 
   constructor(stream: Http2Stream, options: GuestStreamOptions) {
     super({ allowHalfOpen: false, highWaterMark: sliceBytes });
@@ -49,12 +49,12 @@ export class GuestStream extends Duplex {
     stream.push = (chunk: Buffer | null) => push(chunk === null ? null : this.#hold(chunk));
     stream.on('data', this.#onData);
     stream.on('end', this.#onEnd);
-    // With or without an error: after an end this is nothing new, before it is a cut.
+    // With or without an error: before an end it is an abort.
     stream.on('close', () => this.destroy());
     stream.on('error', () => {});
   }
 
-  /** As sockets have it, for Node's HTTP server: goes when what was written is sent. */
+  /** Like `Socket.destroySoon`, for Node's HTTP server: destroys after all writes are flushed. */
   destroySoon(): void {
     if (this.writableFinished) this.destroy();
     else this.once('finish', () => this.destroy()).end();
@@ -65,10 +65,10 @@ export class GuestStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#late = setTimeout(this.#options.onStalled, this.#options.writeMsMax).unref();
+    this.#stallTimer = setTimeout(this.#options.onStalled, this.#options.writeMsMax).unref();
     const slice = chunk.subarray(0, sliceBytes);
     this.#stream.write(slice, (error) => {
-      clearTimeout(this.#late);
+      clearTimeout(this.#stallTimer);
       if (error || slice.length === chunk.length) done(error);
       else this._write(chunk.subarray(slice.length), _encoding, done);
     });
@@ -80,16 +80,16 @@ export class GuestStream extends Duplex {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     clearImmediate(this.#flush);
-    clearTimeout(this.#late);
-    this.#options.intake.letGo(this.#heldPieces);
+    clearTimeout(this.#stallTimer);
+    this.#options.floodGuard.release(this.#heldPieces);
     this.#gathered = [];
     this.#stream.off('data', this.#onData);
     if (this.writableFinished) {
-      // It lives until nothing of it is left unread.
+      // The stream stays open until it is fully read.
       this.#stream.resume();
       if (!this.#stream.closed) this.#stream.close(constants.NGHTTP2_NO_ERROR);
     } else {
-      // To close it, with whatever code, is to end it first, and a part would pass for the whole.
+      // `close` with any code sends an end first, and a part would pass for the whole.
       this.#stream.destroy(error ?? new Error('cut off'));
     }
     done(error);
@@ -98,14 +98,14 @@ export class GuestStream extends Duplex {
   #hold(chunk: Buffer): Buffer {
     if (this.destroyed) return chunk;
     this.#heldPieces += 1;
-    this.#options.intake.hold(chunk.length);
+    this.#options.floodGuard.hold(chunk.length);
     if (this.#block.length < chunk.length) this.#block = Buffer.allocUnsafeSlow(Math.max(blockBytes, chunk.length));
     const copy = this.#block.subarray(0, chunk.copy(this.#block));
     this.#block = this.#block.subarray(copy.length);
     return copy;
   }
 
-  /** What comes in one turn of the event loop is passed on as one. */
+  /** Joins the chunks of one turn of the event loop. */
   readonly #onData = (chunk: Buffer): void => {
     this.#gathered.push(chunk);
     this.#gatheredBytes += chunk.length;
@@ -117,13 +117,13 @@ export class GuestStream extends Duplex {
   };
 
   readonly #onEnd = (): void => {
-    // A stream that is cut off has its end as well, when it is destroyed already.
+    // An aborted stream emits `end` as well, after it was destroyed.
     if (this.destroyed || this.#stream.destroyed) return;
     if (this.#gathered.length > 0) this.#passOn();
     this.push(null);
   };
 
-  /** Whether more is wanted. */
+  /** Returns whether the consumer wants more. */
   #passOn(): boolean {
     clearImmediate(this.#flush);
     this.#flush = undefined;
@@ -132,7 +132,7 @@ export class GuestStream extends Duplex {
     this.#gathered = [];
     this.#gatheredBytes = 0;
     this.#heldPieces -= pieces;
-    this.#options.intake.letGo(pieces);
+    this.#options.floodGuard.release(pieces);
     return this.push(joined);
   }
 }

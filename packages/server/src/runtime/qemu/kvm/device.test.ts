@@ -8,10 +8,10 @@ test('KVM can be used by machines where everybody may open it, or a group that i
 });
 
 test('KVM that belongs to root alone is refused, with what to do about it', () => {
-  for (const found of [
+  for (const permissions of [
     { mode: 0o20600, gid: 0 },
     { mode: 0o20660, gid: 0 },
     { mode: 0o20640, gid: 108 },
   ])
-    assert.match(usersRefusal(found) ?? '', /chgrp kvm .*chmod 660/);
+    assert.match(usersRefusal(permissions) ?? '', /chgrp kvm .*chmod 660/);
 });

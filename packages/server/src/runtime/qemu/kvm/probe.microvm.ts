@@ -23,17 +23,17 @@ describe('a probe of the accelerator', () => {
     assert.equal(count(), before);
   };
 
-  it('is content when the first program of a guest has said its word', async () => {
+  it('succeeds when the init of a guest has printed its word', async () => {
     await leavesNothing(async () => assert.equal(await bootOnce(await shapeOf(imagesDir), 60_000), null));
   });
 
-  it('tells of a guest that does not start in time', async () => {
+  it('reports a guest that does not start in time', async () => {
     await leavesNothing(async () =>
       assert.match((await bootOnce(await shapeOf(imagesDir), 300)) ?? '', /a guest had not started after 0[.]3 s/),
     );
   });
 
-  it('tells what QEMU says when it does not start at all', async () => {
+  it('reports the output of a QEMU that does not start at all', async () => {
     const spoilt = copyImage(folder);
     const kernel = join(spoilt.folder, 'kernel');
     const { size } = statSync(kernel);

@@ -1,7 +1,6 @@
 /**
- * Whether KVM runs a guest here. That /dev/kvm opens does not say so: under
- * some hosts a guest's kernel hangs in its first instructions. So one is booted,
- * with a deadline.
+ * Whether KVM runs a guest here. On some hosts /dev/kvm opens but a guest's kernel
+ * hangs in its first instructions. So one is booted, with a timeout.
  */
 import type { Socket } from 'node:net';
 import { newUid } from '../../host/users.ts';
@@ -13,22 +12,22 @@ import { exitOf, killQemu, spawnQemu } from '../qemu-process.ts';
 
 /** A host with KVM takes half a second. */
 const probeMsMax = 10_000;
-/** The image's first program says it when it is asked to. */
+/** Printed by the image's init when the kernel command line has `berth.probe`. */
 const word = 'BERTH-PROBE-OK';
 const saidLengthMax = 64 * 1024;
 
-export interface KvmQuestion {
+export interface KvmProbeOptions {
   imagesDir: string;
   qemuPath: string;
 }
 
-/** null when a guest starts; otherwise what it does instead. For a device that can be opened. Throws ImageUnusable. */
-export async function probeKvm({ imagesDir, qemuPath }: KvmQuestion): Promise<string | null> {
+/** Returns null when a guest starts, otherwise what happened. The device must be accessible. @throws ImageUnusable */
+export async function probeKvm({ imagesDir, qemuPath }: KvmProbeOptions): Promise<string | null> {
   const image = await findImage(imagesDir);
   return bootOnce({ qemuPath, image, accelerator: 'kvm', memoryMb: 256, cpus: 1, kvmGroup: await kvmGroup() });
 }
 
-/** null when the guest has said its word. */
+/** Returns null when the guest has printed its word. */
 export async function bootOnce(shape: MachineShape, msMax = probeMsMax): Promise<string | null> {
   const child = spawnQemu(probeCommand({ shape, uid: newUid() }), {});
   let said = '';

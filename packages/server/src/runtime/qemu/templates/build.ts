@@ -1,11 +1,11 @@
-/** Boots a machine from the image, saves it when its browser is up and quiet, and shows by a clone of it that it can be used. */
+/** Builds a template: boots a machine from the image, saves it when its browser is quiet, and verifies it with one clone. */
 import { duplexPair } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../../../lib/log.ts';
 import { readProcesses, withDescendants } from '../../host/processes.ts';
 import { newUid } from '../../host/users.ts';
-import { awaitBrowser, loadState, saveState, spawnMachine, unlessOver } from '../clone.ts';
+import { connectBrowser, loadState, saveState, spawnMachine, raceExit } from '../clone.ts';
 import { machineCommand } from '../command.ts';
 import type { MachineShape } from '../command.ts';
 import { GuestLink } from '../guest/link.ts';
@@ -13,42 +13,42 @@ import { QemuProcess } from '../qemu-process.ts';
 import { createMemory } from './sealed-memory.ts';
 import type { OpenMemory } from './sealed-memory.ts';
 import { closeTemplate, templateKey } from './template.ts';
-import type { Template, TemplateFacts } from './template.ts';
+import type { Template, TemplateInfo } from './template.ts';
 
-export interface Workshop {
+export interface TemplateBuildDeps {
   shape: MachineShape;
-  /** Stretches every deadline of the guest's. */
-  slowness: number;
+  /** Multiplies every timeout of the guest. */
+  slowdown: number;
   log: Log;
 }
 
-/** The state of the devices takes some 400 KB; its memory grows as it is written. */
+/** The device state takes about 400 KB; its file grows as it is written. */
 const stateBytesAtFirst = 0;
-/** The guest has noticed that the host left, when its processor has rested for so long. */
+/** The guest has noticed that the host disconnected when it has been idle for this long. */
 const restMs = 500;
-const restLookMs = 50;
-/** Of one processor. An idle guest's own timers take a tenth under emulation. */
+const restPollMs = 50;
+/** Share of one processor. Timers of an idle guest take a tenth under emulation. */
 const restShareMax = 0.3;
-/** What is not at rest by then is saved as it is: the trial shows whether it is good. */
+/** A guest that is not idle by then is saved anyway; the verification decides. */
 const restMsMax = 15_000;
 
-/** Throws what went wrong, and leaves nothing of it. */
-export async function buildTemplate(workshop: Workshop, facts: TemplateFacts, { signal }: { signal: AbortSignal }): Promise<Template> {
-  const memory = await createMemory(workshop.shape.memoryMb * 1024 ** 2);
+/** A build that throws leaves nothing behind. */
+export async function buildTemplate(deps: TemplateBuildDeps, info: TemplateInfo, { signal }: { signal: AbortSignal }): Promise<Template> {
+  const memory = await createMemory(deps.shape.memoryMb * 1024 ** 2);
   const state = await createMemory(stateBytesAtFirst).catch(async (error: unknown) => {
     await memory.close();
     throw error;
   });
   let template: Template;
   try {
-    await makeMachine(workshop, facts, { memory, state, signal });
-    template = { facts, memory: await memory.seal(), state: await state.seal() };
+    await makeMachine(deps, info, { memory, state, signal });
+    template = { info, memory: await memory.seal(), state: await state.seal() };
   } catch (error) {
     await Promise.all([memory.close(), state.close()]);
     throw error;
   }
   try {
-    await tryClone(workshop, template, { signal });
+    await verifyClone(deps, template, { signal });
     return template;
   } catch (cause) {
     await closeTemplate(template);
@@ -56,47 +56,47 @@ export async function buildTemplate(workshop: Workshop, facts: TemplateFacts, { 
   }
 }
 
-interface Making {
+interface MakeMachineOptions {
   memory: OpenMemory;
   state: OpenMemory;
   signal: AbortSignal;
 }
 
-async function makeMachine(workshop: Workshop, facts: TemplateFacts, { memory, state, signal }: Making): Promise<void> {
-  const order = { shape: workshop.shape, memory: 'template' as const, uid: newUid(), marks: marksOf(facts) };
-  const machine = new QemuProcess(machineCommand(order), { memory: memory.handle.fd });
-  // Nobody is at this port while the template is made: what was said to one host must not be read by the next.
+async function makeMachine(deps: TemplateBuildDeps, info: TemplateInfo, { memory, state, signal }: MakeMachineOptions): Promise<void> {
+  const options = { shape: deps.shape, memory: 'template' as const, uid: newUid(), environment: environmentOf(info) };
+  const machine = new QemuProcess(machineCommand(options), { memory: memory.handle.fd });
+  // Egress stays disconnected: data sent to one host must not be read by the next.
   machine.egress.destroy();
-  const link = new GuestLink({ control: machine.control, egress: silence(), acceptEgress: refuse, slowness: workshop.slowness });
+  const link = new GuestLink({ control: machine.control, egress: unusedPort(), acceptEgress: refuse, slowdown: deps.slowdown });
   try {
-    await unlessOver(bringUp(link, facts, { log: workshop.log, signal }), machine, signal);
+    await raceExit(startBrowser(link, info, { log: deps.log, signal }), machine, signal);
     link.close();
-    await unlessOver(atRest(machine), machine, signal);
-    await unlessOver(saveState(machine, state.handle.fd, { signal }), machine, signal);
+    await raceExit(waitForRest(machine), machine, signal);
+    await raceExit(saveState(machine, state.handle.fd, { signal }), machine, signal);
   } catch (cause) {
-    throw new Error(`no template could be made: ${await machine.lastWords()}`, { cause });
+    throw new Error(`template build failed: ${await machine.readTail()}`, { cause });
   } finally {
     link.close();
     await machine.kill();
   }
 }
 
-async function bringUp(link: GuestLink, { kind }: TemplateFacts, { log, signal }: { log: Log; signal: AbortSignal }): Promise<void> {
+async function startBrowser(link: GuestLink, { kind }: TemplateInfo, { log, signal }: { log: Log; signal: AbortSignal }): Promise<void> {
   await link.hello({ signal });
   await link.start(kind, { signal });
-  const { quiet, renderers } = await link.settle({ signal });
-  // What a page draws its random numbers from would be the same in all clones.
+  const { quiet, renderers } = await link.waitForQuiet({ signal });
+  // The random generator of a renderer would be the same in all clones.
   if (renderers > 0) throw new Error(`the browser has ${renderers} renderers before its first page`);
-  if (!quiet) log.warn({ kind }, 'a template was saved before its browser was quiet: clones start with work to do');
+  if (!quiet) log.warn({ kind }, 'template saved before its browser was quiet');
 }
 
-async function atRest(machine: QemuProcess): Promise<void> {
+async function waitForRest(machine: QemuProcess): Promise<void> {
   const deadlineMs = performance.now() + restMsMax;
   const ticks = (): number =>
     withDescendants(new Set([machine.pid ?? 0]), readProcesses()).reduce((sum, { cpuTicks }) => sum + cpuTicks, 0);
   const ticksMax = (restMs / 10) * restShareMax;
   for (let last = ticks(), sinceMs = performance.now(); performance.now() < deadlineMs;) {
-    await sleep(restLookMs);
+    await sleep(restPollMs);
     if (performance.now() - sinceMs < restMs) continue;
     const now = ticks();
     if (now - last <= ticksMax) return;
@@ -105,23 +105,23 @@ async function atRest(machine: QemuProcess): Promise<void> {
   }
 }
 
-/** What a session would do, short of a page. */
-async function tryClone({ shape, slowness }: Workshop, template: Template, { signal }: { signal: AbortSignal }): Promise<void> {
-  const machine = await spawnMachine({ shape, uid: newUid(), marks: marksOf(template.facts) }, template);
-  const link = new GuestLink({ control: machine.control, egress: machine.egress, acceptEgress: refuse, slowness });
+/** Does what a session does, except opening a page. */
+async function verifyClone({ shape, slowdown }: TemplateBuildDeps, template: Template, { signal }: { signal: AbortSignal }): Promise<void> {
+  const machine = await spawnMachine({ shape, uid: newUid(), environment: environmentOf(template.info) }, template);
+  const link = new GuestLink({ control: machine.control, egress: machine.egress, acceptEgress: refuse, slowdown });
   try {
-    await unlessOver(loadState(machine, { signal }), machine, signal);
-    await unlessOver(awaitBrowser(link, { start: null, signal }), machine, signal);
+    await raceExit(loadState(machine, { signal }), machine, signal);
+    await raceExit(connectBrowser(link, { start: null, signal }), machine, signal);
   } finally {
     link.close();
     await machine.kill();
   }
 }
 
-/** No machine of a session: whoever looks for strays passes it over. It dies with its worker. */
-const marksOf = (facts: TemplateFacts): Record<string, string> => ({ BERTH_TEMPLATE: templateKey(facts) });
+/** Marks a machine that belongs to no session, so that orphan cleanup ignores it. It ends with its worker. */
+const environmentOf = (info: TemplateInfo): Record<string, string> => ({ BERTH_TEMPLATE: templateKey(info) });
 
 const refuse = (connection: Duplex): void => void connection.on('error', () => {}).destroy();
 
-/** A port at which nobody ever is. */
-const silence = (): Duplex => duplexPair()[0];
+/** A port without a peer. */
+const unusedPort = (): Duplex => duplexPair()[0];

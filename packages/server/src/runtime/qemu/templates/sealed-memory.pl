@@ -1,8 +1,8 @@
-# Makes memory that can be sealed: nobody, the worker included, can change it
-# any more then, or its size. Node has no way to the two system calls.
+# Creates memory that can be sealed: after that nobody, including the worker, can
+# change its content or size. Node does not have the two system calls.
 #
-# Says the descriptor's number, by which the worker opens the memory for itself,
-# and after a line on its input the seals that hold. Lives until both are done.
+# Prints the descriptor's number, by which the worker opens the memory, and after
+# a line on its input the active seals.
 use strict;
 use warnings;
 

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { asUser, isRoot, newUid, withoutPowers } from '../../host/users.ts';
+import { asUser, isRoot, newUid, withoutPrivileges } from '../../host/users.ts';
 import { createMemory, sealBytes } from './sealed-memory.ts';
 
-/** What a program can do to memory that it has inherited on descriptor 3: each attempt, and how it went. */
+/** Attempts of a program on memory inherited as descriptor 3; prints the result of each. */
 const attempts = `
-sub told { print "$_[0]: ", ($_[1] ? 'done' : $! + 0), "\\n" }
+sub report { print "$_[0]: ", ($_[1] ? 'done' : $! + 0), "\\n" }
 my ($mmap) = @ARGV;
 open(my $inherited, '+<&=', 3) or die;
-told('write', defined syswrite($inherited, 'x'));
-told('shrink', truncate($inherited, 1));
-told('grow', truncate($inherited, 1 << 30));
-told('seal', fcntl($inherited, 1033, 0));
-told('map shared', syscall($mmap, 0, 4096, 3, 1, 3, 0) != -1);
-told('open', open(my $again, '+<', '/proc/self/fd/3'));
-told('write again', defined syswrite($again, 'x'));
-told('map private', syscall($mmap, 0, 4096, 3, 2, 3, 0) != -1);`;
+report('write', defined syswrite($inherited, 'x'));
+report('shrink', truncate($inherited, 1));
+report('grow', truncate($inherited, 1 << 30));
+report('seal', fcntl($inherited, 1033, 0));
+report('map shared', syscall($mmap, 0, 4096, 3, 1, 3, 0) != -1);
+report('open', open(my $again, '+<', '/proc/self/fd/3'));
+report('write again', defined syswrite($again, 'x'));
+report('map private', syscall($mmap, 0, 4096, 3, 2, 3, 0) != -1);`;
 const mmapNumber = { x64: 9, arm64: 222 }[process.arch as string];
 
 const attempt = (descriptor: number, as: string[]): Record<string, string> => {
@@ -37,11 +37,11 @@ const attempt = (descriptor: number, as: string[]): Record<string, string> => {
 
 const refused = String(1); // EPERM
 
-test('sealed memory can be mapped for oneself, and not be changed by anybody', async () => {
+test('sealed memory can be mapped privately, and changed by nobody', async () => {
   const open = await createMemory(8192);
   await open.handle.write('template', 0);
   const sealed = await open.seal();
-  for (const as of isRoot() ? [[], ['setpriv', ...asUser(newUid()), ...withoutPowers]] : [[]]) {
+  for (const as of isRoot() ? [[], ['setpriv', ...asUser(newUid()), ...withoutPrivileges]] : [[]]) {
     assert.deepEqual(attempt(sealed.handle.fd, as), {
       write: refused,
       shrink: refused,
@@ -77,7 +77,7 @@ test('each who opens sealed memory again reads from its start', async () => {
   await sealed.close();
 });
 
-test('nothing of the process that makes memory is left, sealed or not', async () => {
+test('no helper process is left, sealed or not', async () => {
   const helpers = (): number => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).length;
   const before = helpers();
   const [one, two] = await Promise.all([createMemory(4096), createMemory(4096)]);
@@ -88,6 +88,6 @@ test('nothing of the process that makes memory is left, sealed or not', async ()
   await sealed.close();
 });
 
-test('memory of no possible size is refused in words', async () => {
+test('an impossible size is refused with a message', async () => {
   await assert.rejects(createMemory(-1), ({ cause }: Error) => /ftruncate/.test(String(cause)));
 });

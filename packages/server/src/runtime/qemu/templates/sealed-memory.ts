@@ -1,9 +1,8 @@
 /**
- * Memory that many machines are cloned from: a file without a name and without
- * a place on any disk, filled once and then sealed. From then on the kernel
- * refuses every write to it, every mapping that could write to it, and every
- * change of its size or its seals, whoever asks. It is gone with the last
- * process that has it open.
+ * Memory that machines are cloned from: a memfd that is filled once and then
+ * sealed. After that the kernel refuses every write, every shared writable
+ * mapping, and every change of its size or seals, by anybody. It is freed with the
+ * last descriptor.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -13,12 +12,12 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
-/** `memfd_create` by processor; the maker calls it by number. */
+/** System call numbers of `memfd_create`. */
 const memfdCreateNumbers: Partial<Record<NodeJS.Architecture, number>> = { x64: 319, arm64: 279 };
 /** F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE. */
 const allSeals = '15';
 
-/** Not sealed yet: whoever has it open may write to it. */
+/** Memory that is not sealed yet and can be written. */
 export class OpenMemory {
   readonly handle: FileHandle;
   readonly bytes: number;
@@ -30,15 +29,15 @@ export class OpenMemory {
     this.bytes = bytes;
   }
 
-  /** Throws while there is a mapping that could write to it. */
+  /** Throws while a writable mapping exists. */
   async seal(): Promise<SealedMemory> {
     const seals = await this.#maker.ask('seal');
-    if (seals !== allSeals) throw new Error(`memory bears the seals ${seals} instead of ${allSeals}`);
+    if (seals !== allSeals) throw new Error(`memory has the seals ${seals} instead of ${allSeals}`);
     await this.#maker.end();
     return new SealedMemory(this.handle, this.bytes);
   }
 
-  /** Gives the memory up instead of sealing it. */
+  /** Frees the memory instead of sealing it. */
   async close(): Promise<void> {
     await this.#maker.end();
     await this.handle.close();
@@ -54,7 +53,7 @@ export class SealedMemory {
     this.bytes = bytes;
   }
 
-  /** A descriptor with a reading position of its own. */
+  /** Returns a descriptor with its own read position. */
   openAgain(): Promise<FileHandle> {
     return open(`/proc/self/fd/${this.handle.fd}`, 'r');
   }
@@ -64,7 +63,7 @@ export class SealedMemory {
   }
 }
 
-/** Zeros, until it is written to: pages are taken only then. */
+/** Allocates memory of zeros. Pages are allocated on the first write. */
 export async function createMemory(bytes: number): Promise<OpenMemory> {
   const maker = new Maker(bytes);
   try {
@@ -76,7 +75,7 @@ export async function createMemory(bytes: number): Promise<OpenMemory> {
   }
 }
 
-/** Memory that holds just this. */
+/** Returns sealed memory with this content. */
 export async function sealBytes(content: Buffer): Promise<SealedMemory> {
   const memory = await createMemory(content.length);
   try {
@@ -88,13 +87,13 @@ export async function sealBytes(content: Buffer): Promise<SealedMemory> {
   }
 }
 
-/** One write takes no more than 2 GiB, and may always take less than it was given. */
+/** Loops, as one write is limited to 2 GiB and may be short. */
 export async function writeAll(handle: FileHandle, content: Buffer, position: number): Promise<void> {
   for (let done = 0; done < content.length;)
     done += (await handle.write(content, done, content.length - done, position + done)).bytesWritten;
 }
 
-/** The process that made the memory and alone can seal it; the memory is bound to it until then. */
+/** The helper process that created the memory and seals it. */
 class Maker {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
@@ -122,7 +121,7 @@ class Maker {
     const { value, done } = await this.#lines.next();
     if (!done) return value;
     await this.#closed;
-    throw new Error(this.#problems.trim() || 'the maker ended without a word');
+    throw new Error(this.#problems.trim() || 'the helper exited without output');
   }
 
   ask(word: string): Promise<string> {
@@ -130,7 +129,7 @@ class Maker {
     return this.line();
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   async end(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#closed;

@@ -21,10 +21,10 @@ import type { TestContext } from 'node:test';
 import { createMemory, sealBytes } from './sealed-memory.ts';
 import { TemplateStore, TemplateUnusable } from './store.ts';
 import { closeTemplate, templateKey } from './template.ts';
-import type { Template, TemplateFacts } from './template.ts';
+import type { Template, TemplateInfo } from './template.ts';
 
 const bytes = 64 * 1024 ** 2;
-const facts: TemplateFacts = { kind: 'headless', image: 'one', chromium: '156.0', qemu: 'QEMU 7.2.22', machine: 'q35', processor: null };
+const info: TemplateInfo = { kind: 'headless', image: 'one', chromium: '156.0', qemu: 'QEMU 7.2.22', machine: 'q35', processor: null };
 const now = new Date('2026-11-21T00:00:00.000Z');
 
 /** Mostly zeros, with something at the start, at odd places, and at the very end. */
@@ -35,10 +35,10 @@ const filled: [number, number][] = [
   [bytes - 3, 3],
 ];
 
-async function makeTemplate(of: TemplateFacts = facts): Promise<Template> {
+async function makeTemplate(of: TemplateInfo = info): Promise<Template> {
   const memory = await createMemory(bytes);
   for (const [position, length] of filled) await memory.handle.write(randomFillSync(Buffer.alloc(length)), 0, length, position);
-  return { facts: of, memory: await memory.seal(), state: await sealBytes(Buffer.from('the state of some devices')) };
+  return { info: of, memory: await memory.seal(), state: await sealBytes(Buffer.from('the state of some devices')) };
 }
 
 async function contentOf({ memory, state }: Template): Promise<Buffer[]> {
@@ -49,7 +49,7 @@ async function contentOf({ memory, state }: Template): Promise<Buffer[]> {
 }
 
 /** A store with one template in it, and the folder of that. */
-async function storeWithOne(t: TestContext): Promise<{ store: TemplateStore; folder: string; place: string; content: Buffer[] }> {
+async function storeWithOne(t: TestContext): Promise<{ store: TemplateStore; folder: string; templateFolder: string; content: Buffer[] }> {
   const folder = join(mkdtempSync(join(tmpdir(), 'templates-')), 'templates');
   t.after(() => rmSync(join(folder, '..'), { recursive: true }));
   const store = new TemplateStore(folder);
@@ -57,12 +57,12 @@ async function storeWithOne(t: TestContext): Promise<{ store: TemplateStore; fol
   await store.save(template, now);
   const content = await contentOf(template);
   await closeTemplate(template);
-  return { store, folder, place: join(folder, templateKey(facts)), content };
+  return { store, folder, templateFolder: join(folder, templateKey(info)), content };
 }
 
 test('what is loaded is to the byte what was saved, and sealed', async (t) => {
   const { store, content } = await storeWithOne(t);
-  const loaded = await store.load(facts, bytes);
+  const loaded = await store.load(info, bytes);
   assert.ok(loaded);
   assert.deepEqual(await contentOf(loaded), content);
   await assert.rejects(loaded.memory.handle.write('x', 0), { code: 'EPERM' });
@@ -71,10 +71,10 @@ test('what is loaded is to the byte what was saved, and sealed', async (t) => {
 });
 
 test('zeros take no disk and, once loaded, no memory', async (t) => {
-  const { store, place } = await storeWithOne(t);
-  assert.equal(statSync(join(place, 'memory')).size, bytes);
-  assert.ok(statSync(join(place, 'memory')).blocks * 512 < 10_000_000);
-  const loaded = await store.load(facts, bytes);
+  const { store, templateFolder } = await storeWithOne(t);
+  assert.equal(statSync(join(templateFolder, 'memory')).size, bytes);
+  assert.ok(statSync(join(templateFolder, 'memory')).blocks * 512 < 10_000_000);
+  const loaded = await store.load(info, bytes);
   assert.ok(loaded);
   assert.ok((await loaded.memory.handle.stat()).blocks * 512 < 24_000_000);
   await closeTemplate(loaded);
@@ -82,50 +82,50 @@ test('zeros take no disk and, once loaded, no memory', async (t) => {
 
 test('there is no template of a machine that none was saved of', async (t) => {
   const { store } = await storeWithOne(t);
-  assert.equal(await store.load({ ...facts, kind: 'full_browser' }, bytes), undefined);
-  assert.equal(await new TemplateStore('/nowhere').load(facts, bytes), undefined);
+  assert.equal(await store.load({ ...info, kind: 'full_browser' }, bytes), undefined);
+  assert.equal(await new TemplateStore('/nowhere').load(info, bytes), undefined);
 });
 
 test('a template that is damaged anywhere is not loaded', async (t) => {
-  const damages: [RegExp, (place: string) => void][] = [
-    [/memory is damaged/, (place) => flipByte(join(place, 'memory'), 6_000_000)],
-    [/memory is damaged/, (place) => flipByte(join(place, 'memory'), bytes - 1)],
-    [/state is damaged/, (place) => flipByte(join(place, 'state'), 3)],
-    [/has 5 bytes instead of 25/, (place) => truncateSync(join(place, 'state'), 5)],
-    [/bytes instead of/, (place) => truncateSync(join(place, 'memory'), bytes / 2)],
-    [/a file of it is missing/, (place) => rmSync(join(place, 'memory'))],
-    [/template[.]json is not one/, (place) => rmSync(join(place, 'template.json'))],
-    [/template[.]json is not one/, (place) => truncateSync(join(place, 'template.json'), 100)],
-    [/memory is damaged/, (place) => edit(place, (text) => text.replace('[[0,131072]', '[[65536,65536]'))],
-    [/beyond its memory/, (place) => edit(place, (text) => text.replace('[[0,131072]', `[[0,${bytes * 2}]`))],
+  const damages: [RegExp, (templateFolder: string) => void][] = [
+    [/memory is damaged/, (templateFolder) => flipByte(join(templateFolder, 'memory'), 6_000_000)],
+    [/memory is damaged/, (templateFolder) => flipByte(join(templateFolder, 'memory'), bytes - 1)],
+    [/state is damaged/, (templateFolder) => flipByte(join(templateFolder, 'state'), 3)],
+    [/has 5 bytes instead of 25/, (templateFolder) => truncateSync(join(templateFolder, 'state'), 5)],
+    [/bytes instead of/, (templateFolder) => truncateSync(join(templateFolder, 'memory'), bytes / 2)],
+    [/a file of it is missing/, (templateFolder) => rmSync(join(templateFolder, 'memory'))],
+    [/template[.]json is not one/, (templateFolder) => rmSync(join(templateFolder, 'template.json'))],
+    [/template[.]json is not one/, (templateFolder) => truncateSync(join(templateFolder, 'template.json'), 100)],
+    [/memory is damaged/, (templateFolder) => edit(templateFolder, (text) => text.replace('[[0,131072]', '[[65536,65536]'))],
+    [/beyond its memory/, (templateFolder) => edit(templateFolder, (text) => text.replace('[[0,131072]', `[[0,${bytes * 2}]`))],
   ];
   for (const [says, damage] of damages) {
-    const { store, place } = await storeWithOne(t);
-    damage(place);
-    await assert.rejects(store.load(facts, bytes), (error) => error instanceof TemplateUnusable && says.test(error.message));
+    const { store, templateFolder } = await storeWithOne(t);
+    damage(templateFolder);
+    await assert.rejects(store.load(info, bytes), (error) => error instanceof TemplateUnusable && says.test(error.message));
   }
 });
 
 test('a template of another browser, or of another size, is not loaded', async (t) => {
-  const { store, place } = await storeWithOne(t);
-  edit(place, (text) => text.replace('156.0', '155.0'));
+  const { store, templateFolder } = await storeWithOne(t);
+  edit(templateFolder, (text) => text.replace('156.0', '155.0'));
   await assert.rejects(
-    store.load(facts, bytes),
+    store.load(info, bytes),
     (error) => error instanceof TemplateUnusable && /chromium 155[.]0 instead of 156[.]0/.test(error.message),
   );
-  edit(place, (text) => text.replace('155.0', '156.0'));
-  await assert.rejects(store.load(facts, bytes * 2), TemplateUnusable);
+  edit(templateFolder, (text) => text.replace('155.0', '156.0'));
+  await assert.rejects(store.load(info, bytes * 2), TemplateUnusable);
 });
 
 test('a template takes the place of a damaged one', async (t) => {
-  const { store, place, folder } = await storeWithOne(t);
-  truncateSync(join(place, 'memory'), 1);
+  const { store, templateFolder, folder } = await storeWithOne(t);
+  truncateSync(join(templateFolder, 'memory'), 1);
   const template = await makeTemplate();
   await store.save(template, now);
-  const loaded = await store.load(facts, bytes);
+  const loaded = await store.load(info, bytes);
   assert.ok(loaded);
   assert.deepEqual(await contentOf(loaded), await contentOf(template));
-  assert.deepEqual(readdirSync(folder), [templateKey(facts)]);
+  assert.deepEqual(readdirSync(folder), [templateKey(info)]);
   await closeTemplate(template);
   await closeTemplate(loaded);
 });
@@ -137,14 +137,14 @@ test('old templates go as new ones come, and what a worker left half written', a
   mkdirSync(join(folder, 'young.new'));
   utimesSync(join(folder, 'young.new'), now, now);
   for (const machine of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
-    const template = await makeTemplate({ ...facts, machine });
+    const template = await makeTemplate({ ...info, machine });
     await store.save(template, now);
     await closeTemplate(template);
   }
   const left = readdirSync(folder);
   assert.equal(left.length, 7);
   assert.ok(left.includes('young.new') && !left.includes('left.new'));
-  assert.ok(left.includes(templateKey({ ...facts, machine: 'g' })) && !left.includes(templateKey(facts)));
+  assert.ok(left.includes(templateKey({ ...info, machine: 'g' })) && !left.includes(templateKey(info)));
 });
 
 function flipByte(path: string, position: number): void {
@@ -153,8 +153,8 @@ function flipByte(path: string, position: number): void {
   closeSync(file);
 }
 
-function edit(place: string, change: (text: string) => string): void {
-  const path = join(place, 'template.json');
+function edit(templateFolder: string, change: (text: string) => string): void {
+  const path = join(templateFolder, 'template.json');
   const text = readFileSync(path, 'utf8');
   assert.notEqual(change(text), text);
   writeFileSync(path, change(text));

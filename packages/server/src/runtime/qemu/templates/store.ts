@@ -1,10 +1,9 @@
 /**
  * Templates on disk, so that the next start loads what this one has built.
  *
- * Each is a folder named by its key, written aside and moved into place: `memory`
- * without its zeros, `state`, and `template.json`, which says what it was made
- * of and the digest of every byte. What does not match to the last byte is not
- * loaded at all.
+ * Each is a folder named by its key and created atomically: `memory` (sparse),
+ * `state`, and `template.json` with the template's inputs and the digests of both
+ * files. A template that does not match exactly is not loaded.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -14,17 +13,17 @@ import { z } from 'zod';
 import { createMemory, sealBytes, writeAll } from './sealed-memory.ts';
 import type { SealedMemory } from './sealed-memory.ts';
 import { templateKey } from './template.ts';
-import type { Template, TemplateFacts } from './template.ts';
+import type { Template, TemplateInfo } from './template.ts';
 
-/** There is a template on disk, and it is damaged or of another machine. The message says what is wrong. */
+/** The template on disk is damaged or of another machine. The message says what is wrong. */
 export class TemplateUnusable extends Error {}
 
-/** What is all zeros in such a piece is left out. Much smaller, the list of what is there would grow with it; much larger, the files. */
+/** Blocks of zeros are skipped. Smaller blocks make a longer extent list, larger ones larger files. */
 const pieceBytes = 64 * 1024;
 const bufferBytes = 4 * 1024 ** 2;
-/** Each takes as much disk as a browser memory. Other sizes, QEMUs and processors leave theirs behind. */
-const templatesKept = 6;
-/** A folder that was written aside and is as old as this was left by a worker that died. */
+/** Each takes as much disk as a browser takes memory. Templates of other sizes, QEMU versions and processors accumulate. */
+const templatesMax = 6;
+/** Age of a temporary folder that was left by a worker that died. */
 const abandonedMs = 3_600_000;
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -44,68 +43,68 @@ const Description = z.object({
   state: z.object({ bytes: offset, sha256: digest }),
 });
 type Description = z.infer<typeof Description>;
-/** Where there is something, and how many bytes of it. */
+/** A range of data. */
 type Extent = [offset: number, length: number];
 
 export class TemplateStore {
   readonly #folder: string;
 
-  /** `folder` is made when there is something to be put in. */
+  /** `folder` is created by the first `save`. */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Undefined where there is none. Throws TemplateUnusable. */
-  async load(facts: TemplateFacts, memoryBytes: number): Promise<Template | undefined> {
-    const folder = this.#path(facts);
+  /** Returns undefined where there is none. @throws TemplateUnusable */
+  async load(info: TemplateInfo, memoryBytes: number): Promise<Template | undefined> {
+    const folder = this.#path(info);
     const text = await readFile(join(folder, 'template.json'), 'utf8').catch(() => undefined);
     if (text === undefined && !(await isThere(folder))) return undefined;
-    const { facts: found, memory, state } = describe(text ?? '');
-    if (templateKey(found) !== templateKey(facts)) throw new TemplateUnusable(`it is of another machine: ${differences(found, facts)}`);
+    const { facts: stored, memory, state } = describe(text ?? '');
+    if (templateKey(stored) !== templateKey(info)) throw new TemplateUnusable(`it is of another machine: ${differences(stored, info)}`);
     if (memory.bytes !== memoryBytes) throw new TemplateUnusable(`it has ${memory.bytes} bytes of memory instead of ${memoryBytes}`);
     const loadedState = await loadState(join(folder, 'state'), state);
     try {
-      return { facts, state: loadedState, memory: await loadMemory(join(folder, 'memory'), memory) };
+      return { info, state: loadedState, memory: await loadMemory(join(folder, 'memory'), memory) };
     } catch (error) {
       await loadedState.close();
       throw error;
     }
   }
 
-  /** In place of what may be there under the same key. */
-  async save({ facts, memory, state }: Template, now: Date): Promise<void> {
-    const place = this.#path(facts);
-    const aside = `${place}.${randomUUID()}.new`;
+  /** Replaces a template with the same key. */
+  async save({ info, memory, state }: Template, now: Date): Promise<void> {
+    const folder = this.#path(info);
+    const aside = `${folder}.${randomUUID()}.new`;
     try {
       await mkdir(aside, { recursive: true, mode: 0o700 });
       const content = await readAll(state);
       const description: Description = {
-        facts,
+        facts: info,
         created_at: now.toISOString(),
         memory: { bytes: memory.bytes, ...(await saveMemory(memory, join(aside, 'memory'))) },
         state: { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') },
       };
       await writeFile(join(aside, 'state'), content);
       await writeFile(join(aside, 'template.json'), JSON.stringify(description));
-      await rm(place, { recursive: true, force: true });
-      await rename(aside, place);
+      await rm(folder, { recursive: true, force: true });
+      await rename(aside, folder);
     } finally {
       await rm(aside, { recursive: true, force: true });
     }
     await this.#prune(now);
   }
 
-  async remove(facts: TemplateFacts): Promise<void> {
-    await rm(this.#path(facts), { recursive: true, force: true });
+  async remove(info: TemplateInfo): Promise<void> {
+    await rm(this.#path(info), { recursive: true, force: true });
   }
 
-  #path(facts: TemplateFacts): string {
-    return join(this.#folder, templateKey(facts));
+  #path(info: TemplateInfo): string {
+    return join(this.#folder, templateKey(info));
   }
 
   async #prune(now: Date): Promise<void> {
     const names = await readdir(this.#folder);
-    const found = await Promise.all(
+    const entries = await Promise.all(
       names.map(async (name) => ({
         name,
         writtenMs: await stat(join(this.#folder, name)).then(
@@ -114,12 +113,12 @@ export class TemplateStore {
         ),
       })),
     );
-    const aside = found.filter(({ name }) => name.endsWith('.new'));
+    const aside = entries.filter(({ name }) => name.endsWith('.new'));
     const abandoned = aside.filter(({ writtenMs }) => now.getTime() - writtenMs > abandonedMs);
-    const old = found
+    const old = entries
       .filter((each) => !aside.includes(each))
       .toSorted((a, b) => b.writtenMs - a.writtenMs)
-      .slice(templatesKept);
+      .slice(templatesMax);
     for (const { name } of [...abandoned, ...old]) await rm(join(this.#folder, name), { recursive: true, force: true });
   }
 }
@@ -138,10 +137,10 @@ function describe(text: string): Description {
   }
 }
 
-const differences = (found: TemplateFacts, wanted: TemplateFacts): string =>
-  (Object.keys(wanted) as (keyof TemplateFacts)[])
-    .filter((name) => found[name] !== wanted[name])
-    .map((name) => `${name} ${found[name]} instead of ${wanted[name]}`)
+const differences = (stored: TemplateInfo, wanted: TemplateInfo): string =>
+  (Object.keys(wanted) as (keyof TemplateInfo)[])
+    .filter((name) => stored[name] !== wanted[name])
+    .map((name) => `${name} ${stored[name]} instead of ${wanted[name]}`)
     .join(', ')
     .slice(0, 500);
 
@@ -177,7 +176,7 @@ async function withFile<T>(path: string, bytes: number, work: (file: FileHandle)
   }
 }
 
-/** The next piece is read while this one is written and digested: half a gigabyte takes a second otherwise. Resolves with the digest. */
+/** Reads the next block while writing and hashing the current one, as half a gigabyte takes a second otherwise. Returns the digest. */
 async function copyMemory(from: FileHandle, to: FileHandle, { bytes, extents }: Description['memory']): Promise<string> {
   const hash = createHash('sha256');
   const pieces = extents.flatMap((extent) => piecesOf(extent, bytes));
@@ -228,7 +227,7 @@ async function saveMemory(memory: SealedMemory, path: string): Promise<{ sha256:
   return { sha256: hash.digest('hex'), extents };
 }
 
-/** What is not zeros, in whole pieces and in order. The bytes are good until the next is asked for. */
+/** Yields the ranges of blocks that are not all zeros, in order. The bytes are valid until the next iteration. */
 async function* filledRuns({ handle, bytes }: SealedMemory): AsyncGenerator<{ position: number; bytes: Buffer }> {
   const zeros = Buffer.alloc(pieceBytes);
   const buffer = Buffer.allocUnsafe(bufferBytes);

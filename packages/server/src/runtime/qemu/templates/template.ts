@@ -1,7 +1,6 @@
 /**
- * A template: a machine that was saved with its browser up and quiet. Clones
- * map its memory and copy what they write to; the state of its devices is
- * loaded by each.
+ * A template: a machine that was saved with a running, quiet browser. Clones map
+ * its memory copy-on-write and load its device state.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -13,28 +12,28 @@ import type { SealedMemory } from './sealed-memory.ts';
 export const templateKinds = ['headless', 'full_browser'] as const;
 export type TemplateKind = (typeof templateKinds)[number];
 
-/** A machine that has no need of windows, and one that has no use for them, are the same here. */
+/** `shell` machines use the headless template. */
 export const templateKind = (kind: VmKind): TemplateKind => (kind === 'full_browser' ? 'full_browser' : 'headless');
 
-/** Everything that a template's state and memory depend on. Where any of it differs, a clone would be half of one machine and half of another. */
-export interface TemplateFacts {
+/** Everything that a template's state and memory depend on. A template is used only if all of it matches. */
+export interface TemplateInfo {
   kind: TemplateKind;
   image: string;
   chromium: string;
   qemu: string;
   /** Digest of the machine's devices, memory and processors. */
   machine: string;
-  /** Model and microcode of the host's processor, which the guest's kernel has seen; null where it is emulated. */
+  /** Model and microcode of the host's processor, which the guest's kernel has detected; null under emulation. */
   processor: string | null;
 }
 
 export interface Template {
-  facts: TemplateFacts;
+  info: TemplateInfo;
   memory: SealedMemory;
   state: SealedMemory;
 }
 
-export const templateFacts = (shape: MachineShape, kind: TemplateKind, qemu: string): TemplateFacts => ({
+export const templateInfo = (shape: MachineShape, kind: TemplateKind, qemu: string): TemplateInfo => ({
   kind,
   image: shape.image.id,
   chromium: shape.image.chromiumVersion,
@@ -43,8 +42,8 @@ export const templateFacts = (shape: MachineShape, kind: TemplateKind, qemu: str
   processor: shape.accelerator === 'kvm' ? hostProcessor() : null,
 });
 
-/** A name for the template that these facts make. */
-export const templateKey = ({ kind, image, chromium, qemu, machine, processor }: TemplateFacts): string =>
+/** The key of a template with this info. */
+export const templateKey = ({ kind, image, chromium, qemu, machine, processor }: TemplateInfo): string =>
   digest([kind, image, chromium, qemu, machine, processor].join('\n'));
 
 export async function closeTemplate({ memory, state }: Template): Promise<void> {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { openSync, readFileSync, readdirSync, rmSync, writeSync, closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { CdpTalk, bootSignal, newOrder } from '../../runtime-suite.ts';
+import { CdpClient, bootSignal, newVmSpec } from '../../runtime-suite.ts';
 import type { Runtime } from '../../runtime.ts';
 import { copyImage, firstBootMsMax, newDataDir, optionsFor, residueOf } from '../microvm.fixture.ts';
 import { createQemuRuntime, prepareTemplates } from '../qemu.ts';
 import { createMemory, sealBytes } from './sealed-memory.ts';
 import { TemplateStore } from './store.ts';
 import { closeTemplate } from './template.ts';
-import type { TemplateFacts } from './template.ts';
+import type { TemplateInfo } from './template.ts';
 
 describe('a template', () => {
   const dataDir = newDataDir();
@@ -17,26 +17,26 @@ describe('a template', () => {
   after(() => rmSync(dataDir, { recursive: true }));
 
   /** A runtime of its own image and templates, to be spoilt before. */
-  const spoilt = async (spoil: (templates: string, facts: TemplateFacts) => Promise<void> | void): Promise<Runtime> => {
+  const spoilt = async (spoil: (templates: string, info: TemplateInfo) => Promise<void> | void): Promise<Runtime> => {
     const { imagesDir, folder } = copyImage(dataDir);
     const templates = join(folder, 'templates');
     for (const key of readdirSync(templates)) {
-      const { facts } = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as { facts: TemplateFacts };
-      if (facts.kind === 'headless') await spoil(templates, facts);
+      const { facts: info } = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as { facts: TemplateInfo };
+      if (info.kind === 'headless') await spoil(templates, info);
     }
     return createQemuRuntime(optionsFor(dataDir, { imagesDir }));
   };
   const stateOf = (runtime: Runtime) => runtime.templates().find(({ kind }) => kind === 'headless');
   const answers = async (runtime: Runtime): Promise<void> => {
-    const order = newOrder();
-    const vm = await runtime.boot(order, { signal: bootSignal(firstBootMsMax) });
-    assert.match(String((await new CdpTalk(vm.cdp).call('Browser.getVersion')).product), /Chrome\/\d+/);
+    const spec = newVmSpec();
+    const vm = await runtime.boot(spec, { signal: bootSignal(firstBootMsMax) });
+    assert.match(String((await new CdpClient(vm.cdp).call('Browser.getVersion')).product), /Chrome\/\d+/);
     await vm.destroy();
-    assert.deepEqual(residueOf(dataDir, order.id), []);
+    assert.deepEqual(residueOf(dataDir, spec.id), []);
   };
 
-  it('that is damaged on disk is never cloned: a new one is made, and said', async () => {
-    const runtime = await spoilt((templates, facts) => flipByteOfMemory(templates, facts));
+  it('that is damaged on disk is never cloned: a new one is built and reported', async () => {
+    const runtime = await spoilt((templates, info) => flipByteOfMemory(templates, info));
     const notes = new Set<string>();
     const watch = setInterval(() => notes.add(stateOf(runtime)?.note ?? ''), 5);
     await answers(runtime);
@@ -45,36 +45,36 @@ describe('a template', () => {
       [...notes].some((note) => /cannot be used: its memory is damaged; a template is being made/.test(note)),
       [...notes].join('\n'),
     );
-    assert.deepEqual(stateOf(runtime), { kind: 'headless', way: 'clone', failures: 0, note: null });
+    assert.deepEqual(stateOf(runtime), { kind: 'headless', method: 'clone', failures: 0, note: null });
     await runtime.close();
   });
 
-  it('whose clones fail three times in a row is thrown away: machines are booted without, and it is said', async () => {
-    let place = '';
-    const runtime = await spoilt(async (templates, facts) => {
+  it('whose clones fail three times in a row is discarded: machines boot cold, with a warning', async () => {
+    let templatesFolder = '';
+    const runtime = await spoilt(async (templates, info) => {
       const memory = await createMemory(1024 ** 3);
-      const broken = { facts, memory: await memory.seal(), state: await sealBytes(Buffer.from('no state of any machine')) };
+      const broken = { info, memory: await memory.seal(), state: await sealBytes(Buffer.from('no state of any machine')) };
       await new TemplateStore(templates).save(broken, new Date());
       await closeTemplate(broken);
-      place = templates;
+      templatesFolder = templates;
     });
-    const saved = readdirSync(place).length;
+    const saved = readdirSync(templatesFolder).length;
     await answers(runtime);
     const state = stateOf(runtime);
-    assert.deepEqual([state?.way, state?.failures], ['cold', 3]);
+    assert.deepEqual([state?.method, state?.failures], ['cold', 3]);
     assert.match(
       runtime.warnings.join('\n'),
       /kind headless take longer to start: machines are booted without a template: its clones failed/,
     );
-    assert.ok(existsSync(place) && readdirSync(place).length < saved);
+    assert.ok(existsSync(templatesFolder) && readdirSync(templatesFolder).length < saved);
     await runtime.close();
   });
 });
 
-function flipByteOfMemory(templates: string, { kind }: TemplateFacts): void {
+function flipByteOfMemory(templates: string, { kind }: TemplateInfo): void {
   for (const key of readdirSync(templates)) {
     const description = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as {
-      facts: TemplateFacts;
+      facts: TemplateInfo;
       memory: { extents: [number, number][] };
     };
     if (description.facts.kind !== kind) continue;

@@ -9,12 +9,12 @@ import { silentLog } from '../../../lib/log.ts';
 import { createMemory, sealBytes } from './sealed-memory.ts';
 import { TemplateStore } from './store.ts';
 import { templateKey } from './template.ts';
-import type { Template, TemplateFacts, TemplateKind } from './template.ts';
+import type { Template, TemplateInfo, TemplateKind } from './template.ts';
 import { Templates } from './templates.ts';
 
 const memoryBytes = 1024 ** 2;
 const noSignal = new AbortController().signal;
-const factsOf = (kind: TemplateKind): TemplateFacts => ({
+const infoOf = (kind: TemplateKind): TemplateInfo => ({
   kind,
   image: 'one',
   chromium: '156.0',
@@ -23,29 +23,29 @@ const factsOf = (kind: TemplateKind): TemplateFacts => ({
   processor: null,
 });
 
-async function makeTemplate(facts: TemplateFacts): Promise<Template> {
+async function makeTemplate(info: TemplateInfo): Promise<Template> {
   const memory = await createMemory(memoryBytes);
-  return { facts, memory: await memory.seal(), state: await sealBytes(Buffer.from('state')) };
+  return { info, memory: await memory.seal(), state: await sealBytes(Buffer.from('state')) };
 }
 
-interface Shop {
+interface TemplatesUnderTest {
   templates: Templates;
   /** Kinds, in the order in which builds of them began. */
   builds: TemplateKind[];
   /** What builds do from now on, instead of making a template at once. */
-  buildBy: (build: (facts: TemplateFacts, options: { signal: AbortSignal }) => Promise<Template>) => void;
+  buildBy: (build: (info: TemplateInfo, options: { signal: AbortSignal }) => Promise<Template>) => void;
   folder: string;
   clock: ManualClock;
 }
 
-function openShop(t: TestContext, folder = mkdtempSync(join(tmpdir(), 'templates-'))): Shop {
-  let build: (facts: TemplateFacts, options: { signal: AbortSignal }) => Promise<Template> = makeTemplate;
+function openTemplates(t: TestContext, folder = mkdtempSync(join(tmpdir(), 'templates-'))): TemplatesUnderTest {
+  let build: (info: TemplateInfo, options: { signal: AbortSignal }) => Promise<Template> = makeTemplate;
   const builds: TemplateKind[] = [];
   const clock = new ManualClock();
   const templates = new Templates({
     memoryBytes,
-    facts: factsOf,
-    build: (facts, options) => (builds.push(facts.kind), build(facts, options)),
+    info: infoOf,
+    build: (info, options) => (builds.push(info.kind), build(info, options)),
     buildMsMax: 10_000,
     store: new TemplateStore(folder),
     clock,
@@ -58,116 +58,114 @@ function openShop(t: TestContext, folder = mkdtempSync(join(tmpdir(), 'templates
   return { templates, builds, folder, clock, buildBy: (next) => (build = next) };
 }
 
-const lend = (templates: Templates) => templates.lend('headless', noSignal);
+const leaseHeadless = (templates: Templates) => templates.lease('headless', noSignal);
 const stateOf = (templates: Templates, kind: TemplateKind) => templates.states().find((state) => state.kind === kind);
 
 /** Opens the breaker as three clones that fail in a row do. */
 async function failThrice(templates: Templates): Promise<void> {
-  for (let clone = 0; clone < 3; clone += 1) (await lend(templates))?.failed();
+  for (let clone = 0; clone < 3; clone += 1) (await leaseHeadless(templates))?.failed();
 }
 
-test('a template is built once for all who ask, and for each kind of its own', async (t) => {
-  const { templates, builds } = openShop(t);
-  const loans = await Promise.all([lend(templates), lend(templates), templates.lend('shell', noSignal)]);
+test('a template is built once per kind, for all callers', async (t) => {
+  const { templates, builds } = openTemplates(t);
+  const leases = await Promise.all([leaseHeadless(templates), leaseHeadless(templates), templates.lease('shell', noSignal)]);
   assert.deepEqual(builds, ['headless']);
-  assert.equal(new Set(loans.map((loan) => loan?.template)).size, 1);
-  const headed = await templates.lend('full_browser', noSignal);
+  assert.equal(new Set(leases.map((lease) => lease?.template)).size, 1);
+  const headed = await templates.lease('full_browser', noSignal);
   assert.deepEqual(builds, ['headless', 'full_browser']);
-  assert.notEqual(headed?.template, loans[0]?.template);
-  for (const loan of [...loans, headed]) loan?.worked();
+  assert.notEqual(headed?.template, leases[0]?.template);
+  for (const lease of [...leases, headed]) lease?.worked();
 });
 
 test('the next start loads what this one has built', async (t) => {
-  const first = openShop(t);
-  await first.templates.makeAhead();
+  const first = openTemplates(t);
+  await first.templates.prepareAll();
   assert.deepEqual(first.builds, ['headless', 'full_browser']);
-  const second = openShop(t, first.folder);
-  await second.templates.makeAhead();
+  const second = openTemplates(t, first.folder);
+  await second.templates.prepareAll();
   assert.deepEqual(second.builds, []);
-  (await lend(second.templates))?.worked();
+  (await leaseHeadless(second.templates))?.worked();
 });
 
-test('a damaged template is not lent: a new one is built, said, and kept', async (t) => {
-  const first = openShop(t);
-  await first.templates.makeAhead();
-  truncateSync(join(first.folder, templateKey(factsOf('headless')), 'memory'), 5);
-  const second = openShop(t, first.folder);
+test('a damaged template is not leased: a new one is built, reported and saved', async (t) => {
+  const first = openTemplates(t);
+  await first.templates.prepareAll();
+  truncateSync(join(first.folder, templateKey(infoOf('headless')), 'memory'), 5);
+  const second = openTemplates(t, first.folder);
   let note: string | null | undefined;
-  second.buildBy((facts) => ((note = stateOf(second.templates, 'headless')?.note), makeTemplate(facts)));
-  (await lend(second.templates))?.worked();
+  second.buildBy((info) => ((note = stateOf(second.templates, 'headless')?.note), makeTemplate(info)));
+  (await leaseHeadless(second.templates))?.worked();
   assert.match(note ?? '', /the template on disk cannot be used: .*bytes.*; a template is being made/);
   assert.equal(stateOf(second.templates, 'headless')?.note, null);
-  const third = openShop(t, first.folder);
-  await third.templates.makeAhead();
+  const third = openTemplates(t, first.folder);
+  await third.templates.prepareAll();
   assert.deepEqual(third.builds, []);
 });
 
-test('who waits for a template is let go when he is called off', async (t) => {
-  const { templates, buildBy } = openShop(t);
-  buildBy(
-    (_facts, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
-  );
+test('a caller that waits for a template can abort', async (t) => {
+  const { templates, buildBy } = openTemplates(t);
+  buildBy((_info, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))));
   const abort = new AbortController();
-  const waiting = templates.lend('headless', abort.signal);
+  const waiting = templates.lease('headless', abort.signal);
   const reason = new Error('called off');
   abort.abort(reason);
   await assert.rejects(waiting, reason);
   assert.equal(stateOf(templates, 'headless')?.note, 'a template is being made');
 });
 
-test('a template that cannot be made is tried twice, and machines are booted without it', async (t) => {
-  const { templates, builds, buildBy } = openShop(t);
+test('a failed build is retried once, and machines then boot cold', async (t) => {
+  const { templates, builds, buildBy } = openTemplates(t);
   buildBy(() => Promise.reject(new Error('the guest panics')));
-  assert.equal(await lend(templates), null);
+  assert.equal(await leaseHeadless(templates), null);
   assert.deepEqual(builds, ['headless', 'headless']);
-  assert.equal(stateOf(templates, 'headless')?.way, 'cold');
+  assert.equal(stateOf(templates, 'headless')?.method, 'cold');
   assert.match(stateOf(templates, 'headless')?.note ?? '', /no template could be made/);
 });
 
-test('two clones that fail change nothing, and a third opens the breaker and throws the template away', async (t) => {
-  const { templates, builds, folder } = openShop(t);
-  for (let clone = 0; clone < 2; clone += 1) (await lend(templates))?.failed();
-  assert.equal(stateOf(templates, 'headless')?.way, 'clone');
+test('two failed clones change nothing, a third opens the breaker and discards the template', async (t) => {
+  const { templates, builds, folder } = openTemplates(t);
+  for (let clone = 0; clone < 2; clone += 1) (await leaseHeadless(templates))?.failed();
+  assert.equal(stateOf(templates, 'headless')?.method, 'clone');
   assert.equal(stateOf(templates, 'headless')?.failures, 2);
-  (await lend(templates))?.failed();
+  (await leaseHeadless(templates))?.failed();
   assert.deepEqual(stateOf(templates, 'headless'), {
     kind: 'headless',
-    way: 'cold',
+    method: 'cold',
     failures: 3,
     note: 'machines are booted without a template: its clones failed',
   });
-  assert.equal(await lend(templates), null);
-  assert.equal(stateOf(templates, 'full_browser')?.way, 'clone');
+  assert.equal(await leaseHeadless(templates), null);
+  assert.equal(stateOf(templates, 'full_browser')?.method, 'clone');
   while (readdirSync(folder).length > 0) await new Promise(setImmediate);
   assert.deepEqual(builds, ['headless']);
 });
 
-test('a new template is made after a pause, tried by one clone at a time, and trusted after the first good one', async (t) => {
+test('a new template is built after a pause, verified by one clone at a time, and used after the first success', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { templates, builds } = openShop(t);
+  const { templates, builds } = openTemplates(t);
   await failThrice(templates);
   t.mock.timers.tick(30_000);
   await templates.settled();
   assert.deepEqual(builds, ['headless', 'headless']);
-  assert.equal(stateOf(templates, 'headless')?.way, 'cold');
-  const trial = await lend(templates);
+  assert.equal(stateOf(templates, 'headless')?.method, 'cold');
+  const trial = await leaseHeadless(templates);
   assert.ok(trial);
-  assert.equal(await lend(templates), null);
+  assert.equal(await leaseHeadless(templates), null);
   trial.worked();
-  assert.deepEqual(stateOf(templates, 'headless'), { kind: 'headless', way: 'clone', failures: 0, note: null });
-  const [one, two] = await Promise.all([lend(templates), lend(templates)]);
+  assert.deepEqual(stateOf(templates, 'headless'), { kind: 'headless', method: 'clone', failures: 0, note: null });
+  const [one, two] = await Promise.all([leaseHeadless(templates), leaseHeadless(templates)]);
   one?.worked();
   two?.worked();
 });
 
-test('a new template that is no better is thrown away by its first clone', async (t) => {
+test('a new template is discarded when its first clone fails', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { templates, builds } = openShop(t);
+  const { templates, builds } = openTemplates(t);
   await failThrice(templates);
   t.mock.timers.tick(30_000);
   await templates.settled();
-  (await lend(templates))?.failed();
-  assert.equal(await lend(templates), null);
+  (await leaseHeadless(templates))?.failed();
+  assert.equal(await leaseHeadless(templates), null);
   assert.equal(stateOf(templates, 'headless')?.failures, 4);
   t.mock.timers.tick(59_000);
   await templates.settled();
@@ -177,33 +175,31 @@ test('a new template that is no better is thrown away by its first clone', async
   assert.equal(builds.length, 3);
 });
 
-test('a clone of a template that is gone tells nothing of its successor', async (t) => {
+test('a clone of a discarded template does not affect its successor', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { templates } = openShop(t);
-  const late = await Promise.all([lend(templates), lend(templates), lend(templates)]);
+  const { templates } = openTemplates(t);
+  const late = await Promise.all([leaseHeadless(templates), leaseHeadless(templates), leaseHeadless(templates)]);
   await failThrice(templates);
   t.mock.timers.tick(30_000);
   await templates.settled();
-  for (const loan of late) loan?.failed();
+  for (const lease of late) lease?.failed();
   assert.equal(stateOf(templates, 'headless')?.failures, 3);
-  assert.ok(await lend(templates));
+  assert.ok(await leaseHeadless(templates));
 });
 
-test('a template is open as long as somebody clones it, and no longer', async (t) => {
-  const { templates } = openShop(t);
-  const loan = await lend(templates);
+test('a template is closed after its last lease', async (t) => {
+  const { templates } = openTemplates(t);
+  const lease = await leaseHeadless(templates);
   await failThrice(templates);
-  assert.ok((loan?.template.memory.handle.fd ?? -1) > 0);
-  loan?.release();
-  while ((loan?.template.memory.handle.fd ?? -1) > 0) await new Promise(setImmediate);
+  assert.ok((lease?.template.memory.handle.fd ?? -1) > 0);
+  lease?.release();
+  while ((lease?.template.memory.handle.fd ?? -1) > 0) await new Promise(setImmediate);
 });
 
-test('a build that is under way when the service stops is called off', async (t) => {
-  const { templates, buildBy } = openShop(t);
-  buildBy(
-    (_facts, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
-  );
-  const making = templates.makeAhead();
+test('a build is aborted when the service stops', async (t) => {
+  const { templates, buildBy } = openTemplates(t);
+  buildBy((_info, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))));
+  const making = templates.prepareAll();
   await new Promise(setImmediate);
   await templates.close();
   await making;

@@ -1,4 +1,4 @@
-/** The templates of a service: made ready in the background, lent to boots, thrown away and made anew when their clones fail. */
+/** The templates of a service: prepared in the background, leased to boots, rebuilt when their clones fail. */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
 import { orAbort } from '../../../lib/or-abort.ts';
@@ -7,47 +7,47 @@ import { Breaker } from '../breaker.ts';
 import { TemplateUnusable } from './store.ts';
 import type { TemplateStore } from './store.ts';
 import { closeTemplate, templateKey, templateKind, templateKinds } from './template.ts';
-import type { Template, TemplateFacts, TemplateKind } from './template.ts';
+import type { Template, TemplateInfo, TemplateKind } from './template.ts';
 
-export interface TemplatesParts {
+export interface TemplatesDeps {
   memoryBytes: number;
-  facts: (kind: TemplateKind) => TemplateFacts;
-  /** Throws what went wrong, and leaves nothing of it. */
-  build: (facts: TemplateFacts, options: { signal: AbortSignal }) => Promise<Template>;
-  /** A machine that hangs while it is built is given up then. */
+  info: (kind: TemplateKind) => TemplateInfo;
+  /** A build that throws leaves nothing behind. */
+  build: (info: TemplateInfo, options: { signal: AbortSignal }) => Promise<Template>;
+  /** Time limit of a build. */
   buildMsMax: number;
   store: TemplateStore;
   clock: Clock;
   log: Log;
 }
 
-/** A template that cannot be made is tried again at once, and then after the breaker's pauses. */
+/** A failed build is retried once immediately, and then after the breaker's pauses. */
 const attemptsMax = 2;
 
-/** The right to make one clone. To be given back by exactly one of the three. */
-export interface Loan {
+/** Allows one clone. The holder calls exactly one of the three methods. */
+export interface TemplateLease {
   template: Template;
   worked(): void;
   failed(): void;
-  /** Nothing is known of it: the clone was called off. */
+  /** The clone was aborted without a result. */
   release(): void;
 }
 
 export class Templates {
   readonly #kinds: ReadonlyMap<TemplateKind, KindTemplate>;
 
-  constructor(parts: TemplatesParts) {
-    this.#kinds = new Map(templateKinds.map((kind) => [kind, new KindTemplate(kind, parts)]));
+  constructor(deps: TemplatesDeps) {
+    this.#kinds = new Map(templateKinds.map((kind) => [kind, new KindTemplate(kind, deps)]));
   }
 
-  /** Makes them all ready, one after the other: the first is for most sessions. Never throws: what went wrong is in `states()`. */
-  async makeAhead(): Promise<void> {
+  /** Prepares all templates in sequence, the most used kind first. Never throws: `states()` has the failures. */
+  async prepareAll(): Promise<void> {
     for (const kind of templateKinds) await this.#of(kind).ready();
   }
 
-  /** Waits while the first template of the kind is made. null where there is none to be trusted: the machine is booted without. Throws the signal's reason. */
-  lend(kind: VmKind, signal: AbortSignal): Promise<Loan | null> {
-    return this.#of(kind).lend(signal);
+  /** Waits for the first template of the kind. Returns null where none works, for a cold boot. @throws the signal's reason */
+  lease(kind: VmKind, signal: AbortSignal): Promise<TemplateLease | null> {
+    return this.#of(kind).lease(signal);
   }
 
   key(kind: VmKind): string {
@@ -58,44 +58,44 @@ export class Templates {
     return [...this.#kinds.values()].map((each) => each.state());
   }
 
-  /** Resolves when none is being made. */
+  /** Resolves when none is being built. */
   async settled(): Promise<void> {
     await Promise.all([...this.#kinds.values()].map((each) => each.settled()));
   }
 
-  /** Machines that run are not touched. */
+  /** Running machines are not affected. */
   async close(): Promise<void> {
     await Promise.all([...this.#kinds.values()].map((each) => each.close()));
   }
 
   #of(kind: VmKind): KindTemplate {
-    const found = this.#kinds.get(templateKind(kind));
-    if (!found) throw new Error(`no templates of ${kind}`);
-    return found;
+    const kindTemplate = this.#kinds.get(templateKind(kind));
+    if (!kindTemplate) throw new Error(`no templates of ${kind}`);
+    return kindTemplate;
   }
 }
 
 class KindTemplate {
   readonly key: string;
   readonly #kind: TemplateKind;
-  readonly #parts: TemplatesParts;
-  readonly #facts: TemplateFacts;
+  readonly #deps: TemplatesDeps;
+  readonly #info: TemplateInfo;
   readonly #breaker: Breaker;
   readonly #closed = new AbortController();
-  #current: Lent | null = null;
+  #current: LeasedTemplate | null = null;
   #making: Promise<void> | null = null;
   #retry: NodeJS.Timeout | undefined;
-  /** Why there is no template that works. */
-  #trouble: string | null = null;
+  /** Why there is no working template. */
+  #problem: string | null = null;
   /** While the breaker is open, one clone at a time shows whether the new template is better. */
   #isOnTrial = false;
 
-  constructor(kind: TemplateKind, parts: TemplatesParts) {
+  constructor(kind: TemplateKind, deps: TemplatesDeps) {
     this.#kind = kind;
-    this.#parts = parts;
-    this.#facts = parts.facts(kind);
-    this.#breaker = new Breaker(parts.clock);
-    this.key = templateKey(this.#facts);
+    this.#deps = deps;
+    this.#info = deps.info(kind);
+    this.#breaker = new Breaker(deps.clock);
+    this.key = templateKey(this.#info);
   }
 
   async ready(): Promise<void> {
@@ -103,27 +103,27 @@ class KindTemplate {
     await this.#make();
   }
 
-  async lend(signal: AbortSignal): Promise<Loan | null> {
+  async lease(signal: AbortSignal): Promise<TemplateLease | null> {
     await orAbort(this.ready(), signal);
-    const lent = this.#current;
+    const leased = this.#current;
     const onTrial = this.#breaker.isOpen;
-    if (!lent || (onTrial && this.#isOnTrial)) return null;
+    if (!leased || (onTrial && this.#isOnTrial)) return null;
     if (onTrial) this.#isOnTrial = true;
-    lent.take();
+    leased.acquire();
     const end = (what: 'worked' | 'failed' | null): void => {
-      lent.giveBack();
+      leased.release();
       if (onTrial) this.#isOnTrial = false;
-      // What comes of a template that is gone says nothing of the one that is there now.
-      if (what && lent === this.#current) this.#learn(what);
+      // The result of a discarded template says nothing about the current one.
+      if (what && leased === this.#current) this.#recordOutcome(what);
     };
-    return { template: lent.template, worked: () => end('worked'), failed: () => end('failed'), release: () => end(null) };
+    return { template: leased.template, worked: () => end('worked'), failed: () => end('failed'), release: () => end(null) };
   }
 
   state(): TemplateState {
     const { failures, isOpen } = this.#breaker;
     const making = this.#making ? 'a template is being made' : null;
-    const note = [this.#trouble, making].filter(Boolean).join('; ');
-    return { kind: this.#kind, way: isOpen ? 'cold' : 'clone', failures, note: note === '' ? null : note };
+    const note = [this.#problem, making].filter(Boolean).join('; ');
+    return { kind: this.#kind, method: isOpen ? 'cold' : 'clone', failures, note: note === '' ? null : note };
   }
 
   async settled(): Promise<void> {
@@ -137,17 +137,17 @@ class KindTemplate {
     this.#drop();
   }
 
-  #learn(what: 'worked' | 'failed'): void {
+  #recordOutcome(what: 'worked' | 'failed'): void {
     if (what === 'worked') {
-      if (this.#breaker.isOpen) this.#parts.log.info({ kind: this.#kind }, 'machines are cloned from a template again');
+      if (this.#breaker.isOpen) this.#deps.log.info({ kind: this.#kind }, 'template recovered');
       this.#breaker.cloneWorked();
-      this.#trouble = null;
+      this.#problem = null;
     } else if (this.#breaker.cloneFailed()) {
       this.#drop();
-      this.#parts.store
-        .remove(this.#facts)
-        .catch((error: unknown) => this.#parts.log.warn({ error }, 'a template that failed is still on disk'));
-      this.#distrust('its clones failed');
+      this.#deps.store
+        .remove(this.#info)
+        .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'failed template not removed from disk'));
+      this.#scheduleRebuild('its clones failed');
     }
   }
 
@@ -156,14 +156,14 @@ class KindTemplate {
       .then(
         (template) => {
           if (this.#closed.signal.aborted) return closeTemplate(template);
-          this.#current = new Lent(template);
-          if (!this.#breaker.isOpen) this.#trouble = null;
+          this.#current = new LeasedTemplate(template);
+          if (!this.#breaker.isOpen) this.#problem = null;
         },
         (error: unknown) => {
           if (this.#closed.signal.aborted) return;
-          this.#parts.log.error({ kind: this.#kind, error }, 'no template could be made');
+          this.#deps.log.error({ kind: this.#kind, err: error }, 'template build failed');
           this.#breaker.buildFailed();
-          this.#distrust('no template could be made');
+          this.#scheduleRebuild('no template could be made');
         },
       )
       .finally(() => {
@@ -173,57 +173,57 @@ class KindTemplate {
   }
 
   async #loadOrBuild(): Promise<Template> {
-    const { store, memoryBytes, log } = this.#parts;
+    const { store, memoryBytes, log } = this.#deps;
     const startedMs = performance.now();
-    const took = (): number => Math.round(performance.now() - startedMs);
+    const elapsedMs = (): number => Math.round(performance.now() - startedMs);
     try {
-      const loaded = await store.load(this.#facts, memoryBytes);
+      const loaded = await store.load(this.#info, memoryBytes);
       if (loaded) {
-        log.info({ kind: this.#kind, ms: took() }, 'a template was loaded');
+        log.info({ kind: this.#kind, ms: elapsedMs() }, 'template loaded');
         return loaded;
       }
     } catch (error) {
       if (!(error instanceof TemplateUnusable)) throw error;
-      this.#trouble = `the template on disk cannot be used: ${error.message}`;
-      log.warn({ kind: this.#kind, error }, 'the template on disk cannot be used: a new one is made');
+      this.#problem = `the template on disk cannot be used: ${error.message}`;
+      log.warn({ kind: this.#kind, err: error }, 'stored template rejected, rebuilding');
     }
     const built = await this.#build();
-    log.info({ kind: this.#kind, ms: took() }, 'a template was built');
+    log.info({ kind: this.#kind, ms: elapsedMs() }, 'template built');
     await store
-      .save(built, this.#parts.clock.now())
-      .catch((error: unknown) => log.warn({ kind: this.#kind, error }, 'a template was not kept: the next start builds it anew'));
+      .save(built, this.#deps.clock.now())
+      .catch((error: unknown) => log.warn({ kind: this.#kind, err: error }, 'template not saved'));
     return built;
   }
 
   async #build(): Promise<Template> {
     for (let attempt = 1; ; attempt += 1) {
       this.#closed.signal.throwIfAborted();
-      const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#parts.buildMsMax)]);
+      const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#deps.buildMsMax)]);
       try {
-        return await this.#parts.build(this.#facts, { signal });
+        return await this.#deps.build(this.#info, { signal });
       } catch (error) {
         if (attempt === attemptsMax || this.#closed.signal.aborted) throw error;
-        this.#parts.log.warn({ kind: this.#kind, error, attempt }, 'a template could not be made: tried again');
+        this.#deps.log.warn({ kind: this.#kind, err: error, attempt }, 'template build attempt failed');
       }
     }
   }
 
-  #distrust(trouble: string): void {
+  #scheduleRebuild(trouble: string): void {
     const pauseMs = this.#breaker.pauseMs ?? 0;
-    this.#trouble = `machines are booted without a template: ${trouble}`;
-    this.#parts.log.error({ kind: this.#kind, failures: this.#breaker.failures, pauseMs }, this.#trouble);
+    this.#problem = `machines are booted without a template: ${trouble}`;
+    this.#deps.log.error({ kind: this.#kind, failures: this.#breaker.failures, pauseMs, problem: this.#problem }, 'template disabled');
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.#make(), pauseMs).unref();
   }
 
   #drop(): void {
-    this.#current?.giveBack();
+    this.#current?.release();
     this.#current = null;
   }
 }
 
-/** Closed when nobody uses it any more: its descriptors' numbers would be another file's then. */
-class Lent {
+/** A template with a reference count. It is closed after its last user, as its descriptor numbers may be reused then. */
+class LeasedTemplate {
   readonly template: Template;
   #users = 1;
 
@@ -231,11 +231,11 @@ class Lent {
     this.template = template;
   }
 
-  take(): void {
+  acquire(): void {
     this.#users += 1;
   }
 
-  giveBack(): void {
+  release(): void {
     this.#users -= 1;
     if (this.#users === 0) void closeTemplate(this.template);
   }

@@ -1,0 +1,392 @@
+/** The egress of one machine: its policy, its connections and its byte counts. */
+import { Agent } from 'node:http';
+import type { ClientRequestArgs } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { LRUCache } from 'lru-cache';
+import type { ProxyRequest } from '@berth/contract';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { authorityText, parseHost } from './addresses.ts';
+import { dialTcp, dialUpstream, parseUpstream, toRefusal, tunnelThrough } from './dial.ts';
+import type { UpstreamAddress, UpstreamDialOptions } from './dial.ts';
+import { domainMatcher, inDomains } from './domains.ts';
+import type { Guard, PinnedTarget } from './guard.ts';
+import { EgressFailure } from './policy.ts';
+import type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RotationResult } from './policy.ts';
+
+export interface EgressLimits {
+  /** Connections of one browser. A page with sixty hosts opens some 200. */
+  connectionsMax: number;
+  /** How long a browser connection may wait for the head of its next request. */
+  headTimeoutMs: number;
+  /** How long a name may take to be resolved. */
+  resolveTimeoutMs: number;
+  /** How long connecting to a site may take, the proxy included. */
+  connectTimeoutMs: number;
+  /** An idle connection is dropped. Longer than the pings of WebSockets and than long polls. */
+  idleTimeoutMs: number;
+  /** How long an idle connection to a site is kept for the next plain request. */
+  keepAliveMs: number;
+}
+
+export const defaultLimits: EgressLimits = {
+  connectionsMax: 512,
+  headTimeoutMs: 75_000,
+  resolveTimeoutMs: 5000,
+  connectTimeoutMs: 15_000,
+  idleTimeoutMs: 600_000,
+  keepAliveMs: 15_000,
+};
+
+export interface MachineEgressDeps {
+  guard: Guard;
+  log: Log;
+  clock: Clock;
+  limits: EgressLimits;
+  adHosts: ReadonlySet<string>;
+  /** Whether an address is in a network that the gate protects. */
+  isInternal: (address: string) => boolean;
+  upstreamCa: string | undefined;
+  /** Serves HTTP proxy requests on the connection. */
+  serve: (connection: Duplex) => void;
+  onClose: () => void;
+}
+
+/** How one request leaves: the checked addresses and the proxy. */
+export interface RoutePlan {
+  target: PinnedTarget;
+  proxy: { upstream: UpstreamAddress; pinned: PinnedTarget; index: number } | null;
+  /** Increments with each policy and rotation: a connection of an older generation is never reused. */
+  generation: number;
+  /** Sends the absolute URL to the proxy, as for plain HTTP (RFC 9112, 3.2.2), instead of opening a tunnel. */
+  usesAbsoluteForm: boolean;
+}
+
+interface PlannedRequest extends ClientRequestArgs {
+  plan: RoutePlan;
+}
+
+interface OpenedSocket {
+  /** null for a direct connection, which a rotation does not drop. */
+  generation: number | null;
+  /** Through a proxy of the operator, managed or rotating. */
+  isProxied: boolean;
+}
+
+interface AppliedPolicy {
+  allows: (host: string) => boolean;
+  blockAds: boolean;
+  upstreams: readonly UpstreamAddress[];
+  rotate: ProxyRequest['rotate'];
+  bypasses: (host: string) => boolean;
+}
+
+/** Reasons serve the navigation that has just failed; they are not a history. */
+const refusalsMax = 256;
+const refusalTtlMs = 120_000;
+/** A hostile page must not fill the log: the rest of a minute goes to debug. */
+const refusalLinesPerMinuteMax = 60;
+
+export class MachineEgress implements EgressRoute {
+  readonly #deps: MachineEgressDeps;
+  readonly #connections = new Set<Duplex>();
+  /** Sockets that the gate has opened, to sites and proxies. */
+  readonly #sockets = new Map<Socket, OpenedSocket>();
+  readonly #refusals: LRUCache<string, EgressRefusal>;
+  readonly agent: Agent;
+  #policy: AppliedPolicy | null = null;
+  #current = 0;
+  #generation = 0;
+  #generationEnd = new AbortController();
+  #lastRotation: Promise<unknown> = Promise.resolve();
+  #totals = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, rotations: 0, rotatedAt: null as Date | null };
+  #logLines = { minute: 0, written: 0 };
+  #closed = false;
+
+  constructor(deps: MachineEgressDeps) {
+    this.#deps = deps;
+    // The cache treats a start of 0 as an entry without expiry.
+    this.#refusals = new LRUCache({
+      max: refusalsMax,
+      ttl: refusalTtlMs,
+      ttlResolution: 0,
+      perf: { now: () => deps.clock.monotonicMs() + 1 },
+    });
+    this.agent = new SiteAgent((plan) => this.open(plan), deps.limits.keepAliveMs);
+  }
+
+  get limits(): EgressLimits {
+    return this.#deps.limits;
+  }
+
+  get connections(): ReadonlySet<Duplex> {
+    return this.#connections;
+  }
+
+  accept(connection: Duplex): void {
+    // Without a listener, a reset by the browser would end the process.
+    connection.on('error', () => {});
+    if (this.#closed || this.#connections.size >= this.limits.connectionsMax) {
+      this.#deps.log.debug({ open: this.#connections.size, closed: this.#closed }, 'browser connection dropped');
+      connection.destroy();
+      return;
+    }
+    if (connection instanceof Socket) connection.setNoDelay(true);
+    this.#connections.add(connection);
+    connection.once('close', () => this.#connections.delete(connection));
+    this.#deps.serve(connection);
+  }
+
+  apply(policy: EgressPolicy): void {
+    this.#policy = {
+      allows: policy.allowedDomains === null ? () => true : domainMatcher(policy.allowedDomains),
+      blockAds: policy.blockAds,
+      upstreams: policy.upstreams.map(parseUpstream),
+      rotate: policy.rotate,
+      bypasses: domainMatcher(policy.bypass),
+    };
+    this.#current = 0;
+    this.#refusals.clear();
+    this.#startGeneration('a new policy', () => true);
+  }
+
+  rotate(signal: AbortSignal): Promise<RotationResult> {
+    // Serialized: two at once would both take the proxy after the current one.
+    const rotation = this.#lastRotation.then(() => this.#rotate(signal));
+    this.#lastRotation = rotation.catch(() => {});
+    return rotation;
+  }
+
+  async #rotate(signal: AbortSignal): Promise<RotationResult> {
+    signal.throwIfAborted();
+    if (this.#closed) return { rotated: false, note: 'The session ended during the rotation.' };
+    const upstreams = this.#policy?.upstreams ?? [];
+    if (upstreams.length === 0)
+      return { rotated: false, note: 'The session has no proxy. Create a session with several proxies to rotate them.' };
+    if (upstreams.length === 1)
+      return { rotated: false, note: 'The session has only one proxy. Create a session with several proxies to rotate them.' };
+    const generation = this.#generation;
+    for (let step = 1; step < upstreams.length; step += 1) {
+      const index = (this.#current + step) % upstreams.length;
+      const upstream = upstreams[index];
+      if (!upstream || !(await this.#canReach(upstream, signal))) continue;
+      if (this.#closed || generation !== this.#generation)
+        return { rotated: false, note: 'The session ended or its proxies changed during the rotation.' };
+      this.#current = index;
+      this.#totals.rotations += 1;
+      this.#totals.rotatedAt = this.#deps.clock.now();
+      this.#startGeneration('a rotation', (opened) => opened !== null);
+      return { rotated: true, note: 'The next proxy is in use. Connections through the previous one were dropped.' };
+    }
+    return { rotated: false, note: 'None of the other proxies could be reached. The current one stays in use.' };
+  }
+
+  async #canReach(upstream: UpstreamAddress, signal: AbortSignal): Promise<boolean> {
+    try {
+      const pinned = await this.#resolveUpstream(upstream, signal);
+      const socket = await this.#withConnectTimeout(signal, (deadline) =>
+        dialUpstream(upstream, pinned, this.#dialOptions(deadline, { generation: null, isProxied: upstream.isTrusted })),
+      );
+      socket.destroy();
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#logFailure(upstream.host, upstream.port, error);
+      return false;
+    }
+  }
+
+  stats(): EgressStats {
+    const upstreams = this.#policy?.upstreams ?? [];
+    // With a proxy for each connection there is no single address.
+    const current = this.#policy?.rotate === 'every_connection' && upstreams.length > 1 ? undefined : upstreams[this.#current];
+    const totals = { ...this.#totals };
+    for (const [socket, opened] of this.#sockets) addBytes(totals, socket, opened);
+    return { ip: current?.ip ?? null, country: current?.country ?? null, ...totals, connectionsOpen: this.#connections.size };
+  }
+
+  lastRefusal(host: string): EgressRefusal | null {
+    return this.#refusals.get(parseHost(host) ?? host) ?? null;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#startGeneration('the end of the session', () => true);
+    for (const connection of this.#connections) connection.destroy();
+    this.agent.destroy();
+    // Destroyed sockets count no more, so the totals are final from here on.
+    for (const socket of this.#sockets.keys()) this.#finalize(socket);
+    this.#deps.onClose();
+  }
+
+  /** Decides whether and how a host is reached. @throws EgressFailure */
+  async plan(host: string, port: number, { signal, isPlain }: { signal: AbortSignal; isPlain: boolean }): Promise<RoutePlan> {
+    if (this.#closed) throw new EgressFailure('connection_reset', 'the egress is closed');
+    const policy = this.#policy;
+    const generation = this.#generation;
+    if (!policy) throw new EgressFailure('blocked_by_policy', 'no policy is applied yet');
+    if (!policy.allows(host)) throw new EgressFailure('blocked_by_policy', `${host} is not among the allowed domains`);
+    if (policy.blockAds && inDomains(host, this.#deps.adHosts)) throw new EgressFailure('blocked_by_policy', `${host} serves advertising`);
+    const target = await this.#deps.guard.check(host, port, signal);
+    if (policy.upstreams.length === 0 || policy.bypasses(host)) return { target, proxy: null, generation, usesAbsoluteForm: false };
+    const index = this.#current;
+    const upstream = policy.upstreams[index];
+    if (!upstream) throw new EgressFailure('proxy_error', 'no proxy is left');
+    if (policy.rotate === 'every_connection') this.#current = (index + 1) % policy.upstreams.length;
+    const pinned = await this.#resolveUpstream(upstream, signal);
+    const sendsAddress = this.#shouldSendAddress(upstream, pinned);
+    return { target, proxy: { upstream, pinned, index }, generation, usesAbsoluteForm: isPlain && !sendsAddress };
+  }
+
+  /**
+   * Opens the connection of a plan. `onTcpSocket` gets the TCP socket below it,
+   * on which bytes are counted, before it is connected.
+   * @throws EgressFailure, or the signal's reason
+   */
+  async open(
+    plan: RoutePlan,
+    signal: AbortSignal = this.#generationEnd.signal,
+    onTcpSocket: (socket: Socket) => void = () => {},
+  ): Promise<Socket> {
+    const { target, proxy } = plan;
+    const eitherSignal = AbortSignal.any([signal, this.#generationEnd.signal]);
+    if (this.#closed || plan.generation !== this.#generation)
+      throw new EgressFailure('connection_reset', 'the egress policy or proxy has changed');
+    const socket = await this.#withConnectTimeout(eitherSignal, async (deadline) => {
+      if (!proxy) return dialTcp(target, this.#dialOptions(deadline, { generation: null, isProxied: false }, onTcpSocket));
+      const opened = { generation: plan.generation, isProxied: proxy.upstream.isTrusted };
+      const proxySocket = await dialUpstream(proxy.upstream, proxy.pinned, this.#dialOptions(deadline, opened, onTcpSocket));
+      const host = this.#shouldSendAddress(proxy.upstream, proxy.pinned) ? (target.addresses[0] ?? target.host) : target.host;
+      return plan.usesAbsoluteForm ? proxySocket : tunnelThrough(proxy.upstream, proxySocket, { host, port: target.port }, deadline);
+    });
+    socket.on('error', () => {});
+    this.#refusals.delete(target.host);
+    return socket;
+  }
+
+  /** Remembers and logs why a host was not reached. Returns the reason for the browser. */
+  recordFailure(host: string, port: number, error: unknown): EgressRefusal {
+    const reason = toRefusal(error);
+    if (!this.#closed) this.#refusals.set(host, reason);
+    this.#logFailure(host, port, error);
+    return reason;
+  }
+
+  /**
+   * Whether the proxy gets the checked address instead of the name. A proxy that
+   * resolves the name again could be led to an internal address (DNS rebinding),
+   * so a proxy that can reach the protected networks never gets a name. Nor does
+   * socks5://, by convention.
+   */
+  #shouldSendAddress(upstream: UpstreamAddress, pinned: PinnedTarget): boolean {
+    return upstream.protocol === 'socks5:' || pinned.addresses.some(this.#deps.isInternal);
+  }
+
+  #resolveUpstream(upstream: UpstreamAddress, signal: AbortSignal): Promise<PinnedTarget> {
+    const { guard } = this.#deps;
+    const { host, port } = upstream;
+    const resolving = upstream.isTrusted ? guard.resolveTrusted(host, port, signal) : guard.check(host, port, signal);
+    return resolving.catch((cause: unknown) => {
+      if (signal.aborted) throw signal.reason;
+      throw new EgressFailure('proxy_error', `proxy ${upstream.host}: ${cause instanceof Error ? cause.message : 'not reached'}`, {
+        cause,
+      });
+    });
+  }
+
+  #dialOptions(signal: AbortSignal, opened: OpenedSocket, onTcpSocket: (socket: Socket) => void = () => {}): UpstreamDialOptions {
+    const onSocket = (socket: Socket): void => {
+      // A name lookup that ends after the close must not dial.
+      if (this.#closed) return void socket.destroy();
+      onTcpSocket(socket);
+      this.#sockets.set(socket, opened);
+      socket.setTimeout(this.limits.idleTimeoutMs, () => socket.destroy());
+      socket.once('close', () => this.#finalize(socket));
+    };
+    return { signal, onSocket, ca: this.#deps.upstreamCa };
+  }
+
+  /** Moves a socket's bytes to the totals, once: when it or the egress closes. */
+  #finalize(socket: Socket): void {
+    const opened = this.#sockets.get(socket);
+    if (!opened) return;
+    this.#sockets.delete(socket);
+    addBytes(this.#totals, socket, opened);
+  }
+
+  async #withConnectTimeout<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
+    const timeout = new AbortController();
+    const timer = setTimeout(
+      () => timeout.abort(new EgressFailure('timeout', `no connection within ${this.limits.connectTimeoutMs} ms`)),
+      this.limits.connectTimeoutMs,
+    );
+    try {
+      return await work(AbortSignal.any([signal, timeout.signal]));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Aborts what is being opened in the current generation, and drops the open sockets that `shouldDrop` names. */
+  #startGeneration(cause: string, shouldDrop: (generation: number | null) => boolean): void {
+    this.#generation += 1;
+    const previous = this.#generationEnd;
+    this.#generationEnd = new AbortController();
+    previous.abort(new EgressFailure('connection_reset', `dropped by ${cause}`));
+    for (const [socket, { generation }] of this.#sockets) if (shouldDrop(generation)) socket.destroy();
+  }
+
+  #logFailure(host: string, port: number, error: unknown): void {
+    const minute = Math.floor(this.#deps.clock.monotonicMs() / 60_000);
+    if (minute !== this.#logLines.minute) this.#logLines = { minute, written: 0 };
+    this.#logLines.written += 1;
+    const fields = {
+      to: authorityText(host, port),
+      reason: toRefusal(error),
+      detail: error instanceof Error ? error.message : String(error),
+    };
+    this.#deps.log[this.#logLines.written <= refusalLinesPerMinuteMax ? 'info' : 'debug'](fields, 'egress refused');
+  }
+}
+
+/** Bytes that are still in the send buffer do not count. */
+function addBytes(
+  sum: Pick<EgressStats, 'bytesIn' | 'bytesOut' | 'proxiedIn' | 'proxiedOut'>,
+  socket: Socket,
+  { isProxied }: OpenedSocket,
+): void {
+  const bytesOut = Math.max(0, socket.bytesWritten - socket.writableLength);
+  sum.bytesIn += socket.bytesRead;
+  sum.bytesOut += bytesOut;
+  if (!isProxied) return;
+  sum.proxiedIn += socket.bytesRead;
+  sum.proxiedOut += bytesOut;
+}
+
+/** Equal for plans whose requests may share a connection. */
+export const toConnectionKey = ({ generation, proxy, usesAbsoluteForm, target }: RoutePlan): string =>
+  `${generation} ${proxy?.index ?? 'direct'} ${usesAbsoluteForm} ${target.port} ${target.host} ${target.addresses.join(' ')}`;
+
+/** Connections for plain requests, shared only by plans with the same key. */
+class SiteAgent extends Agent {
+  readonly #open: (plan: RoutePlan) => Promise<Socket>;
+
+  constructor(open: (plan: RoutePlan) => Promise<Socket>, keepAliveMs: number) {
+    // Four idle connections for a site serve a page's burst.
+    super({ keepAlive: true, maxFreeSockets: 4, timeout: keepAliveMs });
+    this.#open = open;
+  }
+
+  override getName(options?: Partial<PlannedRequest>): string {
+    return options?.plan ? toConnectionKey(options.plan) : '';
+  }
+
+  override createConnection(options: ClientRequestArgs, onOpened: (error: Error | null, stream: Duplex) => void): undefined {
+    this.#open((options as PlannedRequest).plan).then(
+      (socket) => onOpened(null, socket),
+      (error: Error) => onOpened(error, undefined as never),
+    );
+  }
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ServiceError, ValidationError } from '@berth/contract';
+import { BrowserClosed, NavigationError, PageError, TabNotFound } from '../browser/browser.ts';
+import { HttpFailure } from '../egress/egress.ts';
+import { LaneFull, LaneTimeout } from '../lib/lanes.ts';
+import { toFetchError } from './errors.ts';
+
+describe('the error of an attempt', () => {
+  const issues: [Error, code: string, retryable: boolean, reason: string | null][] = [
+    [new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED'), 'navigation_failed', true, 'dns_failed'],
+    [new HttpFailure('timeout', 'net::ERR_TIMED_OUT'), 'timeout', true, 'timeout'],
+    [new HttpFailure('tls_error', 'net::ERR_CERT_DATE_INVALID'), 'navigation_failed', false, 'tls_error'],
+    [new NavigationError('blocked_by_policy', null, 'Not there.'), 'navigation_failed', false, 'blocked_by_policy'],
+    [new NavigationError('too_many_redirects', null, 'In circles.'), 'navigation_failed', false, 'too_many_redirects'],
+    [new NavigationError('proxy_error', null, 'No proxy.'), 'navigation_failed', true, 'proxy_error'],
+    [new BrowserClosed('signal SIGKILL'), 'session_lost', true, 'session_lost'],
+    [new ServiceError('session_ended', 'It has ended.'), 'session_lost', true, 'session_lost'],
+    [new TabNotFound('ABC'), 'tab_not_found', true, null],
+    [new PageError('page_crashed', 'The page crashed.'), 'page_failed', true, 'page_crashed'],
+    [new LaneFull('key'), 'no_capacity', true, null],
+    [new LaneTimeout('key'), 'no_capacity', true, null],
+  ];
+  for (const [cause, code, retryable, reason] of issues)
+    it(`is ${code} for ${cause.constructor.name} ${reason ?? ''}`, () => {
+      const fetchError = toFetchError(cause);
+      assert.deepEqual([fetchError.code, fetchError.retryable, fetchError.reason], [code, retryable, reason]);
+      assert.ok(!fetchError.message.includes('SIGKILL') && !fetchError.message.includes('key'), 'internal details are for the log');
+    });
+
+  it('rethrows what the caller or the operator has to fix, and bugs', () => {
+    for (const cause of [
+      new ServiceError('concurrency_limit', 'Enough.'),
+      new ServiceError('no_capacity', 'Full.'),
+      new ValidationError([]),
+      new TypeError('ours'),
+    ])
+      assert.throws(() => toFetchError(cause), cause);
+  });
+});

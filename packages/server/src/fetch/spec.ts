@@ -1,0 +1,90 @@
+/** A fetch request, checked against plan, region and session. */
+import { ServiceError, ValidationError, type ValidationIssue, type FetchRequest } from '@berth/contract';
+import { invalidSelectors } from '../content/content.ts';
+import { toEgressPolicy, type EgressPolicy } from '../egress/egress.ts';
+import { ownerOf, type Principal } from '../http/call.ts';
+import type { Owners, Tier } from '../owners/owners.ts';
+import type { RegionEntry, Regions } from '../regions/regions.ts';
+import { domainOf } from '../selfheal/selfheal.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+
+export interface FetchSpec {
+  principal: Principal;
+  owner: string;
+  tier: Tier;
+  request: FetchRequest;
+  domain: string;
+  region: RegionEntry;
+  /** null for a fetch in a session, which has its own. */
+  policy: EgressPolicy | null;
+  egress: { type: string; country: string | null };
+  /** Fetches of one key share machines and routes: same owner, same egress. */
+  key: string;
+}
+
+export interface FetchSpecDeps {
+  owners: Pick<Owners, 'tierOf'>;
+  regions: Regions;
+  sessions: Sessions;
+}
+
+/** @throws ValidationError, and ServiceError premium_egress_required or the reason why the session is not ready */
+export async function createFetchSpec(deps: FetchSpecDeps, principal: Principal, request: FetchRequest): Promise<FetchSpec> {
+  const owner = ownerOf(principal);
+  const issues = findSelectorIssues(request);
+  const region = deps.regions.resolve(request.region);
+  if (!region) issues.push(createRegionIssue(deps.regions, request.region));
+  if (issues.length > 0 || !region) throw new ValidationError(issues);
+  const tier = await deps.owners.tierOf(owner);
+  checkPlan(tier, request);
+  const spec = { principal, owner, tier, request, domain: domainOf(request.url) };
+  if (request.session_id !== null) return { ...spec, ...(await readSessionEgress(deps, owner, request.session_id)), key: owner };
+  const policy = toEgressPolicy({ proxy: request.proxy, allowed_domains: null, block_ads: request.block_ads }, region);
+  const egress = { type: request.proxy?.type ?? 'none', country: request.proxy?.country ?? region.country };
+  return { ...spec, region, policy, egress, key: JSON.stringify([owner, region.code, request.proxy, request.block_ads]) };
+}
+
+async function readSessionEgress(
+  { sessions, regions }: FetchSpecDeps,
+  owner: string,
+  sessionId: string,
+): Promise<Pick<FetchSpec, 'region' | 'policy' | 'egress'>> {
+  const { session } = await sessions.ready(owner, sessionId);
+  const { region, settings } = session.record;
+  return {
+    region: regions.resolve(region) ?? regions.default,
+    policy: null,
+    egress: { type: settings.proxy?.type ?? 'none', country: settings.proxy?.country ?? null },
+  };
+}
+
+function checkPlan({ premium_egress: premium }: Tier, { proxy }: FetchRequest): void {
+  if (premium || (proxy?.type !== 'managed' && proxy?.type !== 'rotating')) return;
+  throw new ServiceError(
+    'premium_egress_required',
+    `Proxies of the type \`${proxy.type}\` need a plan with premium egress. Upgrade the plan or use an external proxy.`,
+  );
+}
+
+function findSelectorIssues(request: FetchRequest): ValidationIssue[] {
+  const selectors: [string[], string][] = [
+    ...request.include_selectors.map((selector, index): [string[], string] => [['include_selectors', String(index)], selector]),
+    ...request.exclude_selectors.map((selector, index): [string[], string] => [['exclude_selectors', String(index)], selector]),
+    ...Object.entries(request.extract?.fields ?? {}).map(([name, { selector }]): [string[], string] => [
+      ['extract', 'fields', name, 'selector'],
+      selector,
+    ]),
+  ];
+  const invalid = new Set(invalidSelectors(selectors.map(([, selector]) => selector)));
+  return selectors
+    .filter(([, selector]) => invalid.has(selector))
+    .map(([path, input]) => ({ loc: ['body', ...path], msg: 'Input should be a CSS selector', type: 'value_error', input, ctx: {} }));
+}
+
+function createRegionIssue(regions: Regions, region: string | undefined): ValidationIssue {
+  const expected = regions
+    .list()
+    .map(({ code }) => `'${code}'`)
+    .join(', ');
+  return { loc: ['body', 'region'], msg: `Input should be ${expected}`, type: 'literal_error', input: region ?? null, ctx: { expected } };
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { BootMethod, VmKind } from '../runtime/runtime.ts';
+
+/** Why a pool machine was ended unused. */
+export type Retirement = 'surplus' | 'old' | 'outdated' | 'lost';
+
+const backoffMsMin = 1000;
+const backoffMsMax = 60_000;
+/** Fewer consecutive failures are ignored. */
+const failuresBeforeFailing = 3;
+/** Older failures say little about now. */
+const failingMsMax = 10 * 60_000;
+
+interface Boots {
+  byMethod: Record<BootMethod, number>;
+  failed: number;
+  /** Consecutive failures. */
+  failures: number;
+  failedMs: number;
+  failedAt: Date | null;
+}
+
+/** Boots and retirements on this worker, for the pool's backoff and for metrics. */
+export class FleetHistory {
+  readonly retired: Record<Retirement, number> = { surplus: 0, old: 0, outdated: 0, lost: 0 };
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #boots: Record<VmKind, Boots> = { headless: noBoots(), full_browser: noBoots(), shell: noBoots() };
+
+  constructor({ clock, log }: { clock: Clock; log: Log }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  recordBoot(kind: VmKind, method: BootMethod): void {
+    const boots = this.#boots[kind];
+    boots.byMethod[method] += 1;
+    if (boots.failures > 0) this.#log.info({ kind, failures: boots.failures }, 'machine boots recovered');
+    boots.failures = 0;
+  }
+
+  /** Warns at the first failure only, until a boot succeeds. */
+  recordFailure(kind: VmKind, error: unknown): void {
+    const boots = this.#boots[kind];
+    boots.failed += 1;
+    boots.failures += 1;
+    boots.failedMs = this.#clock.monotonicMs();
+    boots.failedAt = this.#clock.now();
+    if (boots.failures === 1) this.#log.warn({ err: error, kind }, 'machine boot failed');
+    else this.#log.debug({ err: error, kind, failures: boots.failures }, 'machine boot failed again');
+  }
+
+  failures(kind: VmKind): number {
+    return this.#boots[kind].failures;
+  }
+
+  /** null when the last boot succeeded. */
+  failedAt(kind: VmKind): Date | null {
+    const { failures, failedAt } = this.#boots[kind];
+    return failures === 0 ? null : failedAt;
+  }
+
+  /** Whether pool boots pause: the pause doubles with each failure, up to a minute. */
+  isBackingOff(kind: VmKind): boolean {
+    const { failures, failedMs } = this.#boots[kind];
+    if (failures === 0) return false;
+    const backoffMs = Math.min(backoffMsMin * 2 ** (failures - 1), backoffMsMax);
+    return this.#clock.monotonicMs() - failedMs < backoffMs;
+  }
+
+  /** Kinds with consecutive recent boot failures. */
+  failing(): VmKind[] {
+    const sinceMs = this.#clock.monotonicMs() - failingMsMax;
+    return this.#each().flatMap(([kind, { failures, failedMs }]) =>
+      failures >= failuresBeforeFailing && failedMs >= sinceMs ? [kind] : [],
+    );
+  }
+
+  boots(): { kind: VmKind; byMethod: Readonly<Record<BootMethod, number>>; failed: number }[] {
+    return this.#each().map(([kind, { byMethod, failed }]) => ({ kind, byMethod, failed }));
+  }
+
+  #each(): [VmKind, Boots][] {
+    return Object.entries(this.#boots) as [VmKind, Boots][];
+  }
+}
+
+const noBoots = (): Boots => ({ byMethod: { process: 0, clone: 0, cold: 0 }, failed: 0, failures: 0, failedMs: 0, failedAt: null });

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CreateSessionRequest, ValidationIssue, ListSessionsQuery, NavigateRequest, endpoints } from '@berth/contract';
+import * as fc from 'fast-check';
+import { z } from 'zod';
+import { parsePart } from './validation-issues.ts';
+import { parseJson } from './json.ts';
+
+const faultsOf = (schema: z.ZodType, value: unknown): ValidationIssue[] => {
+  const parsed = parsePart('body', schema, value);
+  return parsed.ok ? [] : parsed.issues;
+};
+const only = (schema: z.ZodType, value: unknown): ValidationIssue => {
+  const [fault, ...more] = faultsOf(z.strictObject({ f: schema }), { f: value });
+  assert.ok(fault);
+  assert.deepEqual(more, []);
+  assert.deepEqual(fault.loc, ['body', 'f']);
+  return fault;
+};
+
+test('names each fault as pydantic does', () => {
+  const cases: [z.ZodType, unknown, string, object][] = [
+    [z.string(), 1, 'string_type', {}],
+    [z.string(), null, 'string_type', {}],
+    [z.int(), 'x', 'int_parsing', {}],
+    [z.int().min(3), 'x', 'int_parsing', {}],
+    [z.int().optional(), 1.5, 'int_parsing', {}],
+    [z.int().nullable(), true, 'int_parsing', {}],
+    [z.int().default(3), [], 'int_parsing', {}],
+    [z.boolean(), 'yes', 'bool_parsing', {}],
+    [z.number(), 'x', 'float_parsing', {}],
+    [z.int().min(30), 29, 'greater_than_equal', { ge: 30 }],
+    [z.int().max(30), 31, 'less_than_equal', { le: 30 }],
+    [z.number().gt(0), 0, 'greater_than', { gt: 0 }],
+    [z.string().min(1), '', 'string_too_short', { min_length: 1 }],
+    [z.string().max(2), 'abc', 'string_too_long', { max_length: 2 }],
+    [z.string().regex(/^a+$/), 'b', 'string_pattern_mismatch', { pattern: '^a+$' }],
+    [z.enum(['a', 'b', 'c']), 'd', 'literal_error', { expected: "'a', 'b' or 'c'" }],
+    [z.literal('a'), 1, 'literal_error', { expected: "'a'" }],
+    [z.array(z.string()), {}, 'list_type', {}],
+    [z.array(z.string()).min(1), [], 'too_short', { min_length: 1 }],
+    [z.array(z.string()).max(1), ['a', 'b'], 'too_long', { max_length: 1 }],
+    [z.object({}), [], 'dict_type', {}],
+    [z.record(z.string(), z.string()), 'x', 'dict_type', {}],
+    [z.string().refine(() => false, { error: 'No', params: { type: 'locale', ctx: { x: 1 } } }), 'a', 'locale', { x: 1 }],
+  ];
+  for (const [schema, value, type, ctx] of cases) {
+    const fault = only(schema, value);
+    assert.equal(fault.type, type);
+    assert.deepEqual(fault.ctx, ctx);
+    assert.ok(fault.msg.length > 0);
+  }
+  assert.equal(faultsOf(z.strictObject({ f: z.int() }), { f: 1e300 })[0]?.type, 'less_than_equal');
+});
+
+test('shows what a missing field is missing from', () => {
+  assert.deepEqual(faultsOf(NavigateRequest, { tab_id: 'a' }), [
+    { loc: ['body', 'url'], msg: 'Field required', type: 'missing', input: { tab_id: 'a' }, ctx: {} },
+  ]);
+  assert.deepEqual(faultsOf(z.object({ e: z.enum(['a']) }), {})[0]?.type, 'missing');
+});
+
+test('tells unknown keys beside other faults, one for each key and at any depth', () => {
+  const faults = faultsOf(CreateSessionRequest, {
+    timeout: 1,
+    ttl: 2,
+    timeout_seconds: '5',
+    idle_timeout_seconds: 3,
+    viewport: { width: 1, height: 700, depth: 24 },
+    block_resources: ['image', 'x'],
+    extra_headers: { 'bad name': 'x', host: 'y' },
+  });
+  assert.deepEqual(
+    new Set(faults.map(({ loc, type }) => `${loc.join('.')} ${type}`)),
+    new Set([
+      'body.timeout extra_forbidden',
+      'body.ttl extra_forbidden',
+      'body.timeout_seconds int_parsing',
+      'body.idle_timeout_seconds greater_than_equal',
+      'body.viewport.width greater_than_equal',
+      'body.viewport.depth extra_forbidden',
+      'body.block_resources.1 literal_error',
+      'body.extra_headers.bad name.[key] string_pattern_mismatch',
+      'body.extra_headers.host.[key] header_not_allowed',
+    ]),
+  );
+});
+
+test('tells a bound between two fields together with an unknown key', () => {
+  const faults = faultsOf(CreateSessionRequest, { timeout_seconds: 60, idle_timeout_seconds: 61, oops: 1 });
+  assert.deepEqual(
+    faults.map(({ type, ctx }) => [type, ctx]),
+    [
+      ['extra_forbidden', {}],
+      ['less_than_equal', { le: 60 }],
+    ],
+  );
+});
+
+test('gives no secret back and no more input than helps', () => {
+  const proxy = {
+    type: 'external',
+    server: 'ftp://user:hunter2@proxy',
+    password: 7,
+    username: ['hunter2'],
+    extra: { password: 'hunter2' },
+    api_key: 'hunter2',
+  };
+  const faults = faultsOf(CreateSessionRequest, {
+    proxy,
+    extra_headers: { Authorization: 'hunter2\u0001', cookie: 'hunter2\n' },
+    name: 'x'.repeat(500),
+    token: 'hunter2',
+  });
+  assert.ok(faults.length >= 8);
+  assert.doesNotMatch(JSON.stringify(faults), /hunter2/);
+  assert.equal(String(faults.find(({ loc }) => loc[1] === 'name')?.input).length, 200);
+});
+
+test('answers any JSON whatever with well-formed faults and never throws', () => {
+  const schemas = endpoints.flatMap(({ params, query, body }) => [params, query, body]).filter((schema) => schema !== undefined);
+  const names = Object.keys(CreateSessionRequest.shape);
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.dictionary(fc.constantFrom(...names, 'url', 'owner', '__proto__', 'password'), fc.anything()),
+    fc.anything(),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...schemas), value, (schema, input) => {
+      for (const fault of faultsOf(schema, input)) {
+        assert.deepEqual(ValidationIssue.strict().parse(fault), fault);
+        assert.equal(fault.loc[0], 'body');
+        assert.ok(JSON.stringify(fault.input).length < 2500);
+      }
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test('reads every JSON that has no doubled key as JSON.parse does', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 2), (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      const reading = parseJson(text);
+      if (reading.ok) assert.deepEqual(reading.value, JSON.parse(text));
+      else assert.match(text, /__proto__|constructor|\\u/);
+    }),
+  );
+});
+
+test('finds a doubled key wherever it stands and however it is spelt', () => {
+  for (const text of ['{"a":1,"a":2}', '[{"a":{"b":[],"c":0,"b":1}}]', '{"a":1,"\\u0061":2}', '{"x":"{\\"","a":[1,{"a":1}],"a":0}'])
+    assert.equal(parseJson(text).ok, false, text);
+  for (const text of ['{"a":{"a":1},"b":{"a":1}}', '{"a":"a","b":"a"}', '["a","a"]', '{"a":["a",{"a":"a"}],"b":"\\\\"}'])
+    assert.equal(parseJson(text).ok, true, text);
+});
+
+test('takes metadata filters as they are and refuses other unknown names', () => {
+  assert.deepEqual(faultsOf(ListSessionsQuery, { 'metadata.job': 'x' }), []);
+  assert.deepEqual(
+    faultsOf(ListSessionsQuery, { job: 'x', limit: 'abc' })
+      .map(({ type }) => type)
+      .sort(),
+    ['extra_forbidden', 'int_parsing'],
+  );
+});
+
+test('a text of megabytes is refused as fast as a short one', () => {
+  const startMs = performance.now();
+  const { type, input } = only(z.string().max(10), 'a'.repeat(16 * 1024 * 1024));
+  assert.deepEqual([type, input], ['string_too_long', 'a'.repeat(200)]);
+  assert.ok(performance.now() - startMs < 1000);
+});

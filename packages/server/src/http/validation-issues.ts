@@ -1,0 +1,180 @@
+import type { ValidationIssue, ValidationIssueParams } from '@berth/contract';
+import { z } from 'zod';
+import { withoutSecrets } from '../lib/log.ts';
+
+/** The part of a request with the issue: the first element of its `loc`. */
+export type RequestPart = 'body' | 'query' | 'path' | 'header';
+
+/** Issues of record keys and map elements are already finalized and have no schema. */
+type Issue = z.core.$ZodRawIssue | z.core.$ZodIssue;
+type IssueDescription = { type: string; msg: string; ctx?: Record<string, unknown> };
+export type Parsed = { ok: true; value: unknown } | { ok: false; issues: ValidationIssue[] };
+
+/**
+ * Validates one part of a request and reports all issues in the format of pydantic v2.
+ *
+ * zod's `safeParse` drops the schema that raised an issue. It is needed here:
+ * only the schema says that an integer was expected instead of a string.
+ */
+export function parsePart(part: RequestPart, schema: z.ZodType, value: unknown): Parsed {
+  const payload = schema._zod.run({ value, issues: [] }, { async: false });
+  if (payload instanceof Promise) throw new TypeError('schemas of the contract must be synchronous');
+  if (payload.issues.length === 0) return { ok: true, value: payload.value };
+  return { ok: false, issues: payload.issues.flatMap((issue) => toValidationIssues(part, issue, value)) };
+}
+
+/** An issue that no schema can report. */
+export function validationIssue(loc: readonly PropertyKey[], description: IssueDescription, input: unknown = null): ValidationIssue {
+  const path = loc.map(String);
+  return { loc: path, msg: description.msg, type: description.type, input: redactInput(input, path), ctx: description.ctx ?? {} };
+}
+
+export const missing: IssueDescription = { type: 'missing', msg: 'Field required' };
+export const extraForbidden: IssueDescription = { type: 'extra_forbidden', msg: 'Extra inputs are not permitted' };
+
+function toValidationIssues(part: RequestPart, issue: Issue, whole: unknown): ValidationIssue[] {
+  const loc = [part, ...(issue.path ?? [])];
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => validationIssue([...loc, key], extraForbidden, at(issue.input, [key])));
+  if (issue.code === 'invalid_key')
+    return issue.issues.map((inner) => validationIssue([...loc, '[key]', ...inner.path], describeIssue(inner), issue.input));
+  if (issue.code === 'invalid_element')
+    return issue.issues.map((inner) => validationIssue([...loc, ...inner.path], describeIssue(inner), issue.input));
+  const description = isMissing(issue) ? missing : describeIssue(issue);
+  // A missing field has no value: the object that lacks it is shown, as in pydantic.
+  const input = description.type === 'missing' ? at(whole, (issue.path ?? []).slice(0, -1)) : issue.input;
+  return [validationIssue(loc, description, input)];
+}
+
+const isMissing = (issue: Issue): boolean => issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
+
+const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key) ? (inner as Record<PropertyKey, unknown>)[key] : undefined,
+    value,
+  );
+
+function describeIssue(issue: Issue): IssueDescription {
+  switch (issue.code) {
+    case 'invalid_type':
+      return describeType(issue);
+    case 'too_small':
+      return describeBound(String(issue.origin), 'least', Number(issue.minimum), issue.inclusive !== false);
+    case 'too_big':
+      return describeBound(String(issue.origin), 'most', Number(issue.maximum), issue.inclusive !== false);
+    case 'invalid_format':
+      return describeFormat(issue);
+    case 'invalid_value':
+      return describeLiterals(issue.values.map(String));
+    case 'not_multiple_of':
+      return { type: 'multiple_of', msg: `Input should be a multiple of ${issue.divisor}`, ctx: { multiple_of: issue.divisor } };
+    case 'custom':
+      return describeCustom(issue);
+    // The last three occur only inside a union, whose branches cannot be described in one issue.
+    case 'invalid_union':
+    case 'unrecognized_keys':
+    case 'invalid_key':
+    case 'invalid_element':
+      return { type: 'value_error', msg: 'Input should match one of the allowed forms' };
+  }
+}
+
+const byExpected: Record<string, IssueDescription> = {
+  string: { type: 'string_type', msg: 'Input should be a valid string' },
+  int: { type: 'int_parsing', msg: 'Input should be a valid integer' },
+  number: { type: 'float_parsing', msg: 'Input should be a valid number' },
+  boolean: { type: 'bool_parsing', msg: 'Input should be a valid boolean' },
+  array: { type: 'list_type', msg: 'Input should be a valid list' },
+  object: { type: 'dict_type', msg: 'Input should be a valid dictionary' },
+  record: { type: 'dict_type', msg: 'Input should be a valid dictionary' },
+};
+
+function describeType(issue: Extract<Issue, { code: 'invalid_type' }>): IssueDescription {
+  const { expected } = issue;
+  return (
+    byExpected[expected === 'number' && wantsInt('inst' in issue ? issue.inst : undefined) ? 'int' : expected] ?? {
+      type: 'value_error',
+      msg: `Input should be a valid ${expected}`,
+    }
+  );
+}
+
+/** z.int() reports a string as "not a number", although an integer was expected. */
+function wantsInt(schema: z.core.$ZodRawIssue['inst']): boolean {
+  const def = schema?._zod.def;
+  return def !== undefined && 'format' in def && typeof def.format === 'string' && def.format.includes('int');
+}
+
+const items = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
+
+function describeBound(origin: string, side: 'least' | 'most', bound: number, inclusive: boolean): IssueDescription {
+  const least = side === 'least';
+  const at = least ? 'at least' : 'at most';
+  const length = { [least ? 'min_length' : 'max_length']: bound };
+  if (origin === 'string')
+    return {
+      type: least ? 'string_too_short' : 'string_too_long',
+      msg: `String should have ${at} ${items(bound, 'character')}`,
+      ctx: length,
+    };
+  if (origin !== 'number' && origin !== 'int')
+    return { type: least ? 'too_short' : 'too_long', msg: `Input should have ${at} ${items(bound, 'item')}`, ctx: length };
+  const compared = least ? 'greater than' : 'less than';
+  const type = least ? 'greater_than' : 'less_than';
+  if (!inclusive) return { type, msg: `Input should be ${compared} ${bound}`, ctx: { [least ? 'gt' : 'lt']: bound } };
+  return { type: `${type}_equal`, msg: `Input should be ${compared} or equal to ${bound}`, ctx: { [least ? 'ge' : 'le']: bound } };
+}
+
+function describeFormat(issue: Extract<Issue, { code: 'invalid_format' }>): IssueDescription {
+  if (issue.format === 'url') return { type: 'url_parsing', msg: 'Input should be a valid URL', ctx: {} };
+  if (issue.format !== 'regex') return { type: 'value_error', msg: `Input should be a valid ${String(issue.format)}` };
+  const pattern = String(issue.pattern).replace(/^\/|\/[a-z]*$/g, '');
+  return { type: 'string_pattern_mismatch', msg: `String should match pattern '${pattern}'`, ctx: { pattern } };
+}
+
+/** Lists the expected values as `'a', 'b' or 'c'`, as pydantic does. */
+export function describeLiterals(values: readonly string[]): IssueDescription {
+  const quoted = values.map((value) => `'${value}'`);
+  const expected = quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
+  return { type: 'literal_error', msg: `Input should be ${expected}`, ctx: { expected } };
+}
+
+function describeCustom(issue: Extract<Issue, { code: 'custom' }>): IssueDescription {
+  const params = issue.params as Partial<ValidationIssueParams> | undefined;
+  const { message } = z.core.util.finalizeIssue(issue as z.core.$ZodRawIssue, undefined, z.config());
+  return { type: params?.type ?? 'value_error', msg: message, ctx: params?.ctx ?? {} };
+}
+
+const secretName = /^(?:.*(?:password|passwd|secret|token|authorization|cookie)s?|key|.*api[-_]?key|x-admin-key|username|value)$/i;
+const inputLengthMax = 200;
+/** Longer than what is shown, so that a secret which begins there is recognised as a whole. */
+const inspectedLengthMax = 1000;
+
+/** The rejected value as it may be shown to the caller: shortened and without secrets. */
+function redactInput(input: unknown, loc: readonly string[]): unknown {
+  if (input === undefined || input === null) return null;
+  if (loc.slice(1).some((name) => secretName.test(name))) return '[secret]';
+  const open = withoutSecretFields(input, 0);
+  if (typeof open === 'string') return cut(open);
+  if (typeof open === 'number' || typeof open === 'boolean') return open;
+  const text = JSON.stringify(open);
+  return text.length > inputLengthMax ? cut(text) : open;
+}
+
+/** Never cuts a surrogate pair in half. */
+const cut = (text: string): string => text.slice(0, inputLengthMax).toWellFormed();
+
+function withoutSecretFields(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return withoutSecrets(value.slice(0, inspectedLengthMax));
+  if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return String(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  // Deeper values would be cut off anyway, and a cycle would never end.
+  if (depth > 8) return '…';
+  if (Array.isArray(value)) return value.slice(0, inputLengthMax).map((item) => withoutSecretFields(item, depth + 1));
+  const entries = Object.entries(value).slice(0, inputLengthMax);
+  return Object.fromEntries(
+    entries.map(([name, inner]) => [name, secretName.test(name) ? '[secret]' : withoutSecretFields(inner, depth + 1)]),
+  );
+}

@@ -1,0 +1,177 @@
+/** The visual track of a recording: a video when there is an encoder, still frames when there is none or it fails at once. */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RecordingVideo } from '@berth/contract';
+import type { ScreencastDemand } from '../browser/browser.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { EncoderExit, VideoEncoder, VideoEncoders } from '../runtime/runtime.ts';
+import { hasFile, replaceFile, videoFolder } from './folder.ts';
+import { Frames, stillFramesPerSecond } from './frames.ts';
+import { closeVideo, playlistName } from './playlist.ts';
+import { Poster, posterName } from './poster.ts';
+
+export interface FrameTrackDeps {
+  recId: string;
+  folder: string;
+  /** null: still frames. */
+  encoders: Pick<VideoEncoders, 'start' | 'framesPerSecond'> | null;
+  bytesMax: number;
+  clock: Clock;
+  log: Log;
+  /** `full`: the size limit is reached. `broken`: the encoder failed; what it wrote is kept. */
+  onEnd: (end: 'full' | 'broken') => void;
+  /** Called when the required frame rate or size changes. */
+  onDemand: (demand: ScreencastDemand) => void;
+}
+
+/** Size of the video. Pages with another aspect ratio are letterboxed. */
+const size = { width: 1280, height: 720 };
+const quality = 70;
+/** Encoders usually start in a fraction of this. */
+const startTimeoutMs = 2000;
+const finishTimeoutMs = 6000;
+
+export class FrameTrack {
+  readonly #deps: FrameTrackDeps;
+  readonly #encoderStarted: Promise<void>;
+  readonly #poster = new Poster();
+  #posterWritten: Promise<void> = Promise.resolve();
+  #encoder: VideoEncoder | null = null;
+  /** The newest frame that the encoder has not accepted. */
+  #pending: Buffer | null = null;
+  #latest: Buffer | null = null;
+  #zeroMs: number | null = null;
+  #isPlayable = false;
+  #isEnding = false;
+
+  constructor(deps: FrameTrackDeps) {
+    this.#deps = deps;
+    this.#encoderStarted = this.#startEncoder();
+  }
+
+  get demand(): ScreencastDemand {
+    const { encoders } = this.#deps;
+    const isVideo = encoders !== null && !(this.#encoder instanceof Frames);
+    return {
+      maxWidth: size.width,
+      maxHeight: size.height,
+      quality,
+      framesPerSecond: isVideo ? encoders.framesPerSecond : stillFramesPerSecond,
+    };
+  }
+
+  /** null until there is something to play. */
+  get video(): RecordingVideo | null {
+    return this.#isPlayable ? this.#kind : null;
+  }
+
+  get bytes(): number {
+    return this.#encoder?.bytesWritten ?? 0;
+  }
+
+  /** Monotonic time of the first frame; null before that. */
+  get zeroMs(): number | null {
+    return this.#zeroMs;
+  }
+
+  add(jpeg: Buffer): void {
+    if (this.#isEnding) return;
+    // A viewer of another size makes the browser repeat the same frame.
+    this.#pending = this.#latest?.equals(jpeg) ? null : jpeg;
+    this.#writePending();
+  }
+
+  /** Retries the pending frame and updates whether there is something to play. */
+  async refresh(): Promise<void> {
+    this.#writePending();
+    if (this.#isPlayable) return;
+    const { folder } = this.#deps;
+    this.#isPlayable = this.#kind === 'frames' ? this.bytes > 0 : await hasFile(join(folder, videoFolder), playlistName);
+  }
+
+  /** Finishes writing, in bounded time. `video` is null when no frame was recorded. */
+  async end(): Promise<{ video: RecordingVideo | null; isVideoComplete: boolean }> {
+    await Promise.race([this.#encoderStarted, sleep(startTimeoutMs, undefined, { ref: false })]);
+    this.#writePending();
+    this.#isEnding = true;
+    const encoder = this.#encoder;
+    const exit = await encoder?.finish({ timeoutMs: finishTimeoutMs });
+    await this.#posterWritten;
+    if (!exit) return { video: null, isVideoComplete: false };
+    const isVideoComplete = exit.end !== 'broken';
+    if (encoder instanceof Frames) return { video: encoder.bytesWritten > 0 ? 'frames' : null, isVideoComplete };
+    return this.#closeVideo(isVideoComplete);
+  }
+
+  async #closeVideo(isVideoComplete: boolean): Promise<{ video: RecordingVideo | null; isVideoComplete: boolean }> {
+    const folder = join(this.#deps.folder, videoFolder);
+    try {
+      const playlist = await closeVideo(folder);
+      return { video: playlist ? 'hls' : null, isVideoComplete: isVideoComplete && playlist?.wasComplete === true };
+    } catch (error) {
+      // The existing segments can still be played.
+      this.#deps.log.warn({ err: error, recording: this.#deps.recId }, 'video playlist close failed');
+      return { video: (await hasFile(folder, playlistName)) ? 'hls' : null, isVideoComplete: false };
+    }
+  }
+
+  get #kind(): RecordingVideo {
+    return this.#encoder instanceof Frames ? 'frames' : 'hls';
+  }
+
+  async #startEncoder(): Promise<void> {
+    const { encoders, folder, bytesMax, log, recId } = this.#deps;
+    if (!encoders) return this.#fallBackToFrames();
+    try {
+      const encoder = await encoders.start({ ...size, folder: join(folder, videoFolder), bytesMax, log });
+      if (this.#isEnding) void encoder.finish({ timeoutMs: 0 });
+      else this.#useEncoder(encoder);
+    } catch (error) {
+      log.warn({ err: error, recording: recId }, 'video encoder start failed, still frames recorded');
+      this.#fallBackToFrames();
+    }
+  }
+
+  #fallBackToFrames(): void {
+    const { folder, clock, bytesMax, onDemand } = this.#deps;
+    if (this.#isEnding) return;
+    this.#useEncoder(new Frames({ folder, clock, zeroMs: this.#zeroMs, bytesMax }));
+    onDemand(this.demand);
+  }
+
+  #useEncoder(encoder: VideoEncoder): void {
+    this.#encoder = encoder;
+    void encoder.exited.then((exit) => this.#onExit(exit));
+    this.#pending ??= this.#latest;
+    this.#writePending();
+  }
+
+  async #onExit({ end, detail }: EncoderExit): Promise<void> {
+    const { folder, log, recId, onEnd } = this.#deps;
+    if (this.#isEnding || end === 'finished') return;
+    if (end === 'full') return onEnd('full');
+    log.warn({ recording: recId, detail }, 'video encoder exited');
+    const hasVideo = this.#kind === 'frames' || (await hasFile(join(folder, videoFolder), playlistName));
+    if (this.#isEnding) return;
+    if (hasVideo) onEnd('broken');
+    else this.#fallBackToFrames();
+  }
+
+  #writePending(): void {
+    const jpeg = this.#pending;
+    if (this.#isEnding || !jpeg || !this.#encoder?.write(jpeg)) return;
+    this.#zeroMs ??= this.#deps.clock.monotonicMs();
+    this.#pending = null;
+    this.#latest = jpeg;
+    const poster = this.#poster.offer(jpeg);
+    if (poster) this.#posterWritten = this.#posterWritten.then(() => this.#writePoster(poster));
+  }
+
+  async #writePoster(jpeg: Buffer): Promise<void> {
+    const { folder, log, recId } = this.#deps;
+    await replaceFile(folder, posterName, jpeg).catch((error: unknown) =>
+      log.warn({ err: error, recording: recId }, 'poster write failed'),
+    );
+  }
+}

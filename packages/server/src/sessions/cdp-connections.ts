@@ -1,0 +1,183 @@
+/** DevTools sockets of API clients: authentication, tokens and the sockets themselves. */
+import { ServiceError, closeCodes, type CloseReason, type ConnectInfo } from '@berth/contract';
+import { BrowserClosed, type DevtoolsClient } from '../browser/browser.ts';
+import { ownerOf, type Credentials, type Principal, type Upgrade } from '../http/call.ts';
+import type { Clock } from '../lib/clock.ts';
+import { Loop } from '../lib/loop.ts';
+import { signToken, verifyToken } from '../lib/signed-token.ts';
+import type { Keys } from '../keys/keys.ts';
+import { endSession } from './end.ts';
+import type { Connection, LiveSession } from './live.ts';
+import { service } from './session.ts';
+import type { Sessions } from './sessions.ts';
+
+type Socket = Awaited<ReturnType<Upgrade['accept']>>;
+
+/** Lifetime of a connect token. Open sockets outlive it and close with their session. */
+const tokenSeconds = 300;
+const connectionsMax = 32;
+/** A client with this many unread bytes is disconnected. */
+const unreadBytesMax = 256 * 1024 * 1024;
+/** Often enough that proxies do not close an idle socket. */
+const pingMs = 20_000;
+
+export class CdpConnections {
+  readonly #sessions: Sessions;
+  readonly #keys: Keys;
+  readonly #clock: Clock;
+  readonly #secret: Buffer;
+  /** Closes sockets of revoked keys, also of keys revoked on another worker. */
+  readonly revocations = new Loop('socket-revocations', 1000, () => this.#closeRevoked());
+
+  constructor(deps: { sessions: Sessions; keys: Keys; clock: Clock; secret: Buffer }) {
+    this.#sessions = deps.sessions;
+    this.#keys = deps.keys;
+    this.#clock = deps.clock;
+    this.#secret = deps.secret;
+    deps.keys.onRevoked(() => this.revocations.nudge());
+  }
+
+  /** Authenticates endpoints with auth `connect`: an API key in the header, or a token for the session in the path. */
+  authenticate = async (credentials: Credentials): Promise<Principal> => {
+    if (credentials.authorization !== undefined || credentials.token === undefined) return this.#keys.authenticate(credentials);
+    const claims = verifyToken(this.#secret, credentials.token, 'connect', this.#clock.now());
+    const isValid =
+      claims &&
+      claims.session === credentials.params['session_id'] &&
+      (claims.keyId === null || (await this.#keys.findInactive([claims.keyId])).length === 0);
+    if (!isValid)
+      throw new ServiceError('invalid_connect_token', 'The connect token is invalid or expired. Get a new one with `GET …/connect`.');
+    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute: null, scope: `owner:${claims.owner}` };
+  };
+
+  async info(principal: Principal, sessionId: string, origin: string): Promise<ConnectInfo> {
+    const owner = ownerOf(principal);
+    const { session, machine } = await this.#sessions.ready(owner, sessionId);
+    const expiresAt = Math.floor(this.#clock.now().getTime() / 1000) + tokenSeconds;
+    const token = signToken(this.#secret, { purpose: 'connect', owner, session: sessionId, keyId: principal.keyId, expiresAt });
+    const cdpUrl = `${toCdpUrl(origin, sessionId)}?token=${token}`;
+    return {
+      session_id: sessionId,
+      status: session.status,
+      cdp_url: cdpUrl,
+      cdp_http_url: `${origin}/v1/session/${sessionId}/cdp`,
+      token,
+      token_type: 'connect',
+      expires_at: new Date(expiresAt * 1000).toISOString(),
+      protocol: machine.browser.version.protocolVersion,
+      browser: machine.browser.version.product,
+      snippets: {
+        playwright: `const browser = await chromium.connectOverCDP('${cdpUrl}');`,
+        puppeteer: `const browser = await puppeteer.connect({ browserWSEndpoint: '${cdpUrl}' });`,
+      },
+    };
+  }
+
+  /** Opens a DevTools socket. Throws before the handshake; closes with a code and a reason after it. */
+  async open(principal: Principal, sessionId: string, upgrade: Upgrade): Promise<void> {
+    const { session, machine } = await this.#sessions.ready(ownerOf(principal), sessionId);
+    const socket = await upgrade.accept();
+    if (session.connections.size >= connectionsMax) return closeSocket(socket, 'limit');
+    const connection: Connection = { keyId: principal.keyId, close: (reason) => closeSocket(socket, reason) };
+    session.connections.add(connection);
+    session.touch();
+    // Listeners first: messages that arrive before the client is attached are buffered.
+    const bridge = new Bridge(socket);
+    socket.once('close', () => {
+      bridge.close();
+      session.connections.delete(connection);
+      session.touch();
+      this.#onDisconnect(session);
+    });
+    try {
+      bridge.attach(
+        await machine.browser.connectClient({
+          send: (message) => sendTo(socket, message),
+          onClose: (reason) => this.#onClientClose(session, socket, reason),
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof BrowserClosed)) throw error;
+      closeSocket(socket, 'browser_crashed');
+    }
+    // The session may have ended during the handshake.
+    if (session.ending) closeSocket(socket, 'session_ended');
+  }
+
+  #onClientClose(session: LiveSession, socket: Socket, reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {
+    if (reason === 'browser_gone') return closeSocket(socket, 'browser_crashed');
+    if (reason === 'protocol_error') return socket.close(1002, 'protocol_error');
+    // `Browser.close` ends the session, or with `keep_alive` only this connection.
+    socket.close(1000, 'browser_close');
+    if (!session.record.settings.keep_alive) this.#end(session);
+  }
+
+  #onDisconnect(session: LiveSession): void {
+    if (session.record.settings.keep_alive || session.connections.size > 0 || session.ending) return;
+    this.#end(session);
+  }
+
+  #end(session: LiveSession): void {
+    // When the store is unavailable, the timers retry the end.
+    void endSession(this.#sessions.deps, session, { reason: 'cdp_closed', actor: service }).catch(() => undefined);
+  }
+
+  async #closeRevoked(): Promise<void> {
+    const openConnections = [...this.#sessions.live.values()].flatMap((session) => [...session.connections]);
+    const keyIds = new Set(openConnections.map((connection) => connection.keyId).filter((keyId) => keyId !== null));
+    const revokedKeyIds = new Set(await this.#keys.findInactive([...keyIds]));
+    for (const connection of openConnections)
+      if (connection.keyId !== null && revokedKeyIds.has(connection.keyId)) connection.close('unauthorized');
+  }
+}
+
+/** Passes a socket's messages to its DevTools client in order, and buffers those that arrive before the client is attached. */
+class Bridge {
+  #pending: Buffer[] = [];
+  #client: DevtoolsClient | null = null;
+  #closed = false;
+  readonly #ping: NodeJS.Timeout;
+
+  constructor(socket: Socket) {
+    socket.on('message', (data) => {
+      // `ws` delivers one Buffer per message with its default `binaryType`.
+      const message = data as Buffer;
+      if (this.#client) this.#client.receive(message);
+      else this.#pending.push(message);
+    });
+    // A `close` event follows and cleans up.
+    socket.on('error', () => undefined);
+    this.#ping = setInterval(() => socket.ping(), pingMs);
+    this.#ping.unref();
+  }
+
+  attach(client: DevtoolsClient): void {
+    if (this.#closed) return client.close();
+    this.#client = client;
+    for (const message of this.#pending) client.receive(message);
+    this.#pending = [];
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#ping);
+    this.#client?.close();
+  }
+}
+
+/** The URL of a session's DevTools socket, without a token. */
+export const toCdpUrl = (origin: string, sessionId: string): string => `${origin.replace(/^http/, 'ws')}/v1/session/${sessionId}/cdp`;
+
+function sendTo(socket: Socket, message: string | Buffer): boolean {
+  if (socket.readyState !== socket.OPEN) return false;
+  if (socket.bufferedAmount > unreadBytesMax) {
+    closeSocket(socket, 'limit');
+    return false;
+  }
+  socket.send(message, { binary: false });
+  return true;
+}
+
+function closeSocket(socket: Socket, reason: CloseReason): void {
+  socket.close(closeCodes[reason], reason);
+}

@@ -1,0 +1,24 @@
+import { ServiceError } from '@berth/contract';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+
+/** Limits the sessions that an owner creates per minute on this worker, by its plan. */
+export class CreateRateLimiter {
+  /** One limiter per distinct rate; plans are few. */
+  readonly #byRate = new Map<number, RateLimiterMemory>();
+
+  /** `perMinute` null: unlimited. @throws ServiceError create_rate_limit */
+  async consume(owner: string, perMinute: number | null): Promise<void> {
+    if (perMinute === null) return;
+    const limiter = this.#byRate.get(perMinute) ?? new RateLimiterMemory({ points: perMinute, duration: 60 });
+    this.#byRate.set(perMinute, limiter);
+    try {
+      await limiter.consume(owner);
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      throw new ServiceError('create_rate_limit', `Your plan allows ${perMinute} new sessions per minute. Wait and try again.`, {
+        details: { limit: perMinute },
+        retryAfterSeconds: rejection.msBeforeNext / 1000,
+      });
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  ServiceError,
+  ValidationError,
+  timerBounds,
+  type CaptchaProviderName,
+  type CaptchaRequest,
+  type CreateSessionRequest,
+  type ProxyRequest,
+  type ValidationIssue,
+  type SessionKind,
+  type UpdateSessionRequest,
+} from '@berth/contract';
+import { toEgressPolicy, type EgressPolicy } from '../egress/egress.ts';
+import type { Clock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import type { Ticket } from '../metering/metering.ts';
+import type { Tier } from '../owners/owners.ts';
+import type { Regions } from '../regions/regions.ts';
+import type { SessionPurpose, SessionRecord } from './session.ts';
+import type { SessionUpdate } from './store.ts';
+
+/** What a session is started with, checked against the owner's plan and the region. */
+export interface SessionSpec {
+  record: SessionRecord;
+  request: CreateSessionRequest;
+  policy: EgressPolicy;
+  tier: Tier;
+  /** Who created it, as the audit log names them. */
+  actor: string;
+  /** The credits held for the start; null when the start is free. */
+  ticket: Ticket | null;
+}
+
+export interface SessionSpecDeps {
+  clock: Clock;
+  regions: Regions;
+  workerId: string;
+  /** Used when the owner's tier sets no tab limit. */
+  tabLimits: Readonly<Record<SessionKind, number>>;
+  /** The captcha providers that are configured. */
+  captchaProviders: readonly CaptchaProviderName[];
+}
+
+/** Used when the request sets no idle timeout. */
+const idleTimeoutSeconds = 300;
+
+/**
+ * Checks the bounds that only the owner's plan and the regions file know.
+ * @throws ValidationError, ServiceError premium_egress_required
+ */
+export function createSessionSpec(
+  deps: SessionSpecDeps,
+  requester: { owner: string; keyId: string | null; actor: string; tier: Tier; purpose: SessionPurpose },
+  request: CreateSessionRequest,
+): Omit<SessionSpec, 'ticket'> {
+  const { tier, actor } = requester;
+  const issues = planIssues(request, tier.max_session_seconds);
+  const region = deps.regions.resolve(request.region);
+  if (!region)
+    issues.push(
+      unknownRegionIssue(
+        request.region,
+        deps.regions.list().map((known) => known.code),
+      ),
+    );
+  issues.push(...captchaIssues(request.captcha, deps.captchaProviders));
+  if (issues.length > 0 || !region) throw new ValidationError(issues);
+  const type = request.proxy?.type;
+  if ((type === 'managed' || type === 'rotating') && !tier.premium_egress)
+    throw new ServiceError(
+      'premium_egress_required',
+      `Proxies of type \`${type}\` require a plan with premium egress. Change the plan, or use another proxy type.`,
+    );
+
+  const now = deps.clock.now();
+  const policy = toEgressPolicy(request, region);
+  const idle = request.idle_timeout_seconds ?? Math.min(idleTimeoutSeconds, request.timeout_seconds);
+  return {
+    request,
+    policy,
+    tier,
+    actor,
+    record: {
+      sessionId: newId('ses'),
+      owner: requester.owner,
+      keyId: requester.keyId,
+      workerId: deps.workerId,
+      status: 'starting',
+      endedReason: null,
+      region: region.code,
+      name: request.name,
+      metadata: request.metadata,
+      settings: toSettings(request, requester.purpose, tier.tab_limit ?? deps.tabLimits[request.kind]),
+      lastSeen: emptyLastSeen,
+      timeoutSeconds: request.timeout_seconds,
+      idleTimeoutSeconds: idle,
+      createdAt: now,
+      startedAt: null,
+      lastActivityAt: now,
+      expiresAt: new Date(now.getTime() + request.timeout_seconds * 1000),
+      endedAt: null,
+    },
+  };
+}
+
+const emptyLastSeen: SessionSpec['record']['lastSeen'] = {
+  current_url: null,
+  title: null,
+  egress: { ip: null, country: null, rotations: 0, rotated_at: null },
+  tabs_open: 0,
+  usage: { actions: 0, browser_seconds: 0, egress_bytes: 0 },
+  isolation: 'process',
+  runtime: 'process',
+  start_navigation: null,
+  warm: false,
+  vm_id: null,
+};
+
+const toSettings = (request: CreateSessionRequest, purpose: SessionPurpose, tabLimit: number): SessionSpec['record']['settings'] => ({
+  purpose,
+  captcha: request.captcha,
+  rec_id: request.record ? newId('rec') : null,
+  kind: request.kind,
+  keep_alive: request.keep_alive,
+  viewport: request.viewport,
+  user_agent: request.user_agent,
+  locale: request.locale,
+  timezone: request.timezone,
+  proxy: withoutProxySecrets(request.proxy),
+  tab_limit: tabLimit,
+});
+
+/** The plan's maximum duration is reported with `ctx.le`, never silently clamped. */
+export function planIssues(request: { timeout_seconds?: number | undefined }, secondsMax: number): ValidationIssue[] {
+  const { timeout_seconds: seconds } = request;
+  if (seconds === undefined || seconds <= Math.min(secondsMax, timerBounds.timeoutSeconds.most)) return [];
+  return [
+    {
+      loc: ['body', 'timeout_seconds'],
+      msg: `Input should be less than or equal to ${secondsMax}`,
+      type: 'less_than_equal',
+      input: seconds,
+      ctx: { le: secondsMax },
+    },
+  ];
+}
+
+/** Fields absent from the request keep their values. @throws ValidationError */
+export function toSessionUpdate(record: SessionRecord, request: UpdateSessionRequest, tier: Tier): SessionUpdate {
+  const issues = planIssues(request, tier.max_session_seconds);
+  const timeoutSeconds = request.timeout_seconds ?? record.timeoutSeconds;
+  const idleTimeoutSeconds = request.idle_timeout_seconds ?? Math.min(record.idleTimeoutSeconds, timeoutSeconds);
+  if (idleTimeoutSeconds > timeoutSeconds)
+    issues.push({
+      loc: ['body', 'idle_timeout_seconds'],
+      msg: `Input should be less than or equal to ${timeoutSeconds}`,
+      type: 'less_than_equal',
+      input: idleTimeoutSeconds,
+      ctx: { le: timeoutSeconds },
+    });
+  if (issues.length > 0) throw new ValidationError(issues);
+  return {
+    name: request.name === undefined ? record.name : request.name,
+    metadata: request.metadata ?? record.metadata,
+    timeoutSeconds,
+    idleTimeoutSeconds,
+    expiresAt: new Date(record.createdAt.getTime() + timeoutSeconds * 1000),
+  };
+}
+
+function captchaIssues({ mode, provider }: CaptchaRequest, configured: readonly CaptchaProviderName[]): ValidationIssue[] {
+  if (mode === 'detect') return [];
+  if (configured.length === 0)
+    return [
+      {
+        loc: ['body', 'captcha', 'mode'],
+        msg: 'No captcha provider is configured on this service; use `detect`',
+        type: 'value_error',
+        input: mode,
+        ctx: {},
+      },
+    ];
+  if (provider === undefined || configured.includes(provider)) return [];
+  const expected = configured.map((name) => `'${name}'`).join(', ');
+  return [
+    { loc: ['body', 'captcha', 'provider'], msg: `Input should be ${expected}`, type: 'literal_error', input: provider, ctx: { expected } },
+  ];
+}
+
+function unknownRegionIssue(region: string | undefined, codes: string[]): ValidationIssue {
+  const expected = codes.map((code) => `'${code}'`).join(', ');
+  return { loc: ['body', 'region'], msg: `Input should be ${expected}`, type: 'literal_error', input: region ?? null, ctx: { expected } };
+}
+
+/** The proxy as it appears in responses: without credentials. */
+function withoutProxySecrets(proxy: ProxyRequest | null): SessionRecord['settings']['proxy'] {
+  if (!proxy) return null;
+  const { type, server, country = null, rotate, bypass } = proxy;
+  return { type, server: server ? withoutCredentials(server) : null, country, rotate, bypass };
+}
+
+function withoutCredentials(address: string): string {
+  const { protocol, host } = new URL(address);
+  return `${protocol}//${host}`;
+}

@@ -1,0 +1,209 @@
+/** Runs steps, each a list of commands, and reports what passed, what failed and what took longest. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { FileDuration } from './test-durations.ts';
+
+export interface Step {
+  name: string;
+  commands: string[][];
+  /** How many of the commands run side by side. Default: 1. */
+  lanes?: number;
+  /** Undefined takes a variable away. */
+  env?: Record<string, string | undefined>;
+  /** After that a command is ended and has failed. */
+  timeoutMs?: number;
+  /** The test files that the commands run. */
+  files?: string[];
+  /** The command that runs some of them once more, one after another. */
+  rerun?: (files: string[]) => string[];
+}
+
+interface Outcome {
+  code: number | null;
+  output: string;
+}
+
+/** The longest step takes six minutes on two cores; a test file that never exits must not hold the run for ever. */
+const commandTimeoutMs = 1_200_000;
+/** Enough for a test process to end its browsers; then it is killed. */
+const graceMs = 10_000;
+/** More failing files than this are a fault and not an unsteady test: they are not run once more. */
+const rerunFilesMax = 4;
+const slowestShown = 10;
+
+export class TestRun {
+  readonly #root: string;
+  readonly #startedMs = performance.now();
+  readonly #durationsDir = mkdtempSync(join(tmpdir(), 'berth-durations-'));
+  readonly #children = new Set<ChildProcess>();
+  readonly #failed: string[] = [];
+  readonly #counts = { pass: 0, fail: 0 };
+  #treeBefore: string | undefined;
+  #commands = 0;
+  #interrupted = false;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async begin(): Promise<void> {
+    this.#treeBefore = await readTree();
+  }
+
+  /** `lanes` steps side by side, in the order of the list. Later steps run also when earlier ones failed, so that one run shows all faults. */
+  async steps(list: readonly Step[], lanes: number): Promise<void> {
+    await inLanes(list, lanes, async (step) => {
+      if (!this.#interrupted) await this.#step(step);
+    });
+  }
+
+  /** Ends what runs: each command is a process group of its own, browsers included. */
+  interrupt(): void {
+    this.#interrupted = true;
+    for (const child of this.#children) end(child);
+  }
+
+  get exitCode(): number {
+    if (this.#interrupted) return 130;
+    return this.#failed.length > 0 ? 1 : 0;
+  }
+
+  async finish(): Promise<number> {
+    this.#note('clean tree', compareTrees(this.#treeBefore, await readTree()));
+    const slowest = this.#readDurations().toSorted((a, b) => b.ms - a.ms);
+    rmSync(this.#durationsDir, { recursive: true, force: true });
+    if (slowest.length > 0) console.log('Slowest files:');
+    for (const { file, ms } of slowest.slice(0, slowestShown)) console.log(`  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`);
+    console.log(`${this.#counts.pass} passed, ${this.#counts.fail} failed`);
+    const result = this.#failed.length > 0 ? `FAILED: ${this.#failed.join(', ')}` : 'All passed';
+    console.log(`${this.#interrupted ? 'Interrupted' : result} (${seconds(this.#startedMs)})`);
+    return this.exitCode;
+  }
+
+  #note(title: string, fault: string | undefined): void {
+    console.log(`${fault === undefined ? 'ok  ' : 'FAIL'} ${title}`);
+    if (fault === undefined) return;
+    this.#failed.push(title);
+    console.log(fault);
+  }
+
+  async #step(step: Step): Promise<void> {
+    const { name, commands, lanes = 1 } = step;
+    if (commands.length === 0) return console.log(`--   ${name}: none`);
+    console.log(`...  ${name}`);
+    const startedMs = performance.now();
+    const outcomes: Outcome[] = [];
+    await inLanes(commands, lanes, async (command) => void outcomes.push(await this.#run(step, command)));
+    const output = outcomes.map((outcome) => outcome.output).join('\n');
+    const failed = outcomes.some(({ code }) => code !== 0);
+    const title = `${name} (${seconds(startedMs)})${this.#count(output)}`;
+    this.#note(title, failed ? `${step.files ? failuresIn(outcomes) : output}${await this.#rerun(step, output)}` : undefined);
+  }
+
+  /** Adds the counts of a step's output to those of the run, and returns them as text. */
+  #count(output: string): string {
+    const counts = new Map<string, number>();
+    for (const [, kind = '', count] of output.matchAll(/^ℹ (tests|pass|fail|skipped|todo) (\d+)$/gm))
+      counts.set(kind, (counts.get(kind) ?? 0) + Number(count));
+    this.#counts.pass += counts.get('pass') ?? 0;
+    this.#counts.fail += counts.get('fail') ?? 0;
+    return counts.size === 0 ? '' : `: ${[...counts].map(([kind, count]) => `${kind} ${count}`).join(', ')}`;
+  }
+
+  /**
+   * The few files that failed run once more, alone, to distinguish a fault
+   * from an unsteady test. Both fail the run: an unsteady test proves nothing.
+   */
+  async #rerun(step: Step, output: string): Promise<string> {
+    const { files = [], rerun } = step;
+    const failed = new Set([...output.matchAll(/^test at (\S+?):\d+:\d+$/gm)].map(([, file = '']) => file));
+    const again = files.filter((file) => failed.has(file));
+    if (this.#interrupted || !rerun || again.length === 0 || again.length > rerunFilesMax) return '';
+    const second = await this.#run(step, rerun(again));
+    return second.code === 0 ? `UNSTEADY, passed when run alone: ${again.join(', ')}` : `Alone:\n${failuresIn([second])}`;
+  }
+
+  async #run({ env, files, timeoutMs = commandTimeoutMs }: Step, command: readonly string[]): Promise<Outcome> {
+    const [program = '', ...args] = files ? withDurations(command, join(this.#durationsDir, `${++this.#commands}.jsonl`)) : command;
+    const child = spawn(program, args, {
+      cwd: this.#root,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    });
+    this.#children.add(child);
+    const limit = setTimeout(() => end(child), timeoutMs);
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const code = await new Promise<number | null>((done) => {
+      child.once('error', (error) => {
+        output += String(error);
+        done(null);
+      });
+      child.once('close', done);
+      // A process that it left behind may hold its output open.
+      child.once('exit', () => setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), graceMs).unref());
+    });
+    clearTimeout(limit);
+    this.#children.delete(child);
+    return { code, output };
+  }
+
+  #readDurations(): FileDuration[] {
+    const lines = readdirSync(this.#durationsDir).flatMap((name) => readFileSync(join(this.#durationsDir, name), 'utf8').split('\n'));
+    return lines.filter(Boolean).map((line) => JSON.parse(line) as FileDuration);
+  }
+}
+
+/** The program and its options come first, so a second reporter goes right after the program. */
+const withDurations = ([program = '', ...args]: readonly string[], destination: string): string[] => [
+  program,
+  `--test-reporter=${resolve(import.meta.dirname, 'test-durations.ts')}`,
+  `--test-reporter-destination=${destination}`,
+  ...args,
+];
+
+async function inLanes<T>(list: readonly T[], lanes: number, work: (each: T) => Promise<void>): Promise<void> {
+  const waiting = [...list];
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await work(next);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/** The parts of the reports that say what failed, and how; a command that has no such part is shown whole. */
+const failuresIn = (outcomes: readonly Outcome[]): string =>
+  outcomes
+    .filter(({ code }) => code !== 0)
+    .map(({ output }) => output.slice(Math.max(0, output.indexOf('✖ failing tests:'))))
+    .join('\n');
+
+function end(child: ChildProcess): void {
+  signalGroup(child, 'SIGTERM');
+  setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs).unref();
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  process.kill(-child.pid, signal);
+}
+
+const seconds = (sinceMs: number): string => `${((performance.now() - sinceMs) / 1000).toFixed(1)} s`;
+
+/** What git sees in the working tree; `undefined` where there is no repository. */
+async function readTree(): Promise<string | undefined> {
+  const git = spawn('git', ['status', '--porcelain'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let output = '';
+  git.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const code = await new Promise<number | null>((done) => git.once('error', () => done(null)).once('close', done));
+  return code === 0 ? output : undefined;
+}
+
+/** Checks and tests must write nothing into the tree. A clone that is only tested, as in CI, must be clean to the last file. */
+function compareTrees(before: string | undefined, after: string | undefined): string | undefined {
+  const expected = process.env['CI'] ? '' : before;
+  return before === undefined || after === expected ? undefined : `before:\n${before}after:\n${after}`;
+}

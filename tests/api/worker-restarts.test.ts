@@ -1,0 +1,150 @@
+/** Workers that are killed and restarted, and workers that are stopped gracefully. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSession, getSession, health, listAllSessions, listSessions, livez, navigate } from '@berth/contract';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import { openSocket } from '../raw-http.ts';
+import { auditTrailOf, assertError, hang, machinesLeft, nothingLeft } from '../session-states.ts';
+import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
+
+describe('a worker that is killed', () => {
+  let first: ProxiedApp;
+  let second: TestApp;
+  let sessions: string[] = [];
+  let strangerKey = '';
+  let startedMs = 0;
+  before(async () => {
+    first = await startProxiedApp();
+    strangerKey = await first.ownerKey('stranger');
+    sessions = [(await first.create({ name: 'theirs' })).session_id, (await first.create({}, { key: strangerKey })).session_id];
+    first.runtime.delayBoot(60_000);
+    sessions.push((await first.create({}, { query: { wait: 'false' } })).session_id);
+    first.runtime.delayBoot(0);
+    // As after kill -9: it writes nothing more, its lock on the data folder is released, its machines still run.
+    await first.proxy.cut();
+    startedMs = performance.now();
+    second = await startApp({ previous: { dataDir: first.dataDir, databaseUrl: first.directUrl, runtime: first.runtime } });
+  });
+  after(async () => {
+    await second.close();
+    await first.proxy.restore();
+    await first.close();
+  });
+
+  it('is healthy again within seconds', async () => {
+    await eventually('the second start is healthy', async () => (await second.call(health)).status === 200);
+    assert.ok(performance.now() - startedMs < 5000);
+  });
+
+  it('has its sessions reported as lost by the first recovery iteration', async () => {
+    await second.app.sessions.recovery.idle();
+    const { body } = await second.call(listAllSessions);
+    assert.deepEqual(
+      body.map(({ session_id, status, ended_reason, ended_at }) => [session_id, status, ended_reason, ended_at !== null]),
+      sessions.toReversed().map((id) => [id, 'ended', 'worker_lost', true]),
+    );
+    for (const id of sessions) assert.deepEqual((await auditTrailOf(second, id)).slice(1), [['service', 'session.ended', 'worker_lost']]);
+  });
+
+  it('has its machines ended by the first reaper iteration', async () => {
+    await second.app.fleet.reaper.idle();
+    assert.deepEqual(await machinesLeft(second), nothingLeft);
+    const rows = await second.app.fleet.deps.store.tables<{ machines: { vm_id: string } }>().selectFrom('machines').selectAll().execute();
+    assert.deepEqual(rows, []);
+  });
+
+  it('loses no key and no owner', async () => {
+    assert.equal((await second.call(listSessions, { key: first.key })).status, 200);
+    const { body } = await second.call(listSessions, { key: strangerKey });
+    assert.deepEqual(
+      body.map(({ session_id }) => session_id),
+      [sessions[1]],
+    );
+  });
+
+  it('reports why its sessions ended and frees their names', async () => {
+    const { details } = await second.refuse(navigate, 'session_ended', {
+      params: { session_id: sessions[0] ?? '' },
+      body: { url: 'about:blank' },
+    });
+    assert.equal(details['ended_reason'], 'worker_lost');
+    assert.equal((await second.create({ name: 'theirs' })).status, 'ready');
+  });
+});
+
+describe('an orphaned machine', () => {
+  it('is ended, and a machine in use is not', async () => {
+    const served = await startApp();
+    try {
+      await served.app.fleet.reaper.idle();
+      const { session_id } = await served.create();
+      served.runtime.plantArtifact('vm_stray');
+      served.app.fleet.reaper.nudge();
+      await served.app.fleet.reaper.idle();
+      assert.deepEqual(await machinesLeft(served), { onHost: 1, berths: 1, live: 1 });
+      assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
+    } finally {
+      await served.close();
+    }
+  });
+});
+
+describe('a worker that is stopped gracefully', () => {
+  let served: TestApp;
+  before(async () => {
+    served = await startApp({ environment: { BERTH_DRAIN_SECONDS: '20' } });
+  });
+  after(() => served.close());
+
+  it('reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions', { timeout: 30_000 }, async () => {
+    const [busy, idle] = await Promise.all([served.create(), served.create()]);
+    const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
+      authorization: `Bearer ${served.key}`,
+    });
+    const hanging = served.call(navigate, {
+      params: { session_id: busy.session_id },
+      body: { url: 'http://hang.test/', timeout_ms: 1500 },
+    });
+    await eventually('the navigation is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
+    const stopped = served.app.stop();
+
+    const report = await served.call(health);
+    assert.deepEqual([report.status, report.body.checks['drain']?.status, report.headers.get('connection')], [503, 'degraded', 'close']);
+    assert.equal((await served.call(livez)).status, 200);
+    const { reply } = await served.refuse(createSession, 'draining', { body: {} });
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    assert.equal((await served.call(getSession, { params: { session_id: busy.session_id } })).body.status, 'ready');
+
+    // The running call gets its own response: here a navigation timeout.
+    const details = assertError(await hanging, 502, 'navigation_failed');
+    assert.equal(details['reason'], 'timeout');
+    assert.deepEqual(await closed, { code: 1012, reason: 'service_restart' });
+    await stopped;
+    assert.deepEqual(await machinesLeft(served), nothingLeft);
+    await assert.rejects(fetch(`${served.url}/livez`));
+  });
+
+  it('ends its sessions with the reason drained', async () => {
+    const rows = await served.app.sessions.list({ limit: 10 });
+    assert.deepEqual(
+      rows.map(({ record }) => [record.status, record.endedReason]),
+      [
+        ['ended', 'drained'],
+        ['ended', 'drained'],
+      ],
+    );
+  });
+
+  it('answers a call that outlasts the grace period before it exits', { timeout: 30_000 }, async () => {
+    const hasty = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
+    try {
+      const { session_id } = await hasty.create();
+      const [hanging] = await hang(hasty, session_id);
+      await hasty.app.stop();
+      const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
+      assert.equal(details['ended_reason'], 'drained');
+    } finally {
+      await hasty.close();
+    }
+  });
+});
