@@ -44,7 +44,7 @@ export class Fetches {
     this.machines = new FetchMachines(deps);
     const httpRoutes = new HttpRoutes(deps);
     this.#run = { ...deps, machines: this.machines, httpRoutes, robots: new Robots(deps.clock) };
-    this.purging = new Loop('fetch-ways', purgeMs, () => Promise.resolve(httpRoutes.purge()));
+    this.purging = new Loop('fetch-routes', purgeMs, () => Promise.resolve(httpRoutes.purge()));
   }
 
   start(): void {

@@ -40,7 +40,7 @@ export class Jobs {
     this.#deps = deps;
     this.#runs = new Runs(deps);
     const { live } = this.#runs;
-    this.reconciliation = new Loop('job-pulse', noticeMs, () => this.#runs.reconcile());
+    this.reconciliation = new Loop('job-reconciliation', noticeMs, () => this.#runs.reconcile());
     this.recovery = new Loop('job-recovery', 5_000, (signal) => recoverJobs({ ...deps, live }, signal));
     this.expiry = new Loop('job-expiry', 60_000, (signal) => expireJobs(deps, signal));
     this.loops = [this.reconciliation, this.recovery, this.expiry];

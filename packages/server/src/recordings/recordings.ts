@@ -83,7 +83,7 @@ export class Recordings {
     const shared = { store, clock, log, workerId, root: this.#root, isActive: isActive };
     const finalize = (record: RecordingRecord, outcome: RecordingOutcome): Promise<void> => this.#finalize(record, outcome);
     const silentWorkers = (): Promise<string[]> => deps.silentWorkers();
-    this.pulse = new Loop('recording-pulse', pulseMs, () => this.#pulse());
+    this.pulse = new Loop('recording-progress', pulseMs, () => this.#pulse());
     this.recovery = new Loop('recording-recovery', 10_000, (signal) => recoverRecordings({ ...shared, finalize, silentWorkers }, signal));
     this.pruning = new Loop('recording-pruning', 600_000, (signal) => pruneRecordings(shared, signal));
     this.loops = [this.pulse, this.recovery, this.pruning];

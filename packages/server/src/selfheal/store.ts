@@ -7,7 +7,7 @@ import { siteStateOf, windowOf, type Recent, type StrategyStats, type Site } fro
 type EventData = Omit<BlockEvent, 'eventId' | 'at' | 'owner' | 'domain' | 'type'>;
 
 interface SelfHealTables {
-  block_events: { event_id: string; created_at: Date; owner_id: string; domain: string; type: BlockType; facts: EventData };
+  block_events: { event_id: string; created_at: Date; owner_id: string; domain: string; type: BlockType; details: EventData };
   site_health: {
     owner_id: string;
     domain: string;
@@ -55,21 +55,21 @@ const own = (tables: Tables) => tables.tables<SelfHealTables>();
  */
 const asRows = (rows: object[]) => sql`${JSON.stringify(rows)}::jsonb`;
 
-const toEvent = ({ event_id, created_at, owner_id, facts, ...row }: EventRow): BlockEvent => ({
+const toEvent = ({ event_id, created_at, owner_id, details, ...row }: EventRow): BlockEvent => ({
   eventId: event_id,
   at: created_at,
   owner: owner_id,
   ...row,
-  ...facts,
+  ...details,
 });
 
-const fromEvent = ({ eventId, at, owner, domain, type, ...facts }: BlockEvent): EventRow => ({
+const fromEvent = ({ eventId, at, owner, domain, type, ...details }: BlockEvent): EventRow => ({
   event_id: eventId,
   created_at: at,
   owner_id: owner,
   domain,
   type,
-  facts,
+  details,
 });
 
 const toSite = (row: SiteRow): Site => ({

@@ -30,7 +30,7 @@ const digest = z.string().regex(/^[0-9a-f]{64}$/);
 const offset = z.number().int().min(0);
 
 const Description = z.object({
-  facts: z.object({
+  info: z.object({
     kind: z.enum(['headless', 'full_browser']),
     image: z.string(),
     chromium: z.string(),
@@ -59,7 +59,7 @@ export class TemplateStore {
     const folder = this.#path(info);
     const text = await readFile(join(folder, 'template.json'), 'utf8').catch(() => undefined);
     if (text === undefined && !(await isThere(folder))) return undefined;
-    const { facts: stored, memory, state } = describe(text ?? '');
+    const { info: stored, memory, state } = describe(text ?? '');
     if (templateKey(stored) !== templateKey(info)) throw new TemplateUnusable(`it is of another machine: ${differences(stored, info)}`);
     if (memory.bytes !== memoryBytes) throw new TemplateUnusable(`it has ${memory.bytes} bytes of memory instead of ${memoryBytes}`);
     const loadedState = await loadState(join(folder, 'state'), state);
@@ -79,7 +79,7 @@ export class TemplateStore {
       await mkdir(aside, { recursive: true, mode: 0o700 });
       const content = await readAll(state);
       const description: Description = {
-        facts: info,
+        info,
         created_at: now.toISOString(),
         memory: { bytes: memory.bytes, ...(await saveMemory(memory, join(aside, 'memory'))) },
         state: { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') },

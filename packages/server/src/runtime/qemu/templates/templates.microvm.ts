@@ -21,7 +21,7 @@ describe('a template', () => {
     const { imagesDir, folder } = copyImage(dataDir);
     const templates = join(folder, 'templates');
     for (const key of readdirSync(templates)) {
-      const { facts: info } = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as { facts: TemplateInfo };
+      const { info } = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as { info: TemplateInfo };
       if (info.kind === 'headless') await spoil(templates, info);
     }
     return createQemuRuntime(optionsFor(dataDir, { imagesDir }));
@@ -74,10 +74,10 @@ describe('a template', () => {
 function flipByteOfMemory(templates: string, { kind }: TemplateInfo): void {
   for (const key of readdirSync(templates)) {
     const description = JSON.parse(readFileSync(join(templates, key, 'template.json'), 'utf8')) as {
-      facts: TemplateInfo;
+      info: TemplateInfo;
       memory: { extents: [number, number][] };
     };
-    if (description.facts.kind !== kind) continue;
+    if (description.info.kind !== kind) continue;
     const file = openSync(join(templates, key, 'memory'), 'r+');
     writeSync(file, 'x', description.memory.extents.at(-1)?.[0] ?? 0);
     closeSync(file);

@@ -9,3 +9,5 @@ UPDATE block_events SET facts = jsonb_set(facts, '{strategy}', '"throttle"') WHE
 UPDATE block_events SET facts = jsonb_set(facts, '{strategy}', '"rotate_egress"') WHERE facts->>'strategy' = 'other_egress';
 UPDATE block_events SET facts = jsonb_set(facts, '{resolvedBy}', '"throttle"') WHERE facts->>'resolvedBy' = 'slower_pacing';
 UPDATE block_events SET facts = jsonb_set(facts, '{resolvedBy}', '"rotate_egress"') WHERE facts->>'resolvedBy' = 'other_egress';
+
+ALTER TABLE block_events RENAME COLUMN facts TO details;
