@@ -294,7 +294,7 @@ describe('machines that fail to start', () => {
       assert.equal((await app.call(health)).status, 200);
       assert.equal(logged.filter((message) => message === 'machine boot failed').length, 1, logged.join('; '));
       assert.equal(await figure(app, 'berth_machine_boot_failures_total{kind="headless"}'), 3);
-      assert.equal(await figure(app, 'berth_machine_boots_total{kind="headless",way="process"}'), 1);
+      assert.equal(await figure(app, 'berth_machine_boots_total{kind="headless",method="process"}'), 1);
     } finally {
       await app.close();
     }

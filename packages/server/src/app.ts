@@ -266,7 +266,6 @@ export class App {
     this.#cleanup.push('gate', () => services.gate.close());
     this.#cleanup.push('content', () => services.content.close());
     this.#cleanup.push('credits', () => credits.stop());
-    this.#cleanup.push('metrics', () => this.#metrics.stop());
   }
 
   /** Starts the loops and listens. Resolves with the local URL. */
@@ -275,7 +274,6 @@ export class App {
     const { metering, fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#services;
     const { host, port } = await this.http.listen(config.host, config.port);
     this.#own.push({ host, port });
-    this.#metrics.start();
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     fleet.announce(config.publicUrl ?? address);
     // Stopped in reverse order: jobs before their sessions, sessions before recordings, and all before the machines.

@@ -36,7 +36,7 @@ export function createLog(level: string, options: { destination?: NodeJS.Writabl
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactedPaths, censor: '[secret]' },
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: pino.stdSerializers.err, error: pino.stdSerializers.err, failure: pino.stdSerializers.err },
+      serializers: { err: pino.stdSerializers.err },
     },
     options.destination ?? pino.destination({ dest: 2, sync: true }),
   );

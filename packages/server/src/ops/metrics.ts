@@ -1,6 +1,6 @@
 /** The metrics of this worker in the Prometheus text format. Labels never contain an owner, key, session or address. */
 import { endedReasons, errors, type ErrorCode, type SessionStatus } from '@berth/contract';
-import { Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { Billing } from '../billing/billing.ts';
 import type { Credits } from '../credits/credits.ts';
 import type { EgressGate } from '../egress/egress.ts';
@@ -10,7 +10,6 @@ import type { Jobs } from '../jobs/jobs.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metering } from '../metering/metering.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { ProcessMetrics } from './process-metrics.ts';
 import { Readings } from './readings.ts';
 
 export interface MetricsDeps {
@@ -34,9 +33,20 @@ const isDenial = (code: ErrorCode): boolean => denialStatuses.includes(errors[co
 
 const heldStatuses = ['starting', 'ready', 'ending', 'failed'] as const satisfies readonly SessionStatus[];
 
+/**
+ * Memory, CPU, files, event loop and garbage collection, under prom-client's names. Once for each process:
+ * the timer and the observer behind them cannot be stopped.
+ */
+let processRegistry: Registry | undefined;
+
+function processMetrics(): Registry {
+  if (!processRegistry) collectDefaultMetrics({ register: (processRegistry = new Registry()) });
+  return processRegistry;
+}
+
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #process: ProcessMetrics;
+  readonly #process = processMetrics();
   readonly #requests = new Counter({
     name: 'berth_http_requests_total',
     help: 'Requests by endpoint (operation id of the OpenAPI document, or none) and status.',
@@ -66,7 +76,6 @@ export class Metrics {
     registerSessionMetrics(readings, deps);
     registerMachineMetrics(readings, deps);
     registerJobAndLoopMetrics(readings, deps);
-    this.#process = new ProcessMetrics(this.#registry);
   }
 
   /** Called by the HTTP server for every request. */
@@ -82,16 +91,7 @@ export class Metrics {
   }
 
   text(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
-  /** Starts the process metrics. */
-  start(): void {
-    this.#process.start();
-  }
-
-  stop(): void {
-    this.#process.stop();
+    return Registry.merge([this.#registry, this.#process]).metrics();
   }
 }
 
@@ -129,7 +129,7 @@ function registerTrafficMetrics(readings: Readings, { gate }: MetricsDeps): void
       return { in: proxiedIn, out: proxiedOut };
     },
   );
-  readings.gauge('berth_egress_ways', 'Open egress routes.', () => gate.stats().routesOpen);
+  readings.gauge('berth_egress_routes', 'Open egress routes.', () => gate.stats().routesOpen);
 }
 
 function registerSessionMetrics(readings: Readings, { sessions }: MetricsDeps): void {
@@ -159,8 +159,8 @@ function registerMachineMetrics(readings: Readings, { fleet }: MetricsDeps): voi
     () => fleet.stats().targets.map(({ kind, target }) => [{ kind }, target]),
   );
   readings.counterBy('reason', 'berth_pool_retired_total', 'Warm machines that were stopped unused.', () => fleet.stats().retired);
-  readings.counterRows('berth_machine_boots_total', 'Started machines by kind and boot method.', ['kind', 'way'], () =>
-    fleet.stats().boots.map(({ kind, method, count }) => [{ kind, way: method }, count]),
+  readings.counterRows('berth_machine_boots_total', 'Started machines by kind and boot method.', ['kind', 'method'], () =>
+    fleet.stats().boots.map(({ kind, method, count }) => [{ kind, method }, count]),
   );
   readings.counterRows('berth_machine_boot_failures_total', 'Machines that failed to start.', ['kind'], () =>
     fleet.stats().bootFailures.map(({ kind, count }) => [{ kind }, count]),

@@ -10,7 +10,7 @@ export interface Metric {
 
 const name = '[a-zA-Z_:][a-zA-Z0-9_:]*';
 const label = '[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\\\\n]|\\\\["\\\\n])*"';
-const sampleLine = new RegExp(`^((${name})(?:\\{(${label}(?:,${label})*)\\})?) (NaN|[+-]Inf|-?\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)$`);
+const sampleLine = new RegExp(`^((${name})(?:\\{(${label}(?:,${label})*)\\})?) (N[aA][nN]|[+-]Inf|-?\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)$`);
 const helpLine = new RegExp(`^# HELP (${name}) ((?:[^\\\\]|\\\\[\\\\n])+)$`);
 const typeLine = new RegExp(`^# TYPE (${name}) (counter|gauge|histogram|summary|untyped)$`);
 const suffixes: Record<string, readonly string[]> = { histogram: ['_bucket', '_sum', '_count'], summary: ['', '_sum', '_count'] };
