@@ -31,6 +31,7 @@ const staticChecks: Step[] = [
   { name: 'words', commands: [[node, 'scripts/words.ts']] },
   { name: 'contract', commands: [[node, 'scripts/openapi.ts', '--check']] },
   { name: 'configuration page', commands: [[node, 'scripts/configuration.ts', '--check']] },
+  { name: 'errors page', commands: [[node, 'scripts/errors-page.ts', '--check']] },
 ];
 
 const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: root }).toSorted();
@@ -50,6 +51,13 @@ const apiTests = filesOf('tests/api/**/*.test.ts').filter((file) => !isolatedApi
 const serialTests = filesOf('tests/e2e/{hostile,fetch-hostile,live-view,settings,view-safety,vnc}.test.ts');
 const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !serialTests.includes(file));
 const fixtureTests = filesOf('tests/shop/*.test.ts');
+
+const runner = (testMs: number): string[] => [
+  node,
+  `--test-timeout=${testMs}`,
+  '--test-reporter=spec',
+  '--test-reporter-destination=stdout',
+];
 
 const quickSteps = (): Step[] => [
   batched('unit tests', unitTests),
@@ -83,13 +91,6 @@ function onMachines(name: string, pattern: string): Step {
   const env = { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' };
   return { ...isolated(name, filesOf(pattern), 1, machineTimeouts.testMs), env, timeoutMs: machineTimeouts.stepMs };
 }
-
-const runner = (testMs: number): string[] => [
-  node,
-  `--test-timeout=${testMs}`,
-  '--test-reporter=spec',
-  '--test-reporter-destination=stdout',
-];
 
 /** Each file in a process of its own. */
 function isolated(name: string, files: string[], concurrency: number, testMs = testTimeoutMs): Step {

@@ -10,7 +10,7 @@ import {
   createSession,
   errors,
   errorsOf,
-  validates,
+  hasValidation,
   type BodyOf,
   type Endpoint,
   type ErrorCode,
@@ -243,7 +243,7 @@ function assertDeclared(endpoint: Endpoint, reply: Reply): void {
     return;
   }
   if (reply.status === 422) {
-    assert.ok(validates(endpoint) || endpoint.method === 'POST', where);
+    assert.ok(hasValidation(endpoint) || endpoint.method === 'POST', where);
     ValidationBody.parse(reply.body);
     return;
   }

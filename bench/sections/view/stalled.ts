@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { framesInFlight } from '@berth/contract/live-view';
+import { framesInFlightMax } from '@berth/contract/live-view';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Section, spread, summarize } from '../../figures.ts';
@@ -126,7 +126,7 @@ export async function stalled(bench: Bench): Promise<Section> {
             {
               what: 'frames that lay between it and one that read nothing',
               measured: Math.max(...queuedFrames),
-              target: framesInFlight,
+              target: framesInFlightMax,
               rule: 'at most',
               unit: '',
             },

@@ -1,4 +1,4 @@
-/** What is done with a session's page beside navigating: steps, pictures, its content, its state, files, events. */
+/** Endpoints of a session's pages beside navigation: actions, screenshots, PDF, content, storage, files, events, traffic. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
@@ -9,7 +9,7 @@ import { StepResult, Steps } from './steps.ts';
 
 const TabId = z.string().min(1).max(200).optional().describe('Id of the tab to use. Default: the active tab.');
 
-export const actionsTimeoutMs = { least: 1000, most: 180_000, usual: 60_000 } as const;
+export const actionsTimeoutMs = { min: 1000, max: 180_000, default: 60_000 } as const;
 
 export const RunActionsRequest = z
   .strictObject({
@@ -26,11 +26,11 @@ export const RunActionsRequest = z
     stop_on_error: z.boolean().default(true).describe('Whether to stop at the first step that fails. Default: `true`.'),
     timeout_ms: z
       .int()
-      .min(actionsTimeoutMs.least)
-      .max(actionsTimeoutMs.most)
-      .default(actionsTimeoutMs.usual)
+      .min(actionsTimeoutMs.min)
+      .max(actionsTimeoutMs.max)
+      .default(actionsTimeoutMs.default)
       .describe(
-        'Maximum time for all steps together in milliseconds, 1000 to 180000. Steps beyond it fail with `timeout`. ' + 'Default: 60000.',
+        'Maximum time for all steps together in milliseconds, 1000 to 180000. Steps beyond it fail with `timeout`. Default: 60000.',
       ),
   })
   .check((context) => {
@@ -59,8 +59,8 @@ export const ActionsResult = z
 export type ActionsResponse = z.infer<typeof ActionsResult>;
 
 const actionErrors = [...driveErrors, 'tab_not_found', 'page_failed'] as const;
-/** The queue's 30 s, the longest run, and a margin to answer in. */
-const actionsDeadlineMs = actionsTimeoutMs.most + 35_000;
+/** 30 s in the queue, the maximum duration of a run, and a margin for the response. */
+const actionsDeadlineMs = actionsTimeoutMs.max + 35_000;
 const bodyLimitBytes = 4 * 1024 * 1024;
 
 export const runActions = endpoint({
@@ -98,7 +98,7 @@ export const ScreenshotRequest = z
       .min(1)
       .max(2000)
       .refine((text) => parseSelector(text) !== null, {
-        error: 'Input should be a locator of the step language',
+        error: 'Input should be a selector of the step language',
         params: { type: 'selector' },
       })
       .optional()
@@ -317,14 +317,14 @@ export const getDownload = endpoint({
   path: '/v1/session/{session_id}/downloads/{download_id}',
   tag: 'Driving',
   summary: 'Download a file',
-  description: 'Returns the bytes of a file that a page of the session has downloaded. The file is available until the ' + 'session ends.',
+  description: 'Returns the bytes of a file that a page of the session has downloaded. The file is available until the session ends.',
   auth: 'bearer',
   params: sessionParams.extend({ download_id: PathId.describe('Id of the download.') }),
   replyKind: 'bytes',
   replyHeaders: {
-    'Content-Disposition': '`attachment`, with the name that the site gave.',
-    'Content-Length': 'Its size in bytes.',
-    'X-Content-SHA256': 'Of the whole file, in hex.',
+    'Content-Disposition': 'Always `attachment`, with the file name that the site suggests.',
+    'Content-Length': 'Size of the file in bytes.',
+    'X-Content-SHA256': 'SHA-256 checksum of the whole file in hexadecimal.',
   },
   status: 200,
   owner: 'session',

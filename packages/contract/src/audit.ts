@@ -1,4 +1,4 @@
-/** Who did what to keys, credits, plans and sessions. */
+/** The audit log of keys, credits, plans and sessions. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, pageHeaders, pageQuery, queryInt } from './fields.ts';

@@ -1,4 +1,4 @@
-/** Plans that are paid for: by a payment provider, or tried with a code. */
+/** Endpoints of plans: purchase, billing portal, promo codes and the webhook of the payment provider. */
 import { z } from 'zod';
 import { Code } from './credits.ts';
 import { endpoint } from './endpoint.ts';
@@ -34,16 +34,16 @@ export const checkout = endpoint({
   path: '/v1/billing/checkout',
   tag: 'Billing',
   summary: 'Create a checkout session',
-  description: 'Creates a checkout session at the payment provider and returns its URL, where your organization can buy a ' + 'plan.',
+  description: 'Creates a checkout session at the payment provider and returns its URL, where your organization can buy a plan.',
   auth: 'login',
   body: z
     .strictObject({
       tier: z.string().min(1).max(64).describe('Plan to buy: a tier that has a price in the tiers file.'),
       success_url: WebUrl.optional().describe(
-        'URL to which the payment provider redirects after the purchase. Default: a page of this service.',
+        'URL to which the payment provider redirects after the purchase. Default: the API reference of this service.',
       ),
       cancel_url: WebUrl.optional().describe(
-        'URL to which the payment provider redirects if the purchase is cancelled. Default: a page of this service.',
+        'URL to which the payment provider redirects if the purchase is cancelled. Default: the API reference of this service.',
       ),
     })
     .meta({ id: 'CheckoutRequest' }),
@@ -63,11 +63,11 @@ export const billingPortal = endpoint({
   path: '/v1/billing/portal',
   tag: 'Billing',
   summary: 'Create a billing portal session',
-  description: 'Returns a URL at the payment provider where your organization can manage its plan, payment method and ' + 'invoices.',
+  description: 'Returns a URL at the payment provider where your organization can manage its plan, payment method and invoices.',
   auth: 'login',
   body: z
     .strictObject({
-      return_url: WebUrl.optional().describe('URL to which the payment provider links back. Default: a page of this service.'),
+      return_url: WebUrl.optional().describe('URL to which the payment provider links back. Default: the API reference of this service.'),
     })
     .meta({ id: 'PortalRequest' }),
   bodyOptional: true,

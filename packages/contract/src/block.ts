@@ -1,4 +1,4 @@
-/** What stood in the way of a page, and on what evidence: the words that navigate, fetch and the block records share. */
+/** Blocks and captchas as navigate, fetch and block events report them. */
 import { z } from 'zod';
 
 export const blockTypes = [
@@ -65,7 +65,7 @@ export const Block = z
     retry_after_seconds: z
       .int()
       .nullable()
-      .describe('Seconds after which to retry: as requested by the site, or until a cooldown of this service ends; null if ' + 'unknown.'),
+      .describe('Seconds after which to retry: as requested by the site, or until a cooldown of this service ends; null if unknown.'),
   })
   .meta({ id: 'Block' });
 export type Block = z.infer<typeof Block>;
@@ -76,5 +76,5 @@ export const Captcha = z
     vendor: z.enum(blockVendors).nullable().describe('Vendor of the captcha; null if there is none.'),
     visible: z.boolean().nullable().describe('Whether a challenge is visible to a visitor; null if the page was not loaded in a browser.'),
   })
-  .meta({ id: 'Captcha', description: 'A captcha on the page, apart from the verdict: a login form with one is no block.' });
+  .meta({ id: 'Captcha', description: 'A captcha on the page. It is not a block by itself: a login form can contain one.' });
 export type Captcha = z.infer<typeof Captcha>;

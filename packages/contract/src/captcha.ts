@@ -1,10 +1,10 @@
-/** Captchas in a session: whether there is one, and who solves it. */
+/** The captcha status of a session. */
 import { z } from 'zod';
 import { blockVendors } from './block.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, sessionParams } from './fields.ts';
 
-/** Who may solve a captcha: the customer's own endpoint, or a person at the session. */
+/** `http`: the operator's solver endpoint. `human`: a person in the live view. */
 export const captchaProviders = ['http', 'human'] as const;
 export type CaptchaProviderName = (typeof captchaProviders)[number];
 
@@ -53,9 +53,7 @@ export const getCaptcha = endpoint({
   path: '/v1/session/{session_id}/captcha',
   tag: 'Driving',
   summary: 'Get the captcha status',
-  description:
-    'Returns whether the active tab shows a captcha, and the state of its solving. The request neither starts a ' +
-    'solver nor resets the idle timer.',
+  description: 'Returns whether the active tab shows a captcha, and the state of its solving.',
   auth: 'bearer',
   params: sessionParams,
   reply: CaptchaStatus,

@@ -1,4 +1,4 @@
-/** Endpoints of DevTools clients: an address and a token, the socket, and its discovery. */
+/** Endpoints for DevTools clients: connection details, the WebSocket and its discovery. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, sessionParams } from './fields.ts';
@@ -10,14 +10,12 @@ export const ConnectInfo = z
     status: z.enum(sessionStatuses).describe('Status of the session.'),
     cdp_url: z
       .string()
-      .describe(
-        'DevTools WebSocket URL including the token, for `connectOverCDP` of Playwright and `browserWSEndpoint` of ' + 'Puppeteer.',
-      ),
+      .describe('DevTools WebSocket URL including the token, for `connectOverCDP` of Playwright and `browserWSEndpoint` of Puppeteer.'),
     cdp_http_url: z.string().describe('HTTP address of the DevTools endpoint, for `connectOverCDP` with an `Authorization` header.'),
-    token: z.string().describe('The connect token. It is short-lived: request a new one for each connection.'),
+    token: z.string().describe('The connect token. It is short-lived: see `expires_at`.'),
     token_type: z.literal('connect').describe('Always `connect`.'),
     expires_at: Timestamp.describe(
-      'When the token can no longer open connections (RFC 3339, UTC). A connection that is open stays open until the ' + 'session ends.',
+      'When the token can no longer open connections (RFC 3339, UTC). A connection that is open stays open until the session ends.',
     ),
     protocol: z.string().describe('Version of the DevTools protocol.'),
     browser: z.string().describe('Product name and version of the browser.'),
@@ -45,7 +43,7 @@ export const connectSession = endpoint({
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
 });
 
-/** Why a DevTools socket was closed: the close code, with its reason as text. */
+/** Close codes of the DevTools WebSocket by close reason. */
 export const closeCodes = {
   session_ended: 4000,
   idle_timeout: 4001,
@@ -69,7 +67,7 @@ export const openCdp = endpoint({
   path: '/v1/session/{session_id}/cdp',
   tag: 'Connect',
   summary: 'Open a DevTools connection',
-  description: `A WebSocket that speaks the Chrome DevTools Protocol. Closed with ${Object.entries(closeCodes)
+  description: `Opens a WebSocket that carries the Chrome DevTools Protocol. The service closes it with ${Object.entries(closeCodes)
     .map(([reason, code]) => `${code} \`${reason}\``)
     .join(', ')}.`,
   auth: 'connect',
@@ -144,7 +142,7 @@ export const cdpProtocol = endpoint({
   tag: 'Connect',
   summary: 'Get the DevTools protocol',
   description:
-    'Returns the definition of the DevTools protocol that the browser supports, in the format of DevTools’ own ' + '`/json/protocol`.',
+    'Returns the definition of the DevTools protocol that the browser supports, in the format of DevTools’ own `/json/protocol`.',
   auth: 'connect',
   params: sessionParams,
   query: connectQuery,

@@ -1,4 +1,4 @@
-/** The API as data: the one door of this package. */
+/** The API as data. Entry point of this package. */
 import * as actions from './actions.ts';
 import * as audit from './audit.ts';
 import * as billing from './billing.ts';
@@ -33,7 +33,7 @@ export * from './fetch.ts';
 export * from './fields.ts';
 export * from './jobs.ts';
 export * from './keys.ts';
-export { openApiDocument } from './openapi.ts';
+export { createOpenApiDocument } from './openapi.ts';
 export * from './ops.ts';
 export * from './pool.ts';
 export * from './recordings.ts';
@@ -51,7 +51,7 @@ export const apiVersion = '0.1.0';
 
 const isEndpoint = (value: unknown): value is Endpoint => typeof value === 'object' && value !== null && 'auth' in value && 'path' in value;
 
-/** Every endpoint there is, in the order of the documentation. */
+/** All endpoints, in the order of the documentation. */
 export const endpoints: readonly Endpoint[] = [
   sessions,
   drive,

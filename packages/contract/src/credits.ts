@@ -1,13 +1,13 @@
-/** The prepaid wallet of an owner, and what fills it. */
+/** Endpoints of an owner's prepaid wallet: balance, grants and codes. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { OwnerId } from './keys.ts';
 
-/** Credits are whole millionths inside: what is told has six decimals at most. */
+/** Credits are stored as integers of 1/1,000,000, so amounts have at most six decimals. */
 export const microPerCredit = 1_000_000;
 
 const creditsMax = 1_000_000_000;
-/** More decimals than the ledger keeps are refused, and not rounded. */
+/** Amounts with more decimals are rejected, not rounded. */
 const isExact = (credits: number): boolean =>
   Math.abs(credits * microPerCredit - Math.round(credits * microPerCredit)) < 1e-6 * Math.max(1, Math.abs(credits));
 
@@ -48,7 +48,7 @@ export const getCredits = endpoint({
   errors: [],
 });
 
-/** A code as it was handed out; case and dashes do not matter. */
+/** A credit or promo code. Upper and lower case and dashes are ignored. */
 export const Code = z.string().min(1).max(128);
 
 export const redeemCredits = endpoint({

@@ -5,12 +5,11 @@ import { BrowsableUrl, PathId, Timestamp, sessionParams } from './fields.ts';
 
 export const WaitUntil = z
   .enum(['load', 'domcontentloaded', 'networkidle', 'commit'])
-  .describe('Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' + 'traffic).');
+  .describe('Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network traffic).');
 export type WaitUntil = z.infer<typeof WaitUntil>;
-/** `strict` counts weaker evidence, `off` looks for none. */
 export const BlockDetection = z
   .enum(['default', 'strict', 'off'])
-  .describe('How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at ' + 'all.');
+  .describe('How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all.');
 export type BlockDetection = z.infer<typeof BlockDetection>;
 const TimeoutMs = z.int().min(1000).max(120_000).describe('Maximum time for the call in milliseconds, 1000 to 120000.');
 
@@ -87,7 +86,7 @@ export const driveErrors = [
   'deadline_exceeded',
 ] as const;
 
-/** The queue's 30 s, the longest timeout a caller may ask for, and a margin to answer in. */
+/** 30 s in the queue, the maximum `timeout_ms`, and a margin for the response. */
 export const driveDeadlineMs = 155_000;
 
 export const navigate = endpoint({

@@ -97,16 +97,16 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
 };
 
 /** Whether an `Idempotency-Key` is honoured. Keys belong to a caller, so the endpoint must authenticate it. */
-export const repeats = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
+export const acceptsIdempotencyKey = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
 
-/** All error codes of an endpoint, including the implied ones. For 422 see {@link validates}. */
+/** All error codes of an endpoint, including the implied ones. For 422 see {@link hasValidation}. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   const implied: ErrorCode[] = [...authErrors[endpoint.auth]];
-  if (repeats(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');
+  if (acceptsIdempotencyKey(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');
   if (endpoint.cost) implied.push('insufficient_credits', 'plan_limit_exceeded');
   if (endpoint.body ?? endpoint.rawBody) implied.push('body_too_large', 'unsupported_media_type', 'request_timeout');
   return [...new Set([...endpoint.errors, ...implied])];
 }
 
 /** Whether a request to the endpoint can break a schema, with the response status 422. */
-export const validates = (endpoint: Endpoint): boolean => Boolean(endpoint.body ?? endpoint.query);
+export const hasValidation = (endpoint: Endpoint): boolean => Boolean(endpoint.body ?? endpoint.query);

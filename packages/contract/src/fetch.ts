@@ -1,4 +1,4 @@
-/** One page turned into what the caller asked for, at once or as a job. */
+/** Endpoints of fetch: a page in the requested formats, at once or as a job. */
 import { z } from 'zod';
 import { ImageFormat, Link, PdfOptions, Picture, actionsTimeoutMs } from './actions.ts';
 import { Block, Captcha, blockTypes } from './block.ts';
@@ -86,9 +86,7 @@ export const FetchRequest = z
       .max(200)
       .nullable()
       .default(null)
-      .describe(
-        'Id of a session to fetch with: its active tab, cookies and egress are used. Default: null, a browser context ' + 'of its own.',
-      ),
+      .describe('Id of a session to fetch with: its active tab, cookies and egress are used. Default: null, a browser context of its own.'),
     region: z
       .string()
       .max(64)
@@ -112,7 +110,7 @@ export const FetchRequest = z
     timeout_ms: z
       .int()
       .min(1000)
-      .max(actionsTimeoutMs.most)
+      .max(actionsTimeoutMs.max)
       .default(30_000)
       .describe('Maximum time for the whole fetch including retries, in milliseconds, 1000 to 180000. Default: 30000.'),
     actions: Steps.default([]).describe('Steps to run on the page before its content is read, at most 50. Default: none.'),
@@ -177,16 +175,17 @@ export const FetchRequest = z
   })
   .check((context) => {
     const { mode, method, body, session_id: session, region, proxy, actions, formats } = context.value;
-    const fault = (path: string, message: string) =>
+    const addIssue = (path: string, message: string) =>
       context.issues.push({ code: 'custom', message, path: [path], input: context.value[path as 'url'], params: { type: 'value_error' } });
-    if (mode !== 'http' && method !== 'GET') fault('method', 'A browser fetches by GET; other methods need `mode: http`');
-    if (mode !== 'http' && body !== null) fault('body', 'A body needs `mode: http`');
-    if (body !== null && (method === 'GET' || method === 'HEAD')) fault('body', `A ${method} request has no body`);
-    if (session !== null && mode !== 'browser') fault('session_id', 'A session is a browser: leave `mode` at `browser`');
-    if (session !== null && region !== undefined) fault('region', 'The session has its region already');
-    if (session !== null && proxy !== null) fault('proxy', 'The session has its way out already');
-    if (mode === 'http' && actions.length > 0) fault('actions', 'Actions need a browser');
-    if (mode === 'http') for (const format of formats.filter(needsBrowser)) fault('formats', `\`${format}\` needs a browser`);
+    if (mode !== 'http' && method !== 'GET') addIssue('method', 'Methods other than GET require `mode: http`');
+    if (mode !== 'http' && body !== null) addIssue('body', 'A body requires `mode: http`');
+    if (body !== null && (method === 'GET' || method === 'HEAD')) addIssue('body', `A ${method} request cannot have a body`);
+    if (session !== null && mode !== 'browser') addIssue('session_id', 'A session requires `mode: browser`');
+    if (session !== null && region !== undefined) addIssue('region', 'The region is that of the session. Omit this field');
+    if (session !== null && proxy !== null) addIssue('proxy', 'The egress is that of the session. Omit this field');
+    if (mode === 'http' && actions.length > 0) addIssue('actions', 'Actions require a browser. Use another mode');
+    if (mode === 'http')
+      for (const format of formats.filter(needsBrowser)) addIssue('formats', `\`${format}\` requires a browser. Use another mode`);
   })
   .meta({ id: 'FetchRequest' });
 export type FetchRequest = z.infer<typeof FetchRequest>;
@@ -327,7 +326,10 @@ export const fetchPage = endpoint({
   auth: 'bearer',
   body: FetchRequest,
   reply: FetchResult,
-  replyHeaders: { Location: 'Where to poll, with `async`.', 'Retry-After': 'When to poll first, with `async`.' },
+  replyHeaders: {
+    Location: 'URL at which to poll the job. Sent with `async`.',
+    'Retry-After': 'Seconds to wait before the first poll. Sent with `async`.',
+  },
   status: 200,
   errors: [
     'session_not_found',
@@ -342,7 +344,7 @@ export const fetchPage = endpoint({
     'deadline_exceeded',
   ],
   cost: 'action',
-  deadlineMs: actionsTimeoutMs.most + 60_000,
+  deadlineMs: actionsTimeoutMs.max + 60_000,
   bodyLimitBytes,
 });
 

@@ -1,4 +1,4 @@
-/** Work that goes on after its request was answered, and is asked after by its id. */
+/** Endpoints of jobs: asynchronous work that is polled by its id. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, queryInt } from './fields.ts';
@@ -6,7 +6,7 @@ import { PathId, Timestamp, queryInt } from './fields.ts';
 export const jobStatuses = ['pending', 'ok', 'blocked', 'error'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
-/** What went wrong in work that was answered with 200: the status of an error travels in the body there. */
+/** Error of work whose response status is 200, so that the body reports it. */
 export const WorkError = z
   .object({
     code: z.string().describe('Error code.'),
@@ -60,10 +60,9 @@ export const Job = z
   .meta({ id: 'Job' });
 export type JobResponse = z.infer<typeof Job>;
 
-/** A job's own id cannot be longer; what is, is unknown. */
 const jobParams = z.object({ job_id: PathId.describe('Id of the job.') });
 
-/** How long a poll may wait for the end of a job. */
+/** Maximum time for which a poll waits for the job to finish. */
 export const waitSecondsMax = 25;
 export const waitQuery = z.strictObject({
   wait_seconds: queryInt(0, waitSecondsMax)

@@ -8,8 +8,7 @@ export const OwnerId = z
   .max(64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:|@-]*$/)
   .meta({
-    description:
-      'Id of the owner, 1 to 64 characters. For users who sign in, it is the organization as the identity provider ' + 'names it.',
+    description: 'Id of the owner, 1 to 64 characters. For users who sign in, it is the organization as the identity provider names it.',
     examples: ['local', 'acme'],
   });
 
@@ -90,7 +89,7 @@ export const createOwnKey = endpoint({
   path: '/v1/keys',
   tag: 'Keys',
   summary: 'Create an API key',
-  description: 'Creates an API key for your organization. The secret is returned in this response only and cannot be ' + 'retrieved later.',
+  description: 'Creates an API key for your organization. The secret is returned in this response only and cannot be retrieved later.',
   auth: 'login',
   body: CreateOwnKeyRequest,
   bodyOptional: true,

@@ -1,17 +1,17 @@
 /**
- * What the live view's page and its socket say to each other. Types and numbers
- * alone, so that the page may import them without the schemas.
+ * The protocol between the live view page and its WebSocket. Only types and
+ * constants, so that the page can import them without the schemas.
  *
- * A frame is a binary message of the server: a header of `frameHeaderBytes`,
- * little-endian, and a JPEG. All else is JSON text.
+ * A frame is a binary message from the server: a little-endian header of
+ * `frameHeaderBytes` and a JPEG. All other messages are JSON text.
  */
 
-/** Byte 0: `frameKind`. 4: u32 sequence. 8: f64 epoch ms when it was drawn. 16, 18: u16 width and height of the page in CSS px. */
+/** Byte 0: `frameKind`. 4: u32 sequence. 8: f64 capture time in epoch ms. 16, 18: u16 width and height of the page in CSS px. */
 export const frameHeaderBytes = 20;
 export const frameKind = 1;
 
-/** Frames that a viewer may have unacknowledged: one on its way, one being drawn. */
-export const framesInFlight = 2;
+/** Maximum number of unacknowledged frames of a viewer: one in transit, one being drawn. */
+export const framesInFlightMax = 2;
 
 export interface LiveTab {
   tab_id: string;
@@ -21,7 +21,7 @@ export interface LiveTab {
   status: 'loading' | 'complete' | 'crashed';
 }
 
-/** From the server. `ended` is the last word before the socket is closed by the service. */
+/** Messages from the server. `ended` is the last one before the server closes the WebSocket. */
 export type LiveViewMessage =
   | { type: 'hello'; session_id: string; scope: 'view' | 'control'; expires_at: string }
   | { type: 'state'; tabs: LiveTab[]; viewers: number }
@@ -29,10 +29,10 @@ export type LiveViewMessage =
   | { type: 'failed'; code: string; message: string }
   | { type: 'ended'; reason: string };
 
-/** Bits as DevTools has them. */
+/** Modifier bits as in DevTools. */
 export const modifierBits = { alt: 1, control: 2, meta: 4, shift: 8 } as const;
 
-/** From the page. All but `ack` and `fit` need the scope `control`. Places are CSS px of the page that the frame shows. */
+/** Messages from the page. All except `ack` and `fit` require the scope `control`. Coordinates are CSS px of the page in the frame. */
 export type LiveViewCommand =
   | { type: 'ack'; seq: number }
   | { type: 'fit'; width: number; height: number }
@@ -55,10 +55,10 @@ export type LiveViewCommand =
   | { type: 'navigate'; to: 'url' | 'back' | 'forward' | 'reload'; url?: string }
   | { type: 'resize'; width: number; height: number };
 
-/** Bounds of commands: what is above them is refused. */
+/** Maximum sizes of commands. Larger ones are rejected. */
 export const liveViewBounds = { textChars: 100_000, keyChars: 64, urlChars: 8192, commandBytes: 512 * 1024 } as const;
 
-/** Close codes of the live view's and the window's socket, beside those of `/cdp`. */
+/** Close codes of the live view and VNC WebSockets, in addition to those of `/cdp`. */
 export const viewCloseCodes = {
   session_ended: 4000,
   unauthorized: 4003,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiVersion, endpoints, errors, openApiDocument } from './contract.ts';
+import { apiVersion, endpoints, errors, createOpenApiDocument } from './contract.ts';
 
 type Json = Record<string, unknown>;
 interface Operation {
@@ -12,7 +12,7 @@ interface Operation {
   responses: Record<string, { description: string; headers?: Record<string, { description?: string }> }>;
   security: Json[];
 }
-const document = openApiDocument({ endpoints, version: apiVersion, serverUrl: 'http://localhost:8080' });
+const document = createOpenApiDocument({ endpoints, version: apiVersion, serverUrl: 'http://localhost:8080' });
 const paths = document['paths'] as Record<string, Record<string, Operation>>;
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),

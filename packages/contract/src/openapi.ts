@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorsOf, repeats, validates } from './endpoint.ts';
+import { errorsOf, acceptsIdempotencyKey, hasValidation } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
@@ -14,11 +14,11 @@ export interface OpenApiOptions {
 }
 
 /** Returns the whole API as an OpenAPI 3.1 document. */
-export function openApiDocument({ endpoints, version, serverUrl }: OpenApiOptions): Json {
+export function createOpenApiDocument({ endpoints, version, serverUrl }: OpenApiOptions): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const endpoint of sortByTag(endpoints))
-    (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = operation(endpoint, components);
+    (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = createOperation(endpoint, components);
   return {
     openapi: '3.1.1',
     info: {
@@ -93,11 +93,11 @@ const security: Record<Endpoint['auth'], Json[]> = {
   recording: [{ viewToken: [] }, { viewCookie: [] }, { apiKey: [] }],
 };
 
-function operation(endpoint: Endpoint, components: Components): Json {
+function createOperation(endpoint: Endpoint, components: Components): Json {
   const parameters = [
-    ...parametersOf('path', endpoint, components),
-    ...parametersOf('query', endpoint, components),
-    ...headerParameters(endpoint),
+    ...createParameters('path', endpoint, components),
+    ...createParameters('query', endpoint, components),
+    ...createHeaderParameters(endpoint),
   ];
   return {
     operationId: endpoint.id,
@@ -110,7 +110,7 @@ function operation(endpoint: Endpoint, components: Components): Json {
     ...(endpoint.body
       ? { requestBody: { required: endpoint.bodyOptional !== true, content: json(components.reference(endpoint.body, 'input')) } }
       : {}),
-    responses: responses(endpoint, components),
+    responses: createResponses(endpoint, components),
   };
 }
 
@@ -120,7 +120,7 @@ const rawContent = {
 };
 
 /** The fields of the path or query schema as parameters. */
-function parametersOf(location: 'path' | 'query', endpoint: Endpoint, components: Components): Json[] {
+function createParameters(location: 'path' | 'query', endpoint: Endpoint, components: Components): Json[] {
   const schema = location === 'path' ? endpoint.params : endpoint.query;
   if (!schema) return [];
   const { properties = {}, required = [] } = components.inline(schema, 'input') as {
@@ -138,8 +138,8 @@ function parametersOf(location: 'path' | 'query', endpoint: Endpoint, components
     }));
 }
 
-const headerParameters = (endpoint: Endpoint): Json[] =>
-  repeats(endpoint)
+const createHeaderParameters = (endpoint: Endpoint): Json[] =>
+  acceptsIdempotencyKey(endpoint)
     ? [
         {
           name: 'Idempotency-Key',
@@ -153,16 +153,16 @@ const headerParameters = (endpoint: Endpoint): Json[] =>
       ]
     : [];
 
-function responses(endpoint: Endpoint, components: Components): Json {
-  const statuses: Json = { [endpoint.status]: success(endpoint, components) };
+function createResponses(endpoint: Endpoint, components: Components): Json {
+  const statuses: Json = { [endpoint.status]: createSuccessResponse(endpoint, components) };
   for (const status of endpoint.alsoStatus ?? [])
     statuses[status] = {
-      ...success(endpoint, components),
+      ...createSuccessResponse(endpoint, components),
       description: endpoint.replyKind === 'bytes' ? 'Part of the file.' : 'The same body; the status reports a failure.',
     };
-  for (const [status, codes] of Object.entries(byStatus(errorsOf(endpoint))))
-    statuses[status] ??= failure(Number(status), codes, components);
-  if (validates(endpoint) || endpoint.method === 'POST')
+  for (const [status, codes] of Object.entries(groupByStatus(errorsOf(endpoint))))
+    statuses[status] ??= createErrorResponse(Number(status), codes, components);
+  if (hasValidation(endpoint) || endpoint.method === 'POST')
     statuses['422'] = {
       description: 'The request does not match its schema. All errors are reported at once.',
       headers: commonHeaders,
@@ -178,7 +178,7 @@ const commonHeaders = {
   },
 };
 
-function success({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, components: Components): Json {
+function createSuccessResponse({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, components: Components): Json {
   const own = Object.entries(replyHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }]);
   const headers = { ...commonHeaders, ...Object.fromEntries(own) };
   if (replyKind === 'websocket') return { description: 'The connection switches to the WebSocket protocol.' };
@@ -190,7 +190,7 @@ function success({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, com
   return { description: summary, headers, content: json(reply ? components.reference(reply, 'output') : {}) };
 }
 
-function failure(status: number, codes: ErrorCode[], components: Components): Json {
+function createErrorResponse(status: number, codes: ErrorCode[], components: Components): Json {
   const headers: Json = { ...commonHeaders };
   if (status === 429 || status === 503)
     headers['Retry-After'] = { description: 'Seconds to wait before a retry.', schema: { type: 'integer' } };
@@ -200,7 +200,7 @@ function failure(status: number, codes: ErrorCode[], components: Components): Js
   return { description, headers, content: json(components.reference(ErrorBody, 'output')) };
 }
 
-function byStatus(codes: readonly ErrorCode[]): Record<number, ErrorCode[]> {
+function groupByStatus(codes: readonly ErrorCode[]): Record<number, ErrorCode[]> {
   const grouped: Record<number, ErrorCode[]> = {};
   for (const code of codes) (grouped[errors[code].status] ??= []).push(code);
   return grouped;
@@ -224,7 +224,7 @@ class Components {
     const root = this.#convert(schema, io);
     if (id === undefined || typeof root['$ref'] === 'string') return root;
     this.#forms[io].set(id, root);
-    return this.#referTo(id, io);
+    return this.#createReference(id, io);
   }
 
   /** Returns the schema itself, not a reference to it. */
@@ -234,7 +234,7 @@ class Components {
     return named ?? shape;
   }
 
-  #referTo(id: string, io: 'input' | 'output'): Json {
+  #createReference(id: string, io: 'input' | 'output'): Json {
     const reference = { $ref: `#/components/schemas/${id}` };
     if (io === 'input') this.#references.push({ reference, id });
     return reference;
@@ -249,7 +249,7 @@ class Components {
     } = z.toJSONSchema(schema, {
       io,
       unrepresentable: 'any',
-      override: ({ zodSchema, jsonSchema }) => correct(jsonSchema as Json, zodSchema, io),
+      override: ({ zodSchema, jsonSchema }) => normalizeSchema(jsonSchema as Json, zodSchema, io),
     }) as Json & { $defs?: Record<string, Json> };
     for (const [id, { id: _own, ...shape }] of Object.entries($defs)) this.#forms[io].set(id, this.#relink(shape, io));
     return this.#relink(root, io);
@@ -262,7 +262,7 @@ class Components {
       if (typeof inner !== 'object' || inner === null) return inner;
       const ref = (inner as Json)['$ref'];
       if (typeof ref === 'string' && ref.startsWith('#/$defs/'))
-        return Object.assign(this.#referTo(ref.slice('#/$defs/'.length), io), walk(without(inner as Json, '$ref')));
+        return Object.assign(this.#createReference(ref.slice('#/$defs/'.length), io), walk(omit(inner as Json, '$ref')));
       return Object.fromEntries(Object.entries(inner).map(([name, part]) => [name, walk(part)]));
     };
     return walk(value) as Json;
@@ -286,10 +286,10 @@ class Components {
   }
 }
 
-const without = (value: Json, name: string): Json => Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
+const omit = (value: Json, name: string): Json => Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 
 /** Removes artefacts of zod's conversion and restores defaults that it drops. */
-function correct(schema: Json, source: z.core.$ZodType, io: 'input' | 'output'): void {
+function normalizeSchema(schema: Json, source: z.core.$ZodType, io: 'input' | 'output'): void {
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
   // Responses may gain fields; a client generated from a closed schema would reject them.

@@ -24,8 +24,8 @@ export const health = endpoint({
   tag: 'Health',
   summary: 'Get worker health',
   description:
-    'Returns whether this worker can serve requests, with the result of each check. The status is 503 when the ' +
-    'worker is unhealthy, so that a load balancer can use it as a readiness check.',
+    'Returns whether this worker can serve requests, with the result of each check. The response status is 503 ' +
+    'unless `status` is `ok`, so that a load balancer can use it as a readiness check.',
   auth: 'none',
   reply: Health,
   status: 200,

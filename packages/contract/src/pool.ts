@@ -1,9 +1,9 @@
-/** The warm pool of a region: what there is, and how much of it there should be. */
+/** Endpoints of the warm pool of a region. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { Timestamp } from './fields.ts';
 
-/** Kinds of machines that are kept warm. */
+/** Kinds of machines in the warm pool. */
 export const poolKinds = ['headless', 'full_browser'] as const;
 export type PoolKind = (typeof poolKinds)[number];
 
@@ -58,9 +58,7 @@ const PoolVm = z
     runtime: z.string().nullable().describe('Name of the runtime that runs the machine; null if unknown.'),
     outdated: z
       .boolean()
-      .describe(
-        'Whether the machine was created from an older browser, image or template than new ones are. It is replaced ' + 'while idle.',
-      ),
+      .describe('Whether the machine was created from an older browser, image or template than new ones are. It is replaced while idle.'),
   })
   .meta({ id: 'PoolVm' });
 

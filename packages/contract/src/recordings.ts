@@ -1,13 +1,13 @@
-/** Endpoints of recordings: what a session that was created with `record` leaves to be watched. */
+/** Endpoints of recordings of sessions that were created with `record`. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, sessionParams } from './fields.ts';
 
-/** `incomplete`: what there is can be watched, and its end is missing. `failed`: there is nothing to watch. */
+/** `incomplete`: playable, but the end is missing. `failed`: nothing to play. */
 export const recordingStatuses = ['recording', 'complete', 'incomplete', 'failed'] as const;
 export type RecordingStatus = (typeof recordingStatuses)[number];
 
-/** `hls`: a video. `frames`: single pictures, where no encoder is installed. */
+/** `hls`: a video. `frames`: single images, if no encoder is installed. */
 export const recordingVideos = ['hls', 'frames'] as const;
 export type RecordingVideo = (typeof recordingVideos)[number];
 
@@ -21,7 +21,7 @@ export const Recording = z
     video: z
       .enum(recordingVideos)
       .nullable()
-      .describe('Format of the video: `hls`, or `frames` (single images) if no encoder is installed; null before the first ' + 'frame.'),
+      .describe('Format of the video: `hls`, or `frames` (single images) if no encoder is installed; null before the first frame.'),
     started_at: Timestamp.describe('When the recording started (RFC 3339, UTC).'),
     ended_at: Timestamp.nullable().describe('When the recording ended (RFC 3339, UTC); null while it is running.'),
     duration_ms: z.int().describe('Duration in milliseconds.'),
@@ -71,10 +71,10 @@ export const readRecordingAsset = endpoint({
       .string()
       .max(2048)
       .optional()
-      .describe('View token of the scope `recording`, for the first request. Later requests use the cookie that the first one ' + 'sets.'),
+      .describe('View token of the scope `recording`, for the first request. Later requests use the cookie that the first one sets.'),
   }),
   replyKind: 'bytes',
-  replyHeaders: { 'Accept-Ranges': '`bytes`', 'Content-Range': 'With 206: which part this is.' },
+  replyHeaders: { 'Accept-Ranges': 'Always `bytes`.', 'Content-Range': 'Range of the response within the file. Sent with status 206.' },
   status: 200,
   alsoStatus: [206],
   owner: 'session',

@@ -29,7 +29,7 @@ export const listRegions = endpoint({
   reply: z
     .object({ version: z.string().describe('Version of the regions file.'), regions: z.array(Region).describe('The regions.') })
     .meta({ id: 'Regions' }),
-  replyHeaders: { 'X-Service-Region-Registry-Version': 'Version of the registry, so that workers with different files are noticed.' },
+  replyHeaders: { 'X-Service-Region-Registry-Version': 'Version of the regions file. It differs between workers with different files.' },
   status: 200,
   errors: [],
 });

@@ -1,11 +1,11 @@
-/** What the service has learned about sites, for the operator: blocks, health, what works. */
+/** Endpoints of the self-heal data about sites: blocks, health and strategies. */
 import { z } from 'zod';
 import { BlockEvidence, blockTypes, blockVendors, confidences } from './block.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, queryInt } from './fields.ts';
 import { OwnerId } from './keys.ts';
 
-/** The rungs of the ladder, gentlest first. */
+/** In the order in which they are tried, the least intrusive first. */
 export const strategyNames = ['direct', 'wait_retry', 'throttle', 'rotate_egress', 'fresh_context', 'captcha_provider', 'human'] as const;
 export type StrategyName = (typeof strategyNames)[number];
 
@@ -89,7 +89,6 @@ export const Strategies = z
     domain: z.string().describe('Registrable domain of the site.'),
     strategies: z
       .array(
-        // Every rung is listed, gentlest first, tried or not.
         z.object({
           name: z.enum(strategyNames).describe('Name of the strategy.'),
           attempts: z.int().describe('Number of attempts.'),
@@ -118,7 +117,7 @@ export const Strategies = z
   .meta({ id: 'Strategies' });
 export type StrategiesResponse = z.infer<typeof Strategies>;
 
-const counted = z.record(z.string(), z.int());
+const Counts = z.record(z.string(), z.int());
 
 export const SelfHealOverview = z
   .object({
@@ -137,9 +136,9 @@ export const SelfHealOverview = z
       .number()
       .nullable()
       .describe('Share of tasks that succeeded in the end, of those that met a block, 0 to 1; null without a block.'),
-    by_type: counted.describe('Number of blocks by type.'),
-    by_vendor: counted.describe('Number of blocks by vendor.'),
-    by_strategy: counted.describe('Number of healed tasks by the strategy that succeeded.'),
+    by_type: Counts.describe('Number of blocks by type.'),
+    by_vendor: Counts.describe('Number of blocks by vendor.'),
+    by_strategy: Counts.describe('Number of healed tasks by the strategy that succeeded.'),
     top_domains: z
       .array(
         z.object({
@@ -166,7 +165,7 @@ function isHost(text: string): boolean {
   return /^[^\s/?#@\\%]+$/.test(text) && (URL.canParse(`http://${text}/`) || URL.canParse(`http://[${text}]/`));
 }
 
-/** Epoch seconds as text; a number that no clock shows is a fault. */
+/** Unix seconds in a query string, up to the year 9999. */
 const EpochSeconds = z.preprocess(
   (value) => (typeof value === 'string' && /^-?\d{1,15}(\.\d{1,9})?$/.test(value) ? Number(value) : value),
   z.number().min(0).max(253_402_300_799),

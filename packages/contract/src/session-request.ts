@@ -1,7 +1,7 @@
-/** What a session is asked for: the body of its creation, field by field. */
+/** The request body of session creation. */
 import { z } from 'zod';
 import { captchaProviders } from './captcha.ts';
-import { BrowsableUrl, Locale, Timezone } from './fields.ts';
+import { BrowsableUrl, Locale, Timezone, connectionHeaders } from './fields.ts';
 import { StorageState } from './storage-state.ts';
 
 export const resourceTypes = ['image', 'media', 'font', 'stylesheet', 'websocket'] as const;
@@ -14,7 +14,7 @@ export const DomainPattern = z
   .regex(/^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/)
   .meta({ examples: ['example.com', '*.example.com'] });
 
-/** `http://`, `https://` or `socks5://`, host and port; a list may carry credentials in each address. */
+/** `http://`, `https://` or `socks5://`, with host and port, optionally with credentials. */
 export const ProxyServer = z
   .string()
   .max(2048)
@@ -31,7 +31,7 @@ export const ProxyRequest = z
           'through which `rotate-ip` moves. `external`: your own proxy, given in `server`.',
       ),
     server: ProxyServer.optional().describe(
-      'Proxy address for `type: external`: `http://`, `https://` or `socks5://`, with host and port. Required for ' + 'that type.',
+      'Proxy address for `type: external`: `http://`, `https://` or `socks5://`, with host and port. Required for that type.',
     ),
     username: z.string().max(256).optional().describe('User name for the proxy, at most 256 characters.'),
     password: z.string().max(1024).optional().describe('Password for the proxy, at most 1024 characters. Never returned.'),
@@ -40,9 +40,7 @@ export const ProxyRequest = z
       .min(1)
       .max(50)
       .optional()
-      .describe(
-        'For `type: rotating`: 1 to 50 proxy addresses of your own, each optionally with credentials. Default: the ' + 'region’s list.',
-      ),
+      .describe('For `type: rotating`: 1 to 50 proxy addresses of your own, each optionally with credentials. Default: the region’s list.'),
     country: z
       .string()
       .regex(/^[A-Z]{2}$/)
@@ -63,7 +61,7 @@ export const ProxyRequest = z
   })
   .check((context) => {
     const { type, server, servers } = context.value;
-    const fault = (field: string, message: string) =>
+    const addIssue = (field: string, message: string) =>
       context.issues.push({ code: 'custom', message, path: [field], input: context.value, params: { type: 'value_error' } });
     if (type === 'external' && !server)
       context.issues.push({
@@ -73,8 +71,8 @@ export const ProxyRequest = z
         input: context.value,
         params: { type: 'missing' },
       });
-    if (type !== 'external' && server) fault('server', 'A server belongs to the proxy type `external`');
-    if (type !== 'rotating' && servers) fault('servers', 'A list of servers belongs to the proxy type `rotating`');
+    if (type !== 'external' && server) addIssue('server', '`server` requires the proxy type `external`');
+    if (type !== 'rotating' && servers) addIssue('servers', '`servers` requires the proxy type `rotating`');
   })
   .meta({ id: 'ProxyRequest' });
 export type ProxyRequest = z.infer<typeof ProxyRequest>;
@@ -93,27 +91,22 @@ const HeaderName = z
   .min(1)
   .max(128)
   .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
-  .refine((name) => !hopByHop.has(name.toLowerCase()), {
-    error: 'This header belongs to the connection and cannot be set',
+  .refine((name) => !connectionHeaders.has(name.toLowerCase()), {
+    error: 'This header is set by the connection and cannot be changed',
     params: { type: 'header_not_allowed' },
   });
-const hopByHop = new Set(
-  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host content-length expect'.split(
-    ' ',
-  ),
-);
 const HeaderValue = z
   .string()
   .max(4096)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
-const limitEntries = (most: number) => (context: z.core.ParsePayload<Record<string, string>>) => {
-  if (Object.keys(context.value).length > most)
+const limitEntries = (entriesMax: number) => (context: z.core.ParsePayload<Record<string, string>>) => {
+  if (Object.keys(context.value).length > entriesMax)
     context.issues.push({
       code: 'custom',
-      message: `Input should have at most ${most} entries`,
+      message: `Input should have at most ${entriesMax} entries`,
       input: context.value,
-      params: { type: 'too_long', ctx: { max_length: most } },
+      params: { type: 'too_long', ctx: { max_length: entriesMax } },
     });
 };
 
@@ -125,10 +118,10 @@ export const Metadata = z
   .check(limitEntries(50))
   .meta({ examples: [{ job: 'prices' }] });
 
-/** Bounds of the timers. The plan's own longest session is checked when the owner is known. */
-export const timerBounds = { timeoutSeconds: { least: 30, most: 86_400 }, idleTimeoutSeconds: { least: 10 } } as const;
-export const TimeoutSeconds = z.int().min(timerBounds.timeoutSeconds.least).max(timerBounds.timeoutSeconds.most);
-export const IdleTimeoutSeconds = z.int().min(timerBounds.idleTimeoutSeconds.least).max(timerBounds.timeoutSeconds.most);
+/** Bounds of the timeouts. The maximum of the owner's plan is checked later. */
+export const timerBounds = { timeoutSeconds: { min: 30, max: 86_400 }, idleTimeoutSeconds: { min: 10 } } as const;
+export const TimeoutSeconds = z.int().min(timerBounds.timeoutSeconds.min).max(timerBounds.timeoutSeconds.max);
+export const IdleTimeoutSeconds = z.int().min(timerBounds.idleTimeoutSeconds.min).max(timerBounds.timeoutSeconds.max);
 
 export const CaptchaRequest = z
   .strictObject({
@@ -144,7 +137,7 @@ export const CaptchaRequest = z
       .optional()
       .describe(
         'Who solves captchas: `http`, the operator’s solver endpoint, or `human`, a person in the live view. Default: ' +
-          'what the operator has configured.',
+          'all configured providers, `http` first.',
       ),
   })
   .meta({ id: 'CaptchaRequest' });
@@ -157,7 +150,7 @@ export type SessionKind = z.infer<typeof SessionKind>;
 export const CreateSessionRequest = z
   .strictObject({
     kind: SessionKind.default('headless').describe(
-      'Kind of browser. `full_browser` has windows on a display, which `vnc-token` gives access to. Default: ' + '`headless`.',
+      'Kind of browser. `full_browser` has windows on a display, which `vnc-token` gives access to. Default: `headless`.',
     ),
     region: z
       .string()
@@ -197,7 +190,7 @@ export const CreateSessionRequest = z
       .describe('BCP 47 language tag for the browser, such as `en-GB`. Default: null, the browser’s default.'),
     timezone: Timezone.nullable()
       .default(null)
-      .describe('IANA time zone for the browser, such as `Europe/Berlin`. Default: null, the machine’s time zone.'),
+      .describe('IANA time zone for the browser, such as `Europe/Berlin`. Default: null, the browser’s default.'),
     extra_headers: HeaderMap.default({}).describe('Up to 20 HTTP headers to send with every request of every page. Default: none.'),
     proxy: ProxyRequest.nullable().default(null).describe('Proxy for the session’s traffic. Default: null, the region’s default egress.'),
     block_ads: z

@@ -1,4 +1,4 @@
-/** What a session is told as. */
+/** A session in responses. */
 import { z } from 'zod';
 import { navigationFailures } from './errors.ts';
 import { Timestamp } from './fields.ts';
@@ -8,7 +8,7 @@ import { SessionKind, Viewport } from './session-request.ts';
 export const sessionStatuses = ['starting', 'ready', 'ending', 'ended', 'failed'] as const;
 export type SessionStatus = (typeof sessionStatuses)[number];
 
-/** Why a session is over. Causes may be added; statuses may not. */
+/** Reasons may be added to this list; statuses may not. */
 export const endedReasons = [
   'requested',
   'idle_timeout',
@@ -69,9 +69,7 @@ export const Session = z
     connect_url: z.string().describe('URL at which `GET` returns a connect token and a DevTools address for Playwright and Puppeteer.'),
     cdp_url: z
       .string()
-      .describe(
-        'WebSocket URL of the Chrome DevTools Protocol. It contains no secret: send `Authorization: Bearer` with your ' + 'API key.',
-      ),
+      .describe('WebSocket URL of the Chrome DevTools Protocol. It contains no secret: send `Authorization: Bearer` with your API key.'),
     live_view_url: z.string().describe('URL of the live view. It requires a token: `POST …/view-token` returns a complete link.'),
     proxy: z
       .object({

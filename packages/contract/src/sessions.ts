@@ -1,4 +1,4 @@
-/** Endpoints of sessions: create, read, change, list, end. */
+/** Endpoints of sessions: create, get, update, list and end. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { pageHeaders, pageQuery, queryBool, sessionParams } from './fields.ts';
@@ -8,7 +8,7 @@ import { AdminSession, Session, sessionStatuses } from './session.ts';
 export const UpdateSessionRequest = z
   .strictObject({
     timeout_seconds: TimeoutSeconds.optional().describe(
-      'Maximum lifetime in seconds, counted from the creation of the session: 30 to 86400, or less if the plan sets ' + 'a lower maximum.',
+      'Maximum lifetime in seconds, counted from the creation of the session: 30 to 86400, or less if the plan sets a lower maximum.',
     ),
     idle_timeout_seconds: IdleTimeoutSeconds.optional().describe(
       'Seconds without activity after which the session ends: 10 to 86400, and at most `timeout_seconds`.',
@@ -21,7 +21,7 @@ export const UpdateSessionRequest = z
   .meta({ id: 'UpdateSessionRequest' });
 export type UpdateSessionRequest = z.infer<typeof UpdateSessionRequest>;
 
-/** `status=ready,ended` as a list; an unknown word is a fault. */
+/** Parses `status=ready,ended`. Unknown statuses are rejected. */
 const StatusList = z
   .string()
   .transform((text) => text.split(','))
@@ -33,8 +33,8 @@ const statusQuery = StatusList.optional().meta({
   description: 'Comma-separated list of statuses to include, such as `ready,ended`. Default: all statuses.',
 });
 
-/** Other keys than those named must start with `metadata.`. */
-const onlyMetadata = (context: z.core.ParsePayload<Record<string, unknown>>, known: readonly string[]) => {
+/** Rejects unknown keys that do not start with `metadata.`. */
+const rejectUnknownKeys = (context: z.core.ParsePayload<Record<string, unknown>>, known: readonly string[]) => {
   for (const key of Object.keys(context.value ?? {}))
     if (!known.includes(key) && !/^metadata\../.test(key))
       context.issues.push({
@@ -49,10 +49,10 @@ const onlyMetadata = (context: z.core.ParsePayload<Record<string, unknown>>, kno
 export const ListSessionsQuery = z
   .object({ status: statusQuery, name: SessionName.optional().describe('Only sessions with exactly this name.'), ...pageQuery })
   .catchall(z.string().max(512))
-  // Also when a known field is wrong: all faults are told at once.
+  // Also runs when a known field is invalid, so that all issues are reported at once.
   .check(
     z.core._check(
-      (context) => onlyMetadata(context as z.core.ParsePayload<Record<string, unknown>>, ['status', 'name', 'limit', 'cursor']),
+      (context) => rejectUnknownKeys(context as z.core.ParsePayload<Record<string, unknown>>, ['status', 'name', 'limit', 'cursor']),
       {
         when: () => true,
       },
@@ -90,7 +90,7 @@ export const createSession = endpoint({
     'deadline_exceeded',
   ],
   cost: 'session',
-  // An emulated machine that is booted cold takes two minutes; then comes what `start_url` loads.
+  // A cold boot of an emulated machine takes two minutes; then `start_url` is loaded.
   deadlineMs: 180_000,
 });
 
@@ -118,7 +118,7 @@ export const updateSession = endpoint({
   tag: 'Sessions',
   summary: 'Update a session',
   description:
-    'Changes the timeouts, name or metadata of a live session and returns the session. Fields that are not sent ' + 'stay as they are.',
+    'Changes the timeouts, name or metadata of a live session and returns the session. Fields that are not sent stay as they are.',
   auth: 'bearer',
   params: sessionParams,
   body: UpdateSessionRequest,
@@ -188,7 +188,7 @@ export const endAnySession = endpoint({
   tag: 'Operators',
   summary: 'End any session',
   description:
-    'Ends the session of any owner, with `ended_reason: admin`. The request succeeds again for a session that has ' + 'already ended.',
+    'Ends the session of any owner, with `ended_reason: admin`. The request succeeds again for a session that has already ended.',
   auth: 'admin',
   params: sessionParams,
   status: 204,

@@ -1,4 +1,4 @@
-/** What steps are made of: locators, patterns, templates and the fields that all of them share. */
+/** Building blocks of steps: selectors, patterns, templates and common fields. */
 import { z } from 'zod';
 import { BrowsableUrl } from './fields.ts';
 import { parseTemplate } from './step-template.ts';
@@ -8,13 +8,13 @@ export type SelectorKind = (typeof selectorKinds)[number];
 
 export interface ParsedSelector {
   kind: SelectorKind;
-  /** What follows the prefix; for `aria` the accessible name. */
+  /** The text after the prefix; for `aria` the accessible name. */
   body: string;
-  /** For `aria` alone. */
+  /** For `aria` only. */
   role?: string;
 }
 
-/** One string of a locator, taken apart; null for one that is none. Whether CSS and XPath are right, only a page knows. */
+/** Parses one selector; null if it is malformed. CSS and XPath are only checked by the page. */
 export function parseSelector(text: string): ParsedSelector | null {
   if (/^\(*\/\//.test(text)) return { kind: 'xpath', body: text };
   const prefix = /^([a-z]+)\//i.exec(text)?.[1];
@@ -31,12 +31,12 @@ function parseAria(body: string): ParsedSelector | null {
   return { kind: 'aria', body: name.trim(), ...(role === undefined ? {} : { role: role.toLowerCase() }) };
 }
 
-/** A text in which `{{inputs.x}}` and `{{vars.y | trim}}` are filled in when the step runs. */
-export const templated = (least: number, most: number) =>
+/** A text whose placeholders `{{inputs.x}}` and `{{vars.y | trim}}` are filled in when the step runs. */
+export const templated = (min: number, max: number) =>
   z
     .string()
-    .min(least)
-    .max(most)
+    .min(min)
+    .max(max)
     .check((context) => {
       const { problem } = parseTemplate(context.value);
       if (problem !== undefined)
@@ -51,7 +51,9 @@ const SelectorText = templated(1, 2000).refine((text) => parseSelector(text) !==
 
 export const Selector = z.union([SelectorText, z.array(SelectorText).min(1).max(8)]).meta({
   id: 'Selector',
-  description: `${selectorForms[0]?.toUpperCase()}${selectorForms.slice(1)}. A list is a path: each entry is looked for in what the one before found, through frames and shadow roots.`,
+  description:
+    `${selectorForms[0]?.toUpperCase()}${selectorForms.slice(1)}. ` +
+    'A list is a path through frames and shadow roots: each entry is searched in the match of the previous one.',
   examples: ['#buy', 'text/Add to basket', 'aria/Search[role="textbox"]', ['iframe#card', 'label/Card number']],
 });
 export type Selector = z.infer<typeof Selector>;
@@ -67,10 +69,10 @@ export const Selectors = z
 
 export type Selectors = z.infer<typeof Selectors>;
 
-/** How a text or an address is compared. */
+/** A pattern for texts and URLs. */
 export const Pattern = templated(1, 500)
   .refine(isPattern, {
-    error: 'Input should be a regular expression that can be read, with the flags i, m, s, u or v',
+    error: 'Input should be a valid regular expression, with the flags i, m, s, u or v',
     params: { type: 'pattern' },
   })
   .describe(
@@ -78,7 +80,7 @@ export const Pattern = templated(1, 500)
       'flags `imsuv`, a regular expression.',
   );
 
-/** The two parts of `/source/flags`; null for the plainer forms. */
+/** Returns the parts of `/source/flags`; null for the other forms. */
 export function parsePattern(pattern: string): { source: string; flags: string } | null {
   const match = /^\/([^]+)\/([imsuv]*)$/.exec(pattern);
   return match ? { source: match[1] ?? '', flags: match[2] ?? '' } : null;
@@ -86,7 +88,7 @@ export function parsePattern(pattern: string): { source: string; flags: string }
 
 function isPattern(text: string): boolean {
   const parsed = parsePattern(text);
-  // Never run here, only read: a page runs it, in its own time.
+  // Only compiled here. It runs in the page, where a slow one blocks nobody else.
   if (parsed === null || text.includes('{{')) return true;
   try {
     return new RegExp(parsed.source, parsed.flags) instanceof RegExp;
@@ -95,7 +97,7 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** An address to send a browser to, which may be known only when the step runs. */
+/** A URL to open, checked here unless it contains placeholders. */
 export const StepUrl = templated(1, 8192)
   .check((context) => {
     if (context.value.includes('{{')) return;
@@ -124,23 +126,23 @@ export const Condition = z
     if (Object.values(value).every((part) => part === undefined))
       issues.push({
         code: 'custom',
-        message: 'One of exists, not_exists, text, url_matches is needed',
+        message: 'One of exists, not_exists, text, url_matches is required',
         input: value,
         params: { type: 'missing' },
       });
   })
-  .meta({ id: 'StepCondition', description: 'All that is said must hold, at the moment of looking.' });
+  .meta({ id: 'StepCondition', description: 'All of the given conditions must hold when the step is evaluated.' });
 export type Condition = z.infer<typeof Condition>;
 
-const timeoutMs = (usual: number) =>
-  z.int().min(100).max(120_000).default(usual).meta({ description: 'For each try, within the budget of the whole.' });
+const timeoutMs = (defaultMs: number) =>
+  z.int().min(100).max(120_000).default(defaultMs).meta({ description: 'For each try, within the budget of the whole.' });
 
-/** What every step may say. Steps that load something have a longer timeout of their own. */
+/** Fields of every step. */
 export const commonFields = {
   id: StepId.optional().describe('Id of the step, for `goto:` and `opened_by:`. Unique in the whole list.'),
   description: z.string().max(500).optional().describe('Note of your own, at most 500 characters.'),
   timeout_ms: timeoutMs(10_000).describe(
-    'Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: ' + '10000.',
+    'Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: 10000.',
   ),
   optional: z.boolean().default(false).describe('Whether a failure counts as `skipped`, so that the next step runs. Default: `false`.'),
   retries: z.int().min(0).max(5).default(0).describe('Number of retries after a failure, 0 to 5. Default: 0.'),
@@ -177,24 +179,24 @@ export const commonFields = {
 export const slowFields = {
   ...commonFields,
   timeout_ms: timeoutMs(30_000).describe(
-    'Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: ' + '30000.',
+    'Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: 30000.',
   ),
 };
 
 type Check = (payload: z.core.ParsePayload<Record<string, unknown>>) => void;
 
-/** Refuses what names none, or more than one, of these fields. */
+/** Requires exactly one of the fields. */
 export const exactlyOne =
   (...names: readonly string[]): Check =>
   ({ value, issues }) => {
     const [first, ...more] = names.filter((name) => value[name] !== undefined);
-    const fault = (path: string[], message: string, type: string) =>
+    const addIssue = (path: string[], message: string, type: string) =>
       issues.push({ code: 'custom', message, path, input: value, params: { type } });
-    if (first === undefined) fault([], `One of ${names.join(', ')} is needed`, 'missing');
-    for (const name of more) fault([name], `Only one of ${names.join(', ')} may be given`, 'value_error');
+    if (first === undefined) addIssue([], `One of ${names.join(', ')} is required`, 'missing');
+    for (const name of more) addIssue([name], `Only one of ${names.join(', ')} may be given`, 'value_error');
   };
 
-/** Refuses fields that say nothing without another. */
+/** Rejects fields that have no effect without `needed`. */
 export const onlyWith =
   (needed: string, ...names: readonly string[]): Check =>
   ({ value, issues }) => {
@@ -202,7 +204,7 @@ export const onlyWith =
     for (const name of names.filter((field) => value[field] !== undefined))
       issues.push({
         code: 'custom',
-        message: `This belongs to \`${needed}\``,
+        message: `This field requires \`${needed}\``,
         path: [name],
         input: value[name],
         params: { type: 'value_error' },

@@ -1,5 +1,6 @@
-/** The steps that have no others in them, type by type. */
+/** The steps without nested steps. */
 import { z } from 'zod';
+import { connectionHeaders } from './fields.ts';
 import { Pattern, Selectors, StepUrl, commonFields, exactlyOne, onlyWith, slowFields, templated } from './step-fields.ts';
 import { Viewport } from './session-request.ts';
 
@@ -17,7 +18,7 @@ const Point = z.strictObject({
 });
 const pixels = z.int().min(0).max(1_000_000);
 
-/** A step of one type: its own fields and those that all steps have. */
+/** Adds the common fields to those of one type. Steps that load something have a longer timeout. */
 const step = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
   z.strictObject({ type: z.literal(type).describe('Type of the step.'), ...commonFields, ...fields });
 const slowStep = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
@@ -173,7 +174,7 @@ const WaitStep = slowStep('wait', {
   .check(exactlyOne('ms', 'selectors', 'text', 'url', 'network_idle', 'function'), onlyWith('selectors', 'state'))
   .meta({
     id: 'WaitStep',
-    description: 'Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is ' + 'required.',
+    description: 'Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is required.',
   });
 
 const AttributeName = z
@@ -201,7 +202,7 @@ const Fields = z.record(z.string().min(1).max(64), StepExtractField).refine((fie
 });
 const ExtractStep = step('extract', {
   selectors: Selectors.optional().describe(
-    'Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the ' + 'fields are searched.',
+    'Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the fields are searched.',
   ),
   ...value,
   list: z.boolean().default(false).describe('Whether to return all matches instead of the first. Default: `false`.'),
@@ -211,12 +212,12 @@ const ExtractStep = step('extract', {
   limit: z.int().min(1).max(10_000).default(1000).describe('Maximum number of matches in a list, 1 to 10000. Default: 1000.'),
 })
   .check(({ value, issues }) => {
-    const fault = (message: string, type: string) => issues.push({ code: 'custom', message, input: value, params: { type } });
+    const addIssue = (message: string, type: string) => issues.push({ code: 'custom', message, input: value, params: { type } });
     if (!value.selectors && !value.fields && !value.table && !value.json_ld)
-      fault('One of selectors, fields, table, json_ld is needed', 'missing');
+      addIssue('One of selectors, fields, table, json_ld is required', 'missing');
     if ([value.fields !== undefined, value.table, value.json_ld].filter(Boolean).length > 1)
-      fault('Only one of fields, table, json_ld may be given', 'value_error');
-    if (value.list && !value.selectors) fault('A list is made of what `selectors` matches', 'value_error');
+      addIssue('Only one of fields, table, json_ld may be given', 'value_error');
+    if (value.list && !value.selectors) addIssue('`list` requires `selectors`', 'value_error');
   })
   .meta({
     id: 'ExtractStep',
@@ -231,7 +232,7 @@ const ScreenshotStep = slowStep('screenshot', {
   scroll_first: z
     .boolean()
     .optional()
-    .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: the value of ' + '`full_page`.'),
+    .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: the value of `full_page`.'),
   omit_background: z.boolean().default(false).describe('Whether to make the page’s default background transparent. Default: `false`.'),
 }).meta({ id: 'ScreenshotStep', description: 'Takes a screenshot.' });
 const inches = z.number().min(0).max(200);
@@ -277,7 +278,7 @@ const DialogStep = step('dialog', {
   text: templated(0, 10_000).optional().describe('Text to enter into prompts, at most 10000 characters; may contain placeholders.'),
 }).meta({
   id: 'DialogStep',
-  description: 'Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have ' + 'occurred.',
+  description: 'Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have occurred.',
 });
 const SetCookieStep = step('set_cookie', {
   name: z.string().min(1).max(256).describe('Name of the cookie, 1 to 256 characters.'),
@@ -304,18 +305,13 @@ const SetHeaderStep = step('set_header', {
     if (connectionHeaders.has(value.name.toLowerCase()))
       issues.push({
         code: 'custom',
-        message: 'This header belongs to the connection and cannot be set',
+        message: 'This header is set by the connection and cannot be changed',
         path: ['name'],
         input: value.name,
         params: { type: 'header_not_allowed' },
       });
   })
   .meta({ id: 'SetHeaderStep', description: 'Sets a header that is sent with all later requests of the tab.' });
-const connectionHeaders = new Set(
-  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host content-length expect'.split(
-    ' ',
-  ),
-);
 const SetViewportStep = step('set_viewport', Viewport.shape).meta({
   id: 'SetViewportStep',
   description: 'Changes the size of the page area.',
@@ -324,7 +320,7 @@ const EvaluateStep = step('evaluate', {
   expression: z.string().min(1).max(100_000).describe('JavaScript expression, 1 to 100000 characters.'),
 }).meta({
   id: 'EvaluateStep',
-  description: 'Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is ' + 'awaited.',
+  description: 'Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is awaited.',
 });
 
 const AssertStep = step('assert', {
@@ -350,7 +346,7 @@ const AssertStep = step('assert', {
   .check(onlyWith('selectors', 'visible', 'count', 'value', 'checked', 'enabled'), ({ value, issues }) => {
     const { selectors, text, url, title } = value;
     if ([selectors, text, url, title].every((part) => part === undefined))
-      issues.push({ code: 'custom', message: 'One of selectors, text, url, title is needed', input: value, params: { type: 'missing' } });
+      issues.push({ code: 'custom', message: 'One of selectors, text, url, title is required', input: value, params: { type: 'missing' } });
   })
   .meta({
     id: 'AssertStep',

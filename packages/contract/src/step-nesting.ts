@@ -1,13 +1,13 @@
-/** Steps with others in them, and all steps together. */
+/** Steps with nested steps, and the union of all steps. */
 import { z } from 'zod';
 import { Condition, Selectors, VariableName, commonFields, exactlyOne, templated } from './step-fields.ts';
 import { plainSteps, type PlainStep } from './step-kinds.ts';
 
-/** In one list. */
+/** Maximum number of steps in one list. */
 export const stepsMax = 50;
 
 const NestedSteps = z.lazy((): z.ZodType<Step[]> => z.array(Step).max(stepsMax));
-const turns = z.int().min(1).max(500);
+const Iterations = z.int().min(1).max(500);
 
 type Common = { [Name in keyof typeof commonFields]: z.infer<(typeof commonFields)[Name]> };
 type Optional<T, Name extends keyof T> = Omit<T, Name> & { [Key in Name]?: T[Key] | undefined };
@@ -48,7 +48,7 @@ const ForEachStep = z
     over: templated(1, 500).optional().describe('List to iterate over instead of elements: `{{vars.name}}` or `{{inputs.name}}`.'),
     as: VariableName.default('item').describe('Name of the variable with the current item. Default: `item`.'),
     steps: NestedSteps.describe('Steps to run in each iteration, at most 50.'),
-    max: turns.default(100).describe('Maximum number of iterations, 1 to 500. Default: 100.'),
+    max: Iterations.default(100).describe('Maximum number of iterations, 1 to 500. Default: 100.'),
   })
   .check(exactlyOne('selectors', 'over'))
   .meta({ id: 'ForEachStep', description: 'Runs steps for each element, or for each item of a list.' });
@@ -65,7 +65,7 @@ const RepeatStep = z
     ...commonFields,
     steps: NestedSteps.describe('Steps to run in each iteration, at most 50.'),
     until: Condition.optional().describe('Condition that ends the loop. It is checked after each iteration.'),
-    max: turns.default(10).describe('Maximum number of iterations, 1 to 500. Default: 10.'),
+    max: Iterations.default(10).describe('Maximum number of iterations, 1 to 500. Default: 10.'),
   })
   .meta({ id: 'RepeatStep', description: 'Runs steps repeatedly.' });
 
@@ -75,12 +75,12 @@ export type Step = PlainStep | IfStep | ForEachStep | RepeatStep;
 export type StepType = Step['type'];
 export const stepTypes: readonly string[] = anyStep.options.flatMap((option) => option.shape.type.value);
 
-/** A union tells of a tag that it does not know without saying which it knows. */
-const knowsType = (value: unknown, { issues }: z.core.ParsePayload): unknown => {
+/** zod's issue for an unknown type does not list the known ones. */
+const checkType = (value: unknown, { issues }: z.core.ParsePayload): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const type: unknown = 'type' in value ? value.type : undefined;
-  if (!stepTypes.some((known) => known === type))
+  if (!stepTypes.some((knownType) => knownType === type))
     issues.push({ code: 'invalid_value', values: [...stepTypes], path: ['type'], input: type });
   return value;
 };
-export const Step: z.ZodType<Step> = z.preprocess((value, context) => knowsType(value, context), anyStep).meta({ id: 'Step' });
+export const Step: z.ZodType<Step> = z.preprocess((value, context) => checkType(value, context), anyStep).meta({ id: 'Step' });

@@ -1,20 +1,20 @@
-/** What must hold between the steps of a list: depth, names, and where they point to. */
+/** Rules across the steps of a list: count, depth, unique ids and valid references. */
 import type { z } from 'zod';
 import type { Step } from './step-nesting.ts';
 
-const stepsInAllMax = 500;
+const totalStepsMax = 500;
 const depthMax = 4;
 
 type Issue = z.core.$ZodRawIssue;
 type Path = (string | number)[];
-interface Place {
+interface ListPosition {
   path: Path;
   depth: number;
-  /** The `as` of the loops over elements around it. */
+  /** The `as` of the enclosing loops over elements. */
   elements: readonly string[];
 }
 
-const fault = (path: Path, input: unknown, message: string, type = 'value_error'): Issue => ({
+const createIssue = (path: Path, input: unknown, message: string, type = 'value_error'): Issue => ({
   code: 'custom',
   message,
   path,
@@ -26,50 +26,54 @@ export function checkSteps(steps: readonly Step[]): Issue[] {
   const issues: Issue[] = [];
   const ids = new Set<string>();
   let count = 0;
-  eachList(steps, { path: [], depth: 1, elements: [] }, (list, { path, depth, elements }) => {
+  visitLists(steps, { path: [], depth: 1, elements: [] }, (list, { path, depth, elements }) => {
     count += list.length;
-    if (depth > depthMax && list.length > 0) issues.push(fault(path, list, `Steps may be nested ${depthMax} deep`, 'too_deep'));
+    if (depth > depthMax && list.length > 0)
+      issues.push(createIssue(path, list, `Steps may be nested at most ${depthMax} levels deep`, 'too_deep'));
     for (const [index, step] of list.entries()) {
       const at = [...path, index];
-      if (step.id !== undefined && ids.has(step.id)) issues.push(fault([...at, 'id'], step.id, 'An id may be given once'));
+      if (step.id !== undefined && ids.has(step.id))
+        issues.push(createIssue([...at, 'id'], step.id, 'This id is already used. Ids must be unique'));
       if (step.id !== undefined) ids.add(step.id);
       if (step.within !== undefined && !elements.includes(step.within))
-        issues.push(fault([...at, 'within'], step.within, 'Input should be the `as` of an enclosing for_each over selectors'));
+        issues.push(createIssue([...at, 'within'], step.within, 'Input should be the `as` of an enclosing for_each over selectors'));
       const goto = /^goto:(.*)$/.exec(step.on_error)?.[1];
       if (goto !== undefined && !list.some(({ id }) => id === goto))
-        issues.push(fault([...at, 'on_error'], step.on_error, 'Input should name the id of a step in the same list'));
+        issues.push(createIssue([...at, 'on_error'], step.on_error, 'Input should name the id of a step in the same list'));
     }
   });
-  if (count > stepsInAllMax)
-    issues.push(fault([], count, `There may be at most ${stepsInAllMax} steps, with all that are nested`, 'too_long'));
+  if (count > totalStepsMax)
+    issues.push(createIssue([], count, `Input should have at most ${totalStepsMax} steps, including nested ones`, 'too_long'));
   return [...issues, ...checkTabs(steps, ids)];
 }
 
-/** Only when all ids are known: a step may look for the tab of one that a loop has run before. */
+/** Runs when all ids are known: `opened_by` may refer to a later step that ran in an earlier iteration. */
 function checkTabs(steps: readonly Step[], ids: ReadonlySet<string>): Issue[] {
   const issues: Issue[] = [];
-  eachList(steps, { path: [], depth: 1, elements: [] }, (list, { path }) => {
+  visitLists(steps, { path: [], depth: 1, elements: [] }, (list, { path }) => {
     for (const [index, { tab }] of list.entries()) {
       const opener = /^opened_by:(.*)$/.exec(tab)?.[1];
-      if (opener !== undefined && !ids.has(opener)) issues.push(fault([...path, index, 'tab'], tab, 'Input should name the id of a step'));
+      if (opener !== undefined && !ids.has(opener))
+        issues.push(createIssue([...path, index, 'tab'], tab, 'Input should name the id of a step'));
     }
   });
   return issues;
 }
 
-function eachList(list: readonly Step[], place: Place, see: (list: readonly Step[], place: Place) => void): void {
-  see(list, place);
-  // What is too deep has been told; a body may be nested a thousand deep.
-  if (place.depth > depthMax) return;
-  const into = (inner: readonly Step[], path: Path, elements: readonly string[]) =>
-    eachList(inner, { path, depth: place.depth + 1, elements }, see);
+function visitLists(list: readonly Step[], position: ListPosition, visit: (list: readonly Step[], position: ListPosition) => void): void {
+  visit(list, position);
+  // The excess depth is reported already. A body may be nested a thousand levels deep.
+  if (position.depth > depthMax) return;
+  const descend = (inner: readonly Step[], path: Path, elements: readonly string[]) =>
+    visitLists(inner, { path, depth: position.depth + 1, elements }, visit);
   for (const [index, step] of list.entries()) {
-    const at = [...place.path, index];
+    const at = [...position.path, index];
     if (step.type === 'if') {
-      into(step.steps, [...at, 'steps'], place.elements);
-      into(step.else, [...at, 'else'], place.elements);
+      descend(step.steps, [...at, 'steps'], position.elements);
+      descend(step.else, [...at, 'else'], position.elements);
     }
-    if (step.type === 'repeat') into(step.steps, [...at, 'steps'], place.elements);
-    if (step.type === 'for_each') into(step.steps, [...at, 'steps'], step.selectors ? [...place.elements, step.as] : place.elements);
+    if (step.type === 'repeat') descend(step.steps, [...at, 'steps'], position.elements);
+    if (step.type === 'for_each')
+      descend(step.steps, [...at, 'steps'], step.selectors ? [...position.elements, step.as] : position.elements);
   }
 }

@@ -1,4 +1,4 @@
-/** Texts with `{{inputs.name}}`, `{{vars.name.0 | trim | lower}}` in them. `{{"{{"}}` stands for the two braces themselves. */
+/** Texts with placeholders such as `{{inputs.name}}` and `{{vars.name.0 | trim | lower}}`. `{{"{{"}}` is a literal `{{`. */
 
 export const templateFilters = ['trim', 'lower', 'slug', 'number', 'date'] as const;
 export type TemplateFilter = (typeof templateFilters)[number];
@@ -10,11 +10,11 @@ export interface TemplateValue {
 }
 export type TemplatePart = string | TemplateValue;
 
-/** More than a sentence has; what has more is not written by hand. */
+/** Far more than a text written by hand has. */
 const valuesMax = 100;
 const expression = /^(inputs|vars)((?:\.[\w-]{1,64}){1,8})((?:\|[a-z]{1,20}){0,8})$/;
 
-/** Its parts in order, or what is wrong with it. Takes time in proportion to the text. */
+/** Returns the parts in order, or the problem with the text. Runs in linear time. */
 export function parseTemplate(text: string): { parts: TemplatePart[]; problem?: string } {
   const parts: TemplatePart[] = [];
   let from = 0;
@@ -26,18 +26,18 @@ export function parseTemplate(text: string): { parts: TemplatePart[]; problem?: 
     const part = parseExpression(text.slice(start + 2, end));
     if (typeof part === 'object' && 'problem' in part) return { parts: [], ...part };
     parts.push(text.slice(from, start), part);
-    if (parts.length > 2 * valuesMax) return { parts: [], problem: `A text may have at most ${valuesMax} values to fill in` };
+    if (parts.length > 2 * valuesMax) return { parts: [], problem: `A text may have at most ${valuesMax} placeholders` };
     from = end + 2;
   }
   return { parts: [...parts, text.slice(from)].filter((part) => part !== '') };
 }
 
 function parseExpression(text: string): TemplatePart | { problem: string } {
-  if (text.length > 800) return { problem: 'What stands between {{ and }} is too long' };
+  if (text.length > 800) return { problem: 'The expression between {{ and }} is too long' };
   const dense = text.replace(/\s/g, '');
   if (dense === '"{{"') return '{{';
   const [, from, path = '', filters = ''] = expression.exec(dense) ?? [];
-  if (from !== 'inputs' && from !== 'vars') return { problem: 'Between {{ and }} should stand inputs.name or vars.name' };
+  if (from !== 'inputs' && from !== 'vars') return { problem: 'The expression between {{ and }} should be inputs.name or vars.name' };
   const names = filters.split('|').slice(1);
   const known = names.filter((name): name is TemplateFilter => templateFilters.some((filter) => filter === name));
   if (known.length < names.length) return { problem: `A filter should be one of ${templateFilters.join(', ')}` };

@@ -1,4 +1,4 @@
-/** What a caller has done in a page, step by step: one language for fetches, sessions and whatever is built of them. */
+/** The step language, which sessions and fetches share. */
 import { z } from 'zod';
 import { Step, stepsMax } from './step-nesting.ts';
 import { checkSteps } from './step-rules.ts';
@@ -8,7 +8,7 @@ export type { PlainStep, StepExtractField } from './step-kinds.ts';
 export { Step, stepTypes, type ForEachStep, type IfStep, type RepeatStep, type StepType } from './step-nesting.ts';
 export { parseTemplate, type TemplateFilter, type TemplateValue } from './step-template.ts';
 
-/** The steps of a request, top to bottom. */
+/** The steps of a request, in order. */
 export const Steps = z
   .array(Step)
   .max(stepsMax)
@@ -49,7 +49,7 @@ export const StepResult = z
     output: z.unknown().optional().describe('Output of the step; its form depends on the type.'),
     error: z
       .object({
-        code: z.string().meta({ description: stepErrorCodes.map((code) => `\`${code}\``).join(', ') }),
+        code: z.string().meta({ description: `Error code: one of ${stepErrorCodes.map((code) => `\`${code}\``).join(', ')}.` }),
         message: z.string().describe('What went wrong and what to do.'),
       })
       .optional()
@@ -60,5 +60,5 @@ export const StepResult = z
       .describe('The entry of `selectors` that matched.'),
     warnings: z.array(z.string()).optional().describe('Warnings about the step.'),
   })
-  .meta({ id: 'StepResult', description: 'Steps in another are told in its `output.steps`.' });
+  .meta({ id: 'StepResult', description: 'Result of a step. The results of nested steps are in its `output.steps`.' });
 export type StepResult = z.infer<typeof StepResult>;

@@ -1,4 +1,4 @@
-/** Cookies and storage in the form that Playwright saves and loads. */
+/** Cookies and local storage in Playwright's format. */
 import { z } from 'zod';
 
 const cookiesMax = 3000;

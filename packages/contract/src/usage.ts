@@ -1,9 +1,9 @@
-/** What an owner has used this month, against its plan. */
+/** Usage and limits of an owner in the current month. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { Timestamp } from './fields.ts';
 
-/** What a plan may limit, by the month (UTC). */
+/** Usage that a plan can limit per calendar month (UTC). */
 export const limitedAxes = ['actions', 'egress_bytes', 'browser_seconds', 'captcha_solves'] as const;
 export type LimitedAxis = (typeof limitedAxes)[number];
 

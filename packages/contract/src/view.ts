@@ -1,9 +1,8 @@
-/** Endpoints of people who watch: links to a session's live view, its window and its recordings. */
+/** Endpoints of the live view and VNC: links, pages and WebSockets. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, sessionParams } from './fields.ts';
 
-/** `view` watches, `control` also drives, `recording` opens what was recorded, also when the session is over. */
 export const viewScopes = ['view', 'control', 'recording'] as const;
 export type ViewScope = (typeof viewScopes)[number];
 
@@ -26,7 +25,7 @@ export type ViewTokenRequest = z.infer<typeof ViewTokenRequest>;
 export const VncTokenRequest = z.strictObject({ ttl_seconds: TtlSeconds }).meta({ id: 'VncTokenRequest' });
 export type VncTokenRequest = z.infer<typeof VncTokenRequest>;
 
-const grant = {
+const tokenFields = {
   token: z.string().nullable().describe('The token. It is returned once: null in a replayed response, as is `url`.'),
   session_id: z.string().describe('Id of the session.'),
   url: z
@@ -42,13 +41,13 @@ const grant = {
 
 export const ViewToken = z
   .object({
-    ...grant,
+    ...tokenFields,
     token_type: z.literal('view').describe('Always `view`.'),
     scope: z.enum(viewScopes).describe('What the link allows.'),
   })
   .meta({ id: 'ViewToken' });
 export type ViewTokenResponse = z.infer<typeof ViewToken>;
-export const VncToken = z.object({ ...grant, token_type: z.literal('vnc').describe('Always `vnc`.') }).meta({ id: 'VncToken' });
+export const VncToken = z.object({ ...tokenFields, token_type: z.literal('vnc').describe('Always `vnc`.') }).meta({ id: 'VncToken' });
 export type VncTokenResponse = z.infer<typeof VncToken>;
 
 const tokenQuery = z.object({
@@ -104,7 +103,7 @@ export const openLiveView = endpoint({
   tag: 'Viewing',
   summary: 'Open the live view',
   description:
-    'Returns the web page that shows the session live. With a token of the scope `control` it also accepts mouse ' + 'and keyboard input.',
+    'Returns the web page that shows the session live. With a token of the scope `control` it also accepts mouse and keyboard input.',
   auth: 'view',
   params: sessionParams,
   query: tokenQuery,

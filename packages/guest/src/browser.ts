@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BrowserExited, StartBrowser } from '@berth/contract/guest';
+import type { BrowserExitResult, StartBrowser } from '@berth/contract/guest';
 import { chromiumFlags } from './chromium-flags.ts';
 import { vncSocket } from './display.ts';
 import { withDisplay } from './display-start.ts';
@@ -41,7 +41,7 @@ const withoutPrivileges = ['--no-new-privs', '--inh-caps=-all', '--ambient-caps=
 export class Browser {
   /** DevTools: JSON messages, each ended by a NUL byte. The browser exits when this closes. */
   readonly pipe: Duplex;
-  readonly exited: Promise<BrowserExited>;
+  readonly exited: Promise<BrowserExitResult>;
   readonly #child: ChildProcess;
   readonly #outOfMemoryKillsAtStart = readOutOfMemoryKills();
   #logTail = '';
@@ -83,7 +83,7 @@ export class Browser {
     }
   }
 
-  async #watchExit(): Promise<BrowserExited> {
+  async #watchExit(): Promise<BrowserExitResult> {
     const child = this.#child;
     const { code, signal } = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));

@@ -15,7 +15,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import type { Identity, IdentityTaken } from '@berth/contract/guest';
+import type { Identity, IdentityResult } from '@berth/contract/guest';
 import { RandomGenerators } from './generators.ts';
 import type { Kernel } from './kernel.ts';
 
@@ -33,7 +33,7 @@ export class Identities {
   }
 
   /** Applies an identity. Rejects if a part of it could not be applied. */
-  async assume(identity: Identity): Promise<IdentityTaken> {
+  async assume(identity: Identity): Promise<IdentityResult> {
     await this.#kernel.renew({ entropy: Buffer.from(identity.entropy, 'base64'), timeMs: identity.time_ms });
     this.#generators.renew();
     await Promise.all([

@@ -1,14 +1,14 @@
 import type { Duplex } from 'node:stream';
 import { guestPaths, guestProtocol } from '@berth/contract/guest';
 import type {
-  BrowserExited,
-  BrowserStarted,
+  BrowserExitResult,
+  StartBrowserResult,
   GuestHello,
   GuestStats,
   Identity,
-  IdentityTaken,
+  IdentityResult,
   PageSize,
-  Settled,
+  QuietResult,
   StartBrowser,
 } from '@berth/contract/guest';
 import { Browser } from './browser.ts';
@@ -63,7 +63,7 @@ export class Machine {
   }
 
   /** @throws InvalidState when called twice, BrowserNotStarted */
-  async start(request: StartBrowser): Promise<BrowserStarted> {
+  async start(request: StartBrowser): Promise<StartBrowserResult> {
     if (this.#browser) throw new InvalidState('the browser has already been started');
     const { paths, egress } = this.#deps;
     const { home: homePath, display: displayPath, chromiumPath, uid } = paths;
@@ -75,14 +75,14 @@ export class Machine {
   }
 
   /** Prepares the machine to be saved as a template. */
-  async prepareSnapshot(): Promise<Settled> {
+  async prepareSnapshot(): Promise<QuietResult> {
     if (this.#browser && !this.#pipeTaken) await warmUp(this.#browser.pipe);
     await this.#deps.identities.warmUp();
     return waitForQuiet();
   }
 
   /** @throws EgressUnavailable, or an error with what the kernel refused */
-  async identify(identity: Identity): Promise<IdentityTaken> {
+  async identify(identity: Identity): Promise<IdentityResult> {
     const taken = await this.#deps.identities.assume(identity);
     await this.#deps.egress.open();
     return taken;
@@ -117,7 +117,7 @@ export class Machine {
   }
 
   /** Resolves when the browser has exited. @throws InvalidState when it has not been started */
-  async exit(): Promise<BrowserExited> {
+  async exit(): Promise<BrowserExitResult> {
     if (!this.#browser) throw new InvalidState('the browser has not been started');
     return this.#browser.exited;
   }

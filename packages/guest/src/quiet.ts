@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settled } from '@berth/contract/guest';
+import type { QuietResult } from '@berth/contract/guest';
 import { countRenderers, readProcessorSeconds } from './processes.ts';
 
 /** A machine is quiet when its CPU usage stays below this share for `quietMs`. */
@@ -10,7 +10,7 @@ const sampleMs = 100;
 const quietTimeoutMs = 30_000;
 
 /** Resolves when the machine is quiet without renderers, or after the timeout. The result says which. */
-export async function waitForQuiet(): Promise<Settled> {
+export async function waitForQuiet(): Promise<QuietResult> {
   const deadline = performance.now() + quietTimeoutMs;
   const samples = [sampleCpu()];
   while (performance.now() < deadline) {

@@ -5,7 +5,7 @@ import { chownSync, existsSync, readdirSync, symlinkSync, writeFileSync } from '
 import type { ClientHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { BrowserExited, GuestHello, guestProtocol, guestRequests, GuestStats, IdentityTaken } from '@berth/contract/guest';
+import { BrowserExitResult, GuestHello, guestProtocol, guestRequests, GuestStats, IdentityResult } from '@berth/contract/guest';
 import { CdpClient } from './cdp-client.ts';
 import { AgentUnderTest, someIdentity, statusOf, until } from './testing/agent.ts';
 
@@ -75,7 +75,7 @@ describe('the agent', () => {
     const exit = agent.request(guestRequests.exit);
     pipe.end();
     await once(pipe, 'close');
-    const exited = BrowserExited.parse((await exit).json);
+    const exited = BrowserExitResult.parse((await exit).json);
     assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [0, null, false]);
     assert.equal(await agent.open(guestRequests.devtools), 409);
     assert.equal((await agent.request(guestRequests.start, { kind: 'headless' })).status, 409);
@@ -90,7 +90,7 @@ describe('the agent', () => {
     process.kill(browserPid(), 'SIGKILL');
     const [answer] = await Promise.all([exit, closed]);
     assert.ok(performance.now() - killedAt < 1000);
-    const exited = BrowserExited.parse(answer.json);
+    const exited = BrowserExitResult.parse(answer.json);
     assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [null, 'SIGKILL', false]);
   });
 
@@ -98,7 +98,7 @@ describe('the agent', () => {
     await start();
     const pid = browserPid();
     await agent.connect();
-    assert.deepEqual(IdentityTaken.parse((await askIdentity(agent)).json), {
+    assert.deepEqual(IdentityResult.parse((await askIdentity(agent)).json), {
       time_ms: someIdentity().time_ms,
       machine_id: someIdentity().machine_id,
       boot_id: someIdentity().boot_id,
@@ -113,7 +113,7 @@ describe('the agent', () => {
     await start();
     await openPipe();
     await agent.connect();
-    assert.equal(BrowserExited.parse((await agent.request(guestRequests.exit)).json).code, 0);
+    assert.equal(BrowserExitResult.parse((await agent.request(guestRequests.exit)).json).code, 0);
   });
 
   it('reports why a browser could not be started', async () => {
@@ -121,7 +121,7 @@ describe('the agent', () => {
     const { status, json } = await agent.request(guestRequests.start, { kind: 'headless' });
     assert.equal(status, 500);
     assert.match(String(json['error']), /ended at once.*unrecognized option/s);
-    const exited = BrowserExited.parse((await agent.request(guestRequests.exit)).json);
+    const exited = BrowserExitResult.parse((await agent.request(guestRequests.exit)).json);
     assert.equal(exited.code, 2);
     assert.match(exited.log, /unrecognized option/);
   });

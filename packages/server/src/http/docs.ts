@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { apiVersion, docs, endpoints, openApiDocument, openapi } from '@berth/contract';
+import { apiVersion, docs, endpoints, createOpenApiDocument, openapi } from '@berth/contract';
 import type { Http } from './server.ts';
 
 /** Only resources of this service, no inline scripts or styles. Swagger UI draws its icons from `data:` URLs. */
@@ -43,7 +43,7 @@ const bundled: Record<string, string> = {
 
 /** Serves the OpenAPI document and Swagger UI, without external resources. */
 export function mountDocs(http: Http): void {
-  const document = openApiDocument({ endpoints, version: apiVersion });
+  const document = createOpenApiDocument({ endpoints, version: apiVersion });
   http.on(openapi, ({ origin }) => ({ ...document, servers: [{ url: origin }] }));
   const headers = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' };
   http.asset(docs.path, { contentType: 'text/html; charset=utf-8', headers, load: () => Buffer.from(page) }, docs);

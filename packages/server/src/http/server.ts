@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { ServiceError, repeats } from '@berth/contract';
+import { ServiceError, acceptsIdempotencyKey } from '@berth/contract';
 import type { Endpoint } from '@berth/contract';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
@@ -187,7 +187,7 @@ class FastifyHttp implements Http {
   async #serve(endpoint: Endpoint, handler: LooseHandler, exchange: Exchange, request: Incoming): Promise<HttpResponse> {
     const { limits } = this.#options;
     // Not on public endpoints: without a caller, strangers would get each other's responses.
-    const key = repeats(endpoint) ? request.headers['idempotency-key'] : undefined;
+    const key = acceptsIdempotencyKey(endpoint) ? request.headers['idempotency-key'] : undefined;
     const raw = await validate(endpoint, exchange, request, { bytesMax: limits.bodyBytesMax, timeoutMs: limits.requestTimeoutMs });
     exchange.origin = this.#peers.origin(exchange.request);
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;

@@ -133,7 +133,7 @@ const toSettings = (request: CreateSessionRequest, purpose: SessionPurpose, tabL
 /** The plan's maximum duration is reported with `ctx.le`, never silently clamped. */
 export function planIssues(request: { timeout_seconds?: number | undefined }, secondsMax: number): ValidationIssue[] {
   const { timeout_seconds: seconds } = request;
-  if (seconds === undefined || seconds <= Math.min(secondsMax, timerBounds.timeoutSeconds.most)) return [];
+  if (seconds === undefined || seconds <= Math.min(secondsMax, timerBounds.timeoutSeconds.max)) return [];
   return [
     {
       loc: ['body', 'timeout_seconds'],

@@ -1,7 +1,7 @@
 /** The schema of steps in a request: which are rejected, and with which path. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Steps, openApiDocument, runActions, type Step } from '@berth/contract';
+import { Steps, createOpenApiDocument, runActions, type Step } from '@berth/contract';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { parsePart } from '../http/validation-issues.ts';
@@ -160,7 +160,9 @@ test('applies the defaults of each step', () => {
 });
 
 test('is in the OpenAPI document by name, nested steps by reference', () => {
-  const { components } = openApiDocument({ endpoints: [runActions], version: '1' }) as { components: { schemas: Record<string, object> } };
+  const { components } = createOpenApiDocument({ endpoints: [runActions], version: '1' }) as {
+    components: { schemas: Record<string, object> };
+  };
   for (const name of ['Step', 'ClickStep', 'ForEachStep', 'StepResult', 'Selector']) assert.ok(components.schemas[name], name);
   const text = JSON.stringify(components.schemas['ForEachStep'] ?? components.schemas['ForEachStepInput']);
   assert.match(text, /"items":\{"\$ref":"#\/components\/schemas\/Step(Input)?"\}/);

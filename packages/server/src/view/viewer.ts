@@ -1,4 +1,4 @@
-import { framesInFlight, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
+import { framesInFlightMax, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
 import type { ScreencastDemand } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseCommand, type Command } from './live-view-commands.ts';
@@ -37,7 +37,7 @@ export class Viewer {
   readonly #quality: ViewerQuality;
   #fit = defaultFit;
   #pendingFrame: LiveFrame | null = null;
-  /** Oldest first; at most `framesInFlight`. */
+  /** Oldest first; at most `framesInFlightMax`. */
   #unacknowledged: { seq: number; sentMs: number }[] = [];
   /** The latest state that has not been sent. */
   #pendingState: string | null = null;
@@ -114,7 +114,7 @@ export class Viewer {
       this.#socket.send(this.#pendingState, this.#onSent);
       this.#pendingState = null;
     }
-    if (!this.#pendingFrame || this.#unacknowledged.length >= framesInFlight) return;
+    if (!this.#pendingFrame || this.#unacknowledged.length >= framesInFlightMax) return;
     const { seq, message } = this.#pendingFrame;
     this.#pendingFrame = null;
     this.#unacknowledged.push({ seq, sentMs: this.#clock.monotonicMs() });

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guestPaths } from '@berth/contract/guest';
-import type { BrowserExited } from '@berth/contract/guest';
+import type { BrowserExitResult } from '@berth/contract/guest';
 import { usageOf } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
@@ -129,11 +129,11 @@ export class QemuVm implements Vm {
 }
 
 interface Ending {
-  exit?: BrowserExited;
+  exit?: BrowserExitResult;
   why: string;
 }
 
-const describeExit = ({ code, signal, log }: BrowserExited): string =>
+const describeExit = ({ code, signal, log }: BrowserExitResult): string =>
   `the browser ended: ${signal === null ? `code ${code}` : `signal ${signal}`}\n${log}`.trim();
 
 const closeOf = (stream: Duplex): Promise<void> =>

@@ -7,7 +7,7 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Identity, IdentityTaken } from '@berth/contract/guest';
+import type { Identity, IdentityResult } from '@berth/contract/guest';
 import { Egress } from '../../../../../guest/src/egress.ts';
 import { Machine } from '../../../../../guest/src/machine.ts';
 import type { MachineDeps } from '../../../../../guest/src/machine.ts';
@@ -21,7 +21,7 @@ class HostedMachine extends Machine {
     this.#egress = deps.egress;
   }
 
-  override async identify({ machine_id, boot_id }: Identity): Promise<IdentityTaken> {
+  override async identify({ machine_id, boot_id }: Identity): Promise<IdentityResult> {
     await this.#egress.open();
     return { time_ms: Date.now(), machine_id, boot_id };
   }

@@ -1,6 +1,6 @@
 /** Files of a virtual machine, stored by its agent. Names are validated here, and responses are checked against the request. */
 import { Readable } from 'node:stream';
-import { guestPaths, guestRequests, Uploaded } from '@berth/contract/guest';
+import { guestPaths, guestRequests, UploadResult } from '@berth/contract/guest';
 import { NoSuchFile } from '../../runtime.ts';
 import type { OpenFile, VmFiles } from '../../runtime.ts';
 import { GuestError } from './control.ts';
@@ -30,7 +30,7 @@ export class GuestFiles implements VmFiles {
   async put(id: string, name: string, data: Buffer): Promise<string> {
     if (!plainName.test(id) || !anyName.test(name) || name === '.' || name === '..') throw new NoSuchFile('no such name');
     const request = { method: guestRequests.uploads.method, path: `${guestRequests.uploads.path}/${id}/${encodeURIComponent(name)}` };
-    const { path } = await this.#control.ask(request, Uploaded, { body: data, msMax: askMsMax + data.length / uploadBytesPerMs });
+    const { path } = await this.#control.ask(request, UploadResult, { body: data, msMax: askMsMax + data.length / uploadBytesPerMs });
     if (path !== `${guestPaths.uploads}/${id}/${name}`) throw new GuestError('an upload was stored at another path');
     return path;
   }

@@ -1,6 +1,6 @@
 /** The identity of a machine. Clones of a template start identical, so each gets its own before it is used. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Identity, IdentityTaken } from '@berth/contract/guest';
+import type { Identity, IdentityResult } from '@berth/contract/guest';
 
 /** Maximum error of the guest's clock, which sites and certificate checks see. */
 const skewMsMax = 1000;
@@ -13,8 +13,8 @@ export const newIdentity = (nowMs: number): Identity => ({
   hostname: `berth-${randomBytes(4).toString('hex')}`,
 });
 
-export const isIdentityTaken = (identity: Identity, taken: IdentityTaken): boolean =>
+export const isIdentityTaken = (identity: Identity, taken: IdentityResult): boolean =>
   taken.machine_id === identity.machine_id && taken.boot_id === identity.boot_id;
 
 /** Whether a response that has just arrived proves that the guest's clock is correct. A late one proves nothing. */
-export const isClockCorrect = ({ time_ms: timeMs }: IdentityTaken, nowMs: number): boolean => Math.abs(timeMs - nowMs) <= skewMsMax;
+export const isClockCorrect = ({ time_ms: timeMs }: IdentityResult, nowMs: number): boolean => Math.abs(timeMs - nowMs) <= skewMsMax;

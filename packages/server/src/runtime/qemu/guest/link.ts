@@ -5,12 +5,12 @@
  */
 import type { Duplex } from 'node:stream';
 import {
-  BrowserExited,
-  BrowserStarted,
+  BrowserExitResult,
+  StartBrowserResult,
   GuestHello,
   GuestStats,
-  IdentityTaken,
-  Settled,
+  IdentityResult,
+  QuietResult,
   guestProtocol,
   guestRequests,
 } from '@berth/contract/guest';
@@ -44,13 +44,13 @@ interface Signalled {
 export class GuestLink {
   readonly files: VmFiles;
   /** Requested after `start` or `identify`. Never resolves if the link closes before. */
-  readonly browserExit: Promise<BrowserExited>;
+  readonly browserExit: Promise<BrowserExitResult>;
   /** Resolves once with the reason: connection ended, protocol error, limit exceeded, or closed by us. */
   readonly closed: Promise<string>;
 
   readonly #control: GuestControl;
   readonly #egress: GuestEgress;
-  #resolveExit: (exit: BrowserExited) => void = () => {};
+  #resolveExit: (exit: BrowserExitResult) => void = () => {};
   #resolveClosed: (why: string) => void = () => {};
   #isWatchingExit = false;
 
@@ -73,21 +73,21 @@ export class GuestLink {
     return hello;
   }
 
-  async start(kind: 'headless' | 'full_browser', { signal }: Signalled): Promise<BrowserStarted> {
-    const started = await this.#control.ask(guestRequests.start, BrowserStarted, { body: { kind }, msMax: msMax.start, signal });
+  async start(kind: 'headless' | 'full_browser', { signal }: Signalled): Promise<StartBrowserResult> {
+    const started = await this.#control.ask(guestRequests.start, StartBrowserResult, { body: { kind }, msMax: msMax.start, signal });
     this.#watchExit();
     return started;
   }
 
-  waitForQuiet({ signal }: Signalled): Promise<Settled> {
-    return this.#control.ask(guestRequests.settle, Settled, { msMax: msMax.waitForQuiet, signal });
+  waitForQuiet({ signal }: Signalled): Promise<QuietResult> {
+    return this.#control.ask(guestRequests.waitForQuiet, QuietResult, { msMax: msMax.waitForQuiet, signal });
   }
 
   /** Gives the machine a new identity. @throws GuestError unless it confirms identity and time */
-  async identify({ signal }: Signalled): Promise<IdentityTaken> {
+  async identify({ signal }: Signalled): Promise<IdentityResult> {
     for (let attempt = 1; attempt <= identityAttemptsMax; attempt += 1) {
       const identity = newIdentity(Date.now());
-      const taken = await this.#control.ask(guestRequests.identify, IdentityTaken, { body: identity, msMax: msMax.identify, signal });
+      const taken = await this.#control.ask(guestRequests.identify, IdentityResult, { body: identity, msMax: msMax.identify, signal });
       if (!isIdentityTaken(identity, taken)) throw new GuestError('the machine did not apply its identity');
       if (!isClockCorrect(taken, Date.now())) continue;
       this.#watchExit();
@@ -136,7 +136,7 @@ export class GuestLink {
     if (this.#isWatchingExit) return;
     this.#isWatchingExit = true;
     this.#control
-      .ask(guestRequests.exit, BrowserExited, { msMax: null })
+      .ask(guestRequests.exit, BrowserExitResult, { msMax: null })
       .then(this.#resolveExit, (error: GuestError) => this.#onClosed(error.message));
   }
 }
