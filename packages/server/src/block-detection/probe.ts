@@ -16,6 +16,15 @@ export interface ProbeResult extends DomProbe {
   title: string;
 }
 
+/** What is read in the page. `documentStart` identifies the document, which may change after the navigation. */
+export interface PageProbe {
+  probe: ProbeResult;
+  html: string;
+  url: string;
+  documentStart: number;
+  statusCode: number | null;
+}
+
 /** Ten times what a classification needs. */
 const charsMax = 5000;
 /** A page with more hidden text nodes before visible text is classified by its marks. */
@@ -71,3 +80,26 @@ export const probeScript = `(() => {
   });
   return result;
 })()`;
+
+/** The rules read no more than this. */
+const htmlCharsMax = 256 * 1024;
+/** JSON escapes double some characters. */
+export const probeBytesMax = 4 * htmlCharsMax;
+/** Block pages have fewer elements, and serializing more takes long. */
+const serializedElementsMax = 20_000;
+
+/** The script expression of a PageProbe, for scripts that read the page's HTML as well. */
+export const pageProbeObject = (html: string): string => `({
+  probe: ${probeScript},
+  html: (${html}).slice(0, ${htmlCharsMax}),
+  url: location.href,
+  documentStart: performance.timeOrigin,
+  statusCode: performance.getEntriesByType('navigation')[0]?.responseStatus || null,
+})`;
+
+export const pageProbeScript = `() => {
+  const root = document.documentElement;
+  const count = Document.prototype.getElementsByTagName.call(document, '*').length;
+  const read = Object.getOwnPropertyDescriptor(Element.prototype, 'outerHTML').get;
+  return ${pageProbeObject(`root === null || count > ${serializedElementsMax} ? '' : read.call(root)`)};
+}`;

@@ -33,16 +33,7 @@ export { captureScreenshot, type ScreenshotOptions } from './capture.ts';
 export { toHar, type HarPage } from './har.ts';
 export { createStepContext, type StepContextDeps } from './step-context.ts';
 export { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
-export {
-  classifyPage,
-  classifyResponse,
-  pageProbeObject,
-  retryAfterSeconds,
-  type PageProbe,
-  type ClassifyOptions,
-  type PageClassification,
-} from './classify.ts';
-export type { NavigationReport } from './navigate.ts';
+export { toProbedPage, type NavigationReport } from './navigate.ts';
 
 export interface Target {
   owner: string;

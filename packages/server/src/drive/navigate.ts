@@ -1,11 +1,11 @@
 import type { Block, Captcha, NavigateRequest } from '@berth/contract';
-import { NavigationError, type NavigationResult } from '../browser/browser.ts';
+import { classifyPage, type PageClassification, type ProbedPage } from '../block-detection/block-detection.ts';
+import { NavigationError, PageError, type NavigationResult, type Page } from '../browser/browser.ts';
 import type { Captchas } from '../captcha/captcha.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering } from '../metering/metering.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
-import { classifyPage, type PageClassification } from './classify.ts';
 import { tabIdOf } from './step-context.ts';
 
 export interface NavigateResult {
@@ -65,7 +65,7 @@ export async function navigate(deps: NavigateDeps, options: NavigateOptions, sig
     throw error;
   }
   const classify = (): Promise<PageClassification> =>
-    classifyPage(browser.page(tabId), outcome, { strictness, leftMs: timeoutMs - durationMs(), signal });
+    classifyPage(toProbedPage(browser.page(tabId)), outcome, { strictness, leftMs: timeoutMs - durationMs(), signal });
   const first = await classify();
   const solveResult = first.captcha.present ? await solve(deps, tabId, { leftMs: timeoutMs - durationMs(), signal }) : null;
   const { block, captcha, warnings, committed } = solveResult?.isSolved ? await classify() : first;
@@ -74,6 +74,20 @@ export async function navigate(deps: NavigateDeps, options: NavigateOptions, sig
   const { finalUrl, title, statusCode } = committed ?? outcome;
   return { tabId, finalUrl, title, statusCode, durationMs: durationMs(), block, captcha, warnings };
 }
+
+/** The page for block detection, which does not know the browser. */
+export const toProbedPage = (page: Page): ProbedPage => ({
+  timeoutScale: page.timeoutScale,
+  evaluate: async <T>(source: string, options: Parameters<ProbedPage['evaluate']>[1]) => {
+    try {
+      return await page.call<T>(page.mainFrame(), source, [], options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (error instanceof PageError) return null;
+      throw error;
+    }
+  },
+});
 
 /** null when the session does not solve captchas or no time is left. */
 async function solve(

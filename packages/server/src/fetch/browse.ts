@@ -1,8 +1,9 @@
 /** One attempt with a browser: load the page, detect blocks, run waits and actions, read the requested formats. */
 import type { FetchRequest, Step } from '@berth/contract';
+import { classify, classifyPage, type PageProbe } from '../block-detection/block-detection.ts';
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
-import { classifyPage, classifyResponse, toHar, type PageProbe, type SolveCaptchaResult } from '../drive/drive.ts';
+import { toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
 import { runSteps, type StepContext } from '../steps/steps.ts';
 import type { Budget } from './budget.ts';
@@ -90,7 +91,7 @@ const toPageResult = (outcome: LoadResult): PageResult => ({
 function addUnrendered(request: FetchRequest, outcome: LoadResult, body: Body, result: PageResult): void {
   const { statusCode: status, headers, cookieNames, finalUrl: url, contentType, title } = outcome;
   const replyInfo = { status, headers, cookieNames, url, contentType, title, html: '', visibleTextLength: null, dom: null, netError: null };
-  const { block, captcha, warnings } = classifyResponse(replyInfo, request.block_detection);
+  const { block, captcha, warnings } = classify(replyInfo, request.block_detection);
   result.block = block;
   result.captcha = captcha;
   result.warnings.push(...warnings);
@@ -125,11 +126,11 @@ async function detectBlock(
   signal: AbortSignal,
 ): Promise<boolean> {
   const classifyNow = async (probe: PageProbe | null | undefined): Promise<void> => {
-    const { block, captcha, warnings, committed } = await classifyPage(page.page, outcome, {
+    const { block, captcha, warnings, committed } = await classifyPage(toProbedPage(page.page), outcome, {
       strictness: request.block_detection,
       leftMs: budget.leftMs(),
       signal,
-      ...(probe === undefined ? {} : { probe }),
+      probe,
     });
     result.block = block;
     result.captcha = captcha;

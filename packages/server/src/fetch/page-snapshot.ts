@@ -1,8 +1,8 @@
 /** One read of a page: its HTML, its visible part, and the probe for block detection. */
 import type { FetchRequest } from '@berth/contract';
+import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
 import { PageError, type Page } from '../browser/browser.ts';
 import { snapshotScript, snapshotSource, type Snapshot } from '../content/content.ts';
-import { pageProbeObject, type PageProbe } from '../drive/drive.ts';
 import { wantsVisible } from './convert.ts';
 import { limits } from './limits.ts';
 

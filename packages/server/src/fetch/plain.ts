@@ -1,7 +1,7 @@
 /** One attempt without a browser: an HTTP request and the conversion of its response. */
 import type { FetchRequest } from '@berth/contract';
+import { classify } from '../block-detection/block-detection.ts';
 import { decodeBody, kindOf, type Content } from '../content/content.ts';
-import { classifyResponse } from '../drive/drive.ts';
 import type { HttpClient, HttpResult } from '../egress/egress.ts';
 import type { Budget } from './budget.ts';
 import { addBody, toBytes } from './bytes.ts';
@@ -39,13 +39,10 @@ export async function fetchPlain(
   const bytes = { in: outcome.bytesIn, out: outcome.bytesOut };
   const kind = kindOf(outcome.contentType, outcome.body);
   const html = kind === 'html' ? decodeBody(outcome.body, outcome.contentType).text : '';
-  const { classification, ...detected } = classifyResponse(
-    { ...toReplyInfo(outcome), html, title: parseTitle(html) },
-    request.block_detection,
-  );
-  page.block = detected.block;
-  page.captcha = detected.captcha;
-  page.warnings.push(...detected.warnings);
+  const classification = classify({ ...toReplyInfo(outcome), html, title: parseTitle(html) }, request.block_detection);
+  const { block, captcha, warnings } = classification;
+  Object.assign(page, { block, captcha });
+  page.warnings.push(...warnings);
   if (kind !== 'html') {
     if (outcome.body.length > 0) addBody(page, { data: outcome.body, truncated: outcome.truncated }, request);
     return { page: page, bytes, needsBrowser: classification.blocked ? 'blocked' : null };

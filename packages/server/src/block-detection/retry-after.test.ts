@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryAfterSeconds } from './classify.ts';
+import { retryAfterSeconds } from './retry-after.ts';
 
 const cases: [what: string, headers: Record<string, string>, seconds: number | null][] = [
   ['seconds', { 'retry-after': '120' }, 120],
