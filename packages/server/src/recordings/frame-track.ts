@@ -9,7 +9,7 @@ import type { EncoderExit, VideoEncoder, VideoEncoders } from '../runtime/runtim
 import { hasFile, replaceFile, videoFolder } from './folder.ts';
 import { Frames, stillFramesPerSecond } from './frames.ts';
 import { closeVideo, playlistName } from './playlist.ts';
-import { Poster, posterName } from './poster.ts';
+import { deflateRawSync } from 'node:zlib';
 
 export interface FrameTrackDeps {
   recId: string;
@@ -173,5 +173,27 @@ export class FrameTrack {
     await replaceFile(folder, posterName, jpeg).catch((error: unknown) =>
       log.warn({ err: error, recording: recId }, 'poster write failed'),
     );
+  }
+}
+
+const posterName = 'poster.jpg';
+
+/** The JPEG of a blank page compresses to little more than its tables. */
+const emptyBytesMax = 2048;
+/** Stop looking after this many blank frames. */
+const candidatesMax = 100;
+
+export class Poster {
+  #best: { jpeg: Buffer; contentBytes: number } | null = null;
+  #candidates = 0;
+
+  /** Returns the JPEG if it is a better poster than all before it, else null. */
+  offer(jpeg: Buffer): Buffer | null {
+    if (this.#candidates >= candidatesMax || (this.#best && this.#best.contentBytes > emptyBytesMax)) return null;
+    this.#candidates += 1;
+    const contentBytes = deflateRawSync(jpeg, { level: 1 }).length;
+    if (this.#best && contentBytes <= this.#best.contentBytes) return null;
+    this.#best = { jpeg, contentBytes };
+    return jpeg;
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Har } from 'har-format';
 import { toHar } from '../drive/drive.ts';
-import { writeHar } from './har-file.ts';
+import { writeHar } from './recorder.ts';
 import { entryOf, startedAt, tempFolder } from './recordings.fixture.ts';
 
 const harOf = (count: number, dropped = 0): Har =>

@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { toJournalEntry, type Attempt, type BlockEvent } from './attempt.ts';
 import { Journal, keyOf } from './journal.ts';
 import { Ladder, paceMs, type Failure, type PlannedAttempt } from './ladder.ts';
-import { chooseFirstStrategy, learnedStrategy } from './learn.ts';
+import { chooseFirstStrategy, learnedStrategy, bestOf } from './learn.ts';
 import {
   toSiteHealth,
   overviewHours,
@@ -21,8 +21,7 @@ import {
   type SiteHealth,
   type SiteStrategies,
 } from './report.ts';
-import { RecentSites } from './recent-sites.ts';
-import { isCooling, newSite, type StrategyStats, type Site } from './site.ts';
+import { isCooling, newSite, type StrategyStats, type Site, updateStrategyStats, updateSite } from './site.ts';
 import * as siteStore from './store.ts';
 import { hourOf, writeEntries } from './write.ts';
 
@@ -241,5 +240,40 @@ export class SelfHeal {
     const before = surplus && surplus > aged ? surplus : aged;
     while (!signal.aborted && (await siteStore.deleteEvents(this.#store, before, deletedAtOnce)));
     await siteStore.deleteUnused(this.#store, aged);
+  }
+}
+
+interface SiteKnowledge {
+  site: Site;
+  strategyStats: StrategyStats[];
+}
+
+const sitesMax = 5000;
+/** How long attempts of other workers may go unnoticed. */
+const ttlMs = 2000;
+
+class RecentSites {
+  readonly #sites: LRUCache<string, SiteKnowledge>;
+
+  constructor(clock: Clock) {
+    this.#sites = new LRUCache({ max: sitesMax, ttl: ttlMs, ttlResolution: 0, perf: { now: () => clock.monotonicMs() + 1 } });
+  }
+
+  get(key: string): SiteKnowledge | undefined {
+    return this.#sites.get(key);
+  }
+
+  set(key: string, known: SiteKnowledge): void {
+    this.#sites.set(key, known);
+  }
+
+  record(attempts: readonly Attempt[]): void {
+    for (const attempt of attempts) {
+      const known = this.#sites.get(keyOf(attempt.owner, attempt.domain));
+      if (!known || attempt.block?.type === 'robots_disallowed') continue;
+      const previous = known.strategyStats.find(({ strategy }) => strategy === attempt.strategy);
+      known.strategyStats = [...known.strategyStats.filter((stats) => stats !== previous), updateStrategyStats(previous, attempt)];
+      known.site = { ...updateSite(known.site, attempt), bestStrategy: bestOf(known.strategyStats) };
+    }
   }
 }

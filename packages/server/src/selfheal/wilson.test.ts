@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { wilson } from './wilson.ts';
+import { wilson } from './learn.ts';
 
 const seen = fc.integer({ min: 1, max: 1000 }).chain((attempts) => fc.tuple(fc.integer({ min: 0, max: attempts }), fc.constant(attempts)));
 

@@ -1,5 +1,12 @@
 /** View and VNC tokens: issued, exchanged for cookies, revoked, and checked while their connections are open. */
-import { ServiceError, type ViewTokenRequest, type ViewTokenResponse, type VncTokenRequest, type VncTokenResponse } from '@berth/contract';
+import {
+  ServiceError,
+  type ViewTokenRequest,
+  type ViewTokenResponse,
+  type VncTokenRequest,
+  type VncTokenResponse,
+  type SessionStatus,
+} from '@berth/contract';
 import { ownerOf, type Call, type Credentials, type Guard, type Principal } from '../http/call.ts';
 import { viewCookieName } from '../http/view-cookie.ts';
 import type { Keys } from '../keys/keys.ts';
@@ -11,7 +18,7 @@ import { signToken, verifyToken } from '../lib/signed-token.ts';
 import { sessionEndedError, type SessionRecord, type Sessions } from '../sessions/sessions.ts';
 import { Grants, type Link } from './grants.ts';
 import { pruneRevocations, revocationsOf, writeRevocation } from './store.ts';
-import { isLive, needsSession, checkValidity, type TokenValidityDeps } from './token-validity.ts';
+import type { Store } from '../store/store.ts';
 
 export interface TokensDeps extends TokenValidityDeps {
   keys: Pick<Keys, 'authenticate' | 'findInactive' | 'onRevoked'>;
@@ -219,4 +226,51 @@ function linkOf({ owner, keyId, viewer }: Principal): Link {
   if (owner === null || !viewer) throw new Error('this endpoint needs a guard that admits viewers only');
   const { isFirstLoad: _, ...link } = viewer;
   return { owner, keyId, ...link };
+}
+
+/** `unauthorized`: the link or its API key was revoked. `session_ended`: the session or recording no longer exists. */
+type TokenValidity = 'valid' | 'unauthorized' | 'session_ended';
+
+interface TokenValidityDeps {
+  keys: Pick<Keys, 'findInactive'>;
+  sessions: Pick<Sessions, 'get'>;
+  store: Store;
+  /** Returns the id of the newest recording of a session of this owner, or null. Injected, since recordings depend on view. */
+  recordingOf: (owner: string, sessionId: string) => Promise<string | null>;
+}
+
+const isLive = (status: SessionStatus): boolean => status === 'starting' || status === 'ready';
+
+/** A recording outlives its session; everything else needs the live session. */
+const needsSession = ({ scope }: Link): boolean => scope !== 'recording';
+
+/** Makes two store queries for all links together, and one more for each session or recording. */
+async function checkValidity(deps: TokenValidityDeps, links: readonly Link[]): Promise<Map<Link, TokenValidity>> {
+  if (links.length === 0) return new Map();
+  const keyIds = new Set(links.flatMap(({ keyId }) => keyId ?? []));
+  const sessionIds = new Set(links.map(({ sessionId }) => sessionId));
+  const [revokedKeyIds, revocations] = await Promise.all([deps.keys.findInactive([...keyIds]), revocationsOf(deps.store, [...sessionIds])]);
+  const isRevoked = ({ keyId, sessionId, issuedAtMs }: Link): boolean =>
+    (keyId !== null && revokedKeyIds.includes(keyId)) || issuedAtMs <= (revocations.get(sessionId)?.getTime() ?? 0);
+
+  const subjectChecks = new Map<string, Promise<boolean>>();
+  const hasSubject = (link: Link): Promise<boolean> => {
+    const subject = `${link.owner} ${link.sessionId} ${needsSession(link)}`;
+    const check = subjectChecks.get(subject) ?? subjectExists(deps, link);
+    subjectChecks.set(subject, check);
+    return check;
+  };
+  const validityOf = async (link: Link): Promise<TokenValidity> =>
+    isRevoked(link) ? 'unauthorized' : (await hasSubject(link)) ? 'valid' : 'session_ended';
+  return new Map(await Promise.all(links.map(async (link) => [link, await validityOf(link)] as const)));
+}
+
+async function subjectExists({ sessions, recordingOf }: TokenValidityDeps, link: Link): Promise<boolean> {
+  if (!needsSession(link)) return (await recordingOf(link.owner, link.sessionId)) !== null;
+  try {
+    return isLive((await sessions.get(link.owner, link.sessionId)).record.status);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'session_not_found') return false;
+    throw error;
+  }
 }

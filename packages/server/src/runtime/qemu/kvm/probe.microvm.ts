@@ -6,7 +6,7 @@ import { readProcesses, withDescendants } from '../../host/processes.ts';
 import type { MachineShape } from '../command.ts';
 import { findImage } from '../image.ts';
 import { copyImage, imagesDir, newDataDir } from '../microvm.fixture.ts';
-import { bootOnce } from './probe.ts';
+import { bootOnce } from './check.ts';
 
 /** As it is done with KVM, on an accelerator that works everywhere. */
 describe('a probe of the accelerator', () => {
