@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeTab, listTabs, openTab } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, jammedSession, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, endedSession, jammedSession, machineOf, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -91,6 +91,17 @@ describe('409 session_busy', () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(closeTab, 'session_busy', { params: { session_id: jammed, tab_id: 'A' } });
     await release();
+  });
+});
+
+describe('502 page_failed', () => {
+  it('answers when the browser cannot close the tab, and the next call succeeds', async () => {
+    const { session_id } = await served.create();
+    const { tab_id } = (await served.call(openTab, { params: { session_id }, body: {} })).body;
+    machineOf(served, session_id).browser.failNext('Target.closeTarget');
+    const { details } = await served.refuse(closeTab, 'page_failed', { params: { session_id, tab_id } });
+    assert.equal(details['reason'], 'context_lost');
+    assert.equal((await served.call(closeTab, { params: { session_id, tab_id } })).status, 204);
   });
 });
 

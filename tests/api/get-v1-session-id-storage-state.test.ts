@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getStorageState, navigate } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, jammedSession, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, endedSession, jammedSession, machineOf, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -51,6 +51,15 @@ describe('409 session_busy', () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(getStorageState, 'session_busy', { params: { session_id: jammed } });
     await release();
+  });
+});
+
+describe('502 page_failed', () => {
+  it('answers when the browser cannot read the cookies, and the next call succeeds', async () => {
+    machineOf(served, sessionId).browser.failNext('Storage.getCookies');
+    const { details } = await served.refuse(getStorageState, 'page_failed', { params: { session_id: sessionId } });
+    assert.equal(details['reason'], 'context_lost');
+    assert.equal((await served.call(getStorageState, { params: { session_id: sessionId } })).status, 200);
   });
 });
 

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { listTabs, openTab } from '@berth/contract';
-import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, hangingUrl, jammedSession, startingSession } from '../session-states.ts';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import {
+  assertError,
+  callWhileBrowserDies,
+  endedSession,
+  hangingUrl,
+  jammedSession,
+  machineOf,
+  startingSession,
+} from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -90,6 +98,28 @@ describe('502 navigation_failed', () => {
     assert.equal(details['reason'], 'connection_refused');
     await served.refuse(openTab, 'navigation_failed', { params: { session_id: sessionId }, body: { url: hangingUrl, timeout_ms: 1000 } });
     assert.deepEqual((await served.call(listTabs, { params: { session_id: sessionId } })).body, before);
+  });
+});
+
+describe('502 page_failed', () => {
+  it('answers within the timeout when the browser is busy, and keeps nothing of the late tab', async () => {
+    const { session_id } = await served.create();
+    const params = { session_id };
+    const { browser } = machineOf(served, session_id);
+    const before = (await served.call(listTabs, { params })).body;
+    const release = browser.delayTabs();
+    const startMs = performance.now();
+    const reply = await served.call(openTab, { params, body: { url: 'http://site.test/', timeout_ms: 1000 } });
+    assert.equal(assertError(reply, 502, 'page_failed')['reason'], 'timeout');
+    assert.ok(performance.now() - startMs < 3000);
+    release();
+    await eventually('the late tab is closed', () => browser.pageUrls.length === before.length);
+    assert.deepEqual((await served.call(listTabs, { params })).body, before);
+    const opened = await Promise.all([1, 2].map(() => served.call(openTab, { params, body: {} })));
+    assert.deepEqual(
+      opened.map(({ status }) => status),
+      [201, 201],
+    );
   });
 });
 

@@ -278,7 +278,7 @@ export const getStorageState = endpoint({
   reply: StorageState,
   status: 200,
   owner: 'session',
-  errors: [...driveErrors],
+  errors: [...driveErrors, 'page_failed'],
   deadlineMs: driveDeadlineMs,
 });
 

@@ -139,7 +139,7 @@ export const openTab = endpoint({
   reply: Tab,
   status: 201,
   owner: 'session',
-  errors: [...driveErrors, 'tab_limit_reached', 'navigation_failed'],
+  errors: [...driveErrors, 'tab_limit_reached', 'navigation_failed', 'page_failed'],
   cost: 'action',
   deadlineMs: driveDeadlineMs,
 });
@@ -156,7 +156,7 @@ export const closeTab = endpoint({
   status: 204,
   replyKind: 'empty',
   owner: 'session',
-  errors: [...driveErrors, 'tab_not_found', 'last_tab'],
+  errors: [...driveErrors, 'tab_not_found', 'last_tab', 'page_failed'],
   cost: 'action',
   deadlineMs: driveDeadlineMs,
 });

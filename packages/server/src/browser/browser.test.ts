@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => launched.end());
 
-const call = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(20_000) });
+const call = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: AbortSignal.timeout(20_000), timeoutMs: 15_000 });
 const go = (path: string, options: Partial<NavigationRequest> = {}): Promise<NavigationResult> =>
   browser.navigate(
     browser.activeTab().tabId,

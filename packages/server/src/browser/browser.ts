@@ -174,7 +174,7 @@ class AttachedBrowser implements Browser {
     return this.#tabs.active();
   }
 
-  async openTab(options: { active: boolean; signal: AbortSignal }): ReturnType<Browser['openTab']> {
+  async openTab(options: Parameters<Browser['openTab']>[0]): ReturnType<Browser['openTab']> {
     return this.#drive(() => this.#tabs.open(options));
   }
 
@@ -207,8 +207,7 @@ class AttachedBrowser implements Browser {
       return this.#createPrivatePage(await this.#tabs.openPrivate(this.#tabs.settings, signal));
     } catch (error) {
       signal.throwIfAborted();
-      const isLate = error instanceof CommandTimeout || (error instanceof DOMException && error.name === 'TimeoutError');
-      throw isLate ? new BrowserClosed('the browser did not open a page in time', { cause: error }) : error;
+      throw error instanceof CommandTimeout ? new BrowserClosed('the browser did not open a page in time', { cause: error }) : error;
     }
   }
 

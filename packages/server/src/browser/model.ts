@@ -125,7 +125,8 @@ export interface Browser {
   refreshTabs(): Promise<TabInfo[]>;
   /** @throws TabNotFound while the only tab is opening */
   activeTab(): TabInfo;
-  openTab(options: { active: boolean; signal: AbortSignal }): Promise<TabInfo>;
+  /** @throws TabLimitReached, PageError `timeout`; a tab that comes after that is closed */
+  openTab(options: { active: boolean; timeoutMs: number; signal: AbortSignal }): Promise<TabInfo>;
   closeTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
   /** Brings a tab to the front and makes it the active one. @throws TabNotFound */
   activateTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;

@@ -6,7 +6,7 @@ import { silentLog, type Log } from '../lib/log.ts';
 import { openEndpoint, pages, secret, type Responder, type Endpoint } from './captcha.fixture.ts';
 import { Captchas, CaptchaWatch, type CaptchaEvent, type CaptchasDeps, type SolveOptions } from './captcha.ts';
 
-export const limit = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(20_000) });
+export const limit = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: AbortSignal.timeout(20_000), timeoutMs: 15_000 });
 
 interface Site {
   url: string;

@@ -25,6 +25,7 @@ import { Digests, openDownload, type DownloadedFile } from './downloads.ts';
 import { toServiceError } from './errors.ts';
 import { EventFeed } from './events.ts';
 import { toHar } from './har.ts';
+import { openTab } from './open-tab.ts';
 import { navigate, type NavigationReport, type NavigateResult } from './navigate.ts';
 import { reportAction, type Action } from './report-action.ts';
 import { tabIdOf } from './step-context.ts';
@@ -83,23 +84,11 @@ export class Drive {
     return machine.browser.refreshTabs();
   }
 
-  /** Opens a tab and navigates it to `request.url` if set. Closes the tab when that fails. */
+  /** Opens a tab and navigates it to `request.url` if set, within one deadline. Closes the tab when that fails. */
   openTab(target: Target, request: OpenTabRequest): Promise<TabInfo> {
-    const { clock } = this.#deps;
-    return this.#withBrowser(target, { name: 'open_tab', url: request.url }, async ({ browser }, signal) => {
-      const tab = await browser.openTab({ active: request.active, signal });
-      if (request.url === undefined) return tab;
-      const byMs = clock.monotonicMs() + request.timeout_ms;
-      try {
-        await browser.navigate(tab.tabId, { url: request.url, waitUntil: request.wait_until, timeoutMs: request.timeout_ms }, { signal });
-      } catch (error) {
-        // The tab may have closed already.
-        const closeMs = browser.timeoutScale.ms(closeMsMax, byMs - clock.monotonicMs());
-        await browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(closeMs) }).catch(() => undefined);
-        throw error;
-      }
-      return browser.tabs().find((candidate) => candidate.tabId === tab.tabId) ?? tab;
-    });
+    return this.#withBrowser(target, { name: 'open_tab', url: request.url }, ({ browser }, signal) =>
+      openTab({ browser, clock: this.#deps.clock }, request, signal),
+    );
   }
 
   closeTab(target: Target, tabId: string): Promise<void> {
@@ -238,8 +227,6 @@ export class Drive {
     return reportAction({ session, clock: this.#deps.clock }, action, () => withServiceErrors(work));
   }
 }
-
-const closeMsMax = 2000;
 
 const atLeastOne = (count: number): number => Math.max(1, count);
 

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d.ts';
 import type { Log } from '../../lib/log.ts';
 import { BrowserClosed } from '../model.ts';
+import { PageError } from '../page/model.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import { Pipe } from './pipe.ts';
 import { sessionOf } from './message-head.ts';
@@ -16,17 +17,23 @@ export type EventParams<E extends EventName> = ProtocolMapping.Events[E][0];
 /** A healthy browser process replies within a few ms. A page may be busy, so a page's timeout does not prove a frozen browser. */
 export const answerTimeoutMs = 10_000;
 
-/** The browser refused a command. */
-export class ProtocolError extends Error {
+/** The browser refused a command, mostly because its target has closed or changed. Its own words are the cause. */
+export class ProtocolError extends PageError {
   readonly code: number;
-  constructor(method: string, code: number, message: string) {
-    super(`${method}: ${message}`);
+  constructor(method: string, code: number, answer: string) {
+    super('context_lost', 'The page changed or closed during the call. Try again.', { cause: new Error(`${method}: ${answer}`) });
+    this.name = 'ProtocolError';
     this.code = code;
   }
 }
 
 /** No answer in time. */
-export class CommandTimeout extends Error {}
+export class CommandTimeout extends PageError {
+  constructor(method: string, message = 'The browser did not respond in time. Try again in a moment.') {
+    super('timeout', message, { cause: new Error(`${method} timed out`) });
+    this.name = 'CommandTimeout';
+  }
+}
 
 export interface SendOptions {
   sessionId?: string | undefined;
@@ -101,7 +108,7 @@ export class Connection {
     };
     const onAbort = (): void => fail(signal?.reason as Error);
     const timeoutMs = options.timeoutMs ?? this.timeoutScale.ms(answerTimeoutMs);
-    const timer = setTimeout(() => fail(new CommandTimeout(`${method} timed out`)), timeoutMs);
+    const timer = setTimeout(() => fail(new CommandTimeout(method)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#pending.set(id, {
       method,

@@ -123,7 +123,7 @@ class HistoryWatch {
     const either = AbortSignal.any([this.#deadline.signal, tab.closed.signal]);
     const onAbort = (): void => this.#committed.reject(either.reason);
     const { timeoutMs } = this.#request;
-    const timer = setTimeout(() => this.#committed.reject(new CommandTimeout()), timeoutMs);
+    const timer = setTimeout(() => this.#committed.reject(new CommandTimeout('Page.navigateToHistoryEntry')), timeoutMs);
     either.addEventListener('abort', onAbort, { once: true });
     if (either.aborted) onAbort();
     this.#undo.push(

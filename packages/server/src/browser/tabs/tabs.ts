@@ -8,7 +8,7 @@ import type { Protocol } from 'devtools-protocol';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { orAbort } from '../../lib/or-abort.ts';
-import type { Connection } from '../cdp/connection.ts';
+import { CommandTimeout, type Connection } from '../cdp/connection.ts';
 import { Dialogs } from './dialogs.ts';
 import type { Display } from '../screencast/display.ts';
 import {
@@ -22,6 +22,7 @@ import {
   type TabInfo,
 } from '../model.ts';
 import { NetworkWatchers } from '../network/network-watchers.ts';
+import { TabOpener } from './opening.ts';
 import { Preparation } from './preparation.ts';
 import { commandCall, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
 import { Titles } from './titles.ts';
@@ -34,6 +35,8 @@ type TargetInfo = Protocol.Target.TargetInfo;
 
 /** A closing page runs its unload handlers; the browser ends one that hangs after a few seconds. */
 const closeTimeoutMs = 10_000;
+/** For tabs that no caller waits for with a deadline of its own: a session's first, and those of private pages. */
+const openTimeoutMs = 20_000;
 /** A fetched page may open a window or two; more is abuse. */
 const privateTabsMax = 4;
 
@@ -58,11 +61,10 @@ export class Tabs {
   readonly #dialogs: Dialogs;
   readonly #tabs = new Map<string, Tab>();
   readonly sessions = new TabSessions();
-  readonly #attachWaiters = new Map<string, (tab: Tab) => void>();
+  readonly #opener: TabOpener;
   /** Private browser contexts and their settings. */
   readonly #privateSettings = new Map<string, BrowserSettings>();
   #activeId: string | null = null;
-  #opening = 0;
   #fresh: Promise<void> = Promise.resolve();
   #settings: BrowserSettings = defaultSettings;
   #stopped = false;
@@ -71,6 +73,10 @@ export class Tabs {
     this.#connection = connection;
     this.#deps = options;
     this.preparation = new Preparation(connection, options);
+    this.#opener = new TabOpener(connection, {
+      find: (targetId) => this.#tabs.get(targetId),
+      discard: (targetId) => this.#discard(targetId),
+    });
     this.network = new NetworkWatchers(this.preparation, (tab) => this.settingsOf(tab));
     this.titles = new Titles(connection, (info) => this.#describe(info));
     this.#dialogs = new Dialogs({
@@ -113,7 +119,7 @@ export class Tabs {
   }
 
   async #firstTab(): Promise<void> {
-    if (this.#tabs.size === 0) await this.open({ active: true });
+    if (this.#tabs.size === 0) await this.open({ active: true, timeoutMs: this.#openTimeoutMs() });
     else await Promise.all([...this.#tabs.values()].map((tab) => tab.ready));
   }
 
@@ -132,7 +138,7 @@ export class Tabs {
   }
 
   get count(): number {
-    return this.#publicTabs().length + this.#opening;
+    return this.#publicTabs().length + this.#opener.pending;
   }
 
   get settings(): BrowserSettings {
@@ -235,19 +241,12 @@ export class Tabs {
     return this.#tabs.get(this.#activeId ?? '') ?? null;
   }
 
-  /** @throws TabLimitReached */
-  async open(options: { active: boolean; signal?: AbortSignal }): Promise<TabInfo> {
+  /** @throws TabLimitReached, CommandTimeout, or the signal's reason. A tab that comes after that is closed. */
+  async open({ active, ...limits }: { active: boolean; timeoutMs: number; signal?: AbortSignal }): Promise<TabInfo> {
     if (this.count >= this.limit) throw new TabLimitReached(this.limit);
-    this.#opening += 1;
-    let tab: Tab;
-    try {
-      tab = await this.#create({ url: 'about:blank', background: !options.active }, options.signal);
-    } finally {
-      this.#opening -= 1;
-    }
-    await tab.ready;
+    const tab = await this.#opener.open({ url: 'about:blank', background: !active }, limits);
     if (tab.closed.signal.aborted) throw new TabLimitReached(this.limit);
-    if (options.active) this.activate(tab.id);
+    if (active) this.activate(tab.id);
     return this.#toInfo(tab);
   }
 
@@ -256,9 +255,8 @@ export class Tabs {
     const { browserContextId } = await this.#connection.send('Target.createBrowserContext', { disposeOnDetach: false }, { signal });
     this.#privateSettings.set(browserContextId, settings);
     try {
-      const tab = await this.#create({ url: 'about:blank', browserContextId, background: true }, signal);
-      await orAbort(tab.ready, signal);
-      return tab;
+      const limits = { timeoutMs: this.#openTimeoutMs(), signal };
+      return await this.#opener.open({ url: 'about:blank', browserContextId, background: true }, limits);
     } catch (error) {
       // The caller does not wait for the cleanup.
       void this.closePrivate(browserContextId);
@@ -272,12 +270,17 @@ export class Tabs {
     this.#privateSettings.delete(contextId);
   }
 
-  async #create(params: Protocol.Target.CreateTargetRequest, signal: AbortSignal | undefined): Promise<Tab> {
-    const { targetId } = await this.#connection.send('Target.createTarget', params, { signal });
-    return this.#tabs.get(targetId) ?? (await this.#waitForAttach(targetId, signal));
+  #openTimeoutMs(): number {
+    return this.#connection.timeoutScale.ms(openTimeoutMs);
   }
 
-  /** @throws TabNotFound, LastTab */
+  /** Forgets a tab at once; the browser closes it when it can. */
+  #discard(targetId: string): void {
+    this.#remove(targetId);
+    this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId }));
+  }
+
+  /** @throws TabNotFound, LastTab, CommandTimeout */
   async close(tabId: string, signal: AbortSignal): Promise<void> {
     const tab = this.get(tabId);
     const remaining = this.#publicTabs().filter((each) => !each.isClosing).length;
@@ -308,29 +311,13 @@ export class Tabs {
     return [...this.#tabs.values()].filter(({ isPrivate }) => !isPrivate);
   }
 
-  #closeTimeout(): AbortSignal {
-    return AbortSignal.timeout(this.#connection.timeoutScale.ms(closeTimeoutMs));
-  }
-
-  #waitForClose(tab: Tab, signal: AbortSignal): Promise<void> {
+  async #waitForClose(tab: Tab, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const either = AbortSignal.any([signal, this.#closeTimeout()]);
+    const timeoutMs = this.#connection.timeoutScale.ms(closeTimeoutMs);
+    const timer = setTimeout(() => reject(new CommandTimeout('Target.closeTarget')), timeoutMs);
     if (tab.closed.signal.aborted) resolve();
     tab.closed.signal.addEventListener('abort', () => resolve(), { once: true });
-    either.addEventListener('abort', () => reject(either.reason as Error), { once: true });
-    return promise;
-  }
-
-  async #waitForAttach(targetId: string, signal: AbortSignal | undefined): Promise<Tab> {
-    const { promise, resolve, reject } = Promise.withResolvers<Tab>();
-    const either = AbortSignal.any([this.#closeTimeout(), ...(signal ? [signal] : [])]);
-    either.addEventListener('abort', () => reject(either.reason as Error), { once: true });
-    this.#attachWaiters.set(targetId, resolve);
-    try {
-      return await promise;
-    } finally {
-      this.#attachWaiters.delete(targetId);
-    }
+    await orAbort(promise, signal).finally(() => clearTimeout(timer));
   }
 
   #onAttached({ sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent, parent: string | undefined): void {
@@ -366,7 +353,7 @@ export class Tabs {
     tab.ready = this.preparation.preparePage(tab, this.settingsOf(tab), isWaiting);
     this.#emit(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
     this.#emitChanged(tab);
-    this.#attachWaiters.get(tab.id)?.(tab);
+    this.#opener.onAttached(tab);
   }
 
   #isOverLimit({ browserContextId }: TargetInfo, isPrivate: boolean): boolean {
@@ -377,6 +364,7 @@ export class Tabs {
   #refuse(sessionId: string, info: TargetInfo, { isWaiting, isPrivate }: { isWaiting: boolean; isPrivate: boolean }): void {
     this.#deps.log.info({ url: info.url.slice(0, 200) }, 'tab over the limit closed');
     if (!isPrivate) this.#deps.emit({ type: 'tab.refused', url: info.url.slice(0, 2048), limit: this.limit });
+    this.#opener.onRefused(info.targetId, new TabLimitReached(this.limit));
     this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId: info.targetId }));
     // A paused page does not close, and its opener would block in `window.open` for ever.
     if (isWaiting) this.preparation.sendNoReply(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId);
@@ -415,7 +403,8 @@ export class Tabs {
     if (this.#activeId === targetId) this.#setActive(open.find(({ id }) => id === tab.openerId) ?? open.at(-1));
     this.#emitChanged(tab);
     // A session always has a tab, so a new one replaces the last.
-    if (open.length === 0 && this.#opening === 0 && !this.#stopped) this.#setFresh(this.open({ active: true }));
+    if (open.length === 0 && this.#opener.pending === 0 && !this.#stopped)
+      this.#setFresh(this.open({ active: true, timeoutMs: this.#openTimeoutMs() }));
   }
 
   #setActive(tab: Tab | undefined): void {

@@ -135,6 +135,8 @@ export class FakeBrowser {
   readonly #sessions = new Map<string, Session>();
   readonly #pages = new Map<string, FakePage>();
   readonly #contexts = new Set<string>([defaultContextId]);
+  readonly #failing = new Set<string>();
+  #delayedTabs: (() => void)[] | null = null;
   #unread = '';
 
   /** `onClose` is called on Browser.close. */
@@ -149,6 +151,21 @@ export class FakeBrowser {
   /** Stops reading, like a browser stopped by SIGSTOP. */
   freeze(): void {
     this.#pipe.pause();
+  }
+
+  /** Delays new tabs until the returned function is called, like a browser that is busy with a heavy page. */
+  delayTabs(): () => void {
+    const delayed: (() => void)[] = [];
+    this.#delayedTabs = delayed;
+    return () => {
+      this.#delayedTabs = null;
+      for (const open of delayed) open();
+    };
+  }
+
+  /** The next command of this method fails, as one does whose target closes meanwhile. */
+  failNext(method: string): void {
+    this.#failing.add(method);
   }
 
   /** Crashes the renderer of a page: clients get the event, the page stays. */
@@ -215,6 +232,7 @@ export class FakeBrowser {
 
   #call(session: Session, method: string, params: Json): Json | Pending {
     const [domain = '', name = ''] = method.split('.');
+    if (this.#failing.delete(method)) throw new ProtocolError(-32000, 'Target closed');
     if (domain === 'Target' && !acceptedMethods.has(method)) return this.#callTarget(session, name, params);
     if (method === 'Browser.close') {
       // The answer is sent first, then the machine ends.
@@ -232,7 +250,7 @@ export class FakeBrowser {
     throw new ProtocolError(-32601, `'${method}' wasn't found`);
   }
 
-  #callTarget(session: Session, name: string, params: Json): Json {
+  #callTarget(session: Session, name: string, params: Json): Json | Pending {
     switch (name) {
       case 'setDiscoverTargets':
         session.discovers = params.discover === true;
@@ -254,7 +272,7 @@ export class FakeBrowser {
               : { targetId: 'browser', type: 'browser', title: '', url: '', attached: true, canAccessOpener: false },
         };
       case 'createTarget':
-        return { targetId: this.#open(params).targetId };
+        return this.#create(params);
       case 'closeTarget':
         this.#close(this.#page(params));
         return { success: true };
@@ -347,6 +365,14 @@ export class FakeBrowser {
       default:
         throw new ProtocolError(-32601, `'${method}' wasn't found`);
     }
+  }
+
+  #create(params: Json): Json | Pending {
+    const open = (): Json => ({ targetId: this.#open(params).targetId });
+    if (!this.#delayedTabs) return open();
+    const late = new Pending();
+    this.#delayedTabs.push(() => late.resolve(open()));
+    return late;
   }
 
   #open(params: Json): FakePage {
