@@ -138,7 +138,7 @@ describe('the development sign-in', () => {
     const made = await client.call(createOwnKey, { key: token, body: { name: 'mine' } });
     assert.deepEqual([made.status, made.body.owner, made.body.created_by], [200, 'acme', 'login:ada@example.com']);
     assert.equal((await client.call(listSessions, { key: made.body.key })).status, 200);
-    const command = await textOf('Make a key: it is in the reply, and nowhere else');
+    const command = await textOf('Create a key: the response is the only place that shows it');
     assert.ok(command.startsWith(`TOKEN='${token}'\ncurl -X POST ${service.url}/v1/keys `), command);
     // The expected issue is a response with an error status.
     viewer.assertNoIssues({ except: /^console: .*422/ });
@@ -163,7 +163,7 @@ describe('the development sign-in', () => {
       const { page } = viewer;
       await page.goto(program.url);
       await page.getByRole('link', { name: 'Sign in' }).click();
-      await page.getByText(`To go on to ${new URL(program.url).host}.`).waitFor();
+      await page.getByText(`To continue to ${new URL(program.url).host}.`).waitFor();
       await viewer.inspect('sign-in-for-a-program');
       await page.getByLabel('E-mail').fill('bob@example.com');
       await page.getByLabel('Organisation').fill('other');
@@ -241,11 +241,11 @@ const exchangePage = (
   verifier: string,
   callback: string,
 ): string => `<!doctype html><title>A program</title><p data-testid="token"></p><script type="module">
-  const found = await (await fetch('${service}/dev-idp/.well-known/openid-configuration')).json();
+  const discovery = await (await fetch('${service}/dev-idp/.well-known/openid-configuration')).json();
   const answer = new URLSearchParams(location.search);
-  if (answer.get('state') !== 'state-1' || answer.get('iss') !== found.issuer) throw new Error('not what was asked for');
+  if (answer.get('state') !== 'state-1' || answer.get('iss') !== discovery.issuer) throw new Error('not what was asked for');
   const fields = { grant_type: 'authorization_code', client_id: 'a program', redirect_uri: '${callback}', code: answer.get('code'), code_verifier: '${verifier}' };
-  const reply = await fetch(found.token_endpoint, { method: 'POST', body: new URLSearchParams(fields) });
+  const reply = await fetch(discovery.token_endpoint, { method: 'POST', body: new URLSearchParams(fields) });
   const { access_token } = await reply.json();
   const place = document.querySelector('p');
   place.textContent = access_token;

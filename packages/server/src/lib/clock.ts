@@ -14,6 +14,12 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
+/** Options of an lru-cache whose entries expire by `clock`. It takes a time of 0 for none, hence the 1. */
+export const expiringBy = (clock: Clock): { ttlResolution: 0; perf: { now(): number } } => ({
+  ttlResolution: 0,
+  perf: { now: () => clock.monotonicMs() + 1 },
+});
+
 /** A clock that moves only by `advance`. */
 export class ManualClock implements Clock {
   #epochMs: number;

@@ -1,7 +1,7 @@
 /** Parses and validates the forms of the development issuer. */
 import { OwnerId } from '@berth/contract';
 import { z } from 'zod';
-import type { Person } from './dev-codes.ts';
+import type { CodeExchange, Person } from './dev-issuer.ts';
 import { isLoopbackUrl } from './loopback.ts';
 
 /** As typed, so that the form can be shown again with its values. */
@@ -76,13 +76,6 @@ export function returnAddress({ redirectUri, state }: Authorization, answer: { c
   if (state !== null) url.searchParams.append('state', state);
   url.searchParams.append('iss', answer.issuer);
   return url.href;
-}
-
-interface CodeExchange {
-  code: string;
-  clientId: string;
-  redirectUri: string;
-  codeVerifier: string;
 }
 
 /** The token request, or an error of RFC 6749. */

@@ -3,18 +3,44 @@
  * password. It is as safe as the host itself, because it is served on loopback
  * addresses only.
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, randomBytes, type KeyObject } from 'node:crypto';
 import { SignJWT, type JSONWebKeySet, type JWK } from 'jose';
-import type { Clock } from '../lib/clock.ts';
+import { LRUCache } from 'lru-cache';
+import { expiringBy, type Clock } from '../lib/clock.ts';
 import { readOrCreateSecret } from '../lib/secret-file.ts';
-import { Codes, type Grant, type Person } from './dev-codes.ts';
-import type { LocalLogin } from './login-config.ts';
+import type { LocalLogin } from './login-token.ts';
 import { isLoopbackUrl } from './loopback.ts';
 
 const algorithm = 'EdDSA';
 const orgClaim = 'org_id';
 export const devIdpPath = '/dev-idp';
 export const tokenSeconds = 3600;
+/** Of an authorization code. */
+const codeMs = 60_000;
+/** More than people can sign in within a minute; beyond it the oldest are dropped. */
+const codesMax = 1000;
+
+/** Who signed in, unverified. */
+export interface Person {
+  email: string;
+  organisation: string;
+}
+
+interface Grant {
+  person: Person;
+  clientId: string;
+  redirectUri: string;
+  /** SHA-256 of the client's code verifier, in base64url (RFC 7636). */
+  codeChallenge: string;
+}
+
+/** What a client sends to exchange a code. */
+export interface CodeExchange {
+  code: string;
+  clientId: string;
+  redirectUri: string;
+  codeVerifier: string;
+}
 
 export interface DevIssuerOptions {
   /** File of the signing key, so that tokens survive a restart. */
@@ -53,7 +79,8 @@ class LocalIssuer {
   readonly #keyId: string;
   readonly #clock: Clock;
   readonly #audience: string;
-  readonly #codes: Codes;
+  /** By authorization code. */
+  readonly #grants: LRUCache<string, Grant>;
 
   constructor(privateKey: KeyObject, { clock, audience }: Omit<DevIssuerOptions, 'secretFile'>) {
     const { kty = '', crv = '', x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
@@ -63,7 +90,7 @@ class LocalIssuer {
     this.#keyId = hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url');
     this.#clock = clock;
     this.#audience = audience;
-    this.#codes = new Codes(clock);
+    this.#grants = new LRUCache({ max: codesMax, ttl: codeMs, ...expiringBy(clock) });
     this.keys = { keys: [{ kty, crv, x, kid: this.#keyId, alg: algorithm, use: 'sig' }] };
     this.login = { audience, orgClaim, algorithms: [algorithm], keys: this.keys, isIssuer: isOwnIssuer };
   }
@@ -85,13 +112,20 @@ class LocalIssuer {
 
   /** Issues a code for a validated redirect URI. */
   grantCode(grant: Grant): string {
-    return this.#codes.issue(grant);
+    const code = randomBytes(32).toString('base64url');
+    this.#grants.set(code, grant);
+    return code;
   }
 
-  /** null for an invalid code or one of another client. */
-  async exchange(code: string, caller: Parameters<Codes['redeem']>[1], origin: string): Promise<DevToken | null> {
-    const person = this.#codes.redeem(code, caller);
-    return person && this.issue(person, origin);
+  /** null for a code that is unknown, used, expired or another client's. The code is consumed in any case. */
+  async exchange({ code, clientId, redirectUri, codeVerifier }: CodeExchange, origin: string): Promise<DevToken | null> {
+    const grant = this.#grants.get(code);
+    this.#grants.delete(code);
+    const isCaller =
+      grant?.clientId === clientId &&
+      grant.redirectUri === redirectUri &&
+      grant.codeChallenge === hash('sha256', codeVerifier, 'base64url');
+    return grant && isCaller ? this.issue(grant.person, origin) : null;
   }
 
   /** The OpenID Connect discovery document. */

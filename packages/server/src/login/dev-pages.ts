@@ -1,8 +1,7 @@
 /** The pages of the development issuer, without scripts. */
 import { escapeHtml } from '../http/error-page.ts';
-import type { Person } from './dev-codes.ts';
 import { authorizationFields, type Authorization, type FieldErrors, type SignInFields } from './dev-forms.ts';
-import { devIdpPath, type DevToken } from './dev-issuer.ts';
+import { devIdpPath, type DevToken, type Person } from './dev-issuer.ts';
 
 /** HTML, as opposed to text that must be escaped. */
 class Markup {

@@ -208,7 +208,7 @@ describe('a program that asks for a login token', () => {
     assert.equal(await tryCode(used), '400 invalid_grant');
 
     const old = await codeOf(setting);
-    clock.advance(60_000);
+    clock.advance(60_001);
     assert.equal(await tryCode(old), '400 invalid_grant');
 
     const others: Record<string, string>[] = [
@@ -272,7 +272,7 @@ describe('a program that asks for a login token', () => {
     }
   });
 
-  it('is told which part of its request is wrong', async (t) => {
+  it('gets a page that explains what is wrong with its request', async (t) => {
     const { origin } = await set(t);
     const wrong: [Record<string, string>, RegExp][] = [
       [{ response_type: 'token' }, /response_type=code/],

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { Endpoint } from '@berth/contract';
+import { ServiceError, type Endpoint } from '@berth/contract';
 import type { Call, Handler, Routes } from '../http/call.ts';
 import { devAuthorize, devDiscovery, devKeys, devSignIn, devStyle, devToken, openDevAuthorize, openDevSignIn } from './dev-endpoints.ts';
 import { parseAuthorization, parseExchange, parsePerson, returnAddress, signInFields } from './dev-forms.ts';
-import { allowLoopbackPages, requireLoopback, requireOwnForm } from './dev-guards.ts';
 import { issuerAt, tokenSeconds, type DevIssuer } from './dev-issuer.ts';
 import { pageHeaders, problemPage, signInPage, tokenPage, type SignInForm } from './dev-pages.ts';
+import { hostWithoutPort, isLoopbackHost, isLoopbackUrl } from './loopback.ts';
 
 /** Serves the development issuer. Only for a service that listens on a loopback address. */
 export function mountDevIdp(routes: Routes, issuer: DevIssuer): void {
@@ -63,7 +63,7 @@ function mountProtocol(routes: Routes, issuer: DevIssuer): void {
     forThisMachine(async (call) => {
       allowLoopbackPages(call);
       const exchange = parseExchange(formOf(call));
-      const token = 'error' in exchange ? null : await issuer.exchange(exchange.code, exchange, call.origin);
+      const token = 'error' in exchange ? null : await issuer.exchange(exchange, call.origin);
       if (token) return { access_token: token.token, token_type: 'Bearer', expires_in: tokenSeconds };
       call.setStatus(400);
       if ('error' in exchange) return { error: exchange.error, error_description: exchange.description };
@@ -92,6 +92,33 @@ const forThisMachine =
     requireLoopback(call);
     return handler(call);
   };
+
+type CallOrigin = Pick<Call, 'header' | 'origin'>;
+
+/**
+ * Protects against DNS rebinding: a site whose name resolves to this host is
+ * refused by its name.
+ *
+ * @throws ServiceError origin_not_allowed unless the request names a loopback host
+ */
+function requireLoopback(call: CallOrigin): void {
+  if (isLoopbackHost(hostWithoutPort(call.header('host') ?? '')) && isLoopbackUrl(call.origin)) return;
+  throw new ServiceError('origin_not_allowed', 'The development sign-in is available at http://localhost and http://127.0.0.1 only.');
+}
+
+/** Programs send no Origin. @throws ServiceError origin_not_allowed for a form of another site's page */
+function requireOwnForm(call: CallOrigin): void {
+  const origin = call.header('origin');
+  if (origin === undefined || URL.parse(origin)?.host === call.header('host')?.toLowerCase()) return;
+  throw new ServiceError('origin_not_allowed', 'This form was sent by a page of another site. Open the sign-in page of this service.');
+}
+
+/** Lets pages on this host, such as a program in development, read the response (CORS). */
+function allowLoopbackPages(call: CallOrigin & Pick<Call, 'setHeader'>): void {
+  const origin = call.header('origin');
+  call.setHeader('vary', 'origin');
+  if (origin !== undefined && isLoopbackUrl(origin)) call.setHeader('access-control-allow-origin', origin);
+}
 
 type Reply = Pick<Call, 'setHeader' | 'setStatus'>;
 

@@ -134,13 +134,13 @@ describe('an attacker’s token', () => {
     'with a line break after its organisation': () => ({ org_id: 'acme\n' }),
     'with an organisation that is a path': () => ({ org_id: '../acme' }),
     'with a longer organisation than we keep': () => ({ org_id: 'a'.repeat(65) }),
-    'that tells a client who signed in, by its use': () => ({ token_use: 'id' }),
-    'that tells a client who signed in, by its type': () => ({ typ: 'ID' }),
+    'that informs a client who signed in, by its use': () => ({ token_use: 'id' }),
+    'that informs a client who signed in, by its type': () => ({ typ: 'ID' }),
     'that renews others': () => ({ typ: 'Refresh' }),
     'that answers a nonce': () => ({ nonce: 'n' }),
     'that vouches for an access token': () => ({ at_hash: 'h' }),
     'that vouches for a code': () => ({ c_hash: 'h' }),
-    'that tells a client of a sign-out': () => ({ events: {} }),
+    'that informs a client of a sign-out': () => ({ events: {} }),
   };
   for (const [what, changes] of Object.entries(badClaims))
     it(`is refused: one ${what}`, async (t) => {
@@ -238,8 +238,8 @@ describe('an attacker’s token', () => {
     const { authenticate, claims } = await set(t);
     const token = await sign({ ...claims, org_id: 'secret org' }, key);
     const { publicMessage, message, details } = await refusalOf(authenticate(token));
-    const told = JSON.stringify({ publicMessage, message, details });
-    assert.ok(!told.includes('secret org') && !token.split('.').some((part) => told.includes(part)), told);
+    const reported = JSON.stringify({ publicMessage, message, details });
+    assert.ok(!reported.includes('secret org') && !token.split('.').some((part) => reported.includes(part)), reported);
   });
 
   const refused = async (authenticate: TestLogins['authenticate'], token: string): Promise<void> => {

@@ -5,13 +5,12 @@ import type { Credentials, Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Owners } from '../owners/owners.ts';
-import { loginAlgorithms, type LocalLogin, type LoginConfig } from './login-config.ts';
-import { verifyLogin, type TokenCheck } from './login-token.ts';
+import { loginAlgorithms, verifyLogin, type LocalLogin, type LoginConfig, type TokenCheck } from './login-token.ts';
 import { RemoteKeys } from './remote-keys.ts';
 
 export { createDevIssuer, type DevIssuer } from './dev-issuer.ts';
 export { mountDevIdp } from './dev-routes.ts';
-export { loginAlgorithms, type LocalLogin, type LoginConfig } from './login-config.ts';
+export { loginAlgorithms, type LocalLogin, type LoginConfig } from './login-token.ts';
 export { isLoopbackHost } from './loopback.ts';
 
 export interface LoginsDeps {

@@ -169,7 +169,7 @@ describe('the keys of the identity provider', () => {
 });
 
 describe('the discovery document', () => {
-  it('tells where the keys are, and is read once', async (t) => {
+  it('names the address of the keys, and is read once', async (t) => {
     const { provider, authenticate, token, clock } = await set(t, { jwksUrl: null });
     assert.equal(provider.discoveryRequests, 0);
     await authenticate(await token(first));
@@ -178,7 +178,7 @@ describe('the discovery document', () => {
     assert.deepEqual([provider.discoveryRequests, provider.keyRequests], [1, 2]);
   });
 
-  it('is not asked for where the operator has told the address', async (t) => {
+  it('is not read where the operator has configured the address', async (t) => {
     const { provider, authenticate, token } = await set(t);
     await authenticate(await token(first));
     assert.equal(provider.discoveryRequests, 0);

@@ -10,7 +10,7 @@ import { ServiceError } from '@berth/contract';
 import { createLocalJWKSet, errors, type FlattenedJWSInput, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { LoginConfig } from './login-config.ts';
+import type { LoginConfig } from './login-token.ts';
 
 /** A withdrawn key stays valid for at most this time. */
 const maxAgeMs = 600_000;

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Viewer } from '../http/call.ts';
-import type { Clock } from '../lib/clock.ts';
+import { expiringBy, type Clock } from '../lib/clock.ts';
 
 /** The claims of a link's token, and of the cookie it is exchanged for. */
 export interface Link extends Omit<Viewer, 'isFirstLoad'> {
@@ -29,8 +29,7 @@ export class Grants {
       max: cookiesMax,
       ttl: idleTimeoutMs,
       updateAgeOnGet: true,
-      ttlResolution: 0,
-      perf: { now: () => clock.monotonicMs() + 1 },
+      ...expiringBy(clock),
       dispose: (link, digest) => this.#removeFromGroups(link, digest),
     });
   }
