@@ -32,7 +32,7 @@ export interface JobContext {
 export class JobEnded extends Error {
   constructor(jobId: string) {
     super(`the job ${jobId} has ended`);
-    this.name = 'JobOver';
+    this.name = 'JobEnded';
   }
 }
 
