@@ -32,8 +32,8 @@ function openAudit(owner: string, start?: Date) {
 }
 
 describe('an entry', () => {
-  it('is told as it was written, with its time', async () => {
-    const { record, listed, clock } = openAudit('told');
+  it('is listed as it was written, with its time', async () => {
+    const { record, listed, clock } = openAudit('listed');
     await record({ actor: 'login:ada', action: 'key.rotated', details: { replaces: 'key_0' } });
     const [entry] = await listed();
     assert.ok(entry && entry.entryId > 0);
@@ -41,7 +41,7 @@ describe('an entry', () => {
       at: clock.now(),
       actor: 'login:ada',
       action: 'key.rotated',
-      owner: 'told',
+      owner: 'listed',
       subject: 'key_1',
       details: { replaces: 'key_0' },
     };

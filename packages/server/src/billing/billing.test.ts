@@ -54,7 +54,7 @@ describe('an event', () => {
       { actor: 'payment_provider', action: 'tier.changed', subject: 'begun', from: 'free', to: 'scale', why: `${created} evt_begun` },
     ]);
     assert.deepEqual(await sendNow(created, subscriptionOf({ owner: 'begun', tier: 'scale' })), applied);
-    assert.equal((await auditTrail('begun')).length, 1, 'what is as it was is not told again');
+    assert.equal((await auditTrail('begun')).length, 1, 'an unchanged state is not logged again');
   });
 
   it('of a completed checkout gives the plan and says who the customer is', async () => {
@@ -98,7 +98,7 @@ describe('an event', () => {
       assert.deepEqual([entry?.action, entry && 'to' in entry && entry['to']], ['tier.changed', 'free']);
     });
 
-  it('of a paid invoice gives the plan that it tells', async () => {
+  it('of a paid invoice applies the plan that it names', async () => {
     const { sendNow, tierOf } = open();
     assert.deepEqual(await sendNow('invoice.paid', invoiceOf({ owner: 'invoiced', prices: ['price_scale'] })), applied);
     assert.equal(await tierOf('invoiced'), 'scale');

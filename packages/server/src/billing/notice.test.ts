@@ -26,7 +26,7 @@ const newsIn = (type: string, object: unknown): unknown => {
 const updated = 'customer.subscription.updated';
 
 describe('a subscription’s event', () => {
-  it('tells whose it is, what it is about, and since when', () => {
+  it('says whose it is, what it is about, and since when', () => {
     assert.deepEqual(read(updated, subscriptionOf({ owner: 'acme', tier: 'scale', startedAt })), {
       eventId: 'evt_1',
       type: updated,
@@ -88,7 +88,7 @@ describe('the plan', () => {
     assert.equal(tierOf({ ...rest, items: { data } }), 'developer');
   });
 
-  it('is not told by two prices of two plans, nor by none', () => {
+  it('is not derived from two prices of two plans, nor by none', () => {
     const both = { data: [{ price: 'price_dev' }, { price: 'price_scale' }] };
     assert.equal(tierOf({ ...subscriptionOf({ owner: 'acme' }), items: both }), 'tier');
     assert.equal(tierOf(subscriptionOf({ owner: 'acme', price: 'price_forgotten' })), 'tier');
@@ -99,7 +99,7 @@ describe('the plan', () => {
 describe('a checkout’s event', () => {
   const completed = 'checkout.session.completed';
 
-  it('gives the plan that was chosen, and tells customer and subscription', () => {
+  it('gives the plan that was chosen, with customer and subscription', () => {
     const notice = read(completed, checkoutOf({ owner: 'acme', tier: 'scale', subscription: 'sub_7', customer: 'cus_7' }));
     assert.ok(typeof notice !== 'string');
     assert.deepEqual([notice.subscriptionId, notice.customerId, notice.startedAt], ['sub_7', 'cus_7', madeAt]);
@@ -114,7 +114,7 @@ describe('a checkout’s event', () => {
     assert.deepEqual(newsIn(completed, checkoutOf({ owner: 'acme' })), { kind: 'signed_up' });
   });
 
-  it('takes customers and subscriptions that are told in full', () => {
+  it('takes customers and subscriptions that are expanded objects', () => {
     const notice = read(completed, {
       ...checkoutOf({ owner: 'acme', tier: 'scale' }),
       customer: { id: 'cus_9' },
@@ -140,7 +140,7 @@ describe('an invoice’s event', () => {
     }
   });
 
-  it('tells a plan by name where the metadata has one', () => {
+  it('names a plan where the metadata has one', () => {
     assert.deepEqual(newsIn('invoice.paid', invoiceOf({ owner: 'acme', tier: 'scale', prices: ['price_dev'] })), {
       kind: 'paid',
       tier: 'scale',
@@ -148,7 +148,7 @@ describe('an invoice’s event', () => {
     });
   });
 
-  it('tells the plan that is paid for, and not the one that money is given back for', () => {
+  it('gives the plan that is paid for, and not the one that money is given back for', () => {
     assert.deepEqual(newsIn('invoice.paid', invoiceOf({ owner: 'acme', prices: ['-price_dev', 'price_scale'] })), {
       kind: 'paid',
       tier: 'scale',
@@ -156,12 +156,12 @@ describe('an invoice’s event', () => {
     });
   });
 
-  it('reads prices of lines as they were told before', () => {
+  it('reads prices of lines in their previous form', () => {
     const lines = { data: [{ amount: 1, price: { id: 'price_scale' } }] };
     assert.deepEqual(newsIn('invoice.paid', { ...invoiceOf({ owner: 'acme' }), lines }), { kind: 'paid', tier: 'scale', isNamed: false });
   });
 
-  it('may tell no plan, and still that a payment failed', () => {
+  it('may name no plan, and still report a failed payment', () => {
     assert.deepEqual(newsIn('invoice.paid', invoiceOf({ owner: 'acme' })), { kind: 'paid', tier: null, isNamed: false });
     assert.deepEqual(newsIn('invoice.payment_failed', invoiceOf({ owner: 'acme' })), { kind: 'payment_failed' });
   });

@@ -143,7 +143,7 @@ describe('a trial', () => {
 });
 
 describe('codes that are made', () => {
-  it('are each another one, and are kept as digests alone', async () => {
+  it('are each another one, and are stored as digests alone', async () => {
     const { create } = open();
     const codes = await create({ count: 1000 });
     assert.equal(new Set(codes).size, 1000);
@@ -155,8 +155,8 @@ describe('codes that are made', () => {
       ['\n'],
     );
     await client.end();
-    const kept = rows[0]?.text ?? '';
-    for (const code of codes.slice(0, 20)) assert.ok(!kept.toUpperCase().includes(code.slice(6, 20)));
+    const stored = rows[0]?.text ?? '';
+    for (const code of codes.slice(0, 20)) assert.ok(!stored.toUpperCase().includes(code.slice(6, 20)));
   });
 
   it('are of a plan that there is', async () => {

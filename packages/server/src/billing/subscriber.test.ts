@@ -75,7 +75,7 @@ describe('a subscriber', () => {
     assert.deepEqual(hear({ second: 1, change: failed }).subscriber, { ...stranger, customerId: 'cus_1', eventAt: at(1) });
   });
 
-  it('keeps what is known where an event does not tell it', () => {
+  it('keeps what is known where an event omits it', () => {
     const { subscriber } = hear(
       { second: 1, change: lives('scale'), startedAt: 1 },
       { second: 2, change: lives('startup'), subscription: null, customer: null },
@@ -194,7 +194,7 @@ describe('a paid invoice', () => {
     assert.equal(tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: paid('developer', true) }), 'developer');
   });
 
-  it('of a plan that is not told is only noted', () => {
+  it('without a plan is only noted', () => {
     assert.deepEqual(hear({ second: 1, change: paid(null) }).applied, []);
   });
 

@@ -146,7 +146,7 @@ async function untilAnswered<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
-describe('what is told to be done', () => {
+describe('operations by request', () => {
   /** Whether each transaction is on disk when its commit returns, as the database says at its end. */
   const watched = (initially = 'on'): { credits: Credits; settings: string[] } => {
     const settings: string[] = [];
@@ -356,7 +356,7 @@ describe('the check', () => {
     assert.deepEqual(credits.check, { at: clock.now(), wrong: 0 });
   });
 
-  it('tells of a wallet that is not what the journal says, and of holds that are not what is held', async () => {
+  it('reports a wallet that differs from the journal, and of holds that are not what is held', async () => {
     await give(100);
     await give(100, `${owner}-held`);
     const { log, errors } = captureErrors();
@@ -395,7 +395,7 @@ describe('the check', () => {
   });
 });
 
-describe('what is told to metrics', () => {
+describe('the metrics of credits', () => {
   it('counts what was moved, in credits, and repetitions not at all', async () => {
     await give(3_000_000);
     await give(3_000_000);

@@ -6,7 +6,7 @@ import { GroupCommit } from './group-commit.ts';
 
 const away = new ServiceError('store_unavailable', 'away');
 
-/** Keeps what was written; each batch waits for its gate, and fails as it is told. */
+/** Keeps what was written; each batch waits for its gate, and fails on demand. */
 function open({
   gate = () => Promise.resolve(),
   failing = () => false,
@@ -48,7 +48,7 @@ describe('orders that come together', () => {
     assert.deepEqual(batches, [[1], [2, 3]]);
   });
 
-  it('are each told their own refusal', async () => {
+  it('each get their own refusal', async () => {
     const { queue } = open();
     const [one, other] = await Promise.allSettled([queue.submit(1), queue.submit(-1)]);
     assert.equal(one?.status, 'fulfilled');
@@ -88,7 +88,7 @@ describe('a transaction that fails', () => {
 });
 
 describe('too many orders', () => {
-  it('are told to come back, and the others are carried out', async () => {
+  it('are asked to retry, and the others are carried out', async () => {
     const { queue } = open();
     const outcomes = await Promise.allSettled(upTo(5010).map((item) => queue.submit(item)));
     const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as ServiceError] : []));

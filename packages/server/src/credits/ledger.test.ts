@@ -234,7 +234,7 @@ describe('a charge', () => {
     books.refuse('idempotency_conflict', commit('start', 100));
   });
 
-  it('keeps what was told of it', () => {
+  it('stores its details', () => {
     const books = booksWith(100);
     books.one(commit('a', 30, { axis: 'egress', details: { bytes: 150 } }));
     assert.deepEqual(books.journal.get('a'), {

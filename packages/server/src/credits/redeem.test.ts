@@ -88,7 +88,7 @@ describe('a credit code', () => {
       for (const form of [code, code.replaceAll('-', ''), code.slice('CREDIT-'.length)]) assert.ok(!text.includes(form));
   });
 
-  it('tells the audit log who made how many, and who redeemed which', async () => {
+  it('writes to the audit log who made how many, and who redeemed which', async () => {
     const [{ entry_id: last } = { entry_id: 0 }] = await ask<{ entry_id: number }>(
       `select coalesce(max(entry_id), 0) as entry_id from audit_log`,
     );

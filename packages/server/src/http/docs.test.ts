@@ -22,7 +22,7 @@ test('serves the page and all it needs from our own address, under a strict poli
   assert.doesNotMatch(page, /<script>|<style>/);
 });
 
-test('tells the address that the document was asked at', async (t) => {
+test('names the address at which the document was requested', async (t) => {
   const { origin, http } = await serve(t, mountDocs);
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as { openapi: string; servers: unknown };
   assert.equal(document.openapi, '3.1.1');

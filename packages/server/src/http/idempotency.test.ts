@@ -90,7 +90,7 @@ test('answers a repetition without doing it again, and keeps no secret', async (
   assert.doesNotMatch(JSON.stringify(rows), /raw-secret/);
 });
 
-test('tells another request under the same key from the first', async (t) => {
+test('distinguishes another request under the same key from the first', async (t) => {
   const { mount, done } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
   await post(origin, 'k2', 'well');

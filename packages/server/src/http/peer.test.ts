@@ -16,7 +16,7 @@ test('believes forwarded addresses only as far as trusted proxies go', () => {
   assert.equal(peers.address(from('192.0.2.7')), '192.0.2.7');
 });
 
-test('tells the origin as configured, as forwarded, or as asked for', () => {
+test('gives the origin as configured, as forwarded, or as requested', () => {
   const forwarded = { host: 'inner:8080', 'x-forwarded-host': 'outer.example', 'x-forwarded-proto': 'https' };
   assert.equal(new Peers([], 'https://berth.example/').origin(from('::1', forwarded)), 'https://berth.example');
   assert.equal(new Peers(['::1'], null).origin(from('::1', forwarded)), 'https://outer.example');

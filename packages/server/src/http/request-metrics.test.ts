@@ -45,7 +45,7 @@ async function serveCounted(t: TestContext) {
   return { origin, port, completed, next };
 }
 
-describe('what was answered is told', () => {
+describe('completed requests are reported', () => {
   test('with its endpoint, its status and the code of its error', async (t) => {
     const { origin, completed, next } = await serveCounted(t);
     await fetch(`${origin}/things`, { headers: auth });
@@ -56,7 +56,7 @@ describe('what was answered is told', () => {
     assert.deepEqual(await next(), { endpointId: 'thing', status: 422, code: null });
     await fetch(`${origin}/full`);
     assert.deepEqual(await next(), { endpointId: 'full', status: 503, code: 'no_capacity' });
-    assert.deepEqual(completed, [], 'each is told once');
+    assert.deepEqual(completed, [], 'each is reported once');
   });
 
   test('without an endpoint where there is none', async (t) => {

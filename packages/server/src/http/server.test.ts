@@ -144,7 +144,7 @@ describe('a request', () => {
     assert.equal((await fetch(`${origin}/things/a`, { headers: auth })).headers.get('connection'), 'close');
   });
 
-  test('is told its origin only by a proxy that is trusted', async (t) => {
+  test('takes its origin only from a proxy that is trusted', async (t) => {
     const trusting = await serve(t, mountAll, { trustedProxies: ['127.0.0.0/8'] });
     const wary = await serve(t, mountAll);
     const headers = { ...auth, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example' };
@@ -274,7 +274,7 @@ describe('a credential', () => {
     assert.equal((await status('brt_live_good')).status, 200);
   });
 
-  test('with a rate is told what is left of it, and 429 when nothing is', async (t) => {
+  test('with a rate gets headers with what is left of it, and 429 when nothing is', async (t) => {
     const { origin } = await serve(t, mountAll);
     const ask = (): Promise<Response> => fetch(`${origin}/things/a`, { headers: { authorization: 'Bearer limited' } });
     const first = await ask();
@@ -317,7 +317,7 @@ describe('a body', () => {
     assert.match(tab.body, /unsupported_media_type/);
   });
 
-  test('and query and path tell all their faults in one answer', async (t) => {
+  test('and query and path report all their issues in one response', async (t) => {
     const { origin } = await serve(t, mountAll);
     const response = await fetch(`${origin}/things?wait=1&wait=2&also=3`, {
       method: 'POST',

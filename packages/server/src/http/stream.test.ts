@@ -25,7 +25,7 @@ const fileOf = (over: Partial<FileReply> = {}): FileReply => ({
 
 const serveFile = (t: TestContext, over?: Partial<FileReply>) => serve(t, (http) => http.onFile(file, () => fileOf(over)));
 
-/** Events that a test tells one by one, and whether the stream has let go of them. */
+/** Events that a test emits one by one, and whether the stream has let go of them. */
 class Source implements AsyncIterable<ServerEvent> {
   closed = 0;
   asked = 0;
@@ -102,7 +102,7 @@ describe('a file', () => {
       await response.arrayBuffer();
     });
 
-  test('is told about and not sent for HEAD', async (t) => {
+  test('is described and not sent for HEAD', async (t) => {
     let closed = 0;
     const { origin } = await serveFile(t, { close: async () => void (closed += 1) });
     const response = await fetch(`${origin}/file`, { method: 'HEAD', headers: auth });
@@ -131,7 +131,7 @@ describe('a file', () => {
     ['shorter', content.length + 1],
     ['longer', content.length - 1],
   ] as const)
-    test(`that is ${how} than was told is cut off, so that nobody takes it for whole`, async (t) => {
+    test(`that is ${how} than declared is cut off, so that nobody takes it for whole`, async (t) => {
       const { port } = await serveFile(t, { bytes });
       const reply = await sendRaw(port, `GET /file HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
       assert.ok(reply.body.length < bytes);
@@ -251,7 +251,7 @@ describe('a file of which parts may be asked for', () => {
     assert.equal((await ask(origin, {})).status, 200);
   });
 
-  test('is told of as a whole for HEAD, with word that parts may be asked for', async (t) => {
+  test('is described as a whole for HEAD, with accept-ranges', async (t) => {
     const { origin } = await open(t);
     const response = await fetch(`${origin}/file`, { method: 'HEAD', headers: { ...auth, range: 'bytes=0-1' } });
     assert.deepEqual(
@@ -308,7 +308,7 @@ describe('a stream of events', () => {
     return { source, ...served };
   };
 
-  test('tells each event as it comes, and ends with its source', async (t) => {
+  test('sends each event as it comes, and ends with its source', async (t) => {
     const { source, origin } = await open(t);
     const response = await fetch(`${origin}/events`, { headers: auth });
     assert.equal(response.headers.get('content-type'), 'text/event-stream');
@@ -379,7 +379,7 @@ describe('a stream of events', () => {
     );
   });
 
-  test('can be told where the caller was', async (t) => {
+  test('can resume where the caller was', async (t) => {
     const seen: (string | undefined)[] = [];
     const { origin } = await serve(t, (http) =>
       http.onEvents(events, (call) => {

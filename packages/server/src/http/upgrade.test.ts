@@ -106,7 +106,7 @@ test('leaves an offer of HTTP/2 unanswered and serves the request', async (t) =>
   assert.equal(versionless.status, 400);
 });
 
-test('closes with 1011 when its handler breaks, and tells nothing more', async (t) => {
+test('closes with 1011 when its handler breaks, without a reason', async (t) => {
   const { origin } = await serve(t, mount);
   const { webSocket } = await opened(`${origin.replace('http', 'ws')}/s/broken/cdp`, auth);
   const [code, reason] = (await once(webSocket, 'close')) as [number, Buffer];
@@ -114,7 +114,7 @@ test('closes with 1011 when its handler breaks, and tells nothing more', async (
   assert.equal(reason.toString(), 'internal_error');
 });
 
-test('is told when the service stops', async (t) => {
+test('is closed with a code when the service stops', async (t) => {
   const { http, origin } = await serve(t, mount);
   const { webSocket } = await opened(`${origin.replace('http', 'ws')}/s/a/cdp`, auth);
   const closed = once(webSocket, 'close') as Promise<[number, Buffer]>;

@@ -60,7 +60,7 @@ test('shows what a missing field is missing from', () => {
   assert.deepEqual(faultsOf(z.object({ e: z.enum(['a']) }), {})[0]?.type, 'missing');
 });
 
-test('tells unknown keys beside other faults, one for each key and at any depth', () => {
+test('reports unknown keys beside other issues, one for each key and at any depth', () => {
   const faults = faultsOf(CreateSessionRequest, {
     timeout: 1,
     ttl: 2,
@@ -86,7 +86,7 @@ test('tells unknown keys beside other faults, one for each key and at any depth'
   );
 });
 
-test('tells a bound between two fields together with an unknown key', () => {
+test('reports a bound between two fields together with an unknown key', () => {
   const faults = faultsOf(CreateSessionRequest, { timeout_seconds: 60, idle_timeout_seconds: 61, oops: 1 });
   assert.deepEqual(
     faults.map(({ type, ctx }) => [type, ctx]),

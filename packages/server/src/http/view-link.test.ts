@@ -288,14 +288,14 @@ describe('a person whose link opens nothing', () => {
     assert.match(await response.text(), /^<!doctype html>/);
   });
 
-  test('is told nothing of a fault of ours', async (t) => {
+  test('gets no details of an internal error', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     const response = await fetch(`${origin}/s/broken/view?token=good`, { headers: html });
     assert.equal(response.status, 500);
     assert.ok(!(await response.text()).includes('secret'));
   });
 
-  test('is told apart from programs, which read JSON', async (t) => {
+  test('is distinguished from programs, which read JSON', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[])
       assert.deepEqual(await summarize(await fetch(`${origin}/s/a/view?token=wrong`, { headers })), invalid);

@@ -12,7 +12,7 @@ describe('a raw key', () => {
     }
   });
 
-  it('is told from a mistyped one without asking the database', () => {
+  it('is distinguished from a mistyped one without a query', () => {
     const key = newRawKey();
     fc.assert(
       fc.property(fc.integer({ min: 9, max: key.length - 1 }), fc.constantFrom(...'0aZ9'), (selector, letter) => {

@@ -7,7 +7,7 @@ describe('an id', () => {
     for (let n = 0; n < 200; n += 1) assert.match(newId('ses'), /^ses_[0-9a-z]{24}$/);
   });
 
-  it('is told from what cannot be one', () => {
+  it('is distinguished from what cannot be one', () => {
     assert.ok(isId('ses', newId('ses')));
     for (const text of [
       '',

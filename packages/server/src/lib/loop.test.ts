@@ -17,7 +17,7 @@ describe('a loop', () => {
     assert.equal(turns, 2);
   });
 
-  it('tells of turns that fail, and is well again after one that does not', async () => {
+  it('reports failed iterations until one succeeds', async () => {
     let healthy = false;
     const heard: unknown[] = [];
     const loop = new Loop('test', 60_000, () => (healthy ? Promise.resolve() : Promise.reject(new Error('down'))));

@@ -47,7 +47,7 @@ describe('a plan', () => {
     assert.equal(worker.metering.stats().refused.plan_limit_exceeded, 90);
   });
 
-  it('tells which limit was reached, how much was used, and when it begins anew', async () => {
+  it('says which limit was reached, how much was used, and when it begins anew', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -154,7 +154,7 @@ describe('a plan', () => {
 });
 
 describe('a session', () => {
-  it('is told when its plan has no browser seconds left, after they are written', async () => {
+  it('is notified when its plan has no browser seconds left, after they are written', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { browser } = await worker.open(owner);
@@ -166,7 +166,7 @@ describe('a session', () => {
     assert.deepEqual(browser.exhausted, ['plan_limit']);
   });
 
-  it('is told when sessions together have used the traffic up, all of them, and not once it is over', async () => {
+  it('is notified when sessions together have used the traffic up, all of them, and not once it is over', async () => {
     const clock = new JumpyClock();
     const [here, there] = [workerOn({ clock }), workerOn({ clock })];
     const owner = newOwner();
@@ -205,7 +205,7 @@ describe('a session', () => {
     assert.deepEqual(browser.exhausted, []);
   });
 
-  it('that fails to listen keeps no other from being told', async () => {
+  it('that fails to listen keeps no other from being notified', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const deaf = new FakeBrowser();
@@ -344,7 +344,7 @@ describe('a wallet that is enforced', () => {
     assert.deepEqual(await worker.credits.wallet(owner), { balance: 4 * micro, held: 0 });
   });
 
-  it('that cannot be reached for a second leaves what was done uncharged, told in the log, and what was held to expire', async () => {
+  it('that cannot be reached for a second leaves what was done uncharged, reported in the log, and what was held to expire', async () => {
     const errors: object[] = [];
     const log: Log = { ...silentLog, error: (stats) => void errors.push(stats) };
     const worker = enforced({ wrap: failing(4), log });

@@ -154,7 +154,7 @@ describe('traffic', () => {
     assert.deepEqual(await chargesOf(database.store, owner), { egress: 10 });
   });
 
-  it('that could never be charged is told in the log, and holds up nothing else', async () => {
+  it('that could never be charged is reported in the log, and holds up nothing else', async () => {
     const refuse = (credits: Credits): Credits => {
       const commit: Credits['commit'] = (request) => {
         if (request.axis === 'egress') throw new ServiceError('idempotency_conflict', 'Another.');
@@ -208,7 +208,7 @@ describe('a wallet that is not enforced', () => {
   });
 });
 
-describe('the balance that is told', () => {
+describe('the reported balance', () => {
   it('is without what is owed and not yet taken, and with what is held', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();

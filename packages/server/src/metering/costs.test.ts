@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { costTable, egressMicro, microOf } from './costs.ts';
 
 describe('prices', () => {
-  it('are what the contract tells', () => {
+  it('are those of the contract', () => {
     assert.deepEqual(costTable, { action: 0.01, captcha: 1, egress_mb: 0.2, session: 1 });
   });
 

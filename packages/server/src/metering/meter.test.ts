@@ -18,7 +18,7 @@ function openMeter(clock = new JumpyClock()) {
 }
 
 describe('a meter', () => {
-  it('tells what was used up to this very moment', () => {
+  it('reports what was used up to this very moment', () => {
     const { browser, meter } = openMeter();
     browser.egressBytes = 1234;
     browser.browserMs = 5999;
@@ -92,7 +92,7 @@ describe('a meter', () => {
     assert.equal(meter.totals().egress_bytes, 10);
   });
 
-  it('counts what was done before its end and told after it, and asks to be written again', async () => {
+  it('counts what was done before its end and reported after it, and asks to be written again', async () => {
     const { meter, reopened } = openMeter();
     await meter.close();
     assert.equal(meter.isDone, true);
@@ -102,7 +102,7 @@ describe('a meter', () => {
     assert.equal(meter.isDone, false);
   });
 
-  it('tells its listener nothing once it is closed', async () => {
+  it('notifies its listener of nothing once it is closed', async () => {
     const { browser, meter } = openMeter();
     meter.notifyExhausted('plan_limit');
     await meter.close();
@@ -125,14 +125,14 @@ describe('a meter', () => {
 });
 
 type Step =
-  | { kind: 'egress' | 'time' | 'told' | 'pass' | 'jump'; amount: number }
+  | { kind: 'egress' | 'time' | 'report' | 'pass' | 'jump'; amount: number }
   | { kind: 'count'; axis: 'action' | 'session' | 'captcha'; count: number }
   | { kind: 'sample' };
 
 const day = 86_400_000;
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom('egress' as const, 'time' as const), amount: fc.integer({ min: -1000, max: 100_000 }) }),
-  fc.record({ kind: fc.constant('told' as const), amount: fc.integer({ min: 0, max: 5000 }) }),
+  fc.record({ kind: fc.constant('report' as const), amount: fc.integer({ min: 0, max: 5000 }) }),
   fc.record({ kind: fc.constant('pass' as const), amount: fc.integer({ min: 0, max: 20 * day }) }),
   fc.record({ kind: fc.constant('jump' as const), amount: fc.integer({ min: -40 * day, max: 40 * day }) }),
   fc.record({

@@ -17,7 +17,7 @@ const workerOn = (clock = new JumpyClock(), options: Partial<WorkerOptions> = {}
 const newOwner = (): string => newId('opr');
 
 describe('usage', () => {
-  it('is told with the limits of the plan, what remains of them, and when they begin anew', async () => {
+  it('is reported with the limits of the plan, what remains of them, and when they begin anew', async () => {
     const tiers = [tierOf('small', { actions: 10, egress_bytes: 100 }, { premium_egress: true })];
     const worker = workerOn(new JumpyClock(new Date('2026-12-31T23:00:00.000Z')), { tiers });
     const owner = newOwner();
@@ -39,7 +39,7 @@ describe('usage', () => {
     });
   });
 
-  it('is told without waiting while what is known is fresh', async () => {
+  it('is reported without waiting while what is known is fresh', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.metering.usage(owner);
@@ -84,7 +84,7 @@ describe('usage', () => {
     assert.equal((await failsWith).egress_bytes, 100);
   });
 
-  it('is of the moment in which it is told, also where the plan had to be waited for', async () => {
+  it('is of the moment in which it is reported, also where the plan had to be waited for', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -283,7 +283,7 @@ describe('what was counted', () => {
     await assert.rejects(worker.open('anna', new FakeBrowser(), meter.meterId), /already open/);
   });
 
-  it('is told for the whole process, by axis', async () => {
+  it('is reported for the whole process, by axis', async () => {
     const worker = workerOn();
     const { meter, browser } = await worker.open(newOwner());
     const other = await worker.open(newOwner());

@@ -46,9 +46,9 @@ function makeOwners({
     owners.changed(owner);
     return endsAt;
   };
-  const told = async (owner: string): Promise<Record<string, unknown>[]> =>
+  const audited = async (owner: string): Promise<Record<string, unknown>[]> =>
     (await audit.list({ owner, limit: 10 })).toReversed().map(({ actor, action, details }) => ({ actor, action, ...details }));
-  return { owners, clock, setTier, startTrial, told };
+  return { owners, clock, setTier, startTrial, audited };
 }
 
 const nameOf = async (owners: Owners, owner: string): Promise<string> => (await owners.getPlan(owner)).tier.name;
@@ -60,22 +60,22 @@ describe('an owner', () => {
   });
 
   it('is made once, and keeps its tier where none is given', async () => {
-    const { owners, setTier, told } = makeOwners();
+    const { owners, setTier, audited } = makeOwners();
     await setTier('kept', 'startup');
     await store.transaction((tx) => owners.ensure(tx, 'kept', undefined, 'operator'));
     assert.equal(await nameOf(owners, 'kept'), 'startup');
-    assert.deepEqual(await told('kept'), [{ actor: 'operator', action: 'tier.changed', from: 'free', to: 'startup', why: 'assigned' }]);
+    assert.deepEqual(await audited('kept'), [{ actor: 'operator', action: 'tier.changed', from: 'free', to: 'startup', why: 'assigned' }]);
   });
 
   it('is put on a tier that is given with it, which is written down only where it is another', async () => {
-    const { owners, told } = makeOwners();
+    const { owners, audited } = makeOwners();
     for (const tier of ['developer', 'developer', 'scale']) {
       await store.transaction((tx) => owners.ensure(tx, 'given', tier, 'operator'));
       owners.changed('given');
       assert.equal(await nameOf(owners, 'given'), tier);
     }
     assert.deepEqual(
-      (await told('given')).map(({ from, to }) => [from, to]),
+      (await audited('given')).map(({ from, to }) => [from, to]),
       [
         ['free', 'developer'],
         ['developer', 'scale'],
@@ -104,9 +104,9 @@ describe('an owner', () => {
   });
 
   it('is changed by one at a time, and each change says what was before it', async () => {
-    const { setTier, told } = makeOwners();
+    const { setTier, audited } = makeOwners();
     await Promise.all(['developer', 'startup', 'scale', 'developer', 'startup'].map((tier) => setTier('raced', tier)));
-    const changes = await told('raced');
+    const changes = await audited('raced');
     changes.reduce((before, change) => {
       assert.equal(change['from'], before);
       return String(change['to']);
@@ -136,23 +136,23 @@ describe('a trial', () => {
     assert.equal(owners.getCachedPlan('instant')?.tier.name, 'free');
   });
 
-  it('is over once a tier is set, and the log tells from what to what', async () => {
-    const { owners, setTier, startTrial, told } = makeOwners();
+  it('is over once a tier is set, and the log says from what to what', async () => {
+    const { owners, setTier, startTrial, audited } = makeOwners();
     const endsAt = await startTrial('buyer', 'scale', 14);
     await setTier('buyer', 'developer', { actor: 'payment_provider', why: 'subscription' });
     assert.deepEqual(await owners.getPlan('buyer'), { tier: builtin.get('developer'), trialEndsAt: null });
-    assert.deepEqual(await told('buyer'), [
+    assert.deepEqual(await audited('buyer'), [
       { actor: 'login:ada', action: 'tier.changed', from: 'free', to: 'scale', why: 'trial', until: endsAt.toISOString() },
       { actor: 'payment_provider', action: 'tier.changed', from: 'scale', to: 'developer', why: 'subscription' },
     ]);
   });
 
   it('that was over already is no change', async () => {
-    const { clock, setTier, startTrial, told } = makeOwners();
+    const { clock, setTier, startTrial, audited } = makeOwners();
     await startTrial('lapsed', 'scale', 1);
     clock.advance(2 * dayMs);
     await setTier('lapsed', 'free');
-    assert.equal((await told('lapsed')).length, 1);
+    assert.equal((await audited('lapsed')).length, 1);
   });
 });
 
@@ -195,7 +195,7 @@ describe('what is known of an owner', () => {
     assert.equal(await nameOf(owners, 'overtaken'), 'startup');
   });
 
-  it('is told without waiting only where it is fresh', async () => {
+  it('is given without waiting only where it is fresh', async () => {
     const { owners } = makeOwners();
     assert.equal(owners.getCachedPlan('unasked'), null);
     const plan = await owners.getPlan('unasked');
@@ -214,7 +214,7 @@ describe('what is known of an owner', () => {
     assert.equal(await nameOf(owners, 'patient'), 'free');
   });
 
-  it('is told to whoever keeps something of its own about that owner', async () => {
+  it('notifies whoever caches something about that owner', async () => {
     const { owners, setTier } = makeOwners();
     const heard: string[] = [];
     owners.onChanged((owner) => heard.push(owner));

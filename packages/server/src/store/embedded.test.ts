@@ -95,13 +95,13 @@ describe('the embedded database', { timeout: 120_000 }, () => {
   it('keeps its data over a stop, and leaves no process', async () => {
     const folder = makeFolder();
     const first = await start(folder);
-    await query(first, 'create table kept as select 42 as answer');
+    await query(first, 'create table survivors as select 42 as answer');
     await Promise.all([first.stop(), first.stop()]);
     assert.equal(existsSync(`/proc/${first.pid}/exe`), false);
     const second = await start(folder);
     try {
       assert.equal(second.adopted, false);
-      assert.deepEqual(await query(second, 'select answer from kept'), [{ answer: 42 }]);
+      assert.deepEqual(await query(second, 'select answer from survivors'), [{ answer: 42 }]);
     } finally {
       await second.stop();
     }
@@ -136,9 +136,9 @@ describe('the embedded database', { timeout: 120_000 }, () => {
         }
       });
       await client.end().catch(() => {});
-      const kept = new Set((await queryAgain(embedded, 'select id from rows')).map((row) => row['id']));
+      const survivors = new Set((await queryAgain(embedded, 'select id from rows')).map((row) => row['id']));
       assert.deepEqual(
-        acknowledged.filter((id) => !kept.has(id)),
+        acknowledged.filter((id) => !survivors.has(id)),
         [],
       );
       assert.notEqual(embedded.pid, killed);
@@ -203,11 +203,11 @@ describe('the embedded database', { timeout: 120_000 }, () => {
       const home = realpathSync(join(folder, 'postgres'));
       try {
         assert.equal(dirname(home), '/var/lib/berth');
-        await query(first, 'create table kept as select 42 as answer');
+        await query(first, 'create table survivors as select 42 as answer');
         await first.stop();
         const second = await start(folder);
         try {
-          assert.deepEqual(await query(second, 'select answer from kept'), [{ answer: 42 }]);
+          assert.deepEqual(await query(second, 'select answer from survivors'), [{ answer: 42 }]);
         } finally {
           await second.stop();
         }

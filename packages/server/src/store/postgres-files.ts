@@ -130,7 +130,7 @@ function copyNative(native: string, copy: string): void {
     // Static libraries are half of the package and not needed.
     cpSync(native, staging, { recursive: true, filter: (path) => !path.endsWith('.a') && basename(path) !== 'pkgconfig' });
     createLinks(staging, join(native, 'pg-symlinks.json'));
-    makeWorldReadable(staging);
+    makeReadableByAll(staging);
     renameSync(staging, copy);
   } catch (error) {
     rmSync(staging, { recursive: true, force: true });
@@ -138,7 +138,7 @@ function copyNative(native: string, copy: string): void {
   }
 }
 
-function makeWorldReadable(folder: string): void {
+function makeReadableByAll(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isSymbolicLink()) continue;

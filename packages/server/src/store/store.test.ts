@@ -8,14 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { type ColumnType, type Generated, sql } from 'kysely';
 import { silentLog } from '../lib/log.ts';
-import { DataFolderInUse } from './claim.ts';
+import { DataFolderConflict } from './claim.ts';
 import { startEmbedded } from './embedded.ts';
 import { isUniqueViolation, openStore } from './store.ts';
 import { type TestStore, testStore } from './test-store.ts';
 
 interface TestTables {
   owners: { owner_id: string; tier: string; created_at: Generated<Date> };
-  things: { id: number; at: Date; facts: ColumnType<object, object, object> };
+  things: { id: number; at: Date; details: ColumnType<object, object, object> };
 }
 
 const isUnavailable = (error: unknown): boolean =>
@@ -42,8 +42,8 @@ describe('the store', { timeout: 120_000 }, () => {
 
   it('gives times as dates, bigints as numbers and JSON as what it holds', async () => {
     const db = test.store.tables<TestTables>();
-    await sql`create table things (id bigint primary key, at timestamptz not null, facts jsonb not null)`.execute(db);
-    const thing = { id: 2 ** 40, at: new Date('2026-01-02T03:04:05.678Z'), facts: { list: [1, 'two'], none: null } };
+    await sql`create table things (id bigint primary key, at timestamptz not null, details jsonb not null)`.execute(db);
+    const thing = { id: 2 ** 40, at: new Date('2026-01-02T03:04:05.678Z'), details: { list: [1, 'two'], none: null } };
     await db.insertInto('things').values(thing).execute();
     assert.deepEqual(await db.selectFrom('things').selectAll().execute(), [thing]);
   });
@@ -89,7 +89,7 @@ describe('the store', { timeout: 120_000 }, () => {
     );
   });
 
-  it('tells a statement that takes too long from a wrong one', async () => {
+  it('distinguishes a statement that takes too long from a wrong one', async () => {
     const slow = test.store.transaction(async (tx) => {
       await sql`set local statement_timeout = 20`.execute(tx.tables());
       await sql`select pg_sleep(30)`.execute(tx.tables());
@@ -157,7 +157,7 @@ describe('a store on a data folder', { timeout: 120_000 }, () => {
     const dataDir = makeFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     try {
-      await assert.rejects(openStore({ databaseUrl: null, dataDir, log: silentLog }), DataFolderInUse);
+      await assert.rejects(openStore({ databaseUrl: null, dataDir, log: silentLog }), DataFolderConflict);
       await store.ping({ signal: AbortSignal.timeout(5_000) });
     } finally {
       await store.close();

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PoolConfig } from 'pg';
 import { Cleanup } from '../lib/cleanup.ts';
 import type { Log } from '../lib/log.ts';
-import { claimDataFolder, DataFolderInUse } from './claim.ts';
+import { claimDataFolder, DataFolderConflict } from './claim.ts';
 import { Connections } from './connections.ts';
 import { startEmbedded } from './embedded.ts';
 import { storeUnavailable } from './errors.ts';
@@ -43,7 +43,7 @@ export interface StoreOptions {
 /**
  * Opens the database and applies pending migrations.
  *
- * @throws DataFolderInUse when another Berth process uses the data directory.
+ * @throws DataFolderConflict when another Berth process uses the data directory.
  * @throws NewerDatabase when a newer version has migrated it.
  */
 export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Promise<Store> {
@@ -77,7 +77,7 @@ async function openShared(
 ): Promise<PoolConfig> {
   const connection = { connectionString: databaseUrl };
   const claim = await claimDataFolder({ dataDir, log, connection: () => connection }).catch((cause: unknown) => {
-    throw cause instanceof DataFolderInUse ? cause : new DatabaseUnusable(databaseUrl, cause);
+    throw cause instanceof DataFolderConflict ? cause : new DatabaseUnusable(databaseUrl, cause);
   });
   cleanup.push('claim on the data folder', () => claim.release());
   return connection;
