@@ -1,9 +1,9 @@
 /** Runs steps, each a list of commands, and reports what passed, what failed and what took longest. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { FileDuration } from './test-durations.ts';
+import type { FileResult } from './test-results.ts';
 
 export interface Step {
   name: string;
@@ -23,6 +23,7 @@ export interface Step {
 interface Outcome {
   code: number | null;
   output: string;
+  results: FileResult[];
 }
 
 /** The longest step takes six minutes on two cores; a test file that never exits must not hold the run for ever. */
@@ -32,11 +33,14 @@ const graceMs = 10_000;
 /** More failing files than this are a fault and not an unsteady test: they are not run once more. */
 const rerunFilesMax = 4;
 const slowestShown = 10;
+/** Of a command that failed without a report: it was ended, or crashed. */
+const linesShown = 60;
 
 export class TestRun {
   readonly #root: string;
   readonly #startedMs = performance.now();
-  readonly #durationsDir = mkdtempSync(join(tmpdir(), 'berth-durations-'));
+  readonly #resultsDir = mkdtempSync(join(tmpdir(), 'berth-results-'));
+  readonly #durationsMs = new Map<string, number>();
   readonly #children = new Set<ChildProcess>();
   readonly #failed: string[] = [];
   readonly #counts = { pass: 0, fail: 0 };
@@ -72,20 +76,20 @@ export class TestRun {
 
   async finish(): Promise<number> {
     this.#note('clean tree', compareTrees(this.#treeBefore, await readTree()));
-    const slowest = this.#readDurations().toSorted((a, b) => b.ms - a.ms);
-    rmSync(this.#durationsDir, { recursive: true, force: true });
+    rmSync(this.#resultsDir, { recursive: true, force: true });
+    const slowest = [...this.#durationsMs].toSorted(([, a], [, b]) => b - a).slice(0, slowestShown);
     if (slowest.length > 0) console.log('Slowest files:');
-    for (const { file, ms } of slowest.slice(0, slowestShown)) console.log(`  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`);
+    for (const [file, ms] of slowest) console.log(`  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`);
     console.log(`${this.#counts.pass} passed, ${this.#counts.fail} failed`);
     const result = this.#failed.length > 0 ? `FAILED: ${this.#failed.join(', ')}` : 'All passed';
     console.log(`${this.#interrupted ? 'Interrupted' : result} (${seconds(this.#startedMs)})`);
     return this.exitCode;
   }
 
-  #note(title: string, fault: string | undefined): void {
-    console.log(`${fault === undefined ? 'ok  ' : 'FAIL'} ${title}`);
+  #note(name: string, fault: string | undefined, details = ''): void {
+    console.log(`${fault === undefined ? 'ok  ' : 'FAIL'} ${name}${details}`);
     if (fault === undefined) return;
-    this.#failed.push(title);
+    this.#failed.push(name);
     console.log(fault);
   }
 
@@ -98,8 +102,8 @@ export class TestRun {
     await inLanes(commands, lanes, async (command) => void outcomes.push(await this.#run(step, command)));
     const output = outcomes.map((outcome) => outcome.output).join('\n');
     const failed = outcomes.some(({ code }) => code !== 0);
-    const title = `${name} (${seconds(startedMs)})${this.#count(output)}`;
-    this.#note(title, failed ? `${step.files ? failuresIn(outcomes) : output}${await this.#rerun(step, output)}` : undefined);
+    const details = ` (${seconds(startedMs)})${this.#count(output)}`;
+    this.#note(name, failed ? `${step.files ? failuresIn(outcomes) : output}${await this.#rerun(step, outcomes)}` : undefined, details);
   }
 
   /** Adds the counts of a step's output to those of the run, and returns them as text. */
@@ -116,17 +120,17 @@ export class TestRun {
    * The few files that failed run once more, alone, to distinguish a fault
    * from an unsteady test. Both fail the run: an unsteady test proves nothing.
    */
-  async #rerun(step: Step, output: string): Promise<string> {
-    const { files = [], rerun } = step;
-    const failed = new Set([...output.matchAll(/^test at (\S+?):\d+:\d+$/gm)].map(([, file = '']) => file));
-    const again = files.filter((file) => failed.has(file));
+  async #rerun(step: Step, outcomes: readonly Outcome[]): Promise<string> {
+    const { rerun } = step;
+    const again = outcomes.flatMap(({ results }) => results.filter(({ passed }) => !passed).map(({ file }) => file));
     if (this.#interrupted || !rerun || again.length === 0 || again.length > rerunFilesMax) return '';
     const second = await this.#run(step, rerun(again));
     return second.code === 0 ? `UNSTEADY, passed when run alone: ${again.join(', ')}` : `Alone:\n${failuresIn([second])}`;
   }
 
   async #run({ env, files, timeoutMs = commandTimeoutMs }: Step, command: readonly string[]): Promise<Outcome> {
-    const [program = '', ...args] = files ? withDurations(command, join(this.#durationsDir, `${++this.#commands}.jsonl`)) : command;
+    const resultsFile = join(this.#resultsDir, `${++this.#commands}.jsonl`);
+    const [program = '', ...args] = files ? withResults(command, resultsFile) : command;
     const child = spawn(program, args, {
       cwd: this.#root,
       detached: true,
@@ -149,19 +153,21 @@ export class TestRun {
     });
     clearTimeout(limit);
     this.#children.delete(child);
-    return { code, output };
+    return { code, output, results: this.#readResults(resultsFile) };
   }
 
-  #readDurations(): FileDuration[] {
-    const lines = readdirSync(this.#durationsDir).flatMap((name) => readFileSync(join(this.#durationsDir, name), 'utf8').split('\n'));
-    return lines.filter(Boolean).map((line) => JSON.parse(line) as FileDuration);
+  #readResults(file: string): FileResult[] {
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    const results = lines.filter(Boolean).map((line) => JSON.parse(line) as FileResult);
+    for (const { file: name, ms } of results) this.#durationsMs.set(name, Math.max(ms, this.#durationsMs.get(name) ?? 0));
+    return results;
   }
 }
 
 /** The program and its options come first, so a second reporter goes right after the program. */
-const withDurations = ([program = '', ...args]: readonly string[], destination: string): string[] => [
+const withResults = ([program = '', ...args]: readonly string[], destination: string): string[] => [
   program,
-  `--test-reporter=${resolve(import.meta.dirname, 'test-durations.ts')}`,
+  `--test-reporter=${resolve(import.meta.dirname, 'test-results.ts')}`,
   `--test-reporter-destination=${destination}`,
   ...args,
 ];
@@ -174,11 +180,14 @@ async function inLanes<T>(list: readonly T[], lanes: number, work: (each: T) => 
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-/** The parts of the reports that say what failed, and how; a command that has no such part is shown whole. */
+/** The parts of the reports that say what failed, and how; the end of a report that has none. */
 const failuresIn = (outcomes: readonly Outcome[]): string =>
   outcomes
     .filter(({ code }) => code !== 0)
-    .map(({ output }) => output.slice(Math.max(0, output.indexOf('✖ failing tests:'))))
+    .map(({ output }) => {
+      const at = output.indexOf('✖ failing tests:');
+      return at < 0 ? `${output.split('\n').slice(-linesShown).join('\n')}\n(ended without a report)` : output.slice(at);
+    })
     .join('\n');
 
 function end(child: ChildProcess): void {

@@ -19,6 +19,8 @@ const node = resolve(bin, 'node');
 const testTimeoutMs = 120_000;
 /** Files that one process runs: enough to share what they import, few enough that a fault is found soon. */
 const batchSize = 16;
+/** A batch takes half a minute; one that takes this long is held open by what a file left behind. */
+const batchTimeoutMs = 300_000;
 /** Two cores: side by side what waits, one after another what measures. */
 const lanes = 2;
 
@@ -104,7 +106,7 @@ function batched(name: string, files: string[]): Step {
   // Dealt like cards, so that neighbours by name, which are alike, do not all fall to one process.
   const batches = Array.from({ length: count }, (_, i) => files.filter((_file, at) => at % count === i));
   const commands = batches.map((batch) => [...runner(testTimeoutMs), 'scripts/test-batch.ts', ...batch]);
-  return { ...isolated(name, files, 1), commands, lanes };
+  return { ...isolated(name, files, 1), commands, lanes, timeoutMs: batchTimeoutMs };
 }
 
 async function main(scope: string | undefined): Promise<number> {
