@@ -18,31 +18,23 @@ import type { Metering } from '../metering/metering.ts';
 import type { LiveSession, Machine, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
 import { countSteps } from '../steps/steps.ts';
 import { runActions, toActionsOptions, type ActionsResult } from './actions.ts';
-import { chargeCall, oneAction, type Cost } from './charge-call.ts';
-import { convertSnapshot, takeSnapshot, type ContentOptions, type PageContent } from './content.ts';
+import { convertSnapshot, takeSnapshot, type ContentOptions, type PageContent, type PageSnapshot } from './content.ts';
 import { printPage, takeScreenshot, type ScreenshotResult } from './capture.ts';
 import { Digests, openDownload, type DownloadedFile } from './downloads.ts';
-import { toServiceError } from './errors.ts';
+import { withServiceErrors } from './errors.ts';
 import { EventFeed } from './events.ts';
 import { toHar } from './har.ts';
 import { openTab } from './open-tab.ts';
 import { navigate, type NavigationReport, type NavigateResult } from './navigate.ts';
-import { reportAction, type Action } from './report-action.ts';
+import { runAction, type Target } from './run-action.ts';
 import { tabIdOf } from './step-context.ts';
 
 export { captureScreenshot, type ScreenshotOptions } from './capture.ts';
 export { toHar, type HarPage } from './har.ts';
 export { createStepContext, type StepContextDeps } from './step-context.ts';
 export { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
+export type { Target } from './run-action.ts';
 export { toProbedPage, type NavigationReport } from './navigate.ts';
-
-export interface Target {
-  owner: string;
-  sessionId: string;
-  signal: AbortSignal;
-  /** Set for actions of a person in the live view, which are not charged. */
-  isFree?: boolean;
-}
 
 export interface DriveDeps {
   sessions: Sessions;
@@ -53,8 +45,6 @@ export interface DriveDeps {
   /** Whether steps may run a caller's JavaScript in a page. */
   allowEvaluate: boolean;
 }
-
-type Work<T> = (machine: Machine, signal: AbortSignal, session: LiveSession) => Promise<T>;
 
 export class Drive {
   readonly #deps: DriveDeps;
@@ -73,7 +63,7 @@ export class Drive {
   /** @throws ServiceError navigation_failed, tab_not_found, and what any drive call throws */
   navigate(target: Target, request: NavigateRequest): Promise<NavigateResult> {
     const report = (navigated: NavigationReport): void => this.#listeners.forEach((listener) => listener(navigated));
-    return this.#withBrowser(target, { name: 'navigate', url: request.url }, (machine, signal, session) =>
+    return runAction(this.#deps, target, { name: 'navigate', url: request.url }, (machine, signal, session) =>
       navigate({ ...this.#deps, machine, session, report }, { ...request, owner: target.owner }, signal),
     );
   }
@@ -86,56 +76,52 @@ export class Drive {
 
   /** Opens a tab and navigates it to `request.url` if set, within one deadline. Closes the tab when that fails. */
   openTab(target: Target, request: OpenTabRequest): Promise<TabInfo> {
-    return this.#withBrowser(target, { name: 'open_tab', url: request.url }, ({ browser }, signal) =>
+    return runAction(this.#deps, target, { name: 'open_tab', url: request.url }, ({ browser }, signal) =>
       openTab({ browser, clock: this.#deps.clock }, request, signal),
     );
   }
 
   closeTab(target: Target, tabId: string): Promise<void> {
-    return this.#withBrowser(target, { name: 'close_tab' }, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
+    return runAction(this.#deps, target, { name: 'close_tab' }, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
   }
 
   rotateIp(target: Target): Promise<RotationResult> {
-    return this.#withBrowser(target, { name: 'rotate_ip' }, ({ egress }, signal) => egress.rotate(signal));
+    return runAction(this.#deps, target, { name: 'rotate_ip' }, ({ egress }, signal) => egress.rotate(signal));
   }
 
   /** Failed steps are reported in the results. @throws ValidationError for an invalid recording */
   async runActions(target: Target, request: RunActionsRequest): Promise<ActionsResult> {
     const options = toActionsOptions(request);
     const cost = { count: atLeastOne(countSteps(options.steps)), countOf: ({ ran }: ActionsResult) => atLeastOne(ran) };
-    const run: Work<ActionsResult> = (machine, signal, session) => runActions({ ...this.#deps, machine, session }, options, signal);
-    return this.#withBrowser(target, { name: 'actions' }, run, cost);
+    return runAction(this.#deps, target, { name: 'actions', cost }, (machine, signal, session) =>
+      runActions({ ...this.#deps, machine, session }, options, signal),
+    );
   }
 
   /** @throws ServiceError page_failed, tab_not_found */
   screenshot(target: Target, request: ScreenshotRequest): Promise<ScreenshotResult> {
-    return this.#withBrowser(target, { name: 'screenshot' }, (machine, signal, session) =>
+    return runAction(this.#deps, target, { name: 'screenshot' }, (machine, signal, session) =>
       takeScreenshot({ ...this.#deps, machine, session }, request, signal),
     );
   }
 
   pdf(target: Target, request: PdfRequest): Promise<Buffer> {
-    return this.#withBrowser(target, { name: 'pdf' }, ({ browser }, signal) =>
+    return runAction(this.#deps, target, { name: 'pdf' }, ({ browser }, signal) =>
       printPage(browser.page(tabIdOf(browser, request.tab_id)), request, signal),
     );
   }
 
   /** Only the snapshot holds the session's queue; the conversion runs outside it. */
-  async content(target: Target, options: ContentOptions): Promise<PageContent> {
-    const { session } = await this.#ready(target);
-    return this.#charged(target, session, oneAction, async (admit) => {
-      const page = await this.#runExclusive(target, async ({ browser }, signal) => {
-        await admit();
-        return this.#runAction(session, { name: 'content' }, () =>
-          takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), options, signal),
-        );
-      });
-      return withServiceErrors(() => convertSnapshot(this.#deps.content, page, { options, signal: target.signal }));
-    });
+  content(target: Target, options: ContentOptions): Promise<PageContent> {
+    const finish = (page: PageSnapshot): Promise<PageContent> =>
+      convertSnapshot(this.#deps.content, page, { options, signal: target.signal });
+    return runAction(this.#deps, target, { name: 'content', finish }, ({ browser }, signal) =>
+      takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), options, signal),
+    );
   }
 
   storageState(target: Target): Promise<StorageState> {
-    return this.#withBrowser(target, { name: 'storage_state' }, ({ browser }, signal) => browser.storageState({ signal }), null);
+    return runAction(this.#deps, target, { name: 'storage_state', cost: null }, ({ browser }, signal) => browser.storageState({ signal }));
   }
 
   /** Newest first. */
@@ -145,23 +131,18 @@ export class Drive {
   }
 
   /** The caller closes the file. @throws ServiceError download_not_found, download_not_ready */
-  async openDownload(target: Target, downloadId: string): Promise<DownloadedFile> {
-    const { machine, session } = await this.#ready(target);
-    session.touch();
-    return this.#runAction(session, { name: 'open_download' }, () =>
-      openDownload(machine, downloadId, { digests: this.#digests, signal: target.signal }),
+  openDownload(target: Target, downloadId: string): Promise<DownloadedFile> {
+    return runAction(this.#deps, target, { name: 'open_download', cost: null, isQueued: false }, (machine, signal) =>
+      openDownload(machine, downloadId, { digests: this.#digests, signal }),
     );
   }
 
   /** @throws ServiceError upload_limit_reached */
   async upload(target: Target, name: string, data: Buffer): Promise<UploadedFile> {
-    const { machine, session } = await this.#ready(target);
-    session.touch();
     try {
-      return await this.#charged(target, session, oneAction, async (admit) => {
-        await admit();
-        return this.#runAction(session, { name: 'upload' }, () => session.uploads.put(machine, name, data));
-      });
+      return await runAction(this.#deps, target, { name: 'upload', isQueued: false }, (machine, _signal, session) =>
+        session.uploads.put(machine, name, data),
+      );
     } catch (error) {
       // If the session ended during the write, report that instead.
       if (!(error instanceof ServiceError)) await this.#ready(target);
@@ -198,43 +179,6 @@ export class Drive {
   #ready({ owner, sessionId }: Target): Promise<{ machine: Machine; session: LiveSession }> {
     return this.#deps.sessions.ready(owner, sessionId);
   }
-
-  /** Admits a call when its turn comes, so that session errors take precedence over billing errors. */
-  #withBrowser<T>(target: Target, action: Action, work: Work<T>, cost: Cost<T> | null = oneAction): Promise<T> {
-    return this.#runExclusive(target, (machine, signal, session) =>
-      this.#charged(target, session, cost, async (admit) => {
-        await admit();
-        return this.#runAction(session, action, () => work(machine, signal, session));
-      }),
-    );
-  }
-
-  #runExclusive<T>({ owner, sessionId, signal }: Target, work: Work<T>): Promise<T> {
-    return this.#deps.sessions.withBrowser(owner, sessionId, { signal }, work);
-  }
-
-  #charged<T>(
-    { isFree }: Target,
-    session: LiveSession,
-    cost: Cost<T> | null,
-    work: (admit: () => Promise<void>) => Promise<T>,
-  ): Promise<T> {
-    if (isFree || !cost) return work(() => Promise.resolve());
-    return chargeCall({ ...this.#deps, session }, cost, work);
-  }
-
-  #runAction<T>(session: LiveSession, action: Action, work: () => Promise<T>): Promise<T> {
-    return reportAction({ session, clock: this.#deps.clock }, action, () => withServiceErrors(work));
-  }
 }
 
 const atLeastOne = (count: number): number => Math.max(1, count);
-
-/** Converts errors of the browser to ServiceErrors. */
-async function withServiceErrors<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw toServiceError(error);
-  }
-}

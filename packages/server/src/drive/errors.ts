@@ -34,3 +34,11 @@ export function toServiceError(error: unknown): unknown {
 
 export const pageFailed = (reason: string, message: string, cause?: unknown): ServiceError =>
   new ServiceError('page_failed', message, { cause, details: { reason }, retryable: transientReasons.includes(reason) });
+
+export async function withServiceErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toServiceError(error);
+  }
+}
