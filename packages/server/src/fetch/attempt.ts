@@ -4,21 +4,22 @@ import type { StrategyName } from '@berth/contract';
 import type { CookieParam, PrivatePage } from '../browser/browser.ts';
 import type { Captchas } from '../captcha/captcha.ts';
 import type { Content } from '../content/content.ts';
+import { createStepContext, solveCaptcha } from '../drive/drive.ts';
 import { HttpFailure } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
-import { browse } from './browse.ts';
-import type { HttpRoutes } from './http-routes.ts';
-import type { FetchMachines, PageLease } from './machines.ts';
-import type { Robots } from './robots.ts';
-import type { Budget } from './budget.ts';
-import type { FetchError, PageResult } from './result.ts';
-import type { FetchSpec } from './spec.ts';
-import { fetchPlain } from './plain.ts';
-import { solveCaptcha, createStepContext, type SolveCaptchaResult } from '../drive/drive.ts';
 import { StepFailed, type StepContext } from '../steps/steps.ts';
+import { Browse, type BrowseOptions } from './browse.ts';
+import { createTimeoutError, DeadlineExceeded, toFetchError, type FetchError } from './errors.ts';
+import type { HttpRoute, HttpRoutes } from './http-routes.ts';
+import type { Budget } from './limits.ts';
+import type { FetchMachines } from './machines.ts';
+import { readResponse, toHttpRequest, type PlainResult } from './plain.ts';
+import { createPageResult, type PageResult } from './result.ts';
+import type { Robots } from './robots.ts';
+import type { FetchSpec } from './spec.ts';
 
 export interface RunDeps {
   sessions: Sessions;
@@ -33,6 +34,13 @@ export interface RunDeps {
   allowEvaluate: boolean;
 }
 
+export interface AttemptOptions {
+  strategy: StrategyName;
+  budget: Budget;
+  /** The part of the remaining budget for this attempt. */
+  attemptMs: number;
+}
+
 export interface Transport {
   mode: 'browser' | 'http';
   /** Why a browser took over from plain HTTP, or that none was needed. */
@@ -40,39 +48,151 @@ export interface Transport {
   ip: string | null;
 }
 
+/** Charges a fetch to the meter of its last attempt. */
+export type Charge = (ticket: Ticket, actions: number) => Promise<void>;
+
+export const noUsage = { steps: 0, solves: 0, bytesIn: 0, bytesOut: 0, queueMs: 0, sessionMs: 0 };
+export type AttemptUsage = typeof noUsage;
+
+/** Adds to `total`. */
+export function addUsage(total: AttemptUsage, usage: Partial<AttemptUsage>): void {
+  for (const key of Object.keys(usage) as (keyof AttemptUsage)[]) total[key] += usage[key] ?? 0;
+}
+
+/** What an attempt came to and what it used; a failed attempt reports its usage as well. */
 export interface AttemptResult {
   status: 'ok' | 'blocked' | 'error';
   page: PageResult;
   error: FetchError | null;
   sessionId: string | null;
   transport: Transport | null;
+  /** null when the attempt opened no route and no machine. */
+  charge: Charge | null;
+  usage: AttemptUsage;
 }
 
-/** Charges a fetch to the meter of its last attempt. */
-export type Charge = (ticket: Ticket, actions: number) => Promise<void>;
+export class Attempt {
+  readonly #deps: RunDeps;
+  readonly #spec: FetchSpec;
+  readonly #options: AttemptOptions;
+  readonly #usage = { ...noUsage };
+  #sessionId: string | null = null;
+  #transport: Transport | null = null;
+  #charge: Charge | null = null;
 
-/** Limits of one attempt, and what it fills in even when it fails. */
-export interface AttemptContext {
-  budget: Budget;
-  attemptMs: number;
-  strategy: StrategyName;
-  timings: { queueMs: number; sessionMs: number };
-  bytes: { in: number; out: number };
-  solves: { count: number };
-  steps: { ran: number };
-  sessionId?: string;
-  transport?: Transport;
-  charge?: Charge;
+  constructor(deps: RunDeps, spec: FetchSpec, options: AttemptOptions) {
+    this.#deps = deps;
+    this.#spec = spec;
+    this.#options = options;
+  }
+
+  /**
+   * @throws what the caller or the operator has to fix, and the signal's reason unless it is the deadline. Such a
+   * fetch costs nothing, so its usage is not returned.
+   */
+  async run(signal: AbortSignal): Promise<AttemptResult> {
+    try {
+      const page = await this.#fetch(signal);
+      return this.#toResult({ status: page.block?.blocked ? 'blocked' : 'ok', page, error: null });
+    } catch (cause) {
+      const isLate = signal.reason instanceof DeadlineExceeded;
+      if (!isLate) signal.throwIfAborted();
+      const { url, timeout_ms: timeoutMs } = this.#spec.request;
+      const error = isLate ? createTimeoutError(timeoutMs) : toFetchError(cause);
+      return this.#toResult({ status: 'error', page: createPageResult(url), error });
+    }
+  }
+
+  #toResult(outcome: Pick<AttemptResult, 'status' | 'page' | 'error'>): AttemptResult {
+    return { ...outcome, sessionId: this.#sessionId, transport: this.#transport, charge: this.#charge, usage: this.#usage };
+  }
+
+  async #fetch(signal: AbortSignal): Promise<PageResult> {
+    const { request } = this.#spec;
+    if (request.session_id !== null) return this.#fetchInSession(request.session_id, signal);
+    if (request.mode === 'browser') return this.#fetchInMachine(null, signal);
+    const reason = request.mode === 'auto' ? toBrowserReason(request) : null;
+    if (reason) return this.#fetchInMachine(reason, signal);
+    const { page, needsBrowser } = await this.#deps.httpRoutes.withRoute(this.#spec, (route) => this.#fetchPlain(route, signal));
+    return needsBrowser && request.mode === 'auto' ? this.#fetchInMachine(needsBrowser, signal) : page;
+  }
+
+  async #fetchPlain({ route, client, meter }: HttpRoute, signal: AbortSignal): Promise<PlainResult> {
+    const { request } = this.#spec;
+    const { budget, attemptMs, strategy } = this.#options;
+    this.#charge = (ticket, actions) => ticket.charge(meter, actions);
+    if (strategy === 'rotate_egress') await route.rotate(signal);
+    this.#transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, ip: route.stats().ip };
+    const response = await client.request(toHttpRequest(request, attemptMs), { signal }).catch((error: unknown) => {
+      if (error instanceof HttpFailure) addUsage(this.#usage, { bytesIn: error.progress.bytesIn, bytesOut: error.progress.bytesOut });
+      throw error;
+    });
+    addUsage(this.#usage, { bytesIn: response.bytesIn, bytesOut: response.bytesOut });
+    return readResponse({ request, content: this.#deps.content, budget }, response, signal);
+  }
+
+  #fetchInMachine(reason: string | null, signal: AbortSignal): Promise<PageResult> {
+    const { machines, clock } = this.#deps;
+    const startMs = clock.monotonicMs();
+    return machines.withPage(this.#spec, signal, (lease) => {
+      this.#usage.sessionMs += Math.round(clock.monotonicMs() - startMs);
+      return this.#browse({ ...lease, stepContext: createPageStepContext(lease.page, this.#deps), reason }, lease.signal);
+    });
+  }
+
+  #fetchInSession(sessionId: string, signal: AbortSignal): Promise<PageResult> {
+    const { clock, sessions } = this.#deps;
+    const startMs = clock.monotonicMs();
+    return sessions.withBrowser(this.#spec.owner, sessionId, { signal }, async (machine, driving, session) => {
+      this.#usage.queueMs += Math.round(clock.monotonicMs() - startMs);
+      const { tabId } = machine.browser.activeTab();
+      const page = machine.browser.borrow(tabId);
+      const stepContext = createStepContext({ ...this.#deps, machine, session }, tabId);
+      try {
+        return await this.#browse({ sessionId, page, machine, session, stepContext, reason: null }, driving);
+      } finally {
+        await page.close();
+      }
+    });
+  }
+
+  async #browse({ sessionId, page, machine, session, stepContext, reason }: AttemptPage, signal: AbortSignal): Promise<PageResult> {
+    const { request } = this.#spec;
+    const { budget, strategy } = this.#options;
+    this.#sessionId = sessionId;
+    this.#charge = (ticket, actions) => this.#deps.sessions.charge(session, ticket, actions);
+    this.#transport = { mode: 'browser', reason, ip: machine.egress.stats().ip };
+    if (strategy === 'rotate_egress') await machine.egress.rotate(signal);
+    const attemptMs = Math.max(1, Math.min(this.#options.attemptMs, budget.leftMs()));
+    const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
+    const solve = this.#createSolver(page, session);
+    const browse = new Browse({ ...this.#deps, request, page, stepContext, budget, attemptMs, cookies, solve }, signal);
+    const before = page.bytes();
+    try {
+      return await browse.run();
+    } finally {
+      // CDP reports the last requests one tick after they were answered.
+      await sleep(0);
+      const after = page.bytes();
+      addUsage(this.#usage, { ...browse.usage, bytesIn: after.in - before.in, bytesOut: after.out - before.out });
+    }
+  }
+
+  #createSolver({ page }: PrivatePage, session: LiveSession): BrowseOptions['solve'] {
+    const { strategy, budget } = this.#options;
+    if (strategy !== 'captcha_provider' && strategy !== 'human') return null;
+    const provider = strategy === 'human' ? 'human' : 'http';
+    return (signal) => solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs(), signal });
+  }
 }
 
-export async function runAttempt(deps: RunDeps, spec: FetchSpec, context: AttemptContext, signal: AbortSignal): Promise<AttemptResult> {
-  const { request } = spec;
-  if (request.session_id !== null) return attemptInSession(deps, spec, context, signal);
-  if (request.mode === 'browser') return attemptInMachine(deps, spec, context, { reason: null, signal });
-  const reason = request.mode === 'auto' ? toBrowserReason(request) : null;
-  if (reason) return attemptInMachine(deps, spec, context, { reason, signal });
-  const plain = await attemptPlain(deps, spec, context, signal);
-  return typeof plain === 'string' ? attemptInMachine(deps, spec, context, { reason: plain, signal }) : plain;
+interface AttemptPage {
+  sessionId: string;
+  page: PrivatePage;
+  machine: Machine;
+  session: LiveSession;
+  stepContext: StepContext;
+  reason: string | null;
 }
 
 /** Why the request needs a browser from the start; null when plain HTTP may do. */
@@ -81,154 +201,22 @@ function toBrowserReason({ formats, actions, wait_for: waitFor }: FetchSpec['req
   return actions.length > 0 || waitFor !== null ? 'needs_actions' : null;
 }
 
-/** The result, or why a browser has to take over. */
-async function attemptPlain(deps: RunDeps, spec: FetchSpec, context: AttemptContext, signal: AbortSignal): Promise<AttemptResult | string> {
-  const { request } = spec;
-  return deps.httpRoutes.withRoute(spec, async ({ route, client, meter }) => {
-    context.charge = (ticket, actions) => ticket.charge(meter, actions);
-    if (context.strategy === 'rotate_egress') await route.rotate(signal);
-    context.transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, ip: route.stats().ip };
-    const count = (bytes: { in: number; out: number }): void => {
-      context.bytes.in += bytes.in;
-      context.bytes.out += bytes.out;
-    };
-    const options = { request, client, content: deps.content, budget: context.budget, timeoutMs: context.attemptMs };
-    const { page, bytes, needsBrowser } = await fetchPlain(options, signal).catch((error: unknown) => {
-      if (error instanceof HttpFailure) count({ in: error.progress.bytesIn, out: error.progress.bytesOut });
-      throw error;
-    });
-    count(bytes);
-    if (needsBrowser && request.mode === 'auto') return needsBrowser;
-    return toAttemptResult(page, null, context.transport);
-  });
-}
-
-async function attemptInMachine(
-  deps: RunDeps,
-  spec: FetchSpec,
-  context: AttemptContext,
-  { reason, signal }: { reason: string | null; signal: AbortSignal },
-): Promise<AttemptResult> {
-  const { clock } = deps;
-  const startMs = clock.monotonicMs();
-  return deps.machines.withPage(spec, signal, async (lease) => {
-    context.timings.sessionMs += Math.round(clock.monotonicMs() - startMs);
-    const stepContext = createPageStepContext(lease, deps);
-    return attemptOnPage(deps, spec, context, { ...lease, stepContext, reason });
-  });
-}
-
-async function attemptInSession(deps: RunDeps, spec: FetchSpec, context: AttemptContext, signal: AbortSignal): Promise<AttemptResult> {
-  const { clock, sessions } = deps;
-  const sessionId = spec.request.session_id ?? '';
-  const startMs = clock.monotonicMs();
-  return sessions.withBrowser(spec.owner, sessionId, { signal }, async (machine, driving, session) => {
-    context.timings.queueMs += Math.round(clock.monotonicMs() - startMs);
-    const { tabId } = machine.browser.activeTab();
-    const page = machine.browser.borrow(tabId);
-    try {
-      return await attemptOnPage(deps, spec, context, {
-        sessionId,
-        page,
-        machine,
-        session,
-        signal: driving,
-        stepContext: createStepContext({ ...deps, machine, session }, tabId),
-        reason: null,
-      });
-    } finally {
-      await page.close();
-    }
-  });
-}
-
-interface PageAttemptOptions {
-  sessionId: string;
-  page: PrivatePage;
-  machine: Machine;
-  session: LiveSession;
-  signal: AbortSignal;
-  stepContext: StepContext;
-  reason: string | null;
-}
-
-async function attemptOnPage(
-  deps: RunDeps,
-  spec: FetchSpec,
-  context: AttemptContext,
-  { sessionId, page, machine, session, signal, stepContext, reason }: PageAttemptOptions,
-): Promise<AttemptResult> {
-  const { request } = spec;
-  context.sessionId = sessionId;
-  context.charge = (ticket, actions) => deps.sessions.charge(session, ticket, actions);
-  context.transport = { mode: 'browser', reason, ip: machine.egress.stats().ip };
-  if (context.strategy === 'rotate_egress') await machine.egress.rotate(signal);
-  const before = page.bytes();
-  try {
-    const result = await browse(
-      {
-        request,
-        page,
-        stepContext,
-        content: deps.content,
-        clock: deps.clock,
-        budget: context.budget,
-        attemptMs: Math.max(1, Math.min(context.attemptMs, context.budget.leftMs())),
-        allowEvaluate: deps.allowEvaluate,
-        cookies: context.strategy === 'fresh_context' ? [] : toCookies(request),
-        solve: createSolver(deps, context, { page, session }),
-        steps: context.steps,
-      },
-      signal,
-    );
-    return toAttemptResult(result, sessionId, context.transport);
-  } finally {
-    // CDP reports the last requests one tick after they were answered.
-    await sleep(0);
-    const after = page.bytes();
-    context.bytes.in += after.in - before.in;
-    context.bytes.out += after.out - before.out;
-  }
-}
-
 const toCookies = ({ cookies, url }: FetchSpec['request']): CookieParam[] =>
   cookies.map(({ name, value, domain, path }) =>
     domain === undefined ? { name, value, url: new URL(path, url).href, path } : { name, value, domain, path },
   );
 
-function createSolver(
-  deps: RunDeps,
-  { strategy, budget, solves }: AttemptContext,
-  { page, session }: Pick<PageAttemptOptions, 'page' | 'session'>,
-): ((signal: AbortSignal) => Promise<SolveCaptchaResult>) | null {
-  if (strategy !== 'captcha_provider' && strategy !== 'human') return null;
-  const provider = strategy === 'human' ? 'human' : 'http';
-  return async (signal) => {
-    const solved = await solveCaptcha({ ...deps, session }, { page: page.page, provider, leftMs: budget.leftMs(), signal });
-    solves.count += solved.units;
-    return solved;
-  };
-}
-
-const toAttemptResult = (page: PageResult, sessionId: string | null, transport: Transport): AttemptResult => ({
-  status: page.block?.blocked ? 'blocked' : 'ok',
-  page,
-  error: null,
-  sessionId,
-  transport,
-});
-
 /** A fetched page runs steps alone: no other tabs, no files, no downloads. */
-function createPageStepContext({ page }: Pick<PageLease, 'page'>, { content, clock }: { content: Content; clock: Clock }): StepContext {
-  const shown = page.page;
+function createPageStepContext(privatePage: PrivatePage, { content, clock }: Pick<RunDeps, 'content' | 'clock'>): StepContext {
+  const { page } = privatePage;
   return {
-    mainTabId: shown.tabId,
-    tabs: () => [{ tabId: shown.tabId, openerTabId: null, status: 'complete' }],
-    page: () => shown,
+    mainTabId: page.tabId,
+    tabs: () => [{ tabId: page.tabId, openerTabId: null, status: 'complete' }],
+    page: () => page,
     filePath: () => Promise.resolve(null),
     waitForDownload: () =>
       Promise.reject(new StepFailed('not_allowed', 'A fetch keeps no downloads. Request the format `raw`, or use a session.')),
-    setCookie: (cookie, { signal }) => page.setCookies([cookie], { signal }),
+    setCookie: (cookie, { signal }) => privatePage.setCookies([cookie], { signal }),
     content,
     clock,
   };

@@ -1,21 +1,67 @@
-/** The page as a picture and as a PDF. What cannot be made is missing from the result, and a warning says why. */
+/** Reads a page: a snapshot of its document, a screenshot, a PDF. */
 import { ServiceError, type FetchRequest } from '@berth/contract';
+import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
 import { PageError, type Page } from '../browser/browser.ts';
+import { snapshotScript, snapshotSource, type Snapshot } from '../content/content.ts';
 import { captureScreenshot } from '../drive/drive.ts';
 import type { StepContext } from '../steps/steps.ts';
-import { toBytes } from './bytes.ts';
-import type { PageResult } from './result.ts';
+import { wantsVisible } from './convert.ts';
 import { limits } from './limits.ts';
+import { toBytes, type PageResult } from './result.ts';
+
+/** One read of a page: its HTML, its visible part, and the probe for block detection. */
+export interface PageSnapshot {
+  probe: PageProbe;
+  whole: Snapshot;
+  /** null when no requested format needs it. */
+  visible: Snapshot | null;
+}
+
+/** A page that is busy for longer counts as not answering. */
+const snapshotMsMax = 10_000;
+
+const createReadSource = (take: string): string => `(options, visibleToo) => {
+  const take = ${take};
+  const whole = take({ ...options, visibleOnly: false });
+  const visible = visibleToo ? take({ ...options, text: false, visibleOnly: true }) : null;
+  return { probe: ${pageProbeObject('whole.html')}, whole, visible };
+}`;
+const defaultSource = createReadSource(snapshotScript);
+
+interface CaptureLimits {
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+/** Returns null when the page does not answer in time, for example while a script loops, or when it is too large. */
+export async function readPageSnapshot(
+  page: Page,
+  request: FetchRequest,
+  { signal, leftMs }: { signal: AbortSignal; leftMs: number },
+): Promise<PageSnapshot | null> {
+  const mainContent = request.only_main_content && request.include_selectors.length === 0;
+  const options = { mainContent, readability: mainContent, maxBytes: limits.htmlBytesMax, text: request.formats.includes('text') };
+  const source = mainContent ? createReadSource(snapshotSource()) : defaultSource;
+  const timeoutMs = Math.max(1, Math.min(page.timeoutScale.ms(snapshotMsMax, leftMs / 2), leftMs));
+  const within = { signal, timeoutMs, maxBytes: 6 * limits.htmlBytesMax };
+  try {
+    return await page.call<PageSnapshot>(page.mainFrame(), source, [options, wantsVisible(request)], within);
+  } catch (error) {
+    if (error instanceof PageError && (error.reason === 'timeout' || error.reason === 'too_large')) return null;
+    throw error;
+  }
+}
 
 const defaults: NonNullable<FetchRequest['screenshot']> = { full_page: true, format: 'png', scroll_first: true };
 
 /** The page has loaded: an element that has not appeared by then is not coming. */
 const elementMsMax = 3000;
 
+/** Without a screenshot, a warning says why. */
 export async function addScreenshot(
   { stepContext, request }: { stepContext: StepContext; request: FetchRequest },
   result: PageResult,
-  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+  { signal, timeoutMs }: CaptureLimits,
 ): Promise<void> {
   const { full_page: fullPage, format, quality, selector, scroll_first: scrollFirst } = request.screenshot ?? defaults;
   try {
@@ -35,34 +81,19 @@ function toWarningReason(error: unknown): string {
   throw error;
 }
 
-export async function addPdf(
-  page: Page,
-  request: FetchRequest,
-  result: PageResult,
-  options: { signal: AbortSignal; timeoutMs: number },
-): Promise<void> {
-  const {
-    landscape,
-    print_background: printBackground,
-    scale,
-    paper_width_inches,
-    paper_height_inches,
-    margin_inches,
-    page_ranges,
-  } = request.pdf ?? {};
+/** Without a PDF, a warning says why. */
+export async function addPdf(page: Page, { pdf }: FetchRequest, result: PageResult, options: CaptureLimits): Promise<void> {
+  const print = {
+    landscape: pdf?.landscape,
+    printBackground: pdf?.print_background ?? true,
+    scale: pdf?.scale,
+    paperWidthInches: pdf?.paper_width_inches ?? 8.27,
+    paperHeightInches: pdf?.paper_height_inches ?? 11.69,
+    marginInches: pdf?.margin_inches ?? 0.4,
+    pageRanges: pdf?.page_ranges,
+  };
   try {
-    const data = await page.pdf(
-      {
-        landscape,
-        printBackground: printBackground ?? true,
-        scale,
-        paperWidthInches: paper_width_inches ?? 8.27,
-        paperHeightInches: paper_height_inches ?? 11.69,
-        marginInches: margin_inches ?? 0.4,
-        pageRanges: page_ranges,
-      },
-      { ...options, maxBytes: limits.pdfBytesMax },
-    );
+    const data = await page.pdf(print, { ...options, maxBytes: limits.pdfBytesMax });
     result.pdf = toBytes({ data, truncated: false }, 'application/pdf');
   } catch (error) {
     if (!(error instanceof PageError)) throw error;

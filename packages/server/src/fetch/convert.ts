@@ -1,6 +1,6 @@
 /** Converts a page's HTML, rendered or plain, to the requested formats. */
 import type { FetchRequest } from '@berth/contract';
-import { ContentFailed, type Content, type ContentFormat, type ContentResult } from '../content/content.ts';
+import { ContentFailed, type Content, type ContentFormat } from '../content/content.ts';
 import type { PageResult } from './result.ts';
 
 export interface PageSource {
@@ -25,54 +25,34 @@ export const wantsVisible = ({ formats }: Pick<FetchRequest, 'formats'>): boolea
 const wantsWholePage = ({ only_main_content: main, include_selectors: include, exclude_selectors: exclude }: FetchRequest): boolean =>
   !main && include.length === 0 && exclude.length === 0;
 
-type ConvertedPage = Pick<PageResult, 'html' | 'markdown' | 'text' | 'links' | 'page' | 'tables' | 'json' | 'title' | 'warnings'>;
+const isContentFormat = (format: string): format is ContentFormat => [...visibleFormats, ...wholeFormats].includes(format as ContentFormat);
+
+interface ConvertTarget {
+  content: Content;
+  request: FetchRequest;
+  result: PageResult;
+}
 
 interface ConvertLimits {
   signal: AbortSignal;
   timeoutMs: number;
 }
 
-/** A format that fails is missing from the result, and a warning names it. */
-export async function convertPage(
-  content: Content,
-  request: FetchRequest,
-  source: PageSource,
-  limits: ConvertLimits,
-): Promise<Partial<ConvertedPage>> {
-  const converted: Partial<ConvertedPage> = { warnings: [] };
+/** Adds the formats to the result. One that fails is missing, and a warning names it. */
+export async function convertPage(target: ConvertTarget, source: PageSource, within: ConvertLimits): Promise<void> {
+  const { request, result } = target;
+  const { url } = source;
   const wanted = new Set<ContentFormat>(request.formats.filter((format): format is ContentFormat => isContentFormat(format)));
   if (wantsWholePage(request)) {
-    if (wanted.delete('html')) converted.html = source.html;
-    if (source.text !== null && wanted.delete('text')) converted.text = source.text;
+    if (wanted.delete('html')) result.html = source.html;
+    if (source.text !== null && wanted.delete('text')) result.text = source.text;
   }
-  const convertFormats = async (
-    formats: readonly ContentFormat[],
-    part: { html: string; mainHtml: string | null | undefined },
-    extract: FetchRequest['extract'],
-  ) => {
-    if (formats.length === 0 && !extract) return;
-    const result = await convertOne(content, request, { url: source.url, ...part, formats, extract }, limits);
-    if ('failed' in result)
-      converted.warnings?.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${result.failed}`));
-    else merge(converted, result, extract !== null);
-  };
-  const visible = source.visible ?? source;
+  const pick = (formats: readonly ContentFormat[]): ContentFormat[] => formats.filter((format) => wanted.has(format));
   await Promise.all([
-    convertFormats(
-      visibleFormats.filter((format) => wanted.has(format)),
-      visible,
-      null,
-    ),
-    convertFormats(
-      wholeFormats.filter((format) => wanted.has(format)),
-      source,
-      request.extract,
-    ),
+    convertPart(target, { ...(source.visible ?? source), url, formats: pick(visibleFormats), extract: null }, within),
+    convertPart(target, { ...source, formats: pick(wholeFormats), extract: request.extract }, within),
   ]);
-  return converted;
 }
-
-const isContentFormat = (format: string): format is ContentFormat => [...visibleFormats, ...wholeFormats].includes(format as ContentFormat);
 
 interface ConvertPart {
   url: string;
@@ -82,35 +62,24 @@ interface ConvertPart {
   extract: FetchRequest['extract'];
 }
 
-async function convertOne(
-  content: Content,
-  request: FetchRequest,
-  part: ConvertPart,
-  { signal, timeoutMs }: ConvertLimits,
-): Promise<ContentResult | { failed: string }> {
+async function convertPart({ content, request, result }: ConvertTarget, part: ConvertPart, within: ConvertLimits): Promise<void> {
+  const { url, html, mainHtml, formats, extract } = part;
+  if (formats.length === 0 && !extract) return;
   const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
-  const deadline = AbortSignal.timeout(Math.max(1, timeoutMs));
+  const deadline = AbortSignal.timeout(Math.max(1, within.timeoutMs));
   try {
-    return await content.convert(
-      { ...part, onlyMainContent, includeSelectors, excludeSelectors },
-      { signal: AbortSignal.any([signal, deadline]) },
+    const { title, warnings, json, ...converted } = await content.convert(
+      { url, html, mainHtml, formats, extract, onlyMainContent, includeSelectors, excludeSelectors },
+      { signal: AbortSignal.any([within.signal, deadline]) },
     );
+    Object.assign(result, converted);
+    if (title !== '') result.title = title;
+    if (extract && json !== undefined) result.json = json;
+    result.warnings.push(...warnings);
   } catch (error) {
-    if (deadline.aborted && !signal.aborted) return { failed: 'timeout' };
-    if (error instanceof ContentFailed) return { failed: error.reason };
-    throw error;
+    const isLate = deadline.aborted && !within.signal.aborted;
+    if (!isLate && !(error instanceof ContentFailed)) throw error;
+    const reason = error instanceof ContentFailed && !isLate ? error.reason : 'timeout';
+    result.warnings.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${reason}`));
   }
-}
-
-function merge(converted: Partial<ConvertedPage>, result: ContentResult, extracted: boolean): void {
-  const { html, markdown, text, links, page, tables, json, title, warnings } = result;
-  if (title !== '') converted.title = title;
-  if (html !== undefined) converted.html = html;
-  if (markdown !== undefined) converted.markdown = markdown;
-  if (text !== undefined) converted.text = text;
-  if (links !== undefined) converted.links = links;
-  if (page !== undefined) converted.page = page;
-  if (tables !== undefined) converted.tables = tables;
-  if (extracted && json !== undefined) converted.json = json;
-  converted.warnings = [...(converted.warnings ?? []), ...warnings];
 }

@@ -1,12 +1,18 @@
 /** Maps what an attempt throws to the error of the response. Unknown errors are rethrown, so nothing internal leaks. */
-import { ServiceError } from '@berth/contract';
+import { ServiceError, type WorkError } from '@berth/contract';
 import { BrowserClosed, NavigationError, PageError, TabNotFound } from '../browser/browser.ts';
 import { HttpFailure } from '../egress/egress.ts';
 import { LaneFull, LaneTimeout } from '../lib/lanes.ts';
-import type { FetchError } from './result.ts';
+
+/** Why an attempt failed. `reason` is for the choice of the next strategy and not in the response. */
+export type FetchError = WorkError & { reason: string | null };
+
+/** The request's `timeout_ms` has passed. */
+export class DeadlineExceeded extends Error {}
 
 /** Reasons that a retry would not change. */
 const permanentReasons: readonly string[] = ['blocked_by_policy', 'tls_error', 'too_many_redirects'];
+const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
 
 /** @throws the error itself when it is not a failed attempt: a bad request or a bug */
 export function toFetchError(error: unknown): FetchError {
@@ -16,26 +22,21 @@ export function toFetchError(error: unknown): FetchError {
     return { code, message, retryable: !permanentReasons.includes(reason), details: { reason, net_error: netError }, reason };
   }
   if (error instanceof BrowserClosed || (error instanceof ServiceError && lostCodes.includes(error.code)))
-    return {
-      code: 'session_lost',
-      message: 'The browser was lost during the fetch. Retry the request.',
-      retryable: true,
-      reason: 'session_lost',
-    };
-  if (error instanceof TabNotFound)
-    return { code: 'tab_not_found', message: 'The tab was closed during the fetch.', retryable: true, reason: null };
+    return createFetchError('session_lost', 'The browser was lost during the fetch. Retry the request.', 'session_lost');
+  if (error instanceof TabNotFound) return createFetchError('tab_not_found', 'The tab was closed during the fetch.');
   if (error instanceof PageError)
-    return { code: 'page_failed', message: error.message, retryable: true, details: { reason: error.reason }, reason: error.reason };
+    return { ...createFetchError('page_failed', error.message, error.reason), details: { reason: error.reason } };
   if (error instanceof LaneFull || error instanceof LaneTimeout)
-    return { code: 'no_capacity', message: 'Too many fetches of this site are queued. Retry later.', retryable: true, reason: null };
+    return createFetchError('no_capacity', 'Too many fetches of this site are queued. Retry later.');
   throw error;
 }
 
-const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
+export const createTimeoutError = (totalMs: number): FetchError =>
+  createFetchError('timeout', `The fetch did not finish within ${totalMs} ms.`, 'timeout');
 
-export const createTimeoutError = (totalMs: number): FetchError => ({
-  code: 'timeout',
-  message: `The fetch did not finish within ${totalMs} ms.`,
+const createFetchError = (code: string, message: string, reason: string | null = null): FetchError => ({
+  code,
+  message,
   retryable: true,
-  reason: 'timeout',
+  reason,
 });

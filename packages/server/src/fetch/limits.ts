@@ -1,4 +1,7 @@
-/** Bounds on what one fetch holds in the worker's memory. Larger content is cut, and `warnings` say so. */
+/** Bounds on one fetch: its time, and what it holds in the worker's memory. */
+import type { Clock } from '../lib/clock.ts';
+
+/** Larger content is cut, and `warnings` say so. */
 export const limits = {
   /** Of a rendered page's HTML. */
   htmlBytesMax: 8 * 1024 * 1024,
@@ -11,3 +14,24 @@ export const limits = {
   redirectsMax: 20,
   robotsBytesMax: 512 * 1024,
 } as const;
+
+/** The time that a fetch may take, retries and all. */
+export class Budget {
+  readonly #clock: Clock;
+  readonly #startMs: number;
+  readonly #totalMs: number;
+
+  constructor(clock: Clock, totalMs: number) {
+    this.#clock = clock;
+    this.#startMs = clock.monotonicMs();
+    this.#totalMs = totalMs;
+  }
+
+  spentMs(): number {
+    return Math.round(this.#clock.monotonicMs() - this.#startMs);
+  }
+
+  leftMs(): number {
+    return Math.max(0, Math.round(this.#totalMs - (this.#clock.monotonicMs() - this.#startMs)));
+  }
+}

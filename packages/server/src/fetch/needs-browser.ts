@@ -7,8 +7,8 @@ export type BrowserReason = 'needs_script' | 'blocked' | 'meta_refresh';
 const readableChars = 400;
 const headChars = 256 * 1024;
 
-export function needsBrowser(html: string, classification: Classification): BrowserReason | null {
-  if (classification.blocked) return 'blocked';
+export function needsBrowser(html: string, { blocked }: Pick<Classification, 'blocked'>): BrowserReason | null {
+  if (blocked) return 'blocked';
   const head = html.slice(0, headChars);
   if (/<meta[^>]{0,200}http-equiv\s*=\s*["']?refresh/i.test(head)) return 'meta_refresh';
   if (!/<script\b/i.test(head)) return null;

@@ -1,6 +1,7 @@
 import type { FetchRequest, FetchResponse, WorkError } from '@berth/contract';
 import type { JobOutcome, JobRecord } from '../jobs/jobs.ts';
-import { createPageResult, type FetchError, type PageResult } from './result.ts';
+import type { FetchError } from './errors.ts';
+import { createPageResult, type PageResult } from './result.ts';
 import type { FetchRunResult } from './run.ts';
 
 /** The part of the request that the response repeats. */
@@ -17,21 +18,17 @@ interface Frame {
 }
 
 export function toFetchResult(frame: Frame, outcome: FetchRunResult): FetchResponse {
-  const { status, page: result, error, attempts, resolvedBy, bytes, usage, timings } = outcome;
+  const { status, page, error, sessionId, attempts, resolvedBy, bytes, usage } = outcome;
+  const { queueMs, sessionMs, totalMs } = outcome.timings;
+  const fields = toPageFields(page);
   return {
     ...toFrameFields(frame),
+    ...fields,
     status,
-    session_id: outcome.sessionId,
-    ...toPageFields(result),
+    session_id: sessionId,
     attempts,
     resolved_by: resolvedBy,
-    timings: {
-      queue_ms: timings.queueMs,
-      session_ms: timings.sessionMs,
-      ttfb_ms: result.ttfbMs === null ? null : Math.round(result.ttfbMs),
-      load_ms: result.loadMs,
-      total_ms: timings.totalMs,
-    },
+    timings: { ...fields.timings, queue_ms: queueMs, session_ms: sessionMs, total_ms: totalMs },
     bytes,
     usage,
     error: error && toWorkError(error),
@@ -44,13 +41,12 @@ export function toUnfinished(record: JobRecord): FetchResponse {
   const { jobId, sessionId, createdAt, finishedAt, status, error } = record;
   return {
     ...toFrameFields({ jobId, sessionId, subject, createdAt, finishedAt }),
+    ...toPageFields(createPageResult(subject.url)),
     status,
     session_id: sessionId,
-    ...toPageFields({ ...createPageResult(subject.url) }),
     final_url: null,
     attempts: [],
     resolved_by: null,
-    timings: { queue_ms: 0, session_ms: 0, ttfb_ms: null, load_ms: null, total_ms: 0 },
     bytes: { in: 0, out: 0 },
     usage: { ...noUsage, ...record.usage },
     error,
@@ -78,29 +74,18 @@ const toFrameFields = ({ jobId, subject, createdAt, finishedAt }: Frame) => ({
   finished_at: finishedAt?.toISOString() ?? null,
 });
 
-const toPageFields = (page: PageResult) => ({
-  final_url: page.finalUrl,
-  redirects: page.redirects.map(({ url, statusCode }) => ({ url, status_code: statusCode })),
-  status_code: page.statusCode,
-  headers: { ...page.headers },
-  content_type: page.contentType,
-  title: page.title,
-  html: page.html,
-  raw: page.raw,
-  markdown: page.markdown,
-  text: page.text,
-  links: page.links,
-  page: page.page,
-  screenshot: page.screenshot,
-  pdf: page.pdf,
-  json: page.json,
-  tables: page.tables,
-  har: page.har,
-  actions: page.actions,
-  block: page.block,
-  captcha: page.captcha,
-  warnings: [...new Set(page.warnings)],
-});
+function toPageFields({ finalUrl, redirects, statusCode, headers, contentType, ttfbMs, loadMs, ...fields }: PageResult) {
+  return {
+    ...fields,
+    final_url: finalUrl,
+    redirects: redirects.map(({ url, statusCode: status }) => ({ url, status_code: status })),
+    status_code: statusCode,
+    headers: { ...headers },
+    content_type: contentType,
+    warnings: [...new Set(fields.warnings)],
+    timings: { queue_ms: 0, session_ms: 0, ttfb_ms: ttfbMs === null ? null : Math.round(ttfbMs), load_ms: loadMs, total_ms: 0 },
+  };
+}
 
 const toWorkError = ({ code, message, retryable, details }: FetchError): WorkError => ({
   code,

@@ -1,68 +1,87 @@
 /** The page part of a fetch response, as one attempt fills it. */
-import type { Block, Captcha, FetchResponse, PictureResponse, StepResult } from '@berth/contract';
+import { parse as parseDisposition } from 'content-disposition';
+import type { FetchRequest, FetchResponse } from '@berth/contract';
+import { sanitizeFileName } from '../browser/browser.ts';
+import { decodeBody, kindOf } from '../content/content.ts';
 
-export type PageInfo = NonNullable<FetchResponse['page']>;
-export type ResponseBytes = NonNullable<FetchResponse['raw']>;
+type ResponseBytes = NonNullable<FetchResponse['raw']>;
+type ContentField = 'title' | 'html' | 'raw' | 'markdown' | 'text' | 'links' | 'page' | 'screenshot' | 'pdf' | 'json' | 'tables' | 'har';
 
-export interface PageResult {
+export interface PageResult extends Pick<FetchResponse, ContentField | 'actions' | 'block' | 'captcha' | 'warnings'> {
   finalUrl: string;
   statusCode: number | null;
   headers: Readonly<Record<string, string>>;
   contentType: string | null;
   redirects: readonly { url: string; statusCode: number }[];
-  title: string | null;
-  html: string | null;
-  raw: ResponseBytes | null;
-  markdown: string | null;
-  text: string | null;
-  links: NonNullable<FetchResponse['links']> | null;
-  page: PageInfo | null;
-  screenshot: PictureResponse | null;
-  pdf: ResponseBytes | null;
-  json: unknown;
-  tables: NonNullable<FetchResponse['tables']> | null;
-  har: FetchResponse['har'];
-  actions: StepResult[];
-  block: Block | null;
-  captcha: Captcha | null;
   ttfbMs: number | null;
   loadMs: number | null;
-  warnings: string[];
 }
+
+const noResponse = { statusCode: null, headers: {}, contentType: null, redirects: [], ttfbMs: null, loadMs: null };
+const noFormats = { html: null, raw: null, markdown: null, text: null, links: null, page: null, screenshot: null, pdf: null };
+const noData = { json: null, tables: null, har: null };
 
 /** A result with nothing in it but the URL. */
 export const createPageResult = (url: string): PageResult => ({
+  ...noResponse,
+  ...noFormats,
+  ...noData,
   finalUrl: url,
-  statusCode: null,
-  headers: {},
-  contentType: null,
-  redirects: [],
   title: null,
-  html: null,
-  raw: null,
-  markdown: null,
-  text: null,
-  links: null,
-  page: null,
-  screenshot: null,
-  pdf: null,
-  json: null,
-  tables: null,
-  har: null,
   actions: [],
   block: null,
   captcha: null,
-  ttfbMs: null,
-  loadMs: null,
   warnings: [],
 });
 
-/** Why an attempt failed, as the response says it. */
-export interface FetchError {
-  code: string;
-  message: string;
-  retryable: boolean;
-  details?: Record<string, unknown>;
-  /** For the choice of the next strategy; not in the response. */
-  reason: string | null;
+const sniffBytes = 4096;
+
+export interface Body {
+  data: Buffer;
+  truncated: boolean;
+}
+
+export const toBytes = ({ data, truncated }: Body, contentType: string | null, filename: string | null = null): ResponseBytes => ({
+  data_base64: data.toString('base64'),
+  content_type: contentType,
+  bytes: data.length,
+  filename,
+  truncated,
+});
+
+/** Adds a body that was not rendered: always its bytes, and its text or JSON when it is that. */
+export function addBody(result: PageResult, body: Body, { formats }: Pick<FetchRequest, 'formats'>): void {
+  const { contentType, headers } = result;
+  const kind = kindOf(contentType, body.data.subarray(0, sniffBytes));
+  result.raw = toBytes(body, contentType, parseFileName(headers['content-disposition']));
+  if (body.truncated) result.warnings.push('body_truncated');
+  if (kind !== 'json' && kind !== 'text' && kind !== 'html') return;
+  const { text } = decodeBody(body.data, contentType);
+  if (formats.includes('text')) result.text = text;
+  if (formats.includes('markdown')) result.markdown = kind === 'json' ? `\`\`\`json\n${text}\n\`\`\`` : text;
+  if (kind === 'json') addJson(result, text);
+}
+
+/** Adds the JSON of a document that is JSON. */
+export function addJsonBody(result: PageResult, { data }: Body): void {
+  if (kindOf(result.contentType, data.subarray(0, sniffBytes)) === 'json') addJson(result, decodeBody(data, result.contentType).text);
+}
+
+function addJson(result: PageResult, text: string): void {
+  try {
+    result.json = JSON.parse(text);
+  } catch {
+    result.warnings.push('json_invalid');
+  }
+}
+
+/** The file name of a Content-Disposition header (RFC 6266); null when it is invalid or has none. */
+export function parseFileName(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  try {
+    const { filename } = parseDisposition(header).parameters;
+    return filename === undefined ? null : sanitizeFileName(filename);
+  } catch {
+    return null;
+  }
 }

@@ -1,24 +1,18 @@
 /** One fetch: attempts as the retry plan says, within the budget, each recorded. The last one is the result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, FetchResponse, StrategyName, WorkUsage } from '@berth/contract';
-import type { Attempt, RetryPlan } from '../selfheal/selfheal.ts';
-import { Budget } from './budget.ts';
-import { toFetchError, createTimeoutError } from './errors.ts';
-import { createPageResult, type FetchError, type PageResult } from './result.ts';
+import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
+import { addUsage, Attempt, noUsage, type AttemptResult, type Charge, type RunDeps } from './attempt.ts';
+import { createTimeoutError, DeadlineExceeded } from './errors.ts';
+import { Budget } from './limits.ts';
+import { createPageResult } from './result.ts';
 import type { FetchSpec } from './spec.ts';
-import { runAttempt, type AttemptContext, type AttemptResult, type Charge, type RunDeps } from './attempt.ts';
 
-export interface FetchRunResult {
-  status: 'ok' | 'blocked' | 'error';
-  page: PageResult;
-  error: FetchError | null;
-  sessionId: string | null;
+export interface FetchRunResult extends Omit<AttemptResult, 'transport' | 'usage'> {
   attempts: FetchResponse['attempts'];
   resolvedBy: FetchResponse['resolved_by'];
   bytes: { in: number; out: number };
   usage: WorkUsage;
-  /** null when no attempt opened a route or a machine. */
-  charge: Charge | null;
   timings: { queueMs: number; sessionMs: number; totalMs: number };
 }
 
@@ -28,8 +22,6 @@ export interface RunContext {
   progress(step: number, total: number | null, note: string): void;
 }
 
-type AttemptStatus = AttemptResult['status'];
-
 /** Kept back from the attempts for building the response. */
 const reserveMs = (totalMs: number): number => Math.min(300, totalMs * 0.1);
 
@@ -38,12 +30,10 @@ export class FetchRun {
   readonly #spec: FetchSpec;
   readonly #context: RunContext;
   readonly #budget: Budget;
-  readonly #attempts: Attempt[] = [];
+  readonly #attempts: AttemptRecord[] = [];
   readonly #responseAttempts: FetchResponse['attempts'] = [];
-  readonly #bytes = { in: 0, out: 0 };
-  readonly #timings = { queueMs: 0, sessionMs: 0 };
-  readonly #solves = { count: 0 };
-  readonly #steps = { ran: 0 };
+  /** Of all attempts that have ended, the failed ones too. */
+  readonly #usage = { ...noUsage };
   #attemptCount = 0;
   #charge: Charge | null = null;
 
@@ -61,32 +51,17 @@ export class FetchRun {
     const timer = setTimeout(() => deadline.abort(new DeadlineExceeded()), request.timeout_ms);
     const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
     try {
-      const refusalBlock = await this.#checkRobots(signal);
-      if (refusalBlock)
-        return this.#toRunResult({
-          status: 'blocked',
-          page: { ...createPageResult(request.url), block: refusalBlock },
-          error: null,
-          sessionId: null,
-          transport: null,
-        });
-      const retryPlan = await this.#deps.selfHeal.begin(owner, domain, {
-        enabled: this.#listStrategies(),
-        ignoreCooldown: request.retry.ignore_cooldown,
-        signal,
-      });
-      if (retryPlan.cooldown) return this.#toRunResult(createCooldownResult(this.#spec, retryPlan.cooldown, this.#deps.clock.now()));
+      const disallowed = await this.#checkRobots(signal);
+      if (disallowed) return this.#toRunResult(createOutcome(request.url, { block: disallowed }));
+      const options = { enabled: this.#listStrategies(), ignoreCooldown: request.retry.ignore_cooldown, signal };
+      const retryPlan = await this.#deps.selfHeal.begin(owner, domain, options);
+      const { cooldown } = retryPlan;
+      if (cooldown) return this.#toRunResult(createOutcome(request.url, { block: createCooldown(cooldown, this.#deps.clock.now()) }));
       return this.#toRunResult(await this.#runAttempts(retryPlan, signal));
     } catch (error) {
       this.#context.signal.throwIfAborted();
       if (!deadline.signal.aborted) throw error;
-      return this.#toRunResult({
-        status: 'error',
-        page: createPageResult(request.url),
-        error: createTimeoutError(request.timeout_ms),
-        sessionId: null,
-        transport: null,
-      });
+      return this.#toRunResult(createOutcome(request.url, { error: createTimeoutError(request.timeout_ms) }));
     } finally {
       clearTimeout(timer);
       this.#deps.selfHeal.record({ attempts: this.#attempts });
@@ -146,32 +121,11 @@ export class FetchRun {
     // An attempt that took all of the time would leave none for a retry.
     const attemptMs =
       n < request.retry.max_attempts && request.retry.on.includes('timeout') ? Math.max(leftMs * 0.6, Math.min(leftMs, 15_000)) : leftMs;
-    const context: AttemptContext = {
-      budget: this.#budget,
-      attemptMs,
-      strategy,
-      timings: this.#timings,
-      bytes: this.#bytes,
-      solves: this.#solves,
-      steps: this.#steps,
-    };
     this.#attemptCount += 1;
-    try {
-      return await runAttempt(this.#deps, this.#spec, context, signal);
-    } catch (cause) {
-      const isLate = signal.aborted && signal.reason instanceof DeadlineExceeded;
-      if (signal.aborted && !isLate) throw signal.reason;
-      const error = isLate ? createTimeoutError(request.timeout_ms) : toFetchError(cause);
-      return {
-        status: 'error',
-        page: createPageResult(request.url),
-        error,
-        sessionId: context.sessionId ?? null,
-        transport: context.transport ?? null,
-      };
-    } finally {
-      this.#charge = context.charge ?? this.#charge;
-    }
+    const result = await new Attempt(this.#deps, this.#spec, { strategy, budget: this.#budget, attemptMs }).run(signal);
+    addUsage(this.#usage, result.usage);
+    this.#charge = result.charge ?? this.#charge;
+    return result;
   }
 
   #isWorthRetry({ status, error, page }: AttemptResult): boolean {
@@ -250,44 +204,52 @@ export class FetchRun {
 
   #toRunResult({ status, page, error, sessionId, transport }: AttemptResult): FetchRunResult {
     const last = this.#responseAttempts.at(-1);
-    const resolvedBy = transport && last ? { mode: transport.mode, strategy: last.strategy, reason: transport.reason } : null;
+    const { steps, solves, bytesIn, bytesOut, queueMs, sessionMs } = this.#usage;
+    // An action for each attempt, and one for each step that ran in it.
+    const counts = { actions: this.#attemptCount + steps, egress_bytes: bytesIn + bytesOut, captcha_solves: solves };
+    const isResolved = status === 'ok' && transport && last;
     return {
       status,
       page,
       error,
       sessionId,
       attempts: this.#responseAttempts,
-      resolvedBy: status === 'ok' ? resolvedBy : null,
-      bytes: this.#bytes,
-      usage: this.#usage(),
+      resolvedBy: isResolved ? { mode: transport.mode, strategy: last.strategy, reason: transport.reason } : null,
+      bytes: { in: bytesIn, out: bytesOut },
+      usage: { ...counts, credits: this.#deps.metering.costOf(counts) },
       charge: this.#charge,
-      timings: { ...this.#timings, totalMs: this.#budget.spentMs() },
+      timings: { queueMs, sessionMs, totalMs: this.#budget.spentMs() },
     };
-  }
-
-  /** An action for each attempt, and one for each step that ran in it. */
-  #usage(): WorkUsage {
-    const { in: bytesIn, out: bytesOut } = this.#bytes;
-    const counts = { actions: this.#attemptCount + this.#steps.ran, egress_bytes: bytesIn + bytesOut, captcha_solves: this.#solves.count };
-    return { ...counts, credits: this.#deps.metering.costOf(counts) };
   }
 }
 
-/** The request's `timeout_ms` has passed. */
-class DeadlineExceeded extends Error {}
-
 /** Any answer of a site is a success, a 404 too; a 5xx is not, because it may be retried. */
-const toOutcome = ({ status, page }: AttemptResult): AttemptStatus => (status === 'ok' && (page.statusCode ?? 0) >= 500 ? 'error' : status);
+const toOutcome = ({ status, page }: AttemptResult): AttemptResult['status'] =>
+  status === 'ok' && (page.statusCode ?? 0) >= 500 ? 'error' : status;
 
 async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
 }
 
-function createCooldownResult({ request }: FetchSpec, { until, vendor }: NonNullable<RetryPlan['cooldown']>, now: Date): AttemptResult {
-  const seconds = Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));
-  const block: Block = { ...createOwnBlock('cooldown', `left alone until ${until.toISOString()}`), vendor, retry_after_seconds: seconds };
-  return { status: 'blocked', page: { ...createPageResult(request.url), block }, error: null, sessionId: null, transport: null };
-}
+/** The outcome of a fetch that ends without an attempt's result. */
+const createOutcome = (
+  url: string,
+  { block = null, error = null }: Partial<Pick<FetchResponse, 'block'> & Pick<AttemptResult, 'error'>>,
+): AttemptResult => ({
+  status: error ? 'error' : 'blocked',
+  page: { ...createPageResult(url), block },
+  error,
+  sessionId: null,
+  transport: null,
+  charge: null,
+  usage: noUsage,
+});
+
+const createCooldown = ({ until, vendor }: NonNullable<RetryPlan['cooldown']>, now: Date): Block => ({
+  ...createOwnBlock('cooldown', `left alone until ${until.toISOString()}`),
+  vendor,
+  retry_after_seconds: Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000)),
+});
 
 /** A block by this service's own rules, not by the site. */
 const createOwnBlock = (type: 'robots_disallowed' | 'cooldown', detail: string): Block => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ManualClock } from '../lib/clock.ts';
-import { Budget } from './budget.ts';
+import { Budget } from './limits.ts';
 
 it('counts what is spent and what is left, in whole milliseconds, from its creation', () => {
   const clock = new ManualClock();

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FetchRequest, type FetchFormat } from '@berth/contract';
-import { parseFileName, addBody } from './bytes.ts';
-import { createPageResult, type PageResult } from './result.ts';
+import { addBody, createPageResult, parseFileName, type PageResult } from './result.ts';
 
 function addTo(
   text: string | Buffer,
