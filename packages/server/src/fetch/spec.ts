@@ -4,7 +4,7 @@ import { invalidSelectors } from '../content/content.ts';
 import { toEgressPolicy, type EgressPolicy } from '../egress/egress.ts';
 import { ownerOf, type Principal } from '../http/call.ts';
 import type { Owners, Tier } from '../owners/owners.ts';
-import type { RegionEntry, Regions } from '../regions/regions.ts';
+import { unknownRegionIssue, type RegionEntry, type Regions } from '../regions/regions.ts';
 import { domainOf } from '../selfheal/selfheal.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
@@ -33,7 +33,7 @@ export async function createFetchSpec(deps: FetchSpecDeps, principal: Principal,
   const owner = ownerOf(principal);
   const issues = findSelectorIssues(request);
   const region = deps.regions.resolve(request.region);
-  if (!region) issues.push(createRegionIssue(deps.regions, request.region));
+  if (!region) issues.push(unknownRegionIssue(deps.regions, request.region));
   if (issues.length > 0 || !region) throw new ValidationError(issues);
   const tier = await deps.owners.tierOf(owner);
   checkPlan(tier, request);
@@ -79,12 +79,4 @@ function findSelectorIssues(request: FetchRequest): ValidationIssue[] {
   return selectors
     .filter(([, selector]) => invalid.has(selector))
     .map(([path, input]) => ({ loc: ['body', ...path], msg: 'Input should be a CSS selector', type: 'value_error', input, ctx: {} }));
-}
-
-function createRegionIssue(regions: Regions, region: string | undefined): ValidationIssue {
-  const expected = regions
-    .list()
-    .map(({ code }) => `'${code}'`)
-    .join(', ');
-  return { loc: ['body', 'region'], msg: `Input should be ${expected}`, type: 'literal_error', input: region ?? null, ctx: { expected } };
 }

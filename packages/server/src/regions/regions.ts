@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ProxyServer } from '@berth/contract';
-import type { Region } from '@berth/contract';
+import type { Region, ValidationIssue } from '@berth/contract';
 
 const Country = z.string().regex(/^[A-Z]{2}$/, { error: 'Expected two capital letters (ISO 3166-1 alpha-2)' });
 
@@ -75,6 +75,15 @@ export function loadRegions({ file, defaultCode }: { file: string | null; defaul
         `it has ${regions.map((region) => region.code).join(', ')}`,
     );
   return createRegions(version ?? createHash('sha256').update(text).digest('hex').slice(0, 16), regions, defaultCode);
+}
+
+/** What is wrong with the `region` of a request that `resolve` does not know. */
+export function unknownRegionIssue(regions: Regions, region: string | undefined): ValidationIssue {
+  const expected = regions
+    .list()
+    .map(({ code }) => `'${code}'`)
+    .join(', ');
+  return { loc: ['body', 'region'], msg: `Input should be ${expected}`, type: 'literal_error', input: region ?? null, ctx: { expected } };
 }
 
 const builtinRegion = (code: string): RegionEntry => ({ code, name: code, country: null, proxies: { managed: [], rotating: [] } });

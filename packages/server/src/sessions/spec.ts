@@ -15,7 +15,7 @@ import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Ticket } from '../metering/metering.ts';
 import type { Tier } from '../owners/owners.ts';
-import type { Regions } from '../regions/regions.ts';
+import { unknownRegionIssue, type Regions } from '../regions/regions.ts';
 import type { SessionPurpose, SessionRecord } from './session.ts';
 import type { SessionUpdate } from './store.ts';
 
@@ -56,13 +56,7 @@ export function createSessionSpec(
   const { tier, actor } = requester;
   const issues = planIssues(request, tier.max_session_seconds);
   const region = deps.regions.resolve(request.region);
-  if (!region)
-    issues.push(
-      unknownRegionIssue(
-        request.region,
-        deps.regions.list().map((known) => known.code),
-      ),
-    );
+  if (!region) issues.push(unknownRegionIssue(deps.regions, request.region));
   issues.push(...captchaIssues(request.captcha, deps.captchaProviders));
   if (issues.length > 0 || !region) throw new ValidationError(issues);
   const type = request.proxy?.type;
@@ -187,19 +181,10 @@ function captchaIssues({ mode, provider }: CaptchaRequest, configured: readonly 
   ];
 }
 
-function unknownRegionIssue(region: string | undefined, codes: string[]): ValidationIssue {
-  const expected = codes.map((code) => `'${code}'`).join(', ');
-  return { loc: ['body', 'region'], msg: `Input should be ${expected}`, type: 'literal_error', input: region ?? null, ctx: { expected } };
-}
-
 /** The proxy as it appears in responses: without credentials. */
 function withoutProxySecrets(proxy: ProxyRequest | null): SessionRecord['settings']['proxy'] {
   if (!proxy) return null;
   const { type, server, country = null, rotate, bypass } = proxy;
-  return { type, server: server ? withoutCredentials(server) : null, country, rotate, bypass };
-}
-
-function withoutCredentials(address: string): string {
-  const { protocol, host } = new URL(address);
-  return `${protocol}//${host}`;
+  const url = server ? new URL(server) : null;
+  return { type, server: url && `${url.protocol}//${url.host}`, country, rotate, bypass };
 }
