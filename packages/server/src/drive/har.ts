@@ -20,7 +20,7 @@ export const toHar = ({ entries, dropped }: NetworkEntries, page: HarPage): Har 
   log: {
     version: '1.2',
     creator: { name: 'Berth', version: apiVersion },
-    pages: [{ id: pageId, title: withoutCredentials(page.title), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
+    pages: [{ id: pageId, title: redactCredentials(page.title), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
     entries: entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime()).map(toEntry),
     ...(dropped > 0 ? { comment: `${dropped} requests were dropped.` } : {}),
   },
@@ -67,7 +67,7 @@ function sumOf({ blocked = -1, dns = -1, connect = -1, send = 0, wait, receive }
 
 const requestOf = (entry: NetworkEntry): Entry['request'] => ({
   method: entry.method,
-  url: withoutCredentials(entry.url),
+  url: redactCredentials(entry.url),
   httpVersion: httpVersion(entry.protocol),
   cookies: cookiesOf(entry.requestHeaders),
   headers: headersOf(entry.requestHeaders),
@@ -83,7 +83,7 @@ const responseOf = (entry: NetworkEntry): Entry['response'] => ({
   cookies: setCookiesOf(entry.responseHeaders),
   headers: headersOf(entry.responseHeaders),
   content: { size: entry.bodyBytes, mimeType: entry.mimeType },
-  redirectURL: withoutCredentials(entry.redirectUrl),
+  redirectURL: redactCredentials(entry.redirectUrl),
   headersSize: -1,
   bodySize: entry.fromCache ? 0 : entry.wireBytes,
   _transferSize: entry.fromCache ? 0 : entry.wireBytes,
@@ -99,7 +99,7 @@ const headersOf = (headers: Readonly<Record<string, string>>): Header[] =>
 
 function shown(name: string, value: string): string {
   if (secretHeader.test(name) && !openHeader.test(name)) return redacted;
-  return /^(referer|location|content-location|refresh|origin)$/i.test(name) ? withoutCredentials(value) : value;
+  return /^(referer|location|content-location|refresh|origin)$/i.test(name) ? redactCredentials(value) : value;
 }
 
 const valueOf = (headers: Readonly<Record<string, string>>, headerName: string): string =>
@@ -139,4 +139,4 @@ const queryOf = (url: string): Entry['request']['queryString'] =>
   [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value }));
 
 /** Removes `user:password@` from the URLs in a text. */
-const withoutCredentials = (text: string): string => text.replace(/\b(\w+:\/\/)[^/?#\s]*@/g, '$1');
+const redactCredentials = (text: string): string => text.replace(/\b(\w+:\/\/)[^/?#\s]*@/g, '$1');

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import ipaddr from 'ipaddr.js';
-import { isPublicAddress, isWebPort, parseAuthority, parseHost } from './addresses.ts';
+import { domainMatcher, isPublicAddress, isWebPort, parseAuthority, parseHost } from './addresses.ts';
 import { AllowListError, parseAllowList } from './allow-list.ts';
-import { domainMatcher } from './domains.ts';
 
 /** Each range as its first and last address, and whether what lies just before and after is public. */
 const deniedRanges: [first: string, last: string, before: boolean | null, after: boolean | null][] = [

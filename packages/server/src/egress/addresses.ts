@@ -1,5 +1,5 @@
 /**
- * Which addresses and ports a browser may reach.
+ * Which addresses and ports a browser may reach, and how host names match lists of domains.
  *
  * The table refuses when in doubt: only what the IANA registries list as
  * globally routable is public, and an IPv6 address that embeds an IPv4 one is
@@ -119,4 +119,24 @@ inside.addAddress('::', 'ipv6');
 export function isLoopbackAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && inside.check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Whether a host is one of the names, or under one that begins with `*.`; the name itself is not under it. */
+export function domainMatcher(patterns: readonly string[]): (host: string) => boolean {
+  const exact = new Set<string>();
+  const parents = new Set<string>();
+  for (const pattern of patterns) {
+    const wild = pattern.startsWith('*.');
+    const name = wild ? pattern.slice(2) : pattern;
+    (wild ? parents : exact).add(parseHost(name) ?? name.toLowerCase());
+  }
+  return (host) => exact.has(host) || (parents.size > 0 && isUnder(host, parents));
+}
+
+/** Whether a host is one of the names or a part of one's domain. */
+export const inDomains = (host: string, names: ReadonlySet<string>): boolean => names.has(host) || isUnder(host, names);
+
+function isUnder(host: string, names: ReadonlySet<string>): boolean {
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) if (names.has(host.slice(dot + 1))) return true;
+  return false;
 }

@@ -62,7 +62,8 @@ export function failureFrom(error: unknown): HttpFailure {
 /** What an error of a TLS handshake means: a connection that broke is no fault of a certificate. */
 export function handshakeFailure(error: unknown): HttpFailure {
   const code = codeOf(error);
-  if (['ECONNRESET', 'EPIPE', 'ECONNABORTED'].includes(code)) return new HttpFailure('connection_reset', netErrors.connection_reset);
+  if (error instanceof EgressFailure || ['ECONNRESET', 'EPIPE', 'ECONNABORTED'].includes(code))
+    return new HttpFailure('connection_reset', netErrors.connection_reset);
   return code === 'ETIMEDOUT' ? new HttpFailure('timeout', netErrors.timeout) : tlsFailure(code);
 }
 

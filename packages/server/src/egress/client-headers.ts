@@ -1,5 +1,6 @@
 /** The headers of a request: the caller's, less what frames a message or belongs to a connection, and the usual ones. */
 import type { IncomingMessage } from 'node:http';
+import { decodeComponent, toBasicCredentials } from './dial.ts';
 import { isValidHeader, refusalHeader } from './forward.ts';
 
 /** By lower-case name, with the spelling that is sent. */
@@ -64,20 +65,10 @@ export function outgoingHeaders({ url, method, headers, body, cookie, defaultHea
   for (const [lower, line] of headers) if (lower !== 'cookie') lines.push([...line]);
   const cookies = [headers.get('cookie')?.[1] ?? '', cookie].filter((part) => part !== '');
   if (cookies.length > 0) lines.push(['Cookie', cookies.join('; ')]);
-  if (!headers.has('authorization') && (url.username !== '' || url.password !== '')) lines.push(['Authorization', basicOf(url)]);
+  const credentials = toBasicCredentials({ username: decodeComponent(url.username), password: decodeComponent(url.password) });
+  if (!headers.has('authorization') && credentials !== null) lines.push(['Authorization', credentials]);
   if (body !== null || ['POST', 'PUT', 'PATCH'].includes(method)) lines.push(['Content-Length', String(body?.length ?? 0)]);
   return lines.flat();
-}
-
-const basicOf = (url: URL): string => `Basic ${Buffer.from(`${decoded(url.username)}:${decoded(url.password)}`).toString('base64')}`;
-
-/** A stray percent sign stands for itself. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** A reply's headers by lower-case name, repeated ones joined; what the gate alone may say and cookies are left out. */

@@ -1,54 +1,46 @@
-/** One request and the head of its reply: planned, dialled and guarded by the route on its own. */
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+/** One request and the head of its response, planned, dialled and guarded by the route on its own, and the bytes that it took. */
+import type { Socket } from 'node:net';
 import { authorityText } from './addresses.ts';
 import { failureFrom, HttpFailure } from './client-failure.ts';
-import type { Connections, HopOptions, Wires } from './client-connections.ts';
 import { webTarget } from './client-target.ts';
 import type { WebTarget } from './client-target.ts';
-import { toBasicCredentials } from './dial.ts';
+import { sendPlanned } from './connections.ts';
+import type { Connections, PlannedRequest, PlannedResponse } from './connections.ts';
+import type { MachineEgress } from './egress-route.ts';
 import { EgressFailure } from './policy.ts';
-import { headBytesMax } from './forward.ts';
-import type { RoutePlan, MachineEgress } from './egress-route.ts';
 
-export interface Hop {
-  url: URL;
-  method: string;
-  /** Names and values in turn. */
-  headers: readonly string[];
-  body: Buffer | null;
-  ignoreHttpsErrors: boolean;
+export interface Hop extends Pick<PlannedRequest, 'url' | 'method' | 'headers' | 'body'> {
+  ignoresTlsErrors: boolean;
 }
 
 export interface HopDeps {
   route: MachineEgress;
   connections: Connections;
-  wires: Wires;
+  bytes: ByteCounter;
   signal: AbortSignal;
 }
 
-export interface Answer {
-  response: IncomingMessage;
-  /** Gives up the connection with what of the body has not been read. */
-  drop: () => void;
-}
-
-/** A kept connection that was closed as it was taken is replaced; beyond this many the site closes them on purpose. */
-const attemptsMax = 5;
-
-/** Replies of 1xx before the real one. An honest site sends one or two. */
-const informationMax = 32;
-
-/** Throws {@link HttpFailure}, or the signal's reason. */
-export async function ask(deps: HopDeps, hop: Hop): Promise<Answer> {
+/** @throws HttpFailure, or the signal's reason */
+export async function ask({ route, connections, bytes, signal }: HopDeps, { ignoresTlsErrors, ...hop }: Hop): Promise<PlannedResponse> {
   const target = webTarget(hop.url);
   try {
-    const plan = await deps.route.plan(target.host, target.port, { signal: deps.signal, isPlain: !target.secure });
-    return await answerOf(deps, hop, { target, plan });
+    const plan = await route.plan(target.host, target.port, { signal, isPlain: !target.secure });
+    const answer = await sendPlanned(connections, {
+      ...hop,
+      plan,
+      tls: target.secure ? { ignoresErrors: ignoresTlsErrors } : null,
+      idleTimeoutMs: route.limits.idleTimeoutMs,
+      signal,
+      onTcpSocket: (socket) => bytes.add(socket),
+    });
+    if (!plan.usesAbsoluteForm || answer.response.statusCode !== 407) return answer;
+    // A proxy that was asked for the whole address speaks for itself here.
+    answer.drop();
+    throw new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED');
   } catch (error) {
-    if (deps.signal.aborted) throw deps.signal.reason;
+    if (signal.aborted) throw signal.reason;
     const failure = failureFrom(error);
-    recordFailure(deps.route, target, { error, failure });
+    recordFailure(route, target, { error, failure });
     throw failure;
   }
 }
@@ -64,68 +56,28 @@ function recordFailure(
     route.recordFailure(host, port, new EgressFailure(failure.reason, `${authorityText(host, port)}: ${failure.netError}`));
 }
 
-interface ResolvedHop {
-  target: WebTarget;
-  plan: RoutePlan;
-}
+/** The bytes of a socket that were counted already; several requests use it one after the other. */
+const countedBefore = new WeakMap<Socket, { bytesIn: number; bytesOut: number }>();
 
-async function answerOf(deps: HopDeps, hop: Hop, resolved: ResolvedHop): Promise<Answer> {
-  for (let attempt = 1; ; attempt += 1) {
-    const outgoing = send(deps, hop, resolved);
-    try {
-      const response = await headOf(outgoing, deps.signal);
-      // A proxy that was asked for the whole address speaks for itself here.
-      if (resolved.plan.usesAbsoluteForm && response.statusCode === 407)
-        throw new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED');
-      return { response, drop: () => void outgoing.destroy() };
-    } catch (error) {
-      outgoing.destroy();
-      const canRetry = outgoing.reusedSocket && attempt < attemptsMax && ['GET', 'HEAD', 'OPTIONS'].includes(hop.method);
-      if (!canRetry || deps.signal.aborted || error instanceof HttpFailure) throw error;
-    }
+/** The sockets of a request, and the bytes that went over them for it. */
+export class ByteCounter {
+  readonly #used = new Set<Socket>();
+  #bytesIn = 0;
+  #bytesOut = 0;
+
+  add(socket: Socket): void {
+    this.#used.add(socket);
   }
-}
 
-function send({ route, connections, wires, signal }: HopDeps, hop: Hop, { target, plan }: ResolvedHop): ClientRequest {
-  const path = `${hop.url.pathname}${hop.url.search}`;
-  const credentials = plan.usesAbsoluteForm && plan.proxy ? toBasicCredentials(plan.proxy.upstream) : null;
-  const options: HopOptions & { insecureHTTPParser: boolean; maxHeaderSize: number } = {
-    agent: connections,
-    method: hop.method,
-    path: plan.usesAbsoluteForm ? `http://${hop.url.host}${path}` : path,
-    headers: credentials === null ? hop.headers : [...hop.headers, 'Proxy-Authorization', credentials],
-    setHost: false,
-    maxHeaderSize: headBytesMax,
-    // Browsers take sloppy replies, and this must find what they find.
-    insecureHTTPParser: true,
-    hop: { plan, secure: target.secure, ignoreHttpsErrors: hop.ignoreHttpsErrors, signal, wires },
-  };
-  const outgoing = httpRequest(options);
-  outgoing.once('socket', (socket) => {
-    // The agent's sockets have the timeout of idle ones, which is far too short for a reply.
-    socket.setTimeout(route.limits.idleTimeoutMs);
-    const wire = connections.wireOf(socket);
-    if (wire) wires.add(wire);
-  });
-  outgoing.end(hop.body ?? undefined);
-  return outgoing;
-}
-
-function headOf(outgoing: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const onAbort = (): void => {
-    reject(signal.reason);
-    outgoing.destroy();
-  };
-  let informed = 0;
-  outgoing.on('error', reject);
-  outgoing.on('information', () => {
-    informed += 1;
-    if (informed > informationMax) outgoing.destroy(new EgressFailure('connection_reset', 'the site sends heads without end'));
-  });
-  outgoing.once('response', (response) => resolve(response.on('error', () => {})));
-  outgoing.once('close', () => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply')));
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  return promise.finally(() => signal.removeEventListener('abort', onAbort));
+  /** Counts what was used and lets go of it, so that others' bytes on it are not counted for this request. */
+  count(): { bytesIn: number; bytesOut: number } {
+    for (const socket of this.#used) {
+      const before = countedBefore.get(socket) ?? { bytesIn: 0, bytesOut: 0 };
+      this.#bytesIn += socket.bytesRead - before.bytesIn;
+      this.#bytesOut += socket.bytesWritten - before.bytesOut;
+      countedBefore.set(socket, { bytesIn: socket.bytesRead, bytesOut: socket.bytesWritten });
+    }
+    this.#used.clear();
+    return { bytesIn: this.#bytesIn, bytesOut: this.#bytesOut };
+  }
 }

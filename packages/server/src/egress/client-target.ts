@@ -1,4 +1,4 @@
-/** Where a request may go as far as its address alone tells, and where a redirect leads. */
+/** Where a request may go by its address alone, and where a redirect leads. */
 import { plainHost } from './addresses.ts';
 import { HttpFailure } from './client-failure.ts';
 
@@ -49,13 +49,4 @@ export function redirectTarget(from: URL, status: number, location: string | nul
   if (to.hash === '') to.hash = from.hash;
   if (to.origin === from.origin && to.username === '' && to.password === '') [to.username, to.password] = [from.username, from.password];
   return to;
-}
-
-/** The URL without credentials. */
-export function withoutCredentials(url: URL): string {
-  if (url.username === '' && url.password === '') return url.href;
-  const bare = new URL(url);
-  bare.username = '';
-  bare.password = '';
-  return bare.href;
 }

@@ -4,9 +4,10 @@
  */
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import { LaneFull, Lanes } from '../lib/lanes.ts';
+import { withoutCredentials } from '../lib/urls.ts';
 import { readBody } from './client-body.ts';
-import { Connections, Wires } from './client-connections.ts';
 import { RequestCookies } from './client-cookies.ts';
 import type { RequestCookie } from './client-cookies.ts';
 import { HttpFailure } from './client-failure.ts';
@@ -20,9 +21,11 @@ import {
   withoutCredentialHeaders,
 } from './client-headers.ts';
 import type { CallerHeaders } from './client-headers.ts';
-import { ask } from './client-hop.ts';
-import type { Answer, HopDeps } from './client-hop.ts';
-import { redirectTarget, withoutCredentials } from './client-target.ts';
+import { ask, ByteCounter } from './client-hop.ts';
+import type { HopDeps } from './client-hop.ts';
+import { redirectTarget } from './client-target.ts';
+import { Connections } from './connections.ts';
+import type { PlannedResponse } from './connections.ts';
 import type { EgressRoute } from './policy.ts';
 import { MachineEgress } from './egress-route.ts';
 
@@ -98,10 +101,20 @@ const waitingMax = 1024;
 /** The request's own timeout ends its wait long before. */
 const waitMsMax = 3_600_000;
 
+/** Idle connections of a client in all: some twenty sites' worth, so that a batch over many sites is not left with hundreds. */
+const idleMax = 64;
+/** As many for one site as a batch of small pages asks at once. */
+const idlePerSiteMax = 16;
+
 /** A client for the route of a machine, or for a route of its own. @throws TypeError when a gate did not open the route */
 export function createHttpClient(route: EgressRoute, options: HttpClientOptions): HttpClient {
   if (!(route instanceof MachineEgress)) throw new TypeError('The route must be opened by an egress gate');
-  const connections = new Connections(route, options.ca);
+  const connections = new Connections((...planned) => route.open(...planned), {
+    keepAliveMs: route.limits.keepAliveMs,
+    idlePerSiteMax,
+    idleMax,
+    ca: options.ca,
+  });
   const lanes = new Lanes({ width: runningMax, waitingMax, waitMsMax });
   const clock = options.clock ?? systemClock;
   const defaultHeaders = {
@@ -110,40 +123,30 @@ export function createHttpClient(route: EgressRoute, options: HttpClientOptions)
     'Accept-Language': options.acceptLanguage ?? 'en-US,en;q=0.9',
     'Accept-Encoding': 'gzip, deflate, br, zstd',
   };
-  const closing = new Set<() => void>();
-  let closed = false;
+  const closed = new AbortController();
 
   const request = async (requestOptions: HttpRequestOptions, { signal }: { signal: AbortSignal }): Promise<HttpResult> => {
     signal.throwIfAborted();
-    const stop = new AbortController();
-    const onCallerAbort = (): void => stop.abort(signal.reason);
-    const abort = (): void => stop.abort(new HttpFailure('aborted', 'net::ERR_ABORTED'));
-    const timer = setTimeout(() => stop.abort(new HttpFailure('timeout', 'net::ERR_TIMED_OUT')), requestOptions.timeoutMs);
-    signal.addEventListener('abort', onCallerAbort, { once: true });
-    closing.add(abort);
-    if (closed) abort();
-    const exchange = new RequestExchange({ route, connections, defaultHeaders, clock, signal: stop.signal }, requestOptions);
-    try {
-      return await lanes.run('requests', stop.signal, () => exchange.run());
-    } catch (error) {
-      throw exchange.withProgress(error);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onCallerAbort);
-      closing.delete(abort);
-    }
+    const deadline = { ms: requestOptions.timeoutMs, reason: () => new HttpFailure('timeout', 'net::ERR_TIMED_OUT') };
+    return withDeadline(AbortSignal.any([signal, closed.signal]), deadline, async (either) => {
+      const exchange = new RequestExchange({ route, connections, defaultHeaders, clock, signal: either }, requestOptions);
+      try {
+        return await lanes.run('requests', either, () => exchange.run());
+      } catch (error) {
+        throw exchange.withProgress(error);
+      }
+    });
   };
 
   const close = (): void => {
-    closed = true;
-    for (const abort of closing) abort();
+    closed.abort(new HttpFailure('aborted', 'net::ERR_ABORTED'));
     connections.destroy();
   };
 
   return { request, close };
 }
 
-interface ExchangeDeps extends Omit<HopDeps, 'wires'> {
+interface ExchangeDeps extends Omit<HopDeps, 'bytes'> {
   defaultHeaders: Readonly<Record<string, string>>;
   clock: Clock;
 }
@@ -161,7 +164,7 @@ class RequestExchange {
   readonly #deps: ExchangeDeps;
   readonly #requestOptions: HttpRequestOptions;
   readonly #startedMs: number;
-  readonly #wires = new Wires();
+  readonly #bytes = new ByteCounter();
   readonly #cookies = new RequestCookies();
   readonly #redirects: HttpRedirect[] = [];
   readonly #warnings: string[] = [];
@@ -182,7 +185,7 @@ class RequestExchange {
       if (!to) return await this.#arrive(step.url, answer);
       this.#redirects.push({ url: withoutCredentials(step.url), statusCode: status });
       await finished(answer);
-      this.#wires.count();
+      this.#bytes.count();
       if (this.#redirects.length > this.#requestOptions.redirectsMax)
         throw new HttpFailure('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
       step = redirected(step, to, status);
@@ -193,7 +196,7 @@ class RequestExchange {
   withProgress(error: unknown): unknown {
     const failure = error instanceof LaneFull ? new HttpFailure('aborted', 'net::ERR_INSUFFICIENT_RESOURCES') : error;
     if (!(failure instanceof HttpFailure)) return failure;
-    return new HttpFailure(failure.reason, failure.netError, { redirects: [...this.#redirects], ...this.#wires.count() });
+    return new HttpFailure(failure.reason, failure.netError, { redirects: [...this.#redirects], ...this.#bytes.count() });
   }
 
   #firstStep(): Step {
@@ -206,16 +209,16 @@ class RequestExchange {
     return { url, method, headers: forwarded, body: typeof body === 'string' ? Buffer.from(body) : body };
   }
 
-  #ask(step: Step): Promise<Answer> {
+  #ask(step: Step): Promise<PlannedResponse> {
     const headers = outgoingHeaders({ ...step, cookie: this.#cookies.header(step.url), defaultHeaders: this.#deps.defaultHeaders });
     const { url, method, body } = step;
     return ask(
-      { ...this.#deps, wires: this.#wires },
-      { url, method, body, headers, ignoreHttpsErrors: this.#requestOptions.ignoreHttpsErrors ?? false },
+      { ...this.#deps, bytes: this.#bytes },
+      { url, method, body, headers, ignoresTlsErrors: this.#requestOptions.ignoreHttpsErrors ?? false },
     );
   }
 
-  #redirectOf(from: URL, { response, drop }: Answer): URL | null {
+  #redirectOf(from: URL, { response, drop }: PlannedResponse): URL | null {
     try {
       return redirectTarget(from, response.statusCode ?? 0, firstHeader(response, 'location'));
     } catch (error) {
@@ -225,7 +228,7 @@ class RequestExchange {
     }
   }
 
-  async #arrive(url: URL, { response, drop }: Answer): Promise<HttpResult> {
+  async #arrive(url: URL, { response, drop }: PlannedResponse): Promise<HttpResult> {
     const ttfbMs = this.#deps.clock.monotonicMs() - this.#startedMs;
     const body = await readBody(response, this.#requestOptions, { signal: this.#deps.signal, drop });
     return {
@@ -238,7 +241,7 @@ class RequestExchange {
       body: body.bytes,
       truncated: body.truncated,
       contentType: firstHeader(response, 'content-type'),
-      ...this.#wires.count(),
+      ...this.#bytes.count(),
       ttfbMs,
       warnings: [...this.#warnings, ...body.warnings],
     };
@@ -246,7 +249,7 @@ class RequestExchange {
 }
 
 /** A redirect's body is not waited for: the connection is kept only if all of it has come with the head. */
-async function finished({ response, drop }: Answer): Promise<void> {
+async function finished({ response, drop }: PlannedResponse): Promise<void> {
   if (!response.complete) return drop();
   await new Promise((resolve) => response.once('end', resolve).once('close', resolve).resume());
 }

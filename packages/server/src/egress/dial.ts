@@ -109,7 +109,7 @@ export function parseUpstream(upstream: Upstream): UpstreamAddress {
 }
 
 /** Keeps text with a stray percent sign as it is. */
-function decodeComponent(text: string): string {
+export function decodeComponent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -117,11 +117,9 @@ function decodeComponent(text: string): string {
   }
 }
 
-/** The value of `proxy-authorization`; null without credentials. */
-export const toBasicCredentials = (upstream: UpstreamAddress): string | null =>
-  upstream.username === '' && upstream.password === ''
-    ? null
-    : `Basic ${Buffer.from(`${upstream.username}:${upstream.password}`).toString('base64')}`;
+/** The value of `Authorization` or `Proxy-Authorization`; null without credentials. */
+export const toBasicCredentials = ({ username, password }: { username: string; password: string }): string | null =>
+  username === '' && password === '' ? null : `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
 export interface UpstreamDialOptions extends DialOptions {
   /** PEM certificates that https:// proxies are checked with, instead of the default ones. */
@@ -137,12 +135,34 @@ export async function dialUpstream(
   try {
     const socket = await dialTcp(pinned, options);
     if (upstream.protocol !== 'https:') return socket;
-    const name = isIP(upstream.host) === 0 ? { servername: upstream.host } : {};
-    const secure = connectTls({ socket, host: upstream.host, ...name, ALPNProtocols: ['http/1.1'], ...(ca === undefined ? {} : { ca }) });
-    return await waitForEvent(secure, 'secureConnect', options.signal);
+    return await startTls(socket, { host: upstream.host, ca, signal: options.signal });
   } catch (cause) {
     throw toProxyError(cause, upstream, options.signal);
   }
+}
+
+export interface TlsOptions {
+  host: string;
+  /** PEM certificates that the host is checked with, instead of the default ones. */
+  ca: string | undefined;
+  rejectUnauthorized?: boolean;
+  signal: AbortSignal;
+}
+
+/** TLS over an open connection. Resolves when the handshake is done. */
+export function startTls(socket: Socket, { host, ca, rejectUnauthorized = true, signal }: TlsOptions): Promise<Socket> {
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const secure = connectTls({
+    socket,
+    host,
+    ...name,
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized,
+    ...(ca === undefined ? {} : { ca }),
+  });
+  secure.on('error', () => {}).once('close', () => socket.destroy());
+  socket.once('close', () => secure.destroy());
+  return waitForEvent<Socket>(secure, 'secureConnect', signal);
 }
 
 /** Opens a tunnel to the site over a connection to the proxy. `host` is a name or an address. */

@@ -1,16 +1,16 @@
 /** The egress of one machine: its policy, its connections and its byte counts. */
-import { Agent } from 'node:http';
-import type { ClientRequestArgs } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { ProxyRequest } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { authorityText, parseHost } from './addresses.ts';
+import { withDeadline } from '../lib/deadline.ts';
+import { authorityText, domainMatcher, inDomains, parseHost } from './addresses.ts';
+import { Connections } from './connections.ts';
+import type { RoutePlan } from './connections.ts';
 import { dialTcp, dialUpstream, parseUpstream, toRefusal, tunnelThrough } from './dial.ts';
 import type { UpstreamAddress, UpstreamDialOptions } from './dial.ts';
-import { domainMatcher, inDomains } from './domains.ts';
 import type { Guard, PinnedTarget } from './guard.ts';
 import { EgressFailure } from './policy.ts';
 import type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RotationResult } from './policy.ts';
@@ -53,20 +53,6 @@ export interface MachineEgressDeps {
   onClose: () => void;
 }
 
-/** How one request leaves: the checked addresses and the proxy. */
-export interface RoutePlan {
-  target: PinnedTarget;
-  proxy: { upstream: UpstreamAddress; pinned: PinnedTarget; index: number } | null;
-  /** Increments with each policy and rotation: a connection of an older generation is never reused. */
-  generation: number;
-  /** Sends the absolute URL to the proxy, as for plain HTTP (RFC 9112, 3.2.2), instead of opening a tunnel. */
-  usesAbsoluteForm: boolean;
-}
-
-interface PlannedRequest extends ClientRequestArgs {
-  plan: RoutePlan;
-}
-
 interface OpenedSocket {
   /** null for a direct connection, which a rotation does not drop. */
   generation: number | null;
@@ -82,6 +68,9 @@ interface AppliedPolicy {
   bypasses: (host: string) => boolean;
 }
 
+/** Idle connections for a site; four serve a page's burst. */
+const idlePerSiteMax = 4;
+
 /** Reasons serve the navigation that has just failed; they are not a history. */
 const refusalsMax = 256;
 const refusalTtlMs = 120_000;
@@ -94,7 +83,8 @@ export class MachineEgress implements EgressRoute {
   /** Sockets that the gate has opened, to sites and proxies. */
   readonly #sockets = new Map<Socket, OpenedSocket>();
   readonly #refusals: LRUCache<string, EgressRefusal>;
-  readonly agent: Agent;
+  /** Of the browser's plain requests. */
+  readonly agent: Connections;
   #policy: AppliedPolicy | null = null;
   #current = 0;
   #generation = 0;
@@ -113,7 +103,11 @@ export class MachineEgress implements EgressRoute {
       ttlResolution: 0,
       perf: { now: () => deps.clock.monotonicMs() + 1 },
     });
-    this.agent = new SiteAgent((plan) => this.open(plan), deps.limits.keepAliveMs);
+    this.agent = new Connections((...request) => this.open(...request), {
+      keepAliveMs: deps.limits.keepAliveMs,
+      idlePerSiteMax,
+      idleMax: Infinity,
+    });
   }
 
   get limits(): EgressLimits {
@@ -245,11 +239,7 @@ export class MachineEgress implements EgressRoute {
    * on which bytes are counted, before it is connected.
    * @throws EgressFailure, or the signal's reason
    */
-  async open(
-    plan: RoutePlan,
-    signal: AbortSignal = this.#generationEnd.signal,
-    onTcpSocket: (socket: Socket) => void = () => {},
-  ): Promise<Socket> {
+  async open(plan: RoutePlan, signal: AbortSignal, onTcpSocket: (socket: Socket) => void = () => {}): Promise<Socket> {
     const { target, proxy } = plan;
     const eitherSignal = AbortSignal.any([signal, this.#generationEnd.signal]);
     if (this.#closed || plan.generation !== this.#generation)
@@ -316,17 +306,9 @@ export class MachineEgress implements EgressRoute {
     addBytes(this.#totals, socket, opened);
   }
 
-  async #withConnectTimeout<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
-    const timeout = new AbortController();
-    const timer = setTimeout(
-      () => timeout.abort(new EgressFailure('timeout', `no connection within ${this.limits.connectTimeoutMs} ms`)),
-      this.limits.connectTimeoutMs,
-    );
-    try {
-      return await work(AbortSignal.any([signal, timeout.signal]));
-    } finally {
-      clearTimeout(timer);
-    }
+  #withConnectTimeout<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
+    const ms = this.limits.connectTimeoutMs;
+    return withDeadline(signal, { ms, reason: () => new EgressFailure('timeout', `no connection within ${ms} ms`) }, work);
   }
 
   /** Aborts what is being opened in the current generation, and drops the open sockets that `shouldDrop` names. */
@@ -363,30 +345,4 @@ function addBytes(
   if (!isProxied) return;
   sum.proxiedIn += socket.bytesRead;
   sum.proxiedOut += bytesOut;
-}
-
-/** Equal for plans whose requests may share a connection. */
-export const toConnectionKey = ({ generation, proxy, usesAbsoluteForm, target }: RoutePlan): string =>
-  `${generation} ${proxy?.index ?? 'direct'} ${usesAbsoluteForm} ${target.port} ${target.host} ${target.addresses.join(' ')}`;
-
-/** Connections for plain requests, shared only by plans with the same key. */
-class SiteAgent extends Agent {
-  readonly #open: (plan: RoutePlan) => Promise<Socket>;
-
-  constructor(open: (plan: RoutePlan) => Promise<Socket>, keepAliveMs: number) {
-    // Four idle connections for a site serve a page's burst.
-    super({ keepAlive: true, maxFreeSockets: 4, timeout: keepAliveMs });
-    this.#open = open;
-  }
-
-  override getName(options?: Partial<PlannedRequest>): string {
-    return options?.plan ? toConnectionKey(options.plan) : '';
-  }
-
-  override createConnection(options: ClientRequestArgs, onOpened: (error: Error | null, stream: Duplex) => void): undefined {
-    this.#open((options as PlannedRequest).plan).then(
-      (socket) => onOpened(null, socket),
-      (error: Error) => onOpened(error, undefined as never),
-    );
-  }
 }

@@ -1,21 +1,19 @@
 /** Plain HTTP through the gate: each request on a connection is checked and routed on its own. */
-import { request as httpRequest, validateHeaderName, validateHeaderValue } from 'node:http';
-import type { ClientRequest, IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { plainHost } from './addresses.ts';
-import { toBasicCredentials } from './dial.ts';
+import { sendPlanned } from './connections.ts';
+import type { RoutePlan } from './connections.ts';
 import { EgressFailure } from './policy.ts';
 import type { EgressRefusal } from './policy.ts';
-import type { RoutePlan, MachineEgress } from './egress-route.ts';
+import type { MachineEgress } from './egress-route.ts';
 
 /**
  * The reason on the gate's own responses. It is removed from the responses of
  * plain sites, so there it is authentic; inside TLS a site may send it.
  */
 export const refusalHeader = 'x-berth-egress';
-
-/** Of request and response heads. Browsers accept more than Node's 16 KiB, and sites with many cookies need it. */
-export const headBytesMax = 65_536;
 
 /** 403 for a policy refusal, 504 for a timeout, 502 for the rest. */
 export const toStatus = (reason: EgressRefusal): number => (reason === 'blocked_by_policy' ? 403 : reason === 'timeout' ? 504 : 502);
@@ -32,7 +30,7 @@ export async function forward(route: MachineEgress, request: IncomingMessage, re
   response.once('close', () => disconnect.abort(new EgressFailure('connection_reset', 'the browser closed the connection')));
   try {
     const plan = await route.plan(host, port, { signal: disconnect.signal, isPlain: true });
-    if (!response.destroyed) await relay(route, plan, { request, response, url });
+    if (!response.destroyed) await relay(route, plan, { request, response, url, signal: disconnect.signal });
   } catch (error) {
     if (!disconnect.signal.aborted) sendRefusal(response, route.recordFailure(host, port, error));
   }
@@ -42,78 +40,39 @@ interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   url: URL;
+  signal: AbortSignal;
 }
 
 /** Resolves when the site's response has been passed on, rejects when there was none. */
-async function relay(route: MachineEgress, plan: RoutePlan, exchange: Exchange): Promise<void> {
-  const isBodiless =
-    exchange.request.headers['content-length'] === undefined && exchange.request.headers['transfer-encoding'] === undefined;
-  for (let attempt = 1; ; attempt += 1) {
-    const outgoing = sendRequest(route, plan, exchange);
-    if (isBodiless) outgoing.end();
-    else pipeline(exchange.request, outgoing, () => {});
-    try {
-      await relayResponse(route, outgoing, exchange.response);
-      return;
-    } catch (error) {
-      outgoing.destroy();
-      // The site may close a reused connection just as it is taken. Idempotent requests are sent again (RFC 9110, 9.2.2).
-      const canRetry =
-        isBodiless && outgoing.reusedSocket && attempt <= 5 && ['GET', 'HEAD', 'OPTIONS'].includes(exchange.request.method ?? '');
-      if (!canRetry || exchange.response.headersSent || exchange.response.destroyed) throw error;
-    }
-  }
-}
-
-function sendRequest(route: MachineEgress, plan: RoutePlan, { request, response, url }: Exchange): ClientRequest {
-  const headers = filterHeaders(request.rawHeaders, (name) => name === 'host' || name === 'expect' || name === 'proxy-connection');
-  // The host that was checked, not the client's own header.
-  headers.unshift('Host', url.host);
-  if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked');
-  const credentials = plan.usesAbsoluteForm && plan.proxy ? toBasicCredentials(plan.proxy.upstream) : null;
-  if (credentials !== null) headers.push('Proxy-Authorization', credentials);
-  headers.push('Connection', 'keep-alive');
-  const path = `${url.pathname}${url.search}`;
-  const options: RequestOptions & { plan: RoutePlan } = {
-    method: request.method ?? 'GET',
-    path: plan.usesAbsoluteForm ? `http://${url.host}${path}` : path,
-    headers,
-    agent: route.agent,
+async function relay(route: MachineEgress, plan: RoutePlan, { request, response, url, signal }: Exchange): Promise<void> {
+  const isBodiless = request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined;
+  const { response: incoming } = await sendPlanned(route.agent, {
     plan,
-    maxHeaderSize: headBytesMax,
-    // Browsers accept malformed responses, so the gate does; each goes to one request only.
-    insecureHTTPParser: true,
-  };
-  const outgoing = httpRequest(options);
-  outgoing.setTimeout(route.limits.idleTimeoutMs, () =>
-    outgoing.destroy(new EgressFailure('timeout', `no data for ${route.limits.idleTimeoutMs} ms`)),
-  );
-  response.once('close', () => outgoing.destroy());
-  return outgoing;
+    tls: null,
+    url,
+    method: request.method ?? 'GET',
+    headers: toSiteHeaders(request, url),
+    body: isBodiless ? null : request,
+    idleTimeoutMs: route.limits.idleTimeoutMs,
+    signal,
+    onTcpSocket: () => {},
+  });
+  try {
+    response.sendDate = false;
+    response.writeHead(incoming.statusCode ?? 502, toStatusText(incoming.statusMessage), toResponseHeaders(incoming));
+  } catch (cause) {
+    incoming.destroy();
+    throw new EgressFailure('connection_reset', 'the site sent a response that cannot be passed on', { cause });
+  }
+  // A truncated body also ends the browser's connection, so that it is not taken for complete.
+  await new Promise<void>((resolve) => void pipeline(incoming, response, () => resolve()));
 }
 
-function relayResponse(route: MachineEgress, outgoing: ClientRequest, response: ServerResponse): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  outgoing.on('error', reject);
-  // The agent sets the timeout of idle sockets, which is too short for a response.
-  outgoing.once('socket', (socket) => socket.setTimeout(route.limits.idleTimeoutMs));
-  const onClose = (): void => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply'));
-  outgoing.once('response', (incoming) => {
-    // The site may close before the browser has read everything.
-    outgoing.off('close', onClose);
-    try {
-      response.sendDate = false;
-      response.writeHead(incoming.statusCode ?? 502, toStatusText(incoming.statusMessage), toResponseHeaders(incoming));
-    } catch (cause) {
-      incoming.destroy();
-      reject(new EgressFailure('connection_reset', 'the site sent a response that cannot be passed on', { cause }));
-      return;
-    }
-    // A truncated body also ends the browser's connection, so that it is not taken for complete.
-    pipeline(incoming, response, () => resolve());
-  });
-  outgoing.once('close', onClose);
-  return promise;
+function toSiteHeaders(request: IncomingMessage, url: URL): string[] {
+  const headers = filterHeaders(request.rawHeaders, (name) => name === 'host' || name === 'expect' || name === 'proxy-connection');
+  const framing = request.headers['transfer-encoding'] === undefined ? [] : ['Transfer-Encoding', 'chunked'];
+  // The host that was checked, not the client's own header.
+  return ['Host', url.host, ...headers, ...framing, 'Connection', 'keep-alive'];
 }
 
 /** Content-Length beside Transfer-Encoding is dropped: request smuggling (RFC 9112, 6.3). */

@@ -2,6 +2,8 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { withDeadline } from '../lib/deadline.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import { isLoopbackName } from './addresses.ts';
 import { EgressFailure } from './policy.ts';
 
@@ -39,20 +41,12 @@ export class NameResolver {
     if (isLoopbackName(host)) return ['127.0.0.1', '::1'];
     const cached = this.#cache.get(host);
     if (cached) return cached;
-    const timeout = new AbortController();
-    const timer = setTimeout(
-      () => timeout.abort(new EgressFailure('dns_failed', `${host} was not resolved within ${this.#timeoutMs} ms`)),
-      this.#timeoutMs,
-    );
-    try {
-      return await raceAbort(this.#lookUp(host), AbortSignal.any([signal, timeout.signal]));
-    } finally {
-      clearTimeout(timer);
-    }
+    const reason = (): Error => new EgressFailure('dns_failed', `${host} was not resolved within ${this.#timeoutMs} ms`);
+    return withDeadline(signal, { ms: this.#timeoutMs, reason }, (either) => orAbort(this.#query(host), either));
   }
 
   /** Shares a lookup that is under way: a page opens six connections at once. */
-  #lookUp(host: string): Promise<readonly string[]> {
+  #query(host: string): Promise<readonly string[]> {
     const pending = this.#pending.get(host);
     if (pending) return pending;
     const query = this.#resolver(host)
@@ -69,18 +63,5 @@ export class NameResolver {
       .finally(() => this.#pending.delete(host));
     this.#pending.set(host, query);
     return query;
-  }
-}
-
-/** A system lookup cannot be cancelled; only the wait for it ends. */
-async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

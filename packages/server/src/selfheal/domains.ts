@@ -1,4 +1,5 @@
 import { getDomain } from 'tldts';
+import { withoutCredentials } from '../lib/urls.ts';
 
 const urlMax = 2048;
 
@@ -22,8 +23,5 @@ export const domainOfHost = (host: string): string => domainOf(`http://${host}/`
 export function redactUrl(address: string): string {
   const [bare = ''] = address.split(/[?#]/, 1);
   if (!URL.canParse(bare)) return '';
-  const url = new URL(bare);
-  url.username = '';
-  url.password = '';
-  return url.href.slice(0, urlMax);
+  return withoutCredentials(new URL(bare)).slice(0, urlMax);
 }

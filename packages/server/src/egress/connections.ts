@@ -1,0 +1,187 @@
+/** Plain HTTP over planned connections: those of a browser's requests and of the service's own. */
+import { Agent, request as httpRequest } from 'node:http';
+import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { handshakeFailure } from './client-failure.ts';
+import { startTls, toBasicCredentials } from './dial.ts';
+import type { UpstreamAddress } from './dial.ts';
+import type { PinnedTarget } from './guard.ts';
+import { EgressFailure } from './policy.ts';
+
+/** Of request and response heads. Browsers accept more than Node's 16 KiB, and sites with many cookies need it. */
+export const headBytesMax = 65_536;
+
+/** How one request leaves: the checked addresses and the proxy. */
+export interface RoutePlan {
+  target: PinnedTarget;
+  proxy: { upstream: UpstreamAddress; pinned: PinnedTarget; index: number } | null;
+  /** Increments with each policy and rotation: a connection of an older generation is never reused. */
+  generation: number;
+  /** Sends the absolute URL to the proxy, as for plain HTTP (RFC 9112, 3.2.2), instead of opening a tunnel. */
+  usesAbsoluteForm: boolean;
+}
+
+/** Opens the connection of a plan. `onTcpSocket` gets the TCP socket below it, on which bytes are counted. */
+export type OpenConnection = (plan: RoutePlan, signal: AbortSignal, onTcpSocket: (socket: Socket) => void) => Promise<Socket>;
+
+/** What a connection is opened for. */
+interface ConnectionOptions {
+  plan: RoutePlan;
+  /** null for plain HTTP. */
+  tls: { ignoresErrors: boolean } | null;
+  signal: AbortSignal;
+  onTcpSocket: (socket: Socket) => void;
+}
+
+type AgentRequest = ClientRequestArgs & { connection: ConnectionOptions };
+
+/** Keeps connections for the next request of an equal plan. */
+export class Connections extends Agent {
+  readonly #open: OpenConnection;
+  readonly #idleMax: number;
+  readonly #ca: string | undefined;
+  readonly #tcpSocketOf = new WeakMap<Duplex, Socket>();
+
+  constructor(
+    open: OpenConnection,
+    { keepAliveMs, idlePerSiteMax, idleMax, ca }: { keepAliveMs: number; idlePerSiteMax: number; idleMax: number; ca?: string | undefined },
+  ) {
+    super({ keepAlive: true, maxFreeSockets: idlePerSiteMax, timeout: keepAliveMs });
+    this.#open = open;
+    this.#idleMax = idleMax;
+    this.#ca = ca;
+  }
+
+  override getName(options?: Partial<AgentRequest>): string {
+    const { connection } = options ?? {};
+    return connection ? toConnectionKey(connection) : '';
+  }
+
+  override createConnection(options: ClientRequestArgs, onOpened: (error: Error | null, stream: Duplex) => void): undefined {
+    this.#connect((options as AgentRequest).connection).then(
+      (stream) => onOpened(null, stream),
+      (error: Error) => onOpened(error, undefined as never),
+    );
+  }
+
+  override keepSocketAlive(stream: Duplex): boolean {
+    const idle = Object.values(this.freeSockets).reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
+    // Node returns whether it keeps the socket, which its types do not say.
+    const keeps = super.keepSocketAlive(stream) as unknown as boolean;
+    return idle < this.#idleMax && keeps;
+  }
+
+  tcpSocketOf(stream: Duplex): Socket | undefined {
+    return this.#tcpSocketOf.get(stream);
+  }
+
+  async #connect({ plan, tls, signal, onTcpSocket }: ConnectionOptions): Promise<Socket> {
+    let tcpSocket: Socket | undefined;
+    const plain = await this.#open(plan, signal, (socket) => onTcpSocket((tcpSocket = socket)));
+    const stream = tls ? await this.#secure(plain, { host: plan.target.host, signal, ...tls }) : plain;
+    if (tcpSocket) this.#tcpSocketOf.set(stream, tcpSocket);
+    return stream;
+  }
+
+  #secure(plain: Socket, { ignoresErrors, ...options }: { host: string; signal: AbortSignal; ignoresErrors: boolean }): Promise<Socket> {
+    return startTls(plain, { ...options, ca: this.#ca, rejectUnauthorized: !ignoresErrors }).catch((error: unknown) => {
+      throw options.signal.aborted ? options.signal.reason : handshakeFailure(error);
+    });
+  }
+}
+
+/** Equal for requests that may share a connection. */
+const toConnectionKey = ({ plan: { generation, proxy, usesAbsoluteForm, target }, tls }: ConnectionOptions): string =>
+  `${tls ? `tls ${tls.ignoresErrors}` : 'plain'} ${generation} ${proxy?.index ?? 'direct'} ${usesAbsoluteForm} ` +
+  `${target.port} ${target.host} ${target.addresses.join(' ')}`;
+
+export interface PlannedRequest extends ConnectionOptions {
+  url: URL;
+  method: string;
+  /** Names and values in turn. */
+  headers: readonly string[];
+  body: Buffer | Readable | null;
+  /** How long no byte may come or go. */
+  idleTimeoutMs: number;
+}
+
+export interface PlannedResponse {
+  /** A connection that breaks later ends it without an error event. */
+  response: IncomingMessage;
+  /** Closes the connection, with what of the body has not been read. */
+  drop: () => void;
+}
+
+/** A kept connection that was closed as it was taken is replaced; beyond this many the site closes them on purpose. */
+const attemptsMax = 5;
+const idempotent = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Informational responses before the real one. An honest site sends one or two. */
+const informationMax = 32;
+
+/**
+ * Resolves with the head of the response. An idempotent request is sent again
+ * when the site closes a kept connection just as it is taken (RFC 9110, 9.2.2).
+ * @throws the connection's error, or the signal's reason
+ */
+export async function sendPlanned(connections: Connections, request: PlannedRequest): Promise<PlannedResponse> {
+  const canRepeat = idempotent.has(request.method) && (request.body === null || Buffer.isBuffer(request.body));
+  for (let attempt = 1; ; attempt += 1) {
+    const outgoing = send(connections, request);
+    try {
+      return { response: await headOf(outgoing, request), drop: () => void outgoing.destroy() };
+    } catch (error) {
+      outgoing.destroy();
+      if (!canRepeat || !outgoing.reusedSocket || attempt >= attemptsMax || request.signal.aborted) throw error;
+    }
+  }
+}
+
+function send(connections: Connections, { url, method, headers, body, ...connection }: PlannedRequest): ClientRequest {
+  const { plan, onTcpSocket } = connection;
+  const path = `${url.pathname}${url.search}`;
+  const credentials = plan.usesAbsoluteForm && plan.proxy ? toBasicCredentials(plan.proxy.upstream) : null;
+  const options: AgentRequest & { insecureHTTPParser: boolean; maxHeaderSize: number } = {
+    agent: connections,
+    connection,
+    method,
+    path: plan.usesAbsoluteForm ? `http://${url.host}${path}` : path,
+    headers: credentials === null ? headers : [...headers, 'Proxy-Authorization', credentials],
+    setHost: false,
+    maxHeaderSize: headBytesMax,
+    // Browsers accept malformed responses, so this does; each goes to one request only.
+    insecureHTTPParser: true,
+  };
+  const outgoing = httpRequest(options);
+  outgoing.once('socket', (socket) => {
+    const tcpSocket = connections.tcpSocketOf(socket);
+    if (tcpSocket) onTcpSocket(tcpSocket);
+  });
+  if (body === null || Buffer.isBuffer(body)) outgoing.end(body ?? undefined);
+  else pipeline(body, outgoing, () => {});
+  return outgoing;
+}
+
+function headOf(outgoing: ClientRequest, { signal, idleTimeoutMs }: PlannedRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const onAbort = (): void => {
+    reject(signal.reason);
+    outgoing.destroy();
+  };
+  let informed = 0;
+  outgoing.on('error', reject);
+  outgoing.on('information', () => {
+    informed += 1;
+    if (informed > informationMax) outgoing.destroy(new EgressFailure('connection_reset', 'the site sends heads without end'));
+  });
+  // The agent sets the timeout of idle sockets, which is too short for a response.
+  outgoing.once('socket', (socket) => socket.setTimeout(idleTimeoutMs));
+  outgoing.setTimeout(idleTimeoutMs, () => outgoing.destroy(new EgressFailure('timeout', `no data for ${idleTimeoutMs} ms`)));
+  outgoing.once('response', (response) => resolve(response.on('error', () => {})));
+  outgoing.once('close', () => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply')));
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return promise.finally(() => signal.removeEventListener('abort', onAbort));
+}
