@@ -35,10 +35,10 @@ describe('200', () => {
   });
 
   it('adds an audit entry without the code', async () => {
-    const key = await served.ownerKey('told');
+    const key = await served.ownerKey('audited');
     const code = await newCode();
     await served.call(redeemCredits, { key, body: { code } });
-    const { body, text } = await served.call(listAudit, { query: { owner: 'told', action: 'credits.redeemed' } });
+    const { body, text } = await served.call(listAudit, { query: { owner: 'audited', action: 'credits.redeemed' } });
     assert.deepEqual(
       body.map(({ actor, details }) => [actor.slice(0, 8), details]),
       [['key:key_', { amount: 5 }]],

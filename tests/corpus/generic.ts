@@ -121,7 +121,7 @@ export const generic: readonly Exchange[] = [
   lookalike('long maintenance page', { status: 503, body: page('Maintenance', `<h1>We are painting the boats</h1>${article('paint')}`) }),
   lookalike('failure of the application', {
     status: 500,
-    body: page('Error', '<h1>Something broke</h1><p>Access to the ledger failed. We were told.</p>'),
+    body: page('Error', '<h1>Something broke</h1><p>Access to the ledger failed. We were notified.</p>'),
   }),
   lookalike('failure of the application with the title of a wall', {
     status: 500,

@@ -93,6 +93,6 @@ export const impervaAndAws: readonly Exchange[] = [
   }),
   lookalike('order that was taken and not yet done', {
     status: 202,
-    body: page('Order taken', '<p>Your order is being worked on. This page tells when it is done.</p>'),
+    body: page('Order taken', '<p>Your order is being worked on. This page says when it is done.</p>'),
   }),
 ];

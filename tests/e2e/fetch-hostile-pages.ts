@@ -51,7 +51,7 @@ const deep = 20_000;
 const clobbered = `<!doctype html><html><head><title>Clobbered</title></head><body>
 <form id="documentElement" name="documentElement"><input name="attributes"><input name="childNodes"><input name="innerHTML"><input name="outerHTML"><input name="parentNode"><input name="tagName"></form>
 <img name="querySelector"><img name="querySelectorAll"><img name="body"><img name="title"><img name="createTreeWalker"><img name="getElementsByTagName">
-<form name="location"></form><form name="head"></form><form name="baseURI"></form><a id="href" href="/there">A way out</a>
+<form name="location"></form><form name="head"></form><form name="baseURI"></form><a id="href" href="/there">An exit</a>
 <script>
   JSON.stringify = () => { throw new Error('no'); };
   Array.prototype.map = Array.prototype.push = Array.prototype.filter = () => { throw new Error('no'); };

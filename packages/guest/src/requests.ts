@@ -71,11 +71,11 @@ function respondWithStream(stream: ServerHttp2Stream, inside: Duplex): void {
  * it has received the remaining data.
  */
 function joinStreams(one: Duplex, other: Duplex): void {
-  pipeOneWay(one, other);
-  pipeOneWay(other, one);
+  pipeInOneDirection(one, other);
+  pipeInOneDirection(other, one);
 }
 
-function pipeOneWay(from: Duplex, to: Duplex): void {
+function pipeInOneDirection(from: Duplex, to: Duplex): void {
   from.pipe(to);
   // The reason of an abort does not matter: `close` follows.
   from

@@ -34,7 +34,7 @@ describe('the configuration', () => {
     assert.throws(() => readConfig({ BERTH_CREDITS_ENFORCED: 'yes' }), /BERTH_CREDITS_ENFORCED/);
   });
 
-  it('asks nobody to sign in, to pay or to hold a token for metrics unless it is told to', () => {
+  it('requires sign-in, payment or a metrics token only where it is configured', () => {
     const { oidcIssuer, devIdp, stripeSecretKey, stripeWebhookSecret, metricsToken, creditsEnforced, allowUnsignedWebhooks } = readConfig(
       {},
     );

@@ -1,6 +1,6 @@
 /**
  * One proxy for all machines of a worker. It listens on no port: connections
- * are handed to a machine's egress route, which identifies their owner.
+ * are handed to a machine’s route, which identifies their owner.
  */
 import { Server } from 'node:http';
 import type { IncomingMessage } from 'node:http';

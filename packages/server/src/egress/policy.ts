@@ -1,4 +1,4 @@
-/** The egress policy of a machine and the interface of its egress route. */
+/** The egress policy of a machine and the interface of its route. */
 import type { Duplex } from 'node:stream';
 import type { ProxyRequest } from '@berth/contract';
 

@@ -15,7 +15,10 @@ const blocked = (strategy: StrategyName, type: BlockType, retryAfterSeconds: num
 const failed = (strategy: StrategyName, reason: string): Failure => ({ strategy, outcome: 'error', block: null, statusCode: null, reason });
 
 /** The strategies in order when each fails in the same way; `wait_retry` is listed once. */
-function strategiesTried(failure: (strategy: StrategyName) => Failure, enabled: readonly StrategyName[] = strategyNames): StrategyName[] {
+function attemptedStrategies(
+  failure: (strategy: StrategyName) => Failure,
+  enabled: readonly StrategyName[] = strategyNames,
+): StrategyName[] {
   const ladder = new Ladder(enabled, half);
   const strategyStats: StrategyName[] = [];
   for (let planned = ladder.first('direct'), leftMs = 30_000; planned;) {
@@ -31,14 +34,14 @@ function strategiesTried(failure: (strategy: StrategyName) => Failure, enabled: 
 describe('the ladder', () => {
   it('goes from the gentlest strategy to a person', () => {
     assert.deepEqual(
-      strategiesTried((strategy) => blocked(strategy, 'challenge')),
+      attemptedStrategies((strategy) => blocked(strategy, 'challenge')),
       strategyNames.slice(1),
     );
   });
 
   it('waits and slows down first where the site says that it is too fast', () => {
     assert.deepEqual(
-      strategiesTried((strategy) => blocked(strategy, 'rate_limited')),
+      attemptedStrategies((strategy) => blocked(strategy, 'rate_limited')),
       ['wait_retry', 'throttle', 'rotate_egress', 'fresh_context'],
     );
   });
@@ -50,12 +53,12 @@ describe('the ladder', () => {
       (strategy: StrategyName) => failed(strategy, 'proxy_error'),
       (strategy: StrategyName) => ({ ...failed(strategy, ''), statusCode: 407 }),
     ])
-      assert.deepEqual(strategiesTried(failure).slice(0, 2), ['rotate_egress', 'fresh_context']);
+      assert.deepEqual(attemptedStrategies(failure).slice(0, 2), ['rotate_egress', 'fresh_context']);
   });
 
   it('waits first where a server is broken or slow', () => {
-    assert.equal(strategiesTried((strategy) => failed(strategy, 'timeout'))[0], 'wait_retry');
-    assert.equal(strategiesTried((strategy) => ({ strategy, outcome: 'error', block: null, statusCode: 503 }))[0], 'wait_retry');
+    assert.equal(attemptedStrategies((strategy) => failed(strategy, 'timeout'))[0], 'wait_retry');
+    assert.equal(attemptedStrategies((strategy) => ({ strategy, outcome: 'error', block: null, statusCode: 503 }))[0], 'wait_retry');
   });
 
   it('does not circumvent rules', () => {
@@ -64,7 +67,7 @@ describe('the ladder', () => {
       (strategy: StrategyName) => blocked(strategy, 'cooldown'),
       (strategy: StrategyName) => failed(strategy, 'blocked_by_policy'),
     ])
-      assert.deepEqual(strategiesTried(failure), []);
+      assert.deepEqual(attemptedStrategies(failure), []);
   });
 
   it('has nothing to try after a success', () => {

@@ -47,8 +47,8 @@ describe('a cooldown', () => {
   it('is not made longer by attempts that began before it was over', () => {
     const site = after(fresh, ['blocked', 'blocked', 'blocked']);
     assert.equal(cooledUntil(after(site, ['blocked'], 3)), 4);
-    const underWay = { outcome: 'blocked', startedAt: at(3.9), durationMs: 5 * minute } as const;
-    assert.equal(cooledUntil(after(site, [underWay])), 4);
+    const inProgress = { outcome: 'blocked', startedAt: at(3.9), durationMs: 5 * minute } as const;
+    assert.equal(cooledUntil(after(site, [inProgress])), 4);
   });
 
   it('ends with one success, and the next is a first one again', () => {

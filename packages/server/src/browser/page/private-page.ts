@@ -170,7 +170,7 @@ export class FetchedPage implements PrivatePage {
     if (kind === 'other' && load.showAnything && !isAttachment(responseHeaders) && !keepsBody) return this.#continueResponse(paused);
     const body = await this.#takeBody(requestId, load.bodyBytesMax);
     if (!body) return this.#continueResponse(paused);
-    const isPage = kind === 'page' || (kind === 'unknown' && looksLikeHtml(body.data));
+    const isPage = kind === 'page' || (kind === 'unknown' && isLikelyHtml(body.data));
     const shows = isPage || (load.showAnything && !isAttachment(responseHeaders));
     if (shows && !body.truncated) {
       this.#documentBody = body;
@@ -320,5 +320,5 @@ const isWithheld = (status: number, headers: Headers): boolean =>
   (status === 401 && valueOf(headers, 'www-authenticate') !== undefined) || (status >= 400 && valueOf(headers, 'content-length') === '0');
 
 /** Content sniffing for responses without a type. */
-const looksLikeHtml = (data: Buffer): boolean =>
+const isLikelyHtml = (data: Buffer): boolean =>
   /^[\s\ufeff]*<(!doctype html|html|head|body|script|title|div|p|h1|a|table|br|!--|\?xml)/i.test(data.subarray(0, 1024).toString('utf8'));
