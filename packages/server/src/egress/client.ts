@@ -1,5 +1,5 @@
 /**
- * An HTTP client behind an egress route: each connection, of each redirect too,
+ * An HTTP client behind the egress gate: each connection, of each redirect too,
  * is checked, pinned, proxied and counted by the route, as a browser's is.
  */
 import { systemClock } from '../lib/clock.ts';
