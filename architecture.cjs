@@ -82,7 +82,7 @@ module.exports.wordKeepers = [
 module.exports.serverEntries = [
   '(app|config|testing)',
   '[^/]+/testing',
-  'browser/testing/png',
+  'browser/testing/images',
   'runtime/(fake/fake|runtime)',
   'runtime/qemu/qemu',
   'store/(store|test-store)',

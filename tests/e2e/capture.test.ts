@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, getContent, navigate, openTab, pdf, runActions, screenshot } from '@berth/contract';
-import { readPng } from '../../packages/server/src/browser/testing/png.ts';
+import { readPng } from '../../packages/server/src/browser/testing/images.ts';
 import type { Client } from '../harness.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { hostilePages } from './hostile-pages.ts';

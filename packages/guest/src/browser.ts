@@ -25,7 +25,7 @@ export interface BrowserEnvironment {
 }
 
 /** The browser exited or did not answer at its start. */
-export class BrowserNotStarted extends Error {}
+class BrowserNotStarted extends Error {}
 
 /** Enough for the lines around a crash; the browser may print without limit. */
 const logTailLength = 8 * 1024;

@@ -96,7 +96,7 @@ const fixedFlags = [
   `--enable-features=${enabledFeatures.join(',')}`,
 ];
 
-export interface ChromiumFlagsOptions {
+interface ChromiumFlagsOptions {
   proxyPort: number;
   profilePath: string;
   smallSharedMemory: boolean;

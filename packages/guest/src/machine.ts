@@ -1,25 +1,24 @@
 import type { Duplex } from 'node:stream';
-import { guestPaths, guestProtocol } from '@berth/contract/guest';
-import type {
-  BrowserExitResult,
-  StartBrowserResult,
-  GuestHello,
-  GuestStats,
-  Identity,
-  IdentityResult,
-  PageSize,
-  QuietResult,
-  StartBrowser,
+import {
+  guestPaths,
+  guestProtocol,
+  type BrowserExitResult,
+  type StartBrowserResult,
+  type GuestHello,
+  type GuestStats,
+  type Identity,
+  type IdentityResult,
+  type PageSize,
+  type QuietResult,
+  type StartBrowser,
 } from '@berth/contract/guest';
-import { Browser } from './browser.ts';
-import type { BrowserEnvironment } from './browser.ts';
+import { Browser, type BrowserEnvironment } from './browser.ts';
 import { Display, NoDisplay } from './display.ts';
 import type { Egress } from './egress.ts';
 import type { Identities } from './identity.ts';
 import { MachineFiles } from './machine-files.ts';
-import { warmUp } from './warm-up.ts';
-import { waitForQuiet } from './quiet.ts';
-import { countProcesses, readMemory, readProcessorSeconds } from './processes.ts';
+import { waitForQuiet, countProcesses, readMemory, readProcessorSeconds } from './processes.ts';
+import { CdpClient } from './cdp-client.ts';
 
 /** The request does not fit the state of the browser: not started, already started, or its pipe is in use. */
 export class InvalidState extends Error {}
@@ -126,4 +125,23 @@ export class Machine {
     if (!this.#display) throw new NoDisplay('the machine has no display');
     return this.#display;
   }
+}
+
+/** Under emulation a first page takes seconds, on a busy host minutes. */
+const pageMsMax = 120_000;
+
+/**
+ * Opens and closes a page before a machine is saved, so that copies start with
+ * everything that a first page needs loaded. Nothing of the page remains: its
+ * process and its browser context end. Rejects if the browser fails or times
+ * out. Leaves the pipe to its next reader.
+ */
+export async function warmUp(pipe: Duplex): Promise<void> {
+  const cdp = new CdpClient(pipe, { signal: AbortSignal.timeout(pageMsMax) });
+  const { browserContextId } = await cdp.call('Target.createBrowserContext');
+  const { targetId } = await cdp.call('Target.createTarget', { url: 'about:blank', browserContextId });
+  const { sessionId } = await cdp.call('Target.attachToTarget', { targetId, flatten: true });
+  await cdp.call('Runtime.evaluate', { expression: '1' }, String(sessionId));
+  await cdp.call('Target.disposeBrowserContext', { browserContextId });
+  await cdp.end();
 }

@@ -1,12 +1,10 @@
 /** Handlers of the requests of the control port. */
-import { constants } from 'node:http2';
-import type { ServerHttp2Stream } from 'node:http2';
-import type { Duplex } from 'node:stream';
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Identity, PageSize, StartBrowser } from '@berth/contract/guest';
-import type { guestRequests } from '@berth/contract/guest';
-import { bounded, readJson } from './body.ts';
+import { Identity, PageSize, StartBrowser, type guestRequests } from '@berth/contract/guest';
 import type { Machine } from './machine.ts';
+import type { z } from 'zod';
 
 /** Limit of one upload. */
 const uploadBytesMax = 100 * 1024 ** 2;
@@ -84,4 +82,38 @@ function pipeInOneDirection(from: Duplex, to: Duplex): void {
       if (from.readableEnded && !to.writableFinished) to.once('finish', () => to.destroy());
       else to.destroy();
     });
+}
+
+/** The request body does not match its schema. */
+export class BadBody extends Error {}
+
+/** The request body exceeds its limit. */
+export class BodyTooLarge extends Error {}
+
+/** Requests take a few hundred bytes. */
+const jsonBytesMax = 16 * 1024;
+
+/** @throws BadBody, BodyTooLarge */
+async function readJson<T>(stream: Readable, schema: z.ZodType<T>): Promise<T> {
+  const pieces: Buffer[] = [];
+  for await (const piece of bounded(stream, jsonBytesMax)) pieces.push(piece);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  } catch (cause) {
+    throw new BadBody('The body is not valid JSON.', { cause });
+  }
+  const { data, error } = schema.safeParse(parsed);
+  if (error) throw new BadBody(error.message);
+  return data;
+}
+
+/** Yields the bytes of a stream. The stream stays open, so that an error can be answered on it. @throws BodyTooLarge */
+async function* bounded(stream: Readable, bytesMax: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > bytesMax) throw new BodyTooLarge(`more than ${bytesMax} bytes`);
+    yield piece;
+  }
 }

@@ -7,7 +7,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Duplex } from 'node:stream';
 
 /** The peer broke the protocol or refused. */
-export class RfbError extends Error {}
+class RfbError extends Error {}
 
 const extendedDesktopSize = -308;
 const askedByUs = 1;

@@ -3,13 +3,11 @@ import { constants, performServerHandshake } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { guestRequests } from '@berth/contract/guest';
-import { BadBody, BodyTooLarge } from './body.ts';
+import { BadBody, BodyTooLarge, respond, handlers, type RequestHandler } from './requests.ts';
 import { NoDisplay } from './display.ts';
 import { NoSuchFile } from './machine-files.ts';
 import type { Machine } from './machine.ts';
 import { InvalidState } from './machine.ts';
-import { respond, handlers } from './requests.ts';
-import type { RequestHandler } from './requests.ts';
 import { controlWindowBytes, sessionMemoryMax, configureSession } from './sessions.ts';
 
 /** Limit of error messages, which go to the host's log. */

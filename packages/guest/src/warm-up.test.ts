@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { warmUp } from './warm-up.ts';
+import { warmUp } from './machine.ts';
 import { CdpClient } from './cdp-client.ts';
 import { AgentUnderTest } from './testing/agent.ts';
 

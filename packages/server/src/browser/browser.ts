@@ -44,19 +44,14 @@ export type {
   BrowserEvent,
   BrowserSettings,
   DownloadInfo,
-  BrowserVersion,
   DevtoolsClient,
-  DevtoolsClientOptions,
   NavigationRequest,
   NavigationResult,
   TabInfo,
 } from './model.ts';
 export { PageError } from './page/model.ts';
-export type { TimeoutScale } from './timeout-scale.ts';
 export type * from './page/model.ts';
-export { listDocument, versionDocument, type TargetDocument, type VersionDocument } from './cdp/json-endpoints.ts';
-export { protocolDocument, type ProtocolDocument } from './cdp/protocol.ts';
-export { egressHeader, toNavigationFailure, type EgressReason } from './page/navigate.ts';
+export { listDocument, protocolDocument, versionDocument } from './cdp/json-endpoints.ts';
 
 /** A page of a thousand frames keeps the browser process busy for several seconds; a longer delay means that it is frozen. */
 const pingTimeoutMs = 15_000;

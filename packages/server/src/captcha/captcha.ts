@@ -8,16 +8,12 @@ import { BrowserClosed, PageError, TabNotFound, type Page } from '../browser/bro
 import type { Clock } from '../lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
-import { HttpProvider } from './http-provider.ts';
+import { HttpProvider, ProviderFailure } from './http-provider.ts';
 import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
-import { ProviderFailure, type CaptchaProvider } from './provider.ts';
-import type { CaptchaEvent, CaptchaFailure, SolveResult } from './model.ts';
-import { Solving, type SolvingResult, type SolvingPace } from './solving.ts';
+import { type CaptchaEvent, type CaptchaFailure, type SolveResult, Solving, type SolvingPace } from './solving.ts';
 import { CaptchaWatch, type CaptchaTabState } from './watch.ts';
 
-export type { CaptchaDetection } from './detect.ts';
-export type { CaptchaProgress, CaptchaProvider, CaptchaTask } from './provider.ts';
-export type { CaptchaEvent, CaptchaFailure, SolveResult } from './model.ts';
+export type { CaptchaEvent, SolveResult } from './solving.ts';
 export { CaptchaWatch, type CaptchaTabState } from './watch.ts';
 
 export interface CaptchaConfig {
@@ -52,7 +48,7 @@ const defaultPace: SolvingPace = { pollMs: 2000, detectIntervalMs: 1000, verifyI
 export class Captchas {
   readonly configured: readonly CaptchaProviderName[];
   readonly #deps: CaptchasDeps;
-  readonly #http: CaptchaProvider | null;
+  readonly #http: HttpProvider | null;
   readonly #lanes: Lanes;
 
   constructor(deps: CaptchasDeps) {
@@ -91,19 +87,19 @@ export class Captchas {
       page,
       watch,
       emit,
-      clock,
       providers,
       pace: { ...defaultPace, ...pace },
       deadlineAt: new Date(clock.now().getTime() + limitMs),
     });
-    const result = allowed.length === 0 ? solving.toResult('none') : await this.#runInLane(solving, { page, signal, limitMs });
+    const result =
+      allowed.length === 0 ? { result: 'none' as const, units: 0 as const } : await this.#runInLane(solving, { page, signal, limitMs });
     const durationMs = Math.round(clock.monotonicMs() - startedMs);
     if (result.result !== 'none')
       log.info({ tab_id: page.tabId, ...solving.logFields(), result: result.result, duration_ms: durationMs }, 'captcha solve ended');
-    return { ...result, durationMs };
+    return result;
   }
 
-  async #runInLane(solving: Solving, bounds: { page: Page; signal: AbortSignal; limitMs: number }): Promise<SolvingResult> {
+  async #runInLane(solving: Solving, bounds: { page: Page; signal: AbortSignal; limitMs: number }): Promise<SolveResult> {
     const { page, signal, limitMs } = bounds;
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), limitMs);
@@ -115,7 +111,7 @@ export class Captchas {
       solving.abort(failure);
       signal.throwIfAborted();
       if (failure === 'internal') throw error;
-      return solving.toResult(failure === 'timeout' ? 'timeout' : 'failed');
+      return { result: failure === 'timeout' ? 'timeout' : 'failed', units: 0 };
     } finally {
       clearTimeout(timer);
     }

@@ -11,9 +11,37 @@ import { z } from 'zod';
 import type { CaptchaType } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { ProviderFailure, type CaptchaProgress, type CaptchaProvider, type CaptchaTask } from './provider.ts';
 
-export interface HttpProviderDeps {
+export interface CaptchaTask {
+  type: CaptchaType;
+  /** The site's public key at the vendor; null when the page does not expose it. */
+  siteKey: string | null;
+  /** The address of the document that holds the captcha, without its fragment. */
+  pageUrl: string;
+  action: string | null;
+  /** Other data the token is bound to: `data-s`, `data-cdata` or `data-blob`. */
+  data: string | null;
+}
+
+/**
+ * `refused`: a response other than 2xx that a retry will not change.
+ * `invalid_response`: a response that is too large, no JSON, or does not match the request.
+ * `failed`: the provider could not solve the captcha.
+ */
+export type ProviderFailureReason = 'refused' | 'invalid_response' | 'failed';
+
+/** Contains nothing of the provider's response. */
+export class ProviderFailure extends Error {
+  readonly reason: ProviderFailureReason;
+
+  constructor(reason: ProviderFailureReason) {
+    super(`captcha provider failed: ${reason}`);
+    this.name = 'ProviderFailure';
+    this.reason = reason;
+  }
+}
+
+interface HttpProviderDeps {
   url: string;
   secret: string;
   clock: Clock;
@@ -41,12 +69,12 @@ const Token = z
   .regex(/^[\x21-\x7e]+$/);
 const PollResponse = z.discriminatedUnion('state', [
   z.object({ id: Id.optional(), state: z.literal('solving') }),
-  z.object({ id: Id.optional(), state: z.literal('solved'), token: Token, cost_units: z.number().nonnegative().optional() }),
-  z.object({ id: Id.optional(), state: z.literal('failed'), error: z.string().max(1000).optional() }),
+  z.object({ id: Id.optional(), state: z.literal('solved'), token: Token }),
+  z.object({ id: Id.optional(), state: z.literal('failed') }),
 ]);
 
-export class HttpProvider implements CaptchaProvider {
-  readonly name = 'http';
+/** All methods throw ProviderFailure or the signal's reason. */
+export class HttpProvider {
   readonly #deps: Required<HttpProviderDeps>;
 
   constructor(deps: HttpProviderDeps) {
@@ -63,19 +91,13 @@ export class HttpProvider implements CaptchaProvider {
     return parseResponse(SubmitResponse, await this.#request(request, signal));
   }
 
-  async poll(id: string, signal: AbortSignal): Promise<CaptchaProgress> {
+  async poll(id: string, signal: AbortSignal): Promise<z.infer<typeof PollResponse>> {
     const response = parseResponse(PollResponse, await this.#request({ action: 'poll', id }, signal));
     if (response.id !== undefined && response.id !== id) throw new ProviderFailure('invalid_response');
-    switch (response.state) {
-      case 'solving':
-        return { state: 'solving' };
-      case 'solved':
-        return { state: 'solved', token: response.token, costUnits: response.cost_units };
-      case 'failed':
-        return { state: 'failed', error: response.error };
-    }
+    return response;
   }
 
+  /** Reports whether the page accepted the token. */
   async report(id: string, good: boolean, signal: AbortSignal): Promise<void> {
     await this.#request({ action: 'report', id, good }, signal);
   }

@@ -6,10 +6,10 @@ import { callbackScript, injectScript, clearScript } from './scripts.ts';
 import { widgets } from './widgets.ts';
 
 /** `no_response_field`: the page has neither a field nor a callback for the token. `token_rejected`: the page removed the token again. */
-export type InjectionResult = 'accepted' | 'no_response_field' | 'token_rejected';
+type InjectionResult = 'accepted' | 'no_response_field' | 'token_rejected';
 
 /** How long to wait for the page to process the token. */
-export interface VerificationTiming {
+interface VerificationTiming {
   /** Before the first check, and between checks. */
   verifyIntervalMs: number;
   /** For a callback of the site, which may submit the form. */

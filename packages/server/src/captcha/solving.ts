@@ -1,15 +1,42 @@
 /** The solving of one captcha, from its detection to its result, by any provider. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CaptchaProviderName, CaptchaState } from '@berth/contract';
+import type { CaptchaProviderName } from '@berth/contract';
 import { PageError, type Page } from '../browser/browser.ts';
-import type { Clock } from '../lib/clock.ts';
 import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
 import { injectToken, isSameCaptcha } from './inject-token.ts';
-import type { CaptchaEvent, CaptchaFailure, SolveResult } from './model.ts';
-import { ProviderFailure, type CaptchaProvider } from './provider.ts';
+import { ProviderFailure, type HttpProvider, type ProviderFailureReason } from './http-provider.ts';
 import type { CaptchaWatch } from './watch.ts';
 
-export type SolvingResult = Omit<SolveResult, 'durationMs'>;
+export interface CaptchaEvent {
+  type: 'captcha.detected' | 'captcha.awaiting_human' | 'captcha.solved' | 'captcha.failed';
+  /** Always `tab_id`, `vendor`, `type` and `url`. */
+  data: Record<string, unknown>;
+}
+
+export interface SolveResult {
+  /** `none`: there is no captcha to answer, or no provider. */
+  result: 'solved' | 'failed' | 'timeout' | 'none';
+  /** Units charged: one for a captcha that a provider or a person solved. */
+  units: 0 | 1;
+}
+
+/**
+ * Why a captcha was not solved. `unsupported`: no provider supports its type.
+ * `no_response_field`, `token_rejected`: the page did not accept the token.
+ * `busy`: too many solves are running, or one runs in this tab already.
+ * `internal`: a bug in this service.
+ */
+export type CaptchaFailure =
+  | 'timeout'
+  | 'cancelled'
+  | 'unsupported'
+  | `provider_${ProviderFailureReason}`
+  | 'no_response_field'
+  | 'token_rejected'
+  | 'page_gone'
+  | 'page_failed'
+  | 'busy'
+  | 'internal';
 
 export interface SolvingPace {
   /** Between polls of a provider. */
@@ -20,12 +47,11 @@ export interface SolvingPace {
   callbackMs: number;
 }
 
-export interface SolvingDeps {
+interface SolvingDeps {
   page: Page;
   watch: CaptchaWatch;
   emit(event: CaptchaEvent): void;
-  clock: Clock;
-  providers: { names: readonly CaptchaProviderName[]; http: CaptchaProvider | null };
+  providers: { names: readonly CaptchaProviderName[]; http: HttpProvider | null };
   pace: SolvingPace;
   deadlineAt: Date;
 }
@@ -45,11 +71,11 @@ export class Solving {
     this.#url = withoutFragment(deps.page.url());
   }
 
-  async run(signal: AbortSignal): Promise<SolvingResult> {
+  async run(signal: AbortSignal): Promise<SolveResult> {
     const { page, watch } = this.#deps;
     if (watch.isInProgress(page.tabId)) return this.#fail('busy');
     const detection = await this.#detect(signal);
-    if (!detection.asks || detection.answered) return this.toResult('none');
+    if (!detection.asks || detection.answered) return { result: 'none', units: 0 };
     this.#detection = detection;
     this.#emit('captcha.detected', {});
     const provider = this.#choose(detection);
@@ -57,7 +83,7 @@ export class Solving {
     this.#provider = provider;
     watch.move(page, 'solving');
     if (provider === 'human') return this.#awaitHuman(detection, signal);
-    return this.#solveWithProvider(this.#deps.providers.http as CaptchaProvider, detection, signal);
+    return this.#solveWithProvider(this.#deps.providers.http as HttpProvider, detection, signal);
   }
 
   /** Ends the solving. Emits nothing when no captcha was detected. */
@@ -67,13 +93,6 @@ export class Solving {
     if (!this.#detection) return;
     if (watch.isInProgress(page.tabId)) watch.move(page, 'failed_to_solve');
     this.#emit('captcha.failed', { reason: failure });
-  }
-
-  toResult(result: SolveResult['result'], units: 0 | 1 = 0): SolvingResult {
-    const { page, watch } = this.#deps;
-    // The watch forgets a tab when the tab closes.
-    const state: CaptchaState = page.closed.aborted && this.#detection ? 'failed_to_solve' : watch.status(page.tabId).state;
-    return { result, waited: this.#provider !== null, vendor: this.#detection?.vendor ?? null, url: this.#url, units, state };
   }
 
   /** Without the address, the site key and the token. */
@@ -99,7 +118,7 @@ export class Solving {
     return names.find((name) => name === 'human' || (type !== null && http?.supports(type))) ?? null;
   }
 
-  async #awaitHuman(detection: CaptchaDetection, signal: AbortSignal): Promise<SolvingResult> {
+  async #awaitHuman(detection: CaptchaDetection, signal: AbortSignal): Promise<SolveResult> {
     const { pace, deadlineAt } = this.#deps;
     this.#emit('captcha.awaiting_human', { deadline_at: deadlineAt.toISOString() });
     for (;;) {
@@ -120,7 +139,7 @@ export class Solving {
     return confirmed !== null && (!isSameCaptcha(detection, confirmed) || confirmed.answered);
   }
 
-  async #solveWithProvider(provider: CaptchaProvider, detection: CaptchaDetection, signal: AbortSignal): Promise<SolvingResult> {
+  async #solveWithProvider(provider: HttpProvider, detection: CaptchaDetection, signal: AbortSignal): Promise<SolveResult> {
     const { page, watch, pace } = this.#deps;
     const { type, siteKey, frameUrl, action, data } = detection;
     const { id } = await provider.submit({ type: type ?? 'other', siteKey, pageUrl: withoutFragment(frameUrl), action, data }, signal);
@@ -135,7 +154,7 @@ export class Solving {
 
   /** Null when the page no longer needs a token. */
   async #awaitToken(
-    provider: CaptchaProvider,
+    provider: HttpProvider,
     { id, detection, signal }: { id: string; detection: CaptchaDetection; signal: AbortSignal },
   ): Promise<string | null> {
     for (;;) {
@@ -143,33 +162,33 @@ export class Solving {
       const progress = await provider.poll(id, signal);
       if (progress.state === 'failed') throw new ProviderFailure('failed');
       if (await this.#isAnswered(detection, signal)) return null;
-      if (progress.state === 'solved' && progress.token !== undefined) return progress.token;
+      if (progress.state === 'solved') return progress.token;
     }
   }
 
   /** Best effort: nothing waits for it or depends on it. */
-  async #report(provider: CaptchaProvider, id: string, good: boolean): Promise<void> {
+  async #report(provider: HttpProvider, id: string, good: boolean): Promise<void> {
     try {
-      await provider.report?.(id, good, AbortSignal.timeout(reportTimeoutMs));
+      await provider.report(id, good, AbortSignal.timeout(reportTimeoutMs));
     } catch {
       // Best effort.
     }
   }
 
-  #succeed(units: 0 | 1): SolvingResult {
+  #succeed(units: 0 | 1): SolveResult {
     const { page, watch } = this.#deps;
     watch.move(page, 'solved');
     this.#emit('captcha.solved', { provider: units === 1 ? this.#provider : null });
-    return this.toResult('solved', units);
+    return { result: 'solved', units };
   }
 
-  #fail(failure: CaptchaFailure): SolvingResult {
+  #fail(failure: CaptchaFailure): SolveResult {
     const { page, watch } = this.#deps;
     this.#failure = failure;
     if (failure === 'unsupported' && watch.status(page.tabId).state !== 'failed_to_solve') watch.move(page, 'failed_to_solve');
     if (failure === 'no_response_field' || failure === 'token_rejected') watch.move(page, 'validation_failed');
     if (this.#detection) this.#emit('captcha.failed', { reason: failure });
-    return this.toResult('failed');
+    return { result: 'failed', units: 0 };
   }
 
   #emit(type: CaptchaEvent['type'], data: Record<string, unknown>): void {

@@ -1,8 +1,6 @@
 /** The captcha widgets, as the vendors document them for site owners. */
 import type { Widget } from '../page-scripts/captcha-widgets.ts';
 
-export type { Widget } from '../page-scripts/captcha-widgets.ts';
-
 const none = { fields: [], keyAttributes: [], dataAttribute: '', keyParameters: [], keyInAddress: '' } as const;
 
 export const turnstileHost = 'challenges.cloudflare.com';

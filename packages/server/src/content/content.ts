@@ -7,12 +7,15 @@ import { Piscina } from 'piscina';
 import { Lanes, LaneFull, LaneTimeout } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
 import type { ContentOptions, ContentResult } from './model.ts';
+import { load } from 'cheerio/slim';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { sourceOf } from '../page-scripts/page-scripts.ts';
+import * as page from '../page-scripts/snapshot.ts';
 
-export type { ContentFormat, ContentOptions, ContentResult, ExtractField, Link, PageMetadata, Table } from './model.ts';
+export type { ContentFormat, ContentOptions, ContentResult, ExtractField } from './model.ts';
 export { decodeBody } from './decode-body.ts';
-export { kindOf, type ContentKind } from './kind-of.ts';
-export { invalidSelectors } from './selectors.ts';
-export { snapshotScript, snapshotSource } from './snapshot.ts';
+export { kindOf } from './kind-of.ts';
 export { toDate, toNumber } from './values.ts';
 export type { Snapshot, SnapshotOptions } from '../page-scripts/snapshot.ts';
 
@@ -138,3 +141,46 @@ const pickOptions = ({
 });
 
 const isOutOfMemory = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+
+/** The invalid CSS selectors of the list, in order. */
+export const invalidSelectors = (selectors: readonly string[]): string[] => selectors.filter((selector) => !isSelector(selector));
+
+/** The matcher recurses into nested selectors. */
+const selectorCharsMax = 2000;
+
+const probe = load('<p></p>');
+
+function isSelector(selector: string): boolean {
+  if (selector.trim() === '' || selector.length > selectorCharsMax) return false;
+  // A combinator of this parser only, and not of CSS.
+  if (selector.replace(/"[^"]*"|'[^']*'/g, '').includes('<')) return false;
+  try {
+    // With find: `probe(text)` creates elements from text that looks like markup.
+    probe.root().find(selector);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const functions = sourceOf(page);
+
+/**
+ * An expression for a page's isolated world: a function of `SnapshotOptions`
+ * that returns a `Snapshot`, without main content.
+ */
+export const snapshotScript: string = script('null');
+
+let withReadability: string | undefined;
+
+/** The same with Readability, some 100 KB larger, for the main content. */
+export function snapshotSource(): string {
+  const readability = (): string => readFileSync(createRequire(import.meta.url).resolve('@mozilla/readability/Readability.js'), 'utf8');
+  // Its last lines check for a `module`, which a page may define.
+  withReadability ??= script(`(() => { const module = undefined;\n${readability()}\nreturn Readability; })()`);
+  return withReadability;
+}
+
+function script(readability: string): string {
+  return `((options) => {\n${functions}\nreturn takeSnapshot(options, ${readability});\n})`;
+}

@@ -12,15 +12,14 @@ import {
   resolveUrl,
   webSchemes,
   type Element,
+  baseOf,
 } from './dom.ts';
 import { extractFields } from './extract.ts';
 import { canSkipParsing, toMarkdown } from './markdown.ts';
-import { readMetadata } from './metadata.ts';
-import type { ContentFormat, ContentOptions, ContentResult, Link } from './model.ts';
-import { Page } from './page.ts';
+import { readMetadata, titleOf } from './metadata.ts';
+import { type ContentFormat, type ContentOptions, type ContentResult, type Link, Warnings } from './model.ts';
 import { readTables } from './tables.ts';
 import { textOf } from './text.ts';
-import { Warnings } from './warnings.ts';
 import { getDomain } from 'tldts';
 
 export default async function convert(options: ContentOptions): Promise<ContentResult> {
@@ -158,4 +157,37 @@ function sameSite(page: string): (address: string) => boolean {
     cached.set(hostname, internal);
     return internal;
   };
+}
+
+/** A page. Only its head is parsed until `$` is read. */
+class Page {
+  readonly html: string;
+  readonly url: string;
+  /** '' for a page without one. */
+  readonly title: string;
+  /** The base of relative links; null without one. */
+  readonly base: string | null;
+  #parsed: CheerioAPI | undefined;
+
+  constructor(html: string, url: string) {
+    this.html = html;
+    this.url = url;
+    const $ = this.#parseHead() ?? this.$;
+    this.title = titleOf($);
+    this.base = baseOf($, url);
+  }
+
+  get $(): CheerioAPI {
+    this.#parsed ??= parse(this.html);
+    return this.#parsed;
+  }
+
+  /** Undefined when a title or a base may be outside of the head. */
+  #parseHead(): CheerioAPI | undefined {
+    const end = /<\/head\b|<body\b/i.exec(this.html)?.index;
+    const tail = this.html.slice(end ?? 0);
+    if (/<base\b/i.test(tail)) return undefined;
+    const $ = parse(this.html.slice(0, end ?? 0));
+    return titleOf($) === '' && /<title\b/i.test(tail) ? undefined : $;
+  }
 }

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import sniffEncoding from 'html-encoding-sniffer';
 
-export interface DecodedBody {
+interface DecodedBody {
   text: string;
   /** The WHATWG name, in lower case. */
   encoding: string;

@@ -1,9 +1,8 @@
 import type { CheerioAPI, Element } from './dom.ts';
 import { resolveUrl } from './dom.ts';
-import type { ExtractField } from './model.ts';
+import type { ExtractField, Warnings } from './model.ts';
 import { textOf } from './text.ts';
 import { toBoolean, toDate, toNumber, toUrl } from './values.ts';
-import type { Warnings } from './warnings.ts';
 
 const listMax = 10_000;
 /** Of all fields together: overlapping matches repeat the page. */

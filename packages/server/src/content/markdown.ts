@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { htmlToMarkdownResult, initSync } from 'mdream/wasm';
-import type { Warnings } from './warnings.ts';
+import type { Warnings } from './model.ts';
 
 initSync({ module: readFileSync(fileURLToPath(import.meta.resolve('mdream/wasm/mdream_edge_bg.wasm'))) });
 

@@ -1,6 +1,5 @@
 import { collapse, elementsNamed, isInside, resolveUrl, type CheerioAPI } from './dom.ts';
-import type { PageMetadata } from './model.ts';
-import type { Warnings } from './warnings.ts';
+import type { PageMetadata, Warnings } from './model.ts';
 
 const textCharsMax = 5000;
 const openGraphMax = 200;

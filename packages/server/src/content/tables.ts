@@ -1,7 +1,6 @@
 import { collapse, elementsNamed, isElement, type CheerioAPI, type Element } from './dom.ts';
-import type { Table } from './model.ts';
+import type { Table, Warnings } from './model.ts';
 import { textOf } from './text.ts';
-import type { Warnings } from './warnings.ts';
 
 const tablesMax = 200;
 const rowsMax = 10_000;

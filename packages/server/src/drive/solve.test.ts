@@ -6,15 +6,7 @@ import { FakeMetering, fakeSession } from './metering.fixture.ts';
 import { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
 
 const signal = new AbortController().signal;
-const outcome: SolveResult = {
-  result: 'solved',
-  waited: true,
-  vendor: 'recaptcha',
-  url: 'http://site.test/',
-  durationMs: 1,
-  units: 1,
-  state: 'solved',
-};
+const outcome: SolveResult = { result: 'solved', units: 1 };
 
 function makeSolver(solve: Captchas['solve']) {
   const metering = new FakeMetering();

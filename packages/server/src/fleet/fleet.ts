@@ -6,14 +6,11 @@ import { Loop } from '../lib/loop.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import { processorsHere, type BootMethod, type Runtime, type VmKind } from '../runtime/runtime.ts';
 import { BootQueue } from './boot-queue.ts';
-import { bootMachine, endMachine } from './boot.ts';
-import { readStats, type FleetStats } from './stats.ts';
-import { readInventory, type Inventory } from './inventory.ts';
-import { toMachineLoss, type Machine, type MachineLoss, type MachineState } from './machine.ts';
-import { MachineBytes } from './machine-bytes.ts';
-import { MemoryReadings } from './memory.ts';
+import { bootMachine, endMachine, toMachineLoss, type Machine, type MachineLoss, reapOrphans } from './machine.ts';
+import type { MachineState } from './store.ts';
+import { readStats, type FleetStats, readInventory, type Inventory } from './inventory.ts';
+import { MachineBytes, MemoryReadings } from './memory.ts';
 import { Pressure } from './pressure.ts';
-import { reapOrphans } from './reap.ts';
 import { FleetHistory } from './history.ts';
 import { Refill } from './refill.ts';
 import { isOutdated, type VmSlot, type FleetDeps, type FleetContext } from './slots.ts';
@@ -21,8 +18,7 @@ import { upsertHeartbeat, deleteWorker, moveMachine, silentWorkers } from './sto
 import { Targets, silentSecondsMax } from './targets.ts';
 
 export type { Machine, MachineLoss } from './machine.ts';
-export type { FleetDeps } from './slots.ts';
-export type { FleetStats } from './stats.ts';
+export type { FleetStats } from './inventory.ts';
 
 /** More boots than processors slow each other down; at least a few overlap, because a boot also waits for I/O. */
 const bootsAtOnce = Math.max(4, Math.min(16, Math.floor(processorsHere())));
@@ -77,7 +73,7 @@ export class Fleet implements FleetContext {
     });
     this.#pool = new Refill(this);
     this.refill = this.#pool.loop;
-    this.reaper = new Loop('reaper', 10_000, () => reapOrphans(this));
+    this.reaper = new Loop('reaper', 10_000, () => reapOrphans(deps, this.slots));
     this.pings = new Loop('browser-pings', 10_000, (signal) => this.#ping(signal));
     this.heartbeat = new Loop('heartbeat', 5000, () => this.#writeHeartbeat());
   }
@@ -248,7 +244,7 @@ export class Fleet implements FleetContext {
   }
 
   #isBetter(slot: VmSlot, than: VmSlot): boolean {
-    const [mine, other] = [isOutdated(this, slot), isOutdated(this, than)];
+    const [mine, other] = [isOutdated(this.deps, slot), isOutdated(this.deps, than)];
     return mine === other ? (slot.machine?.readyMs ?? 0) < (than.machine?.readyMs ?? 0) : other;
   }
 

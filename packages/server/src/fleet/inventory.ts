@@ -1,14 +1,16 @@
 import { poolKinds, type PoolKind } from '@berth/contract';
-import type { TemplateState } from '../runtime/runtime.ts';
-import type { Machine, MachineState } from './machine.ts';
+import type { TemplateState, BootMethod, Runtime, VmKind } from '../runtime/runtime.ts';
+import type { Machine } from './machine.ts';
+import type { MachineState } from './store.ts';
 import type { MemoryReadings } from './memory.ts';
 import type { PressureReading } from './pressure.ts';
 import { isOutdated, type VmSlot, type FleetContext } from './slots.ts';
 import { listMachines, type ListedMachine } from './store.ts';
 import { eachPoolKind, silentSecondsMax, type Target } from './targets.ts';
+import type { Retirement } from './history.ts';
 
 /** `failed`: no worker runs it. Its release failed and the reaper will end it, or its worker has no recent heartbeat. */
-export type InventoryState = MachineState | 'failed';
+type InventoryState = MachineState | 'failed';
 
 export interface InventoryVm {
   vmId: string;
@@ -70,7 +72,7 @@ function fromSlot(fleet: FleetContext, slot: VmSlot, memoryBytes: number | null)
     idleSeconds: secondsOf(idleMs),
     memoryBytes,
     runtime: runtimeName,
-    outdated: isOutdated(fleet, slot),
+    outdated: isOutdated(fleet.deps, slot),
   };
 }
 
@@ -98,3 +100,45 @@ function templatesOf({ deps: { runtime }, history }: FleetContext): TemplateStat
 }
 
 const failedNote = (at: Date | null): string | null => at && `The last boot failed at ${at.toISOString()}. See the log for the cause.`;
+
+/** This worker's machines, for metrics and /health. */
+export interface FleetStats {
+  runtime: Pick<Runtime, 'name' | 'isolation' | 'warnings'>;
+  machines: { kind: VmKind; state: MachineState; count: number }[];
+  /** This worker's share of the region's targets. */
+  targets: { kind: VmKind; target: number }[];
+  boots: { kind: VmKind; method: BootMethod; count: number }[];
+  bootFailures: { kind: VmKind; count: number }[];
+  /** Pool machines that were ended unused. */
+  retired: Readonly<Record<Retirement, number>>;
+  templates: { kind: VmKind; isCold: boolean }[];
+  /** Kinds whose recent boots failed repeatedly. */
+  failing: VmKind[];
+  /** Sessions waiting in the boot queue. */
+  waiting: number;
+  /** Whether the host has room for another machine. */
+  admitting: boolean;
+}
+
+const kinds = ['headless', 'full_browser', 'shell'] as const satisfies readonly VmKind[];
+const states = ['warming', 'ready', 'assigned', 'draining'] as const satisfies readonly MachineState[];
+
+export function readStats(fleet: FleetContext): FleetStats {
+  const { history, targets, pressure, waiting, deps } = fleet;
+  const boots = history.boots();
+  const templates = deps.runtime.templates();
+  return {
+    runtime: deps.runtime,
+    machines: kinds.flatMap((kind) => states.map((state) => ({ kind, state, count: fleet.count(state, kind) }))),
+    targets: poolKinds.map((kind) => ({ kind, target: targets.share(kind) })),
+    boots: boots.flatMap(({ kind, byMethod }) =>
+      (['process', 'clone', 'cold'] as const).map((method) => ({ kind, method, count: byMethod[method] })),
+    ),
+    bootFailures: boots.map(({ kind, failed }) => ({ kind, count: failed })),
+    retired: history.retired,
+    templates: kinds.map((kind) => ({ kind, isCold: templates.some((template) => template.kind === kind && template.method === 'cold') })),
+    failing: history.failing(),
+    waiting,
+    admitting: pressure.read().admitting,
+  };
+}

@@ -1,20 +1,16 @@
-import type { Browser } from '../browser/browser.ts';
-import type { EgressRoute } from '../egress/egress.ts';
-import type { Isolation, Vm, VmExit, VmKind } from '../runtime/runtime.ts';
-
-/**
- *   warming ──► ready ──► assigned ──► draining ──► (ended)
- *      └──────────┴───────────────────────▲
- *
- * A machine that was booted for a waiting session goes from `warming` to
- * `assigned`. A used machine is never reused.
- */
-export type MachineState = 'warming' | 'ready' | 'assigned' | 'draining';
+import { type Browser, attachBrowser } from '../browser/browser.ts';
+import type { EgressRoute, EgressGate } from '../egress/egress.ts';
+import type { Isolation, Vm, VmExit, VmKind, Runtime } from '../runtime/runtime.ts';
+import { Cleanup } from '../lib/cleanup.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { orAbort } from '../lib/or-abort.ts';
+import type { Store } from '../store/store.ts';
+import { deleteMachine, insertMachine, deleteLostMachines, listMachineIds } from './store.ts';
 
 /** One browser in one machine, with its egress. */
 export interface Machine {
   readonly id: string;
-  readonly kind: VmKind;
   readonly vm: Vm;
   readonly egress: EgressRoute;
   readonly browser: Browser;
@@ -33,3 +29,77 @@ export function toMachineLoss(exit: VmExit, isolation: Isolation): MachineLoss {
 
 /** Older pool machines are replaced, because an idle browser's memory grows. */
 export const idleAgeMsMax = 30 * 60_000;
+
+export interface BootDeps {
+  store: Store;
+  runtime: Runtime;
+  gate: EgressGate;
+  clock: Clock;
+  log: Log;
+  workerId: string;
+  region: string;
+}
+
+interface BootOptions {
+  id: string;
+  kind: VmKind;
+  createdAt: Date;
+  /** null for a pool machine. */
+  sessionId: string | null;
+}
+
+/** Boots a machine and attaches its browser. Its row is inserted first, and everything is rolled back on failure. */
+export async function bootMachine(deps: BootDeps, options: BootOptions, signal: AbortSignal): Promise<Machine> {
+  const { store, runtime, gate, clock, log, workerId, region } = deps;
+  const { id, kind, createdAt, sessionId } = options;
+  const cleanup = new Cleanup();
+  try {
+    await insertMachine(store, { vmId: id, workerId, region, kind, sessionId, createdAt, runtime: runtime.name });
+    cleanup.push('row', () => deleteMachine(store, id));
+    const egress = gate.open(id);
+    cleanup.push('egress', () => egress.close());
+    const priority = sessionId === null ? 'background' : 'normal';
+    const vm = await runtime.boot({ id, kind, acceptEgress: (connection) => egress.accept(connection), priority }, { signal });
+    cleanup.push('machine', () => vm.destroy());
+    const attached = attachBrowser(vm, { log, clock, egressRefusal: (host) => egress.lastRefusal(host), slowness: runtime.slowdown });
+    const browser = await orAbort(attached, signal);
+    // A waiting session gets its browser at once; its first page opens while the caller connects. A pool machine waits for both.
+    if (sessionId === null) await orAbort(browser.tabReady(), signal);
+    signal.throwIfAborted();
+    return { id, vm, egress, browser, readyMs: clock.monotonicMs() };
+  } catch (error) {
+    for (const failure of await cleanup.run()) log.error({ err: failure, vm: id }, 'machine boot rollback failed');
+    throw error;
+  }
+}
+
+/** Ends a machine. Its row is deleted last. */
+export async function endMachine(deps: BootDeps, machine: Machine): Promise<void> {
+  machine.browser.detach();
+  machine.egress.close();
+  await machine.vm.destroy();
+  await deleteMachine(deps.store, machine.id);
+}
+
+/** Long enough for operators to see these machines as failed. */
+const lostSecondsMax = 600;
+
+/**
+ * Ends orphans: machines that the runtime finds on this host and that have no
+ * slot, left by a crashed worker or a failed release. The process identity is
+ * verified, so that a process that reuses a pid is safe. Also deletes rows
+ * without a machine, and eventually those of lost workers.
+ */
+export async function reapOrphans({ runtime, store, workerId, log }: BootDeps, slots: ReadonlyMap<string, unknown>): Promise<void> {
+  const rows = await listMachineIds(store, workerId);
+  const artifacts = await runtime.list();
+  for (const artifact of artifacts) {
+    if (slots.has(artifact.id)) continue;
+    log.warn({ vm: artifact.id, pids: artifact.pids }, 'orphan machine found');
+    await runtime.destroy(artifact);
+    await deleteMachine(store, artifact.id);
+  }
+  const present = new Set(artifacts.map((artifact) => artifact.id));
+  for (const id of rows) if (!slots.has(id) && !present.has(id)) await deleteMachine(store, id);
+  await deleteLostMachines(store, workerId, lostSecondsMax);
+}

@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createHostReader, type HostReader, type HostReading } from '../runtime/runtime.ts';
 
 /** `memory_promised`: the machines that are starting will take the rest. */
-export type Shortage = 'memory' | 'memory_stalled' | 'memory_promised';
+type Shortage = 'memory' | 'memory_stalled' | 'memory_promised';
 
 export interface PressureReading extends HostReading {
   /** Whether another machine may be started now. */
@@ -20,7 +20,7 @@ export interface PressureReading extends HostReading {
   processorsBusy: boolean;
 }
 
-export interface PressureOptions {
+interface PressureOptions {
   /** Memory that must stay available after a boot. */
   freeBytesMin: number;
   /** The expected memory of a new machine. */

@@ -102,7 +102,7 @@ export class Refill {
   }
 
   #staleness(slot: VmSlot): 'outdated' | 'old' | null {
-    if (isOutdated(this.#fleet, slot)) return 'outdated';
+    if (isOutdated(this.#fleet.deps, slot)) return 'outdated';
     const idleMs = slot.machine ? this.#fleet.deps.clock.monotonicMs() - slot.machine.readyMs : 0;
     return idleMs > idleAgeMsMax ? 'old' : null;
   }
@@ -122,7 +122,7 @@ export class Refill {
 
   /** Stores the flag for the inventories of other workers. */
   async #writeOutdated(): Promise<void> {
-    const changed = [...this.#fleet.slots.values()].filter((slot) => slot.machine && isOutdated(this.#fleet, slot) !== slot.outdated);
+    const changed = [...this.#fleet.slots.values()].filter((slot) => slot.machine && isOutdated(this.#fleet.deps, slot) !== slot.outdated);
     for (const outdated of [true, false]) {
       const toWrite = changed.filter((slot) => slot.outdated !== outdated);
       await markOutdated(

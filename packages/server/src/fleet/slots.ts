@@ -1,7 +1,7 @@
 import type { Audit } from '../audit/audit.ts';
 import type { HostReader, VmKind } from '../runtime/runtime.ts';
-import type { BootDeps } from './boot.ts';
-import type { Machine, MachineState } from './machine.ts';
+import type { BootDeps, Machine } from './machine.ts';
+import type { MachineState } from './store.ts';
 import type { Pressure } from './pressure.ts';
 import type { FleetHistory } from './history.ts';
 import type { Targets } from './targets.ts';
@@ -34,7 +34,11 @@ export interface VmSlot {
   releasing: Promise<void> | null;
 }
 
-/** What the fleet's parts use of it. Declared here, because they must not import the fleet that imports them. */
+/**
+ * What the refill and the inventory use of the fleet. An interface for one class,
+ * because the fleet imports both and a cycle of types is refused; the refill alone
+ * would take nine functions and values.
+ */
 export interface FleetContext {
   readonly deps: FleetDeps;
   readonly slots: ReadonlyMap<string, VmSlot>;
@@ -55,7 +59,7 @@ export interface FleetContext {
  * its boot began. A machine that fell back to another generation, such as a
  * cold boot, is not replaced, because its successor would fall back as well.
  */
-export function isOutdated({ deps: { runtime } }: Pick<FleetContext, 'deps'>, { machine, kind, generation }: VmSlot): boolean {
+export function isOutdated({ runtime }: Pick<FleetDeps, 'runtime'>, { machine, kind, generation }: VmSlot): boolean {
   const now = runtime.generation(kind);
   return machine !== null && machine.vm.generation !== now && generation !== now;
 }

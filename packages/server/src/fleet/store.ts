@@ -1,7 +1,15 @@
 import type { PoolKind } from '@berth/contract';
 import { sql, type Generated } from 'kysely';
 import type { Tables } from '../store/store.ts';
-import type { MachineState } from './machine.ts';
+
+/**
+ *   warming ──► ready ──► assigned ──► draining ──► (ended)
+ *      └──────────┴───────────────────────▲
+ *
+ * A machine that was booted for a waiting session goes from `warming` to
+ * `assigned`. A used machine is never reused.
+ */
+export type MachineState = 'warming' | 'ready' | 'assigned' | 'draining';
 
 interface FleetTables {
   machines: {
@@ -20,7 +28,7 @@ interface FleetTables {
   pool_targets: { region: string; kind: PoolKind; target: number; updated_at: Date; updated_by: string };
 }
 
-export interface MachineRecord {
+interface MachineRecord {
   vmId: string;
   workerId: string;
   region: string;
@@ -46,7 +54,7 @@ export interface ListedMachine {
 }
 
 /** A target that an operator set. */
-export interface TargetRecord {
+interface TargetRecord {
   kind: PoolKind;
   target: number;
   updatedAt: Date;

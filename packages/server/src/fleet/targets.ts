@@ -16,7 +16,7 @@ export interface Target {
   updatedBy: string | null;
 }
 
-export interface TargetsDeps {
+interface TargetsDeps {
   store: Store;
   audit: Audit;
   clock: Clock;

@@ -8,7 +8,7 @@ import { checkKvm } from './qemu/kvm/check.ts';
 import { createQemuRuntime } from './qemu/qemu.ts';
 import type { Runtime } from './runtime.ts';
 
-export interface RuntimeChoice {
+interface RuntimeChoice {
   /** `auto` selects virtual machines where KVM works and the image is built. */
   wanted: 'auto' | 'process' | 'qemu';
   dataDir: string;

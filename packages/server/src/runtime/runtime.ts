@@ -19,7 +19,7 @@ export type { EncoderEnd, EncoderExit, EncoderOptions, VideoEncoder, VideoEncode
  */
 export type VmKind = 'headless' | 'full_browser' | 'shell';
 export type Isolation = 'microvm' | 'process';
-export type RuntimeName = 'qemu-kvm' | 'qemu-tcg' | 'process' | 'fake';
+type RuntimeName = 'qemu-kvm' | 'qemu-tcg' | 'process' | 'fake';
 
 /** Why a machine ended: `destroyed` by this service, the others on its own. */
 export interface VmExit {

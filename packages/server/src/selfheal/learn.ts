@@ -3,7 +3,7 @@ import type { StrategyName } from '@berth/contract';
 import { attemptsToKnow, type Recent, type StrategyStats } from './site.ts';
 
 /** How often `direct` is used although another strategy does better, because sites change. */
-export const directAgain = 0.05;
+const directAgain = 0.05;
 
 export const scoreOf = (recent: Recent): Interval => wilson(recent.filter(([, outcome]) => outcome === 'ok').length, recent.length);
 

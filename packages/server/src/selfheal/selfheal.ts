@@ -25,10 +25,9 @@ import { isCooling, newSite, type StrategyStats, type Site, updateStrategyStats,
 import * as siteStore from './store.ts';
 import { hourOf, writeEntries } from './write.ts';
 
-export type { Attempt, BlockEvent, Outcome } from './attempt.ts';
+export type { Attempt, BlockEvent } from './attempt.ts';
 export { domainOfHost, domainOf } from './domains.ts';
-export type { Failure, PlannedAttempt } from './ladder.ts';
-export type { Overview, SiteHealth, SiteStrategies, StrategyReport } from './report.ts';
+export type { Overview, SiteHealth, SiteStrategies } from './report.ts';
 
 /** Older events, totals and unused sites are deleted. */
 const retentionDays = 30;
@@ -63,7 +62,7 @@ export interface RetryPlan {
   nextAttempt(failed: Failure, leftMs: number): PlannedAttempt | null;
 }
 
-export type BlockFilter = siteStore.EventFilter;
+type BlockFilter = siteStore.EventFilter;
 
 export class SelfHeal {
   readonly #store: Store;

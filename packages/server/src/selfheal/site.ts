@@ -9,7 +9,7 @@ import type { BlockType, BlockVendor, SiteState, StrategyName } from '@berth/con
 import { endOf, type Attempt, type Outcome } from './attempt.ts';
 
 /** How many of the last attempts count. */
-export const windowSize = 50;
+const windowSize = 50;
 /** Fewer attempts are not significant. */
 export const attemptsToKnow = 5;
 const blocksToCool = 3;

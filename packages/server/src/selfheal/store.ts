@@ -222,7 +222,7 @@ export async function listSites(tables: Tables, owner: string | undefined, { now
   return rows.map(toSite);
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   signal?: AbortSignal | undefined;
 }
 
@@ -251,7 +251,7 @@ export async function sumHours(tables: Tables, since: Date): Promise<Map<string,
   return new Map(rows.map(({ name, sum }) => [name, sum]));
 }
 
-export interface TopSite extends SiteKey {
+interface TopSite extends SiteKey {
   blocks: number;
   /** Empty when the site was deleted before its events. */
   site: Pick<Site, 'cooldownUntil' | 'recent'>;

@@ -44,7 +44,7 @@ const statsKey = ({ owner, domain, strategy }: Pick<StrategyStats, 'owner' | 'do
 export const hourOf = (at: Date): Date => new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000);
 
 /** Counters by the names that the overview reads. Work counts in the hour in which its last attempt ended. */
-export function countHours(batch: readonly JournalEntry[]): HourCount[] {
+function countHours(batch: readonly JournalEntry[]): HourCount[] {
   const counts = new Map<string, HourCount>();
   const add = (at: Date, name: string): void => {
     const hour = hourOf(at);

@@ -1,15 +1,11 @@
 /** Runs a caller's steps in a page, one after the other, with a result for each. */
 import type { Step, StepResult } from '@berth/contract';
 import { Run, type StepRunOptions, type StopReason } from './run/run.ts';
-import { scripts } from './scripts.ts';
 import type { StepContext } from './context.ts';
 
 export type { StepRunOptions } from './run/run.ts';
 export { importRecorder } from './recorder.ts';
 export { StepFailed, type StepContext } from './context.ts';
-
-/** The source of the page script that finds elements: `find` of page-scripts/find.ts. */
-export const locatorScript: string = scripts.find;
 
 export interface StepRunResult {
   /** In the order of execution. Results of nested steps are in `output.steps`. */

@@ -7,7 +7,7 @@
  */
 import { posix } from 'node:path';
 
-export type ClientParams = Readonly<Record<string, unknown>>;
+type ClientParams = Readonly<Record<string, unknown>>;
 
 export interface RuleContext {
   /** The only folder of the machine that a client may name. */
@@ -17,7 +17,7 @@ export interface RuleContext {
   tabsFree: number;
 }
 
-export type RuleDecision =
+type RuleDecision =
   | { kind: 'forward' }
   | { kind: 'rewrite'; params: Record<string, unknown> }
   | { kind: 'refuse'; message: string }

@@ -1,3 +1,4 @@
+import { until } from '../testing/on-page.ts';
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -5,8 +6,11 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { chromium, type Browser as PlaywrightBrowser } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
 import { launch, settings, type Launched } from '../testing/launch.ts';
-import { openBridge, type Bridge } from '../testing/bridge.ts';
 import { openSite, type Site } from '../testing/site.ts';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer } from 'ws';
+import type { Browser } from '../browser.ts';
 
 let site: Site;
 let launched: Launched;
@@ -25,14 +29,6 @@ afterEach(async () => {
 });
 
 const connect = (): Promise<PlaywrightBrowser> => chromium.connectOverCDP(bridge.url, { timeout: 10_000 });
-
-async function until(what: () => boolean): Promise<void> {
-  const end = performance.now() + 5000;
-  while (!what()) {
-    assert.ok(performance.now() < end, `never: ${String(what)}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
   it('drives the page that is there', async () => {
@@ -158,3 +154,41 @@ describe('Puppeteer over connect', { timeout: 60_000 }, () => {
     await launched.browser.ping({ signal: AbortSignal.timeout(1000) });
   });
 });
+
+interface Bridge {
+  url: string;
+  closed: string[];
+  close(): Promise<void>;
+}
+
+/** A WebSocket server for `connectClient`, so that tests can connect customers' libraries. */
+async function openBridge(browser: Browser): Promise<Bridge> {
+  const closed: string[] = [];
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false, maxPayload: 128 * 1024 * 1024 });
+  await once(server, 'listening');
+  server.on('connection', (socket) => {
+    const early: Buffer[] = [];
+    const keep = (data: Buffer): void => void early.push(data);
+    socket.on('message', keep);
+    void browser
+      .connectClient({
+        send: (message) => socket.send(message, { binary: false }),
+        onClose: (reason) => {
+          closed.push(reason);
+          socket.close(1000, reason);
+        },
+      })
+      .then((client) => {
+        socket.off('message', keep);
+        for (const data of early) client.receive(data);
+        socket.on('message', (data: Buffer) => client.receive(data));
+        socket.on('close', () => client.close());
+      });
+  });
+  const close = async (): Promise<void> => {
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+    await once(server, 'close');
+  };
+  return { url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`, closed, close };
+}

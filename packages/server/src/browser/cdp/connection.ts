@@ -6,13 +6,12 @@ import { BrowserClosed } from '../model.ts';
 import { PageError } from '../page/model.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import { Pipe } from './pipe.ts';
-import { sessionOf } from './message-head.ts';
 
 export type Command = keyof ProtocolMapping.Commands;
 export type Params<C extends Command> = ProtocolMapping.Commands[C]['paramsType'][0];
 export type Result<C extends Command> = ProtocolMapping.Commands[C]['returnType'];
-export type EventName = keyof ProtocolMapping.Events;
-export type EventParams<E extends EventName> = ProtocolMapping.Events[E][0];
+type EventName = keyof ProtocolMapping.Events;
+type EventParams<E extends EventName> = ProtocolMapping.Events[E][0];
 
 /** A healthy browser process replies within a few ms. A page may be busy, so a page's timeout does not prove a frozen browser. */
 export const answerTimeoutMs = 10_000;
@@ -35,7 +34,7 @@ export class CommandTimeout extends PageError {
   }
 }
 
-export interface SendOptions {
+interface SendOptions {
   sessionId?: string | undefined;
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
@@ -197,4 +196,46 @@ export class Connection {
   #adoptOwn(params: { sessionId?: string; targetInfo?: { type?: string } }): void {
     if (params.sessionId && params.targetInfo?.type !== 'browser') this.#ownSessions.add(params.sessionId);
   }
+}
+
+/**
+ * Reads the session id of a browser's message without parsing it.
+ *
+ * Chromium writes the session id as the last top-level key, so a message of a
+ * session ends in exactly `,"sessionId":"<32 hex>"}`. Those bytes
+ * cannot be the end of anything else: inside a string the quotes would be
+ * escaped, and inside a nested object a second brace would follow.
+ */
+const tailStart = Buffer.from(',"sessionId":"');
+const idLength = 32;
+const tailLength = tailStart.length + idLength + 2;
+const quote = 0x22;
+const brace = 0x7d;
+
+/** The session id of a message; undefined: the root session. */
+export function sessionOf(frame: Buffer): string | undefined {
+  const start = frame.length - tailLength;
+  if (start < 1 || frame[frame.length - 1] !== brace || frame[frame.length - 2] !== quote) return undefined;
+  if (frame.compare(tailStart, 0, tailStart.length, start, start + tailStart.length) !== 0) return undefined;
+  const id = frame.toString('latin1', start + tailStart.length, frame.length - 2);
+  return /^[0-9A-F]{32}$/.test(id) ? id : undefined;
+}
+
+/** Removes the session id in place: nobody else reads the buffer. */
+export function withoutSession(frame: Buffer): Buffer {
+  const end = frame.length - tailLength;
+  frame[end] = brace;
+  return frame.subarray(0, end + 1);
+}
+
+const attachmentStart = Buffer.from('{"method":"Target.');
+
+/** Whether a message may be `Target.attachedToTarget` or `Target.detachedFromTarget`, which are parsed before a client gets them. */
+export function isTargetEvent(frame: Buffer): boolean {
+  // The eleventh byte decides nearly always, so that the common message costs one look.
+  return (
+    frame[11] === 0x54 &&
+    frame.length > attachmentStart.length &&
+    frame.compare(attachmentStart, 0, attachmentStart.length, 0, attachmentStart.length) === 0
+  );
 }

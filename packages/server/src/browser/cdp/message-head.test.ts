@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isTargetEvent, sessionOf, withoutSession } from './message-head.ts';
+import { isTargetEvent, sessionOf, withoutSession } from './connection.ts';
 import { FrameSplitter, FrameTooLong } from './pipe.ts';
 
 const sessionId = fc.string({ unit: fc.constantFrom(...'0123456789ABCDEF'), minLength: 32, maxLength: 32 });

@@ -8,10 +8,9 @@
  * ids are unique within a session, so they pass as they are.
  */
 import type { Log } from '../../lib/log.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
 import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
 import { BrowserClosed } from '../model.ts';
-import { isTargetEvent, withoutSession } from './message-head.ts';
 import { applyRules, type RuleContext } from './client-rules.ts';
 
 /** A page's whole content or a fulfilled response fits in one message; more is an attack. */
@@ -21,7 +20,7 @@ const paramsDepthMax = 200;
 /** A client with a faulty library sends a bad message now and then; more are deliberate. */
 const clientErrorsMax = 10;
 
-export interface MultiplexerDeps {
+interface MultiplexerDeps {
   log: Log;
   ruleContext(): RuleContext;
   onActivity(): void;

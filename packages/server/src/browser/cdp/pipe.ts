@@ -5,10 +5,10 @@
 import type { Duplex } from 'node:stream';
 
 /** Chromium's own messages stay below 256 MiB; a longer one is garbage or an attack on our memory. */
-export const frameBytesMax = 256 * 1024 * 1024;
+const frameBytesMax = 256 * 1024 * 1024;
 
 /** A browser that does not read while this much is queued is frozen. Twice the largest message that a client may send. */
-export const queueBytesMax = 128 * 1024 * 1024;
+const queueBytesMax = 128 * 1024 * 1024;
 
 /** Minimum memory of a held chunk: a message that arrives byte by byte takes a thousand times its size. */
 const pieceBytesMin = 1024;
@@ -61,7 +61,7 @@ export class FrameSplitter {
   }
 }
 
-export interface PipeEvents {
+interface PipeEvents {
   onFrame(frame: Buffer): void;
   /** Called once: the stream ended or failed (`closed`), or the browser does not read it (`unresponsive`). */
   onClose(reason: 'closed' | 'unresponsive', cause: unknown): void;

@@ -3,9 +3,8 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { TabNotFound, type Browser } from '../browser.ts';
 import { PageError, type Page } from '../page/model.ts';
 import { launch, type Launched } from '../testing/launch.ts';
-import { call, fails, freshPage } from '../testing/on-page.ts';
+import { call, fails, freshPage, until } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
-import { until } from '../testing/until.ts';
 import type { RemoteInput } from '../screencast/model.ts';
 
 const replies = {

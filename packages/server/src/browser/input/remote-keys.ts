@@ -8,7 +8,7 @@ import { findKey, withShift } from './keyboard-layout.ts';
 import type { RemoteInput } from '../screencast/model.ts';
 
 export type RemoteKeyEvent = Parameters<RemoteInput['key']>[0];
-export type KeyEventParams = Params<'Input.dispatchKeyEvent'>;
+type KeyEventParams = Params<'Input.dispatchKeyEvent'>;
 
 const bits = { alt: 1, control: 2, meta: 4, shift: 8 } as const;
 /** The browser's limit for the text of one key. */

@@ -5,7 +5,7 @@ import { PageError, type CallOptions, type Page, type Screenshot, type Screensho
 import { launch, type Launched } from '../testing/launch.ts';
 import { elementIn } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
-import { readPng } from '../testing/png.ts';
+import { readPng } from '../testing/images.ts';
 
 const green = '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="#00ff00"/></svg>';
 

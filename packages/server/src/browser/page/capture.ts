@@ -2,10 +2,10 @@
 import { ProtocolError, type Command, type Params, type Result } from '../cdp/connection.ts';
 import type { Elements } from './elements.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type Box, type Screenshot, type ScreenshotOptions } from './model.ts';
-import { scrollThrough, waitForImagesInView } from './scroll.ts';
-import { Deadline } from './session.ts';
+import { PageError, type Box, type Screenshot, type ScreenshotOptions, type PdfOptions } from './model.ts';
+import { Deadline, type PageSession } from './session.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
+import { systemClock } from '../../lib/clock.ts';
 
 /** Chromium cannot draw a larger surface and repeats or blanks what is beyond; WebP sizes have 14 bits. */
 const heightPxMax = { png: 16_384, jpeg: 16_384, webp: 16_383 } as const;
@@ -148,4 +148,137 @@ function tileHeightMax(format: ScreenshotOptions['format'], width: number, scale
 function outward({ x, y, width, height }: Box): Box {
   const [left, top] = [Math.max(0, Math.floor(x)), Math.max(0, Math.floor(y))];
   return { x: left, y: top, width: Math.max(1, Math.ceil(x + width) - left), height: Math.max(1, Math.ceil(y + height) - top) };
+}
+
+/** Infinitely growing pages have no end to reach. */
+const screensMax = 40;
+const scrollMsMax = 10_000;
+/** Images of one screen; slower ones are awaited once more at the end. */
+const screenTimeoutMs = 1000;
+const lastTimeoutMs = 2000;
+
+interface ScrollState {
+  /** Whether there is more content below. */
+  more: boolean;
+}
+
+/** Waits for two animation frames, so that observers have run, then for the images in view. */
+const waitForImages = `async (limitMs) => {
+  const late = new Promise((resolve) => setTimeout(resolve, limitMs));
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  await Promise.race([frame().then(frame), late]);
+  const inView = ({ top, bottom, left, right }) => bottom > 0 && right > 0 && top < innerHeight && left < innerWidth;
+  const images = [...document.images].filter((image) => inView(image.getBoundingClientRect())).slice(0, 500);
+  await Promise.race([Promise.allSettled(images.map((image) => image.decode())), late]);
+}`;
+
+/** Waits for the images that are in view. @throws PageError */
+const waitForImagesInView = (contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<unknown> =>
+  contexts.call(frameId, waitForImages, [contexts.timeoutScale.ms(screenTimeoutMs, by.leftMs / 10)], {
+    signal: by.signal,
+    timeoutMs: by.leftMs,
+  });
+
+const scrollToScreen = `async (screen, limitMs) => {
+  scrollTo({ left: scrollX, top: screen * innerHeight, behavior: 'instant' });
+  await (${waitForImages})(limitMs);
+  const { scrollHeight } = document.scrollingElement ?? document.documentElement;
+  return { more: scrollY + innerHeight < scrollHeight - 1 && scrollY >= (screen - 1) * innerHeight };
+}`;
+
+const restoreScroll = `async (x, y, limitMs) => {
+  const late = new Promise((resolve) => setTimeout(resolve, limitMs));
+  const images = [...document.images].filter((image) => image.currentSrc !== '' && !image.complete).slice(0, 500);
+  await Promise.race([Promise.allSettled(images.map((image) => image.decode())), late]);
+  scrollTo({ left: x, top: y, behavior: 'instant' });
+  await (${waitForImages})(limitMs);
+}`;
+
+/**
+ * Scrolls through a page, so that lazily loaded content is there. Returns the
+ * warning `page_keeps_growing` if the end was not reached. @throws PageError
+ */
+async function scrollThrough(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<string[]> {
+  const call = <T>(source: string, args: number[]): Promise<T> =>
+    contexts.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
+  const [x = 0, y = 0] = await call<number[]>('() => [scrollX, scrollY]', []);
+  const { timeoutScale } = contexts;
+  const endsAt = systemClock.monotonicMs() + Math.min(timeoutScale.ms(scrollMsMax), by.leftMs / 2);
+  // Leaves time for several screens, however slow one is.
+  const screenMs = timeoutScale.ms(screenTimeoutMs, by.leftMs / 10);
+  let screen = 0;
+  let state: ScrollState = { more: true };
+  try {
+    while (state.more && screen < screensMax && systemClock.monotonicMs() < endsAt) {
+      state = await call<ScrollState>(scrollToScreen, [screen, screenMs]);
+      screen += 1;
+    }
+  } finally {
+    // If the page hangs or navigates, the error of the loop is reported.
+    await call(restoreScroll, [x, y, Math.min(timeoutScale.ms(lastTimeoutMs), by.leftMs / 4)]).catch(() => {});
+  }
+  return state.more ? ['page_keeps_growing'] : [];
+}
+
+const pieceBytes = 1024 * 1024;
+
+/** Prints a page to PDF, read in chunks so that a file which is too large is never held in memory. @throws PageError */
+export async function printPdf(
+  session: PageSession,
+  options: PdfOptions,
+  limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number },
+): Promise<Buffer> {
+  const by = new Deadline(limits);
+  try {
+    const { stream } = await session.send('Page.printToPDF', { ...printParams(options), transferMode: 'ReturnAsStream' }, by);
+    if (stream === undefined) throw new PageError('not_possible', 'The browser returned no PDF file.');
+    return await readStream(session, stream, { by, maxBytes: limits.maxBytes });
+  } catch (error) {
+    if (error instanceof ProtocolError)
+      throw new PageError('not_possible', 'The page cannot be printed with these options.', { cause: error });
+    throw error;
+  }
+}
+
+async function readStream(session: PageSession, handle: string, { by, maxBytes }: { by: Deadline; maxBytes: number }): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for (let ended = false; !ended;) {
+      const { data, eof, base64Encoded } = await session.send('IO.read', { handle, size: pieceBytes }, by);
+      const piece = Buffer.from(data, base64Encoded ? 'base64' : 'utf8');
+      bytes += piece.length;
+      if (bytes > maxBytes) throw new PageError('too_large', 'The PDF file is too large.');
+      pieces.push(piece);
+      ended = eof;
+    }
+    return Buffer.concat(pieces, bytes);
+  } finally {
+    session.sendNoReply('IO.close', { handle });
+  }
+}
+
+function printParams(options: PdfOptions): Params<'Page.printToPDF'> {
+  const { marginInches: margin, headerTemplate, footerTemplate } = options;
+  const params: Record<string, unknown> = {
+    landscape: options.landscape,
+    printBackground: options.printBackground,
+    scale: options.scale,
+    paperWidth: options.paperWidthInches,
+    paperHeight: options.paperHeightInches,
+    marginTop: margin,
+    marginBottom: margin,
+    marginLeft: margin,
+    marginRight: margin,
+    pageRanges: options.pageRanges,
+    preferCSSPageSize: options.preferCssPageSize,
+  };
+  // For a missing template the browser would print its own, with date and URL.
+  if (headerTemplate !== undefined || footerTemplate !== undefined)
+    Object.assign(params, {
+      displayHeaderFooter: true,
+      headerTemplate: headerTemplate ?? '<span></span>',
+      footerTemplate: footerTemplate ?? '<span></span>',
+    });
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 }

@@ -24,7 +24,7 @@ const contextAttemptsMax = 4;
 /** A script is terminated this long before the timeout, so that the reply arrives in time. */
 const endEarlyMs = 30;
 
-export interface ExecutionContext {
+interface ExecutionContext {
   session: PageSession;
   contextId: number;
   /** Id of its global object. */
@@ -253,7 +253,7 @@ function boundsOf({ maxBytes = defaultAnswerBytesMax }: CallOptions): ValueLimit
   return { maxBytes };
 }
 
-export function isElement(argument: Argument): argument is ElementRef {
+function isElement(argument: Argument): argument is ElementRef {
   if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) return false;
   const { objectId, frameId, ...others } = argument as Partial<ElementRef>;
   return typeof objectId === 'string' && typeof frameId === 'string' && Object.keys(others).length === 0;

@@ -11,7 +11,7 @@ import type { Deadline } from './session.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 
 /** Maps (x, y) to (a·x + c·y + e, b·x + d·y + f). */
-export interface Affine {
+interface Affine {
   a: number;
   b: number;
   c: number;
@@ -22,7 +22,7 @@ export interface Affine {
 
 const identity: Affine = { a: 1, b: 0, c: 0, d: 1, e: 0, f: 0 };
 
-export const transform = ({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point => ({ x: a * x + c * y + e, y: b * x + d * y + f });
+const transform = ({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point => ({ x: a * x + c * y + e, y: b * x + d * y + f });
 
 /** First `inner`, then `outer`. */
 function compose(outer: Affine, inner: Affine): Affine {
@@ -45,7 +45,7 @@ export function inverseTransform({ a, b, c, d, e, f }: Affine, { x, y }: Point):
 }
 
 /** A frame on the path from the main frame, and the transform of its coordinates to the main viewport. */
-export interface FrameStep {
+interface FrameStep {
   frameId: string;
   toMain: Affine;
   /** Its frame element in the parent frame; null for the main frame. */

@@ -60,7 +60,7 @@ export function toNavigationFailure(netError: string): NavigationFailure {
   return failurePatterns.find(([words]) => words.test(netError))?.[1] ?? 'aborted';
 }
 
-export interface NavigationDeps {
+interface NavigationDeps {
   connection: Connection;
   tab: Tab;
   egressRefusal?: ((host: string) => EgressReason | null) | undefined;

@@ -11,7 +11,7 @@ const inFlightMax = 10_000;
 
 const withoutBuffers = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
 
-export interface NetworkDeps {
+interface NetworkDeps {
   connection: Connection;
   frames: Frames;
   sessionHeaders(): Readonly<Record<string, string>>;

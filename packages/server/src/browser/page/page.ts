@@ -2,14 +2,13 @@
 import type { Viewport } from '@berth/contract';
 import type { Connection } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
-import { Capture } from './capture.ts';
+import { Capture, printPdf } from './capture.ts';
 import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
 import { Geometry } from './geometry.ts';
 import { moveInHistory, reload, type HistoryDeps } from './history.ts';
 import { Input } from '../input/page-input.ts';
 import { Network } from './network.ts';
-import { printPdf } from './pdf.ts';
 import { Deadline } from './session.ts';
 import { ExecutionContexts } from './execution-contexts.ts';
 import type { Page } from './model.ts';
@@ -29,7 +28,7 @@ export interface TabDeps {
   sessionHeaders: () => Readonly<Record<string, string>>;
 }
 
-export interface PageDeps extends TabDeps {
+interface PageDeps extends TabDeps {
   navigate: Page['navigate'];
 }
 

@@ -35,7 +35,7 @@ const titleTimeoutMs = 500;
 const titleTimeShare = 0.1;
 const errorPageTimeoutMs = 2000;
 
-export interface PrivatePageDeps {
+interface PrivatePageDeps {
   connection: Connection;
   tabs: Tabs;
   tab: Tab;

@@ -34,7 +34,7 @@ export const timeoutError = (timeoutMs: number, cause?: unknown): PageError =>
 
 const crashError = (): PageError => new PageError('page_crashed', 'The page crashed.');
 
-export interface PageSessionDeps {
+interface PageSessionDeps {
   connection: Connection;
   id: string;
   /** The root frame of this session's process. */

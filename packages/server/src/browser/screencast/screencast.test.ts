@@ -3,11 +3,10 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, DevtoolsClient, ScreencastDemand, ScreencastFrame, ScreencastWatch } from '../browser.ts';
 import type { Page } from '../page/model.ts';
-import { readJpeg, type JpegInfo } from '../testing/jpeg.ts';
+import { readJpeg, type JpegInfo } from '../testing/images.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
-import { call } from '../testing/on-page.ts';
+import { call, until } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
-import { until } from '../testing/until.ts';
 
 const colour = (name: string): string => `<title>${name}</title><body style="margin:0;background:${name}">`;
 const replies = {

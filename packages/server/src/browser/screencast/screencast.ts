@@ -22,7 +22,7 @@ const moveIntervalMs = 100;
 const sideMax = 4096;
 const framesPerSecondMax = 60;
 
-export interface ScreencastDeps {
+interface ScreencastDeps {
   connection: Connection;
   /** The active tab; null while there is none. */
   front(): Tab | null;

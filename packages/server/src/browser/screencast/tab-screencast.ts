@@ -28,7 +28,7 @@ export interface TabScreencastSize {
   quality: number;
 }
 
-export interface TabScreencastOptions {
+interface TabScreencastOptions {
   connection: Connection;
   tab: Tab;
   size: TabScreencastSize;

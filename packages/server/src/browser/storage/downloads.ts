@@ -11,7 +11,7 @@ const fileBytesMax = 1024 ** 3;
 const allBytesMax = 4 * 1024 ** 3;
 const nameCharsMax = 200;
 
-export interface DownloadsDeps {
+interface DownloadsDeps {
   clock: Clock;
   emit(event: BrowserEvent): void;
   /** Whether the frame belongs to a private page. */

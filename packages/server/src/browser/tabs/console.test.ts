@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { Browser, ConsoleEntry } from '../browser.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
-import { call } from '../testing/on-page.ts';
+import { call, until } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
-import { until } from '../testing/until.ts';
 
 const replies = {
   '/lines': `<title>lines</title><script>

@@ -18,7 +18,7 @@ const urlCharsMax = 2048;
 const charsPerSecondMax = 400_000;
 const charsPerLine = 200;
 
-export interface ConsoleDeps {
+interface ConsoleDeps {
   connection: Connection;
   /** Undefined for sessions of private pages. */
   tabOf(sessionId: string | undefined): Tab | undefined;

@@ -6,7 +6,7 @@ import { titleCharsMax, type Tab } from './tab.ts';
 /** A client that handles dialogs answers in milliseconds; a person at its console needs some seconds. */
 const dialogGraceMs = 10_000;
 
-export interface DialogsDeps {
+interface DialogsDeps {
   /** Whether a customer's client handles this page's dialogs. */
   isClientWatching(targetId: string): boolean;
   answer(sessionId: string, answer: DialogAnswer): void;

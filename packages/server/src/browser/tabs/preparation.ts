@@ -23,7 +23,7 @@ import {
 } from './settings.ts';
 import type { Tab } from './tab.ts';
 
-export interface PreparationDeps {
+interface PreparationDeps {
   log: Log;
   downloadsPath: string;
   display: Display;
@@ -147,7 +147,7 @@ export class Preparation {
 /** Without buffers for response bodies. */
 const enableNetwork = commandCall('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
 /** Attaches to out-of-process frames and workers. */
-export const attachToChildren = commandCall('Target.setAutoAttach', {
+const attachToChildren = commandCall('Target.setAutoAttach', {
   autoAttach: true,
   waitForDebuggerOnStart: true,
   flatten: true,

@@ -133,7 +133,7 @@ function userAgentParams(settings: BrowserSettings, version: BrowserVersion): Pa
 }
 
 /** Client hints that match a user agent; undefined for browsers without client hints (Chromium then sends none). */
-export function clientHints(userAgent: string): NonNullable<Params<'Emulation.setUserAgentOverride'>['userAgentMetadata']> | undefined {
+function clientHints(userAgent: string): NonNullable<Params<'Emulation.setUserAgentOverride'>['userAgentMetadata']> | undefined {
   const full = /\b(?:Headless)?Chrome\/(\d+(?:\.\d+){0,3})/.exec(userAgent)?.[1];
   if (full === undefined) return undefined;
   const brand = /\bEdg\//.test(userAgent) ? 'Microsoft Edge' : userAgent.includes('HeadlessChrome') ? 'HeadlessChrome' : 'Google Chrome';

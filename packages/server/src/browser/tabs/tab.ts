@@ -1,7 +1,6 @@
 /** The state of one tab. */
 import type { Protocol } from 'devtools-protocol';
-import type { BrowserSettings, TabInfo } from '../model.ts';
-import { TabNotFound } from '../model.ts';
+import { type BrowserSettings, type TabInfo, TabNotFound } from '../model.ts';
 import type { Dialog, DialogAnswer } from '../page/model.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
@@ -82,3 +81,41 @@ export function titleOf({ title, url }: Pick<TargetInfo, 'title' | 'url'>): stri
 }
 
 export const tabClosedError = (): TabNotFound => new TabNotFound('the tab is closed');
+
+/** Maps DevTools sessions to tabs: a tab has its page's session, and those of frames and workers in it. */
+export class TabSessions {
+  readonly #tabs = new Map<string, Tab>();
+
+  add(sessionId: string, tab: Tab): void {
+    this.#tabs.set(sessionId, tab);
+  }
+
+  remove(sessionId: string): void {
+    this.#tabs.delete(sessionId);
+  }
+
+  removeAll(tab: Tab): void {
+    for (const [sessionId, owner] of this.#tabs) if (owner === tab) this.#tabs.delete(sessionId);
+  }
+
+  of(sessionId: string | undefined): Tab | undefined {
+    return sessionId === undefined ? undefined : this.#tabs.get(sessionId);
+  }
+
+  /** The tab of a page session; undefined for sessions of frames and workers. */
+  pageOf(sessionId: string | undefined): Tab | undefined {
+    const tab = this.of(sessionId);
+    return tab?.sessionId === sessionId ? tab : undefined;
+  }
+
+  /** The tab, unless it is private. */
+  publicOf(sessionId: string | undefined): Tab | undefined {
+    const tab = this.of(sessionId);
+    return tab?.isPrivate === false ? tab : undefined;
+  }
+
+  /** All sessions of tabs that are not private. */
+  public(): (readonly [sessionId: string, tab: Tab])[] {
+    return [...this.#tabs].filter(([, { isPrivate }]) => !isPrivate);
+  }
+}

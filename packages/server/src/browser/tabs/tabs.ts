@@ -26,10 +26,7 @@ import { TabOpener } from './opening.ts';
 import { Preparation } from './preparation.ts';
 import { commandCall, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
 import { Titles } from './titles.ts';
-import { TabSessions } from './tab-sessions.ts';
-import { describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
-
-export type { Tab } from './tab.ts';
+import { TabSessions, describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
 
@@ -40,7 +37,7 @@ const openTimeoutMs = 20_000;
 /** A fetched page may open a window or two; more is abuse. */
 const privateTabsMax = 4;
 
-export interface TabsDeps {
+interface TabsDeps {
   log: Log;
   clock: Clock;
   downloadsPath: string;

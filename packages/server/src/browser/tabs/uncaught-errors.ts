@@ -84,7 +84,7 @@ const waiterFunction = (askEvent: string, replyEvent: string): string => `() => 
   requestBatch();
 })`;
 
-export interface UncaughtErrorsDeps {
+interface UncaughtErrorsDeps {
   connection: Connection;
   tabOf(sessionId: string | undefined): Tab | undefined;
   onError(tab: Tab, entry: Omit<ConsoleEntry, 'tabId'>): void;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { PageError, type Browser } from '../browser.ts';
 import type { CallOptions, ElementRef, Page } from '../page/model.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
 
@@ -25,4 +26,13 @@ export async function frameNamed(page: Page, name: string): Promise<string> {
   const frame = (await page.frames(call())).find((each) => each.name === name);
   assert.ok(frame, name);
   return frame.id;
+}
+
+/** Polls until the condition holds; fails after `limitMs`. */
+export async function until(what: () => boolean | Promise<boolean>, limitMs = 8000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await what())) {
+    assert.ok(performance.now() < end, `never: ${String(what)}`);
+    await sleep(10);
+  }
 }

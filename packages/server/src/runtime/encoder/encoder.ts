@@ -83,7 +83,7 @@ export interface VideoEncoders {
   start(options: EncoderOptions): Promise<VideoEncoder>;
 }
 
-export interface VideoEncodersOptions {
+interface VideoEncodersOptions {
   log: Log;
   clock?: Clock;
   ffmpegPath?: string;

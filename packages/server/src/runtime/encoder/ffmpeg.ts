@@ -31,7 +31,7 @@ export interface FfmpegCommandOptions {
   folder: string;
 }
 
-export interface FfmpegCommand {
+interface FfmpegCommand {
   program: string;
   args: string[];
   cwd: string;
@@ -42,7 +42,7 @@ const folderInside = '/video';
 const programInside = '/ffmpeg';
 
 /** ffmpeg with these arguments. Its working folder is the only one it can write to. */
-export function ffmpegCommand({ ffmpegPath, jailed, uid, folder }: FfmpegCommandOptions, args: string[]): FfmpegCommand {
+function ffmpegCommand({ ffmpegPath, jailed, uid, folder }: FfmpegCommandOptions, args: string[]): FfmpegCommand {
   const privileges = [...asUser(uid), ...(jailed ? withoutPrivileges : ['--no-new-privs', '--pdeathsig=KILL'])];
   const isOfSystem = /^\/usr\/(bin|lib)\//.test(ffmpegPath);
   const work = (program: string): string[] => ['/bin/sh', '-c', limits, 'encoder', 'nice', '-n', String(nice), program, ...args];

@@ -25,7 +25,7 @@ interface Session {
   screen: FakeScreen;
 }
 
-export interface FakeDownload {
+interface FakeDownload {
   guid: string;
   url: string;
   suggestedFilename: string;

@@ -114,7 +114,7 @@ class MemoryRuntime implements FakeRuntime {
 }
 
 /** Files in memory. Tests add downloads by name. */
-export class FakeFiles implements VmFiles {
+class FakeFiles implements VmFiles {
   readonly uploads = new Map<string, Buffer>();
   readonly downloads = new Map<string, Buffer>();
 

@@ -34,7 +34,7 @@ const answers: [word: string, answer: (page: FakePage) => unknown][] = [
   ['more: scrollY', () => ({ more: false, height: 720 })],
 ];
 
-export interface FakePageEvents {
+interface FakePageEvents {
   /** Sent to sessions that have called `enable` of `domain`. */
   event: (domain: 'Page' | 'Network' | 'lifecycle', method: string, body: Json) => void;
   changed: () => void;

@@ -11,7 +11,7 @@ import { listMachineFolders, readMarker, removeMachineFolder } from './machine-f
 import type { MachinesFolder } from './machine-folder.ts';
 import type { Vm, VmArtifact } from '../runtime.ts';
 
-export interface HostArtifactsOptions {
+interface HostArtifactsOptions {
   machinesFolder: MachinesFolder;
   /** A machine of this worker is destroyed through its `Vm`, so that `exited` resolves. */
   running: (id: string) => Pick<Vm, 'destroy'> | undefined;

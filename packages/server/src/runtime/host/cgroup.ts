@@ -9,8 +9,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../lib/log.ts';
-import { createParent, type CgroupParent } from './cgroup-parent.ts';
-import { controllers, findCgroupTrees, type CgroupTrees, type Controller } from './cgroup-tree.ts';
+import { createParent, type CgroupParent, controllers, findCgroupTrees, type CgroupTrees, type Controller } from './cgroup-tree.ts';
 import { childrenOf } from './processes.ts';
 
 export interface MachineLimits {
@@ -23,7 +22,7 @@ export interface MachineLimits {
 }
 
 /** CPU weight of a machine. `background` yields to machines in use. */
-export type Weight = 'normal' | 'background';
+type Weight = 'normal' | 'background';
 
 /**
  * Values by cgroup version. `background` is a tenth: with a hundredth, kernels

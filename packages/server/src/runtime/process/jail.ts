@@ -15,7 +15,7 @@ import { chromiumFlags, vncSocket, withDisplay } from '@berth/guest';
 import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
 
 /** The port of the egress proxy inside every jail. */
-export const jailProxyPort = 3128;
+const jailProxyPort = 3128;
 export const jailDownloadsPath = '/downloads';
 export const jailUploadsPath = '/uploads';
 const jailDisplayPath = '/display';
@@ -34,7 +34,7 @@ export interface Command {
   env: Record<string, string>;
 }
 
-export interface JailOptions {
+interface JailOptions {
   id: string;
   /** Digest of the data folder: separates our machines from those of another service on this host. */
   dataDigest: string;
@@ -161,7 +161,7 @@ function maskedCrashReporter(chromiumFolder: string): string[] {
   return lstatSync(reporter, { throwIfNoEntry: false }) ? ['--ro-bind', '/dev/null', reporter] : [];
 }
 
-export interface UnjailedOptions extends Omit<JailOptions, 'hostDownloadsPath' | 'hostUploadsPath'> {
+interface UnjailedOptions extends Omit<JailOptions, 'hostDownloadsPath' | 'hostUploadsPath'> {
   workPath: string;
   proxyPort: number;
   smallSharedMemory: boolean;

@@ -18,7 +18,7 @@ export interface HostCapabilities {
   refusal?: string;
 }
 
-export interface HostProbeOptions {
+interface HostProbeOptions {
   jail?: 'auto' | 'none';
   dataDigest: string;
   uid: number;

@@ -16,7 +16,7 @@ const logTailBytes = 8 * 1024;
 /** Processes of a namespace are reaped within about 20 ms after its first one dies. After this time the outer one is killed. */
 const reapGraceMs = 1000;
 
-export interface ProcessVmDeps {
+interface ProcessVmDeps {
   spec: VmSpec;
   generation: string;
   isolation: Isolation;

@@ -31,7 +31,7 @@ export interface BootDeps {
   log: Log;
 }
 
-export interface BootOptions {
+interface BootOptions {
   spec: VmSpec;
   /** null for a cold boot from the image. */
   template: Template | null;

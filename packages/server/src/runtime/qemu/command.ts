@@ -31,7 +31,7 @@ export interface MachineShape {
 }
 
 /** Guest memory. `own`: anonymous. `template`: a memory file that clones will map. `clone`: such a file, mapped copy-on-write. */
-export type MemorySource = 'own' | 'template' | 'clone';
+type MemorySource = 'own' | 'template' | 'clone';
 
 export interface QemuOptions {
   shape: MachineShape;

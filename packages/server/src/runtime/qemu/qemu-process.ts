@@ -17,14 +17,14 @@ const reapGraceMs = 5000;
 /** QEMU answers within milliseconds unless it has failed itself. */
 const serialMsMax = 1000;
 
-export interface QemuExit {
+interface QemuExit {
   code: number | null;
   signal: NodeJS.Signals | null;
   /** Last lines of QEMU's log and, if still readable, of the guest's console. */
   detail: string;
 }
 
-export interface QemuFiles {
+interface QemuFiles {
   memory?: number | undefined;
   state?: number | undefined;
 }

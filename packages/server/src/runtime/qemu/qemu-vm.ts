@@ -22,7 +22,7 @@ export interface QemuHandle {
   kill(): Promise<void>;
 }
 
-export interface QemuVmDeps {
+interface QemuVmDeps {
   spec: VmSpec;
   generation: string;
   runtime: 'qemu-kvm' | 'qemu-tcg';

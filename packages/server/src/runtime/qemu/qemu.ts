@@ -22,7 +22,7 @@ import type { BootDeps } from './boot.ts';
 import { versionCommand } from './command.ts';
 import type { Accelerator, MachineShape } from './command.ts';
 import { findImage } from './image.ts';
-import { kvmGroup } from './kvm/device.ts';
+import { kvmGroup } from './kvm/check.ts';
 import type { QemuVm } from './qemu-vm.ts';
 import { buildTemplate } from './templates/build.ts';
 import { TemplateStore } from './templates/store.ts';
@@ -34,7 +34,7 @@ import type { TemplateLease } from './templates/templates.ts';
 export { templateKinds };
 
 /** This host cannot run QEMU in a jail. The message says why. */
-export class QemuUnusable extends Error {}
+class QemuUnusable extends Error {}
 
 export interface QemuRuntimeOptions {
   /** Machines' folders are made in `<dataDir>/machines`. */
@@ -91,7 +91,7 @@ export async function createQemuRuntime(options: QemuRuntimeOptions): Promise<Ru
   return runtime;
 }
 
-export interface PreparedTemplate {
+interface PreparedTemplate {
   kind: TemplateKind;
   seconds: number;
   /** Allocated bytes, not the size of the guest memory. */

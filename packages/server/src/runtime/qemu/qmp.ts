@@ -20,7 +20,7 @@ const Message = z.object({
   event: z.string().max(200).optional(),
 });
 
-export interface QmpOptions {
+interface QmpOptions {
   signal?: AbortSignal;
   /** Writes the line to the socket; for commands that pass a descriptor. */
   send?: (line: string) => Promise<void> | void;

@@ -1,7 +1,6 @@
 /** The act of each step type. */
 import type { PlainStep } from '@berth/contract';
-import type { Attempt } from '../run/attempt.ts';
-import type { Act, ActScope } from './act.ts';
+import type { Attempt, Act, ActScope } from '../run/attempt.ts';
 import { assert } from './assert.ts';
 import { evaluate, html, links, markdown, pdf, screenshot } from './capture.ts';
 import { extract } from './extract.ts';

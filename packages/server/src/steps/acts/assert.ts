@@ -1,11 +1,9 @@
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import { formatSelectors, locate, locateAll } from '../locators/locate.ts';
-import { matchesPattern } from '../locators/pattern.ts';
+import { matchesPattern, stateOf, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
-import { stateOf, textOfPage } from '../locators/read.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
-import type { Act, StepOf } from './act.ts';
 
 /** Of the actual value, in messages. */
 const shownCharsMax = 200;

@@ -1,9 +1,8 @@
 import type { ContentFormat } from '../../content/content.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import { htmlOf } from '../locators/read.ts';
 import { waitUntilReady } from '../locators/ready.ts';
 import { StepFailed } from '../context.ts';
-import type { Act, StepOf } from './act.ts';
 
 /** Of one image or document, before base64. */
 const binaryBytesMax = 16 * 1024 * 1024;

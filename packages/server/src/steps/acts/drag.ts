@@ -1,9 +1,8 @@
 import type { ElementRef, Point } from '../../browser/browser.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import type { DragState } from '../../page-scripts/drag.ts';
 import { waitForPoint } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
-import type { Act, StepOf } from './act.ts';
 
 /** The browser delays drag events. A button released before them drops nothing. */
 const dragEventMs = 1500;

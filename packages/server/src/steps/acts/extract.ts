@@ -1,16 +1,15 @@
 import type { Selectors, StepExtractField } from '@berth/contract';
 import type { Json } from '../../browser/browser.ts';
-import type { Attempt, Root } from '../run/attempt.ts';
+import type { Attempt, Root, Act, StepOf } from '../run/attempt.ts';
 import { locateFrom, notFound, toPageSelectors } from '../locators/locate.ts';
 import type { FieldOptions, ReadValue } from '../../page-scripts/read.ts';
 import { htmlOf } from '../locators/read.ts';
 import { scripts } from '../scripts.ts';
 import { toDate, toNumber } from '../../content/content.ts';
 import { StepFailed } from '../context.ts';
-import type { Act, StepOf } from './act.ts';
 
 /** What one step may read from a page. */
-export const readBytesMax = 4 * 1024 * 1024;
+const readBytesMax = 4 * 1024 * 1024;
 const htmlBytesMax = 10 * 1024 * 1024;
 
 type Extracted = Record<string, unknown>;

@@ -1,12 +1,11 @@
 import type { ElementRef } from '../../browser/browser.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import { followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import type { Choice } from '../../page-scripts/act.ts';
 import { waitUntilReady } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
-import type { Act, StepOf } from './act.ts';
 
 export const fill: Act<'fill'> = async (attempt, step) => {
   const { page, signal } = attempt;

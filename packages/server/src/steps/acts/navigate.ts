@@ -1,8 +1,7 @@
 import { isBrowsable } from '@berth/contract';
 import type { NavigationResult } from '../../browser/browser.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act } from '../run/attempt.ts';
 import { StepFailed } from '../context.ts';
-import type { Act } from './act.ts';
 
 /** Lets the navigation time out before the step, because its error says more. */
 const marginMs = 50;

@@ -1,11 +1,10 @@
 import type { ElementRef, Modifier, MouseButton, Point } from '../../browser/browser.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act } from '../run/attempt.ts';
 import { followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import { scrollToTarget, findMissingState, waitForPoint } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
-import type { Act } from './act.ts';
 
 interface ClickOptions {
   button: MouseButton;

@@ -1,9 +1,8 @@
 import type { ElementRef } from '../../browser/browser.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import { locateAll, waitForElement } from '../locators/locate.ts';
 import { waitUntilReady } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
-import type { Act, StepOf } from './act.ts';
 
 export const scroll: Act<'scroll'> = async (attempt, step) => {
   const container = step.container ? await waitUntilReady(attempt, step.container, ['visible']) : null;

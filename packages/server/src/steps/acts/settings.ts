@@ -1,9 +1,8 @@
 import { NavigationError, PageError } from '../../browser/browser.ts';
 import { StepFailed } from '../context.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act } from '../run/attempt.ts';
 import { isBrowsable } from '@berth/contract';
 import { click } from './pointer.ts';
-import type { Act } from './act.ts';
 
 export const dialog: Act<'dialog'> = async (_, { accept, text }, { dialogs }) => {
   dialogs.answer = { accept, text };

@@ -1,11 +1,9 @@
 import type { Selectors } from '@berth/contract';
-import type { Attempt } from '../run/attempt.ts';
+import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import { formatSelectors, locate, notFound } from '../locators/locate.ts';
-import { matchesPattern } from '../locators/pattern.ts';
+import { matchesPattern, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
-import { textOfPage } from '../locators/read.ts';
 import { StepFailed } from '../context.ts';
-import type { Act, StepOf } from './act.ts';
 
 export const wait: Act<'wait'> = async (attempt, step, { allowEvaluate }) => {
   const { page, signal } = attempt;

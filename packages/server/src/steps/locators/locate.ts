@@ -6,7 +6,7 @@ import type { PageSelector, FindResult } from '../../page-scripts/find.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
-export interface Located {
+interface Located {
   elements: readonly ElementRef[];
   /** The number of all matches; `elements` may hold only the first ones. */
   count: number;
@@ -49,7 +49,7 @@ export const formatSelectors = (selectors: Selectors): string =>
     .join(', ')
     .slice(0, 500);
 
-export interface LocateOptions {
+interface LocateOptions {
   selectors: Selectors;
   pick: Pick;
   max: number;

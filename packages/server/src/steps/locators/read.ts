@@ -5,7 +5,7 @@ import type { Attempt } from '../run/attempt.ts';
 import { waitForElement } from './locate.ts';
 import type { ElementState } from '../../page-scripts/read.ts';
 import { scripts } from '../scripts.ts';
-import type { Selectors } from '@berth/contract';
+import { type Selectors, parsePattern } from '@berth/contract';
 
 /** Of the text that is searched for a pattern. */
 const textBytesMax = 8 * 1024 * 1024;
@@ -35,4 +35,28 @@ export async function htmlOf(attempt: Attempt, selectors: Selectors | undefined,
   );
   if (truncated) attempt.warn('The page is too large and was truncated.');
   return html;
+}
+
+/** Matches with a caller's pattern. Regular expressions run in the page, so that backtracking blocks only the page. */
+export async function matchesPattern(attempt: Attempt, pattern: string, text: string): Promise<boolean> {
+  const expression = parsePattern(pattern);
+  if (expression === null) return matchesPlain(pattern, text);
+  const { page } = attempt;
+  return page.call(page.mainFrame(), scripts.testExpression, [expression.source, expression.flags, text], attempt.call());
+}
+
+/** Matches a part of the text; with `*` the whole text. Linear in the text for each `*`. */
+export function matchesPlain(pattern: string, text: string): boolean {
+  const collapsed = pattern.replace(/\s+/g, ' ').trim();
+  if (!collapsed.includes('*')) return text.includes(collapsed);
+  const [first = '', ...rest] = collapsed.split('*');
+  const last = rest.pop() ?? '';
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
+  let from = first.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return from <= text.length - last.length;
 }

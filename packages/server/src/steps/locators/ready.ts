@@ -32,7 +32,7 @@ export async function waitUntilReady(attempt: Attempt, selectors: Selectors, req
   return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepFailed('not_actionable', lastProblem)));
 }
 
-export interface PointOptions {
+interface PointOptions {
   position?: { x: number; y: number } | undefined;
   force: boolean;
 }

@@ -1,8 +1,9 @@
 /** One attempt of one step: its page, its time limit and its warnings. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Selector } from '@berth/contract';
+import type { Selector, PlainStep } from '@berth/contract';
 import { PageError, type CallOptions, type ElementRef, type Page } from '../../browser/browser.ts';
 import { StepFailed, type StepContext } from '../context.ts';
+import type { Dialogs } from './dialogs.ts';
 
 /** Where the search for elements starts: a frame's document, or an element in it. */
 export interface Root {
@@ -13,7 +14,7 @@ export interface Root {
 /** The time of the attempt is over. The caller knows what it waited for. */
 export class AttemptTimeout extends Error {}
 
-export interface AttemptOptions {
+interface AttemptOptions {
   context: StepContext;
   page: Page;
   /** Ends the whole run. */
@@ -125,3 +126,16 @@ export class Attempt {
 /** Whether the document or the element was replaced during a call: a retry may find the new one. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof PageError && (error.reason === 'context_lost' || error.reason === 'element_gone' || error.reason === 'frame_gone');
+
+export type StepOf<T extends PlainStep['type']> = Extract<PlainStep, { type: T }>;
+
+/** State that outlives one step. */
+export interface ActScope {
+  allowEvaluate: boolean;
+  dialogs: Dialogs;
+  /** Set by earlier steps, per tab. */
+  headers: Map<string, Record<string, string>>;
+}
+
+/** Performs a step and returns its output, if it has one. */
+export type Act<T extends PlainStep['type']> = (attempt: Attempt, step: StepOf<T>, scope: ActScope) => Promise<unknown>;

@@ -2,8 +2,7 @@
 import type { Condition } from '@berth/contract';
 import { isTransient, type Attempt } from './attempt.ts';
 import { locateFrom } from '../locators/locate.ts';
-import { matchesPattern } from '../locators/pattern.ts';
-import { textOfPage } from '../locators/read.ts';
+import { matchesPattern, textOfPage } from '../locators/read.ts';
 import { StepFailed } from '../context.ts';
 
 export async function isMet(attempt: Attempt, condition: Condition): Promise<boolean> {

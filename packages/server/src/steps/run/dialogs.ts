@@ -1,7 +1,7 @@
 /** Answers the dialogs of the pages that steps use, as the last `dialog` step says, and records them. */
 import type { Dialog, DialogAnswer, Page } from '../../browser/browser.ts';
 
-export interface DialogRecord {
+interface DialogRecord {
   type: Dialog['type'];
   message: string;
   default_value: string;

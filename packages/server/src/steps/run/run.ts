@@ -2,8 +2,7 @@
 import type { ForEachStep, IfStep, RepeatStep, Selector, Selectors, Step, StepResult } from '@berth/contract';
 import type { Page } from '../../browser/browser.ts';
 import { perform } from '../acts/acts.ts';
-import type { ActScope } from '../acts/act.ts';
-import { Attempt, type Root } from './attempt.ts';
+import { type ActScope, Attempt, type Root } from './attempt.ts';
 import { isMet } from './condition.ts';
 import { Dialogs } from './dialogs.ts';
 import { isFinal, toStepFailed } from './failure.ts';

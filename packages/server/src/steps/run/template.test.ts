@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Steps } from '@berth/contract';
 import * as fc from 'fast-check';
 import { fillStep, fillText, fillValue } from './template.ts';
-import { matchesPlain } from '../locators/pattern.ts';
+import { matchesPlain } from '../locators/read.ts';
 
 const values = {
   inputs: { name: ' Zoë Müller ', deep: { list: ['a', 'b'] }, price: '1.234,50 €' },

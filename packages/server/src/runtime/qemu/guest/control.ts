@@ -6,8 +6,7 @@
 import { connect } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { FloodGuard } from './flood-guard.ts';
-import { openWindow, sessionLimits } from './limits.ts';
+import { FloodGuard, openWindow, sessionLimits } from './flood-guard.ts';
 import { GuestStream } from './stream.ts';
 
 /** Responses take a few hundred bytes; the largest has the last lines of a browser's log. */
@@ -28,7 +27,7 @@ const writeMsMax = 30_000;
 /** The guest broke the protocol or did not answer in time. The message is for our log, never for a caller. */
 export class GuestError extends Error {}
 
-export interface ControlOptions {
+interface ControlOptions {
   port: Duplex;
   /** Multiplies every timeout. */
   slowdown: number;
@@ -36,12 +35,12 @@ export interface ControlOptions {
   onClosed: (why: string) => void;
 }
 
-export interface GuestRequest {
+interface GuestRequest {
   method: string;
   path: string;
 }
 
-export interface AskOptions {
+interface AskOptions {
   /** Sent as JSON, or as raw bytes. */
   body?: object | Buffer;
   /** Timeout in ms for a whole short response or the head of a stream; null for none. */

@@ -3,8 +3,7 @@ import { performServerHandshake } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { guestPorts } from '@berth/contract/guest';
-import { FloodGuard } from './flood-guard.ts';
-import { openWindow, sessionLimits } from './limits.ts';
+import { FloodGuard, openWindow, sessionLimits } from './flood-guard.ts';
 import { GuestStream } from './stream.ts';
 
 /** A browser opens no more in all. */
@@ -20,7 +19,7 @@ const resets = { streamResetBurst: 2000, streamResetRate: 500 };
 /** Time that sent data may stay unread by a connection. */
 const writeMsMax = 600_000;
 
-export interface EgressOptions {
+interface EgressOptions {
   port: Duplex;
   accept: (connection: Duplex) => void;
   /** Called once with the reason when the connection closes. */

@@ -13,13 +13,13 @@ import {
   QuietResult,
   guestProtocol,
   guestRequests,
+  type Identity,
 } from '@berth/contract/guest';
-import { NoDisplay } from '../../runtime.ts';
-import type { VmFiles } from '../../runtime.ts';
+import { NoDisplay, type VmFiles } from '../../runtime.ts';
 import { GuestControl, GuestError } from './control.ts';
 import { GuestEgress } from './egress.ts';
 import { GuestFiles } from './files.ts';
-import { isIdentityTaken, isClockCorrect, newIdentity } from './identity.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 export { GuestError } from './control.ts';
 
@@ -28,7 +28,7 @@ const msMax = { hello: 20_000, start: 30_000, waitForQuiet: 60_000, identify: 50
 /** On a busy host the time may arrive late, so it is sent again. */
 const identityAttemptsMax = 3;
 
-export interface GuestLinkOptions {
+interface GuestLinkOptions {
   control: Duplex;
   egress: Duplex;
   /** Called for each connection of the browser. */
@@ -144,3 +144,21 @@ export class GuestLink {
 const noDisplay = (cause: unknown): never => {
   throw new NoDisplay('the display cannot be reached', { cause });
 };
+
+/** Maximum error of the guest's clock, which sites and certificate checks see. */
+const skewMsMax = 1000;
+
+/** Clones of a template start identical, so each gets an identity of its own before it is used. */
+const newIdentity = (nowMs: number): Identity => ({
+  entropy: randomBytes(64).toString('base64'),
+  time_ms: nowMs,
+  machine_id: randomBytes(16).toString('hex'),
+  boot_id: randomUUID(),
+  hostname: `berth-${randomBytes(4).toString('hex')}`,
+});
+
+const isIdentityTaken = (identity: Identity, taken: IdentityResult): boolean =>
+  taken.machine_id === identity.machine_id && taken.boot_id === identity.boot_id;
+
+/** Whether a response that has just arrived proves that the guest's clock is correct. A late one proves nothing. */
+const isClockCorrect = ({ time_ms: timeMs }: IdentityResult, nowMs: number): boolean => Math.abs(timeMs - nowMs) <= skewMsMax;

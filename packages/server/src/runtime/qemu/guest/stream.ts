@@ -20,7 +20,7 @@ const gatheredBytesMax = 256 * 1024;
 /** Minimum memory of a stream that holds data. */
 const blockBytes = 16 * 1024;
 
-export interface GuestStreamOptions {
+interface GuestStreamOptions {
   /** Shared by all streams of the connection. */
   floodGuard: FloodGuard;
   /** Time that sent data may stay unread by the guest. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it, test } from 'node:test';
 import { ManualClock } from '../../../lib/clock.ts';
-import { checkKvm } from './check.ts';
+import { checkKvm, usersRefusal } from './check.ts';
 
 describe('whether KVM works', () => {
   let dataDir: string;
@@ -50,4 +50,18 @@ describe('whether KVM works', () => {
     assert.equal(await ask({}), null);
     assert.equal(await ask({ hangs: 'no more' }), 'no more');
   });
+});
+
+test('KVM can be used by machines where everybody may open it, or a group that is not root', () => {
+  assert.equal(usersRefusal({ mode: 0o20666, gid: 0 }), null);
+  assert.equal(usersRefusal({ mode: 0o20660, gid: 108 }), null);
+});
+
+test('KVM that belongs to root alone is refused, with what to do about it', () => {
+  for (const permissions of [
+    { mode: 0o20600, gid: 0 },
+    { mode: 0o20660, gid: 0 },
+    { mode: 0o20640, gid: 108 },
+  ])
+    assert.match(usersRefusal(permissions) ?? '', /chgrp kvm .*chmod 660/);
 });

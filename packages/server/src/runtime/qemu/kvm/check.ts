@@ -4,17 +4,17 @@
  * host, and a restarted worker is ready at once. Success is tested each time: that
  * takes half a second.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile, access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { readBootId } from '../../host/processes.ts';
-import { kvmRefusal, kvmGroup, kvmPath } from './device.ts';
 import type { Socket } from 'node:net';
-import { newUid } from '../../host/users.ts';
+import { newUid, isRoot } from '../../host/users.ts';
 import { descriptors, probeCommand, type MachineShape } from '../command.ts';
 import { findImage } from '../image.ts';
 import { exitOf, killQemu, spawnQemu } from '../qemu-process.ts';
+import { constants } from 'node:fs';
 
 const CachedRefusal = z.object({ boot_id: z.string(), qemu: z.string(), at_ms: z.number(), refusal: z.string() });
 
@@ -23,7 +23,7 @@ const refusalMsMax = 3_600_000;
 const pathOf = (dataDir: string): string => join(dataDir, 'kvm-refusal.json');
 
 /** The device's permissions, and whether a guest boots. */
-export const kvmChecks = { permissions: kvmRefusal, boot: probeKvm };
+const kvmChecks = { permissions: kvmRefusal, boot: probeKvm };
 
 /** Returns null when KVM works, otherwise why it does not. @throws ImageUnusable */
 export async function checkKvm(
@@ -100,3 +100,37 @@ export async function bootOnce(shape: MachineShape, msMax = probeMsMax): Promise
   if (outcome === 'late') return `${kvmPath} opens, but a guest had not started after ${msMax / 1000} s`;
   return `QEMU ended at once: ${problems.trim() || `code ${outcome.code}`}`;
 }
+
+/** The KVM device. */
+const kvmPath = '/dev/kvm';
+
+/** Returns why machines cannot open the device, by its permissions; null when they can. */
+async function kvmRefusal(): Promise<string | null> {
+  const device = await stat(kvmPath).catch(() => null);
+  if (!device?.isCharacterDevice())
+    return `there is no ${kvmPath}: the processor has no virtualisation, or the firmware, hypervisor or container runtime hides it`;
+  if (isRoot()) return usersRefusal(device);
+  return access(kvmPath, constants.R_OK | constants.W_OK).then(
+    () => null,
+    () => `${kvmPath} cannot be opened by the user of this service: add it to the group that can`,
+  );
+}
+
+/** Returns the group that machines need to open the device; null where they need none. */
+export async function kvmGroup(): Promise<number | null> {
+  const device = await stat(kvmPath).catch(() => null);
+  return device && isForGroup(device) ? device.gid : null;
+}
+
+interface Permissions {
+  mode: number;
+  gid: number;
+}
+
+/** As root, machines run as their own users and can get an extra group, but never root's. */
+export function usersRefusal(device: Permissions): string | null {
+  if ((device.mode & 0o006) === 0o006 || isForGroup(device)) return null;
+  return `only root can open ${kvmPath}, and machines do not run as root: give it to a group (chgrp kvm ${kvmPath}; chmod 660 ${kvmPath})`;
+}
+
+const isForGroup = ({ mode, gid }: Permissions): boolean => (mode & 0o060) === 0o060 && gid !== 0;

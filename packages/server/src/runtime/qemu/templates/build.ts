@@ -15,7 +15,7 @@ import type { OpenMemory } from './sealed-memory.ts';
 import { closeTemplate, templateKey } from './template.ts';
 import type { Template, TemplateInfo } from './template.ts';
 
-export interface TemplateBuildDeps {
+interface TemplateBuildDeps {
   shape: MachineShape;
   /** Multiplies every timeout of the guest. */
   slowdown: number;

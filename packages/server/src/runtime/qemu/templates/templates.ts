@@ -9,7 +9,7 @@ import type { TemplateStore } from './store.ts';
 import { closeTemplate, templateKey, templateKind, templateKinds } from './template.ts';
 import type { Template, TemplateInfo, TemplateKind } from './template.ts';
 
-export interface TemplatesDeps {
+interface TemplatesDeps {
   memoryBytes: number;
   info: (kind: TemplateKind) => TemplateInfo;
   /** A build that throws leaves nothing behind. */
