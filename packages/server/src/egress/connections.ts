@@ -4,6 +4,7 @@ import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:htt
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Duplex, Readable } from 'node:stream';
+import { orAbort } from '../lib/or-abort.ts';
 import { handshakeFailure } from './client-failure.ts';
 import { startTls, toBasicCredentials } from './dial.ts';
 import type { UpstreamAddress } from './dial.ts';
@@ -166,10 +167,6 @@ function send(connections: Connections, { url, method, headers, body, ...connect
 
 function headOf(outgoing: ClientRequest, { signal, idleTimeoutMs }: PlannedRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const onAbort = (): void => {
-    reject(signal.reason);
-    outgoing.destroy();
-  };
   let informed = 0;
   outgoing.on('error', reject);
   outgoing.on('information', () => {
@@ -181,7 +178,5 @@ function headOf(outgoing: ClientRequest, { signal, idleTimeoutMs }: PlannedReque
   outgoing.setTimeout(idleTimeoutMs, () => outgoing.destroy(new EgressFailure('timeout', `no data for ${idleTimeoutMs} ms`)));
   outgoing.once('response', (response) => resolve(response.on('error', () => {})));
   outgoing.once('close', () => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply')));
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  return promise.finally(() => signal.removeEventListener('abort', onAbort));
+  return orAbort(promise, signal);
 }

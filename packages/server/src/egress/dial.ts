@@ -4,6 +4,7 @@ import { connect, isIP, isIPv4 } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { SocksClient } from 'socks';
+import { orAbort } from '../lib/or-abort.ts';
 import { authorityText, parseHost } from './addresses.ts';
 import type { PinnedTarget } from './guard.ts';
 import { EgressFailure } from './policy.ts';
@@ -45,23 +46,17 @@ export function dialTcp(target: PinnedTarget, { signal, onSocket }: DialOptions)
 
 /** Resolves when the socket emits the event; destroys it when it fails or the signal is aborted. */
 async function waitForEvent<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
-  const { promise, resolve, reject } = Promise.withResolvers<S>();
-  const onAbort = (): void => {
-    socket.destroy();
-    reject(signal.reason);
-  };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onClose = (): void => reject(new EgressFailure('connection_reset', 'closed before it was open'));
-  const onEvent = (): void => resolve(socket);
-  socket.once(event, onEvent).once('error', reject).once('close', onClose);
-  signal.addEventListener('abort', onAbort, { once: true });
+  socket.once(event, resolve).once('error', reject).once('close', onClose);
   try {
-    return await promise;
+    await orAbort(promise, signal);
+    return socket;
   } catch (error) {
     socket.destroy();
     throw error;
   } finally {
-    signal.removeEventListener('abort', onAbort);
-    socket.off(event, onEvent).off('close', onClose).off('error', reject);
+    socket.off(event, resolve).off('close', onClose).off('error', reject);
   }
 }
 
@@ -172,18 +167,12 @@ export async function tunnelThrough(
   target: { host: string; port: number },
   signal: AbortSignal,
 ): Promise<Socket> {
-  const onAbort = (): void => void socket.destroy();
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    if (upstream.protocol === 'socks5:') await connectSocks(upstream, socket, target);
-    else await connectHttp(upstream, socket, target);
-    signal.throwIfAborted();
+    await orAbort((upstream.protocol === 'socks5:' ? connectSocks : connectHttp)(upstream, socket, target), signal);
     return socket;
   } catch (cause) {
     socket.destroy();
     throw toProxyError(cause, upstream, signal);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

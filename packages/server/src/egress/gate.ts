@@ -146,11 +146,13 @@ function createServer(routeOfConnection: WeakMap<Duplex, MachineEgress>, headTim
     else connection.destroy();
   });
   server.on('clientError', (_error, connection) => {
-    if (connection.writable) connection.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    if (connection.writable) connection.end(badRequest);
     else connection.destroy();
   });
   return server;
 }
+
+const badRequest = 'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 async function tunnel(
   route: MachineEgress,
@@ -159,7 +161,7 @@ async function tunnel(
 ): Promise<void> {
   const target = parseAuthority(request.url ?? '');
   if (!target) {
-    connection.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    connection.end(badRequest);
     return;
   }
   const disconnect = new AbortController();
