@@ -77,7 +77,6 @@ export const runActions = endpoint({
   body: RunActionsRequest,
   reply: ActionsResult,
   status: 200,
-  owner: 'session',
   errors: [...driveErrors, 'tab_not_found'],
   cost: 'action',
   deadlineMs: actionsDeadlineMs,
@@ -152,7 +151,6 @@ export const screenshot = endpoint({
   bodyOptional: true,
   reply: Picture,
   status: 200,
-  owner: 'session',
   errors: actionErrors,
   cost: 'action',
   deadlineMs: driveDeadlineMs,
@@ -212,7 +210,6 @@ export const pdf = endpoint({
   bodyOptional: true,
   reply: PdfDocument,
   status: 200,
-  owner: 'session',
   errors: actionErrors,
   cost: 'action',
   deadlineMs: driveDeadlineMs,
@@ -258,7 +255,6 @@ export const getContent = endpoint({
   }),
   reply: PageContent,
   status: 200,
-  owner: 'session',
   errors: actionErrors,
   cost: 'action',
   deadlineMs: driveDeadlineMs,
@@ -277,7 +273,6 @@ export const getStorageState = endpoint({
   params: sessionParams,
   reply: StorageState,
   status: 200,
-  owner: 'session',
   errors: [...driveErrors, 'page_failed'],
   deadlineMs: driveDeadlineMs,
 });
@@ -307,7 +302,6 @@ export const listDownloads = endpoint({
   params: sessionParams,
   reply: z.array(Download),
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
 });
 
@@ -327,7 +321,6 @@ export const getDownload = endpoint({
     'X-Content-SHA256': 'SHA-256 checksum of the whole file in hexadecimal.',
   },
   status: 200,
-  owner: 'session',
   errors: [
     'session_not_found',
     'session_not_ready',
@@ -384,7 +377,6 @@ export const uploadFile = endpoint({
   body: UploadRequest,
   reply: UploadedFile,
   status: 201,
-  owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'upload_limit_reached', 'store_unavailable'],
   cost: 'action',
   bodyLimitBytes: Math.ceil((uploadBytesMax * 4) / 3) + 4096,
@@ -437,7 +429,6 @@ export const streamEvents = endpoint({
   params: sessionParams,
   replyKind: 'events',
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable', 'too_many_streams'],
   deadlineMs: 86_400_000,
 });
@@ -456,6 +447,5 @@ export const getHar = endpoint({
   params: sessionParams,
   reply: z.object({ log: z.record(z.string(), z.unknown()).describe('The HAR 1.2 log: creator, pages and entries.') }),
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
 });

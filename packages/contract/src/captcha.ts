@@ -58,6 +58,5 @@ export const getCaptcha = endpoint({
   params: sessionParams,
   reply: CaptchaStatus,
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
 });

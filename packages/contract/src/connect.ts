@@ -39,7 +39,6 @@ export const connectSession = endpoint({
   params: sessionParams,
   reply: ConnectInfo,
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
 });
 
@@ -75,7 +74,6 @@ export const openCdp = endpoint({
   query: connectQuery,
   status: 101,
   replyKind: 'websocket',
-  owner: 'session',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'origin_not_allowed', 'bad_request'],
 });
 
@@ -104,7 +102,6 @@ export const cdpVersion = endpoint({
     })
     .meta({ id: 'CdpVersion' }),
   status: 200,
-  owner: 'session',
   errors: cdpErrors,
 });
 
@@ -131,7 +128,6 @@ export const cdpList = endpoint({
       .meta({ id: 'CdpTarget' }),
   ),
   status: 200,
-  owner: 'session',
   errors: cdpErrors,
 });
 
@@ -153,6 +149,5 @@ export const cdpProtocol = endpoint({
     domains: z.array(z.unknown()).describe('Domains of the protocol, each with its commands, events and types.'),
   }),
   status: 200,
-  owner: 'session',
   errors: cdpErrors,
 });

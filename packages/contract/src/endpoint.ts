@@ -59,8 +59,6 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   secretReplyFields?: readonly string[];
   /** Further statuses with the same body, such as 503 of a health check. */
   alsoStatus?: readonly number[];
-  /** Routes the request to the worker that owns the session. Default: any worker. */
-  owner?: 'session';
   /** What one call is metered as. */
   cost?: 'session' | 'action';
   bodyLimitBytes?: number;

@@ -47,7 +47,6 @@ export const listRecordings = endpoint({
   params: sessionParams,
   reply: z.array(Recording),
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'store_unavailable'],
 });
 
@@ -77,7 +76,6 @@ export const readRecordingAsset = endpoint({
   replyHeaders: { 'Accept-Ranges': 'Always `bytes`.', 'Content-Range': 'Range of the response within the file. Sent with status 206.' },
   status: 200,
   alsoStatus: [206],
-  owner: 'session',
   errors: ['recording_not_found', 'asset_not_found', 'range_not_satisfiable', 'store_unavailable', 'deadline_exceeded'],
   deadlineMs: 300_000,
 });

@@ -107,7 +107,6 @@ export const getSession = endpoint({
   params: sessionParams,
   reply: Session,
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'store_unavailable'],
 });
 
@@ -124,7 +123,6 @@ export const updateSession = endpoint({
   body: UpdateSessionRequest,
   reply: Session,
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_ended', 'name_taken', 'store_unavailable'],
 });
 
@@ -141,7 +139,6 @@ export const endSession = endpoint({
   params: sessionParams,
   status: 204,
   replyKind: 'empty',
-  owner: 'session',
   errors: ['session_not_found', 'store_unavailable'],
 });
 
@@ -193,6 +190,5 @@ export const endAnySession = endpoint({
   params: sessionParams,
   status: 204,
   replyKind: 'empty',
-  owner: 'session',
   errors: ['session_not_found', 'store_unavailable'],
 });

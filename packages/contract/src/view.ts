@@ -74,7 +74,6 @@ export const createViewToken = endpoint({
   bodyOptional: true,
   reply: ViewToken,
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_ended', 'recording_not_found', 'store_unavailable'],
   secretReplyFields: ['token', 'url'],
 });
@@ -92,7 +91,6 @@ export const revokeViewTokens = endpoint({
   params: sessionParams,
   status: 204,
   replyKind: 'empty',
-  owner: 'session',
   errors: ['session_not_found', 'store_unavailable'],
 });
 
@@ -110,7 +108,6 @@ export const openLiveView = endpoint({
   reply: z.string(),
   replyKind: 'html',
   status: 200,
-  owner: 'session',
   errors: ['store_unavailable'],
 });
 
@@ -128,7 +125,6 @@ export const watchLiveView = endpoint({
   query: tokenQuery,
   replyKind: 'websocket',
   status: 101,
-  owner: 'session',
   errors: ['session_not_ready', 'origin_not_allowed', 'bad_request'],
 });
 
@@ -147,7 +143,6 @@ export const createVncToken = endpoint({
   bodyOptional: true,
   reply: VncToken,
   status: 200,
-  owner: 'session',
   errors: ['session_not_found', 'session_ended', 'vnc_unavailable', 'store_unavailable'],
   secretReplyFields: ['token', 'url'],
 });
@@ -164,7 +159,6 @@ export const openVnc = endpoint({
   query: tokenQuery,
   replyKind: 'bytes',
   status: 200,
-  owner: 'session',
   errors: ['asset_not_found', 'store_unavailable'],
 });
 
@@ -180,6 +174,5 @@ export const watchVnc = endpoint({
   query: tokenQuery,
   replyKind: 'websocket',
   status: 101,
-  owner: 'session',
   errors: ['session_not_ready', 'origin_not_allowed', 'bad_request'],
 });
