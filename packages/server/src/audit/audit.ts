@@ -2,10 +2,9 @@
 import type { Clock } from '../lib/clock.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Store, Tables } from '../store/store.ts';
-import type { AuditEntry, AuditEvent, AuditFilter } from './entry.ts';
-import { deleteEntries, insertEntries, listEntries } from './store.ts';
+import { deleteEntries, insertEntries, listEntries, type AuditEntry, type AuditEvent, type AuditFilter } from './store.ts';
 
-export type { AuditEntry, AuditEvent, AuditFilter } from './entry.ts';
+export type { AuditEntry, AuditEvent, AuditFilter } from './store.ts';
 
 /** Over a year, to cover questions about last year's accounts. */
 const retentionDays = 400;

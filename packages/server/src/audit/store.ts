@@ -1,7 +1,6 @@
-import { sql, type Generated, type Selectable } from 'kysely';
 import type { AuditAction } from '@berth/contract';
+import { sql, type Generated, type Selectable } from 'kysely';
 import type { Tables } from '../store/store.ts';
-import type { AuditEntry, AuditEvent, AuditFilter } from './entry.ts';
 
 interface AuditTables {
   audit_log: {
@@ -57,4 +56,32 @@ export async function deleteEntries(tables: Tables, before: Date, limit: number)
     .limit(limit);
   const { numDeletedRows } = await own(tables).deleteFrom('audit_log').where('entry_id', 'in', aged).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
+}
+
+/** Must not contain secrets: only ids, plan names and amounts, never a key, code or token. */
+export interface AuditEvent {
+  /** `operator`, `key:KEY_ID`, `login:SUBJECT`, `payment_provider`, or `service`. */
+  actor: string;
+  action: AuditAction;
+  /** Owner of the subject. */
+  owner: string | null;
+  /** Id of the changed object. */
+  subject: string | null;
+  details?: Record<string, unknown>;
+}
+
+export interface AuditEntry extends Required<AuditEvent> {
+  /** Increases with each entry. */
+  entryId: number;
+  at: Date;
+}
+
+export interface AuditFilter {
+  owner?: string | undefined;
+  actor?: string | undefined;
+  action?: AuditAction | undefined;
+  since?: Date | undefined;
+  /** Only entries before this one. */
+  before?: number | undefined;
+  limit: number;
 }

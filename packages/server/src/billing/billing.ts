@@ -2,14 +2,13 @@
 import { ServiceError, ValidationError } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
 import { bodyText } from '../http/body.ts';
-import { validationIssue, describeLiterals } from '../http/validation-issues.ts';
+import { describeLiterals, validationIssue } from '../http/validation-issues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
-import { parseEvent } from './event.ts';
-import { isHandled, toNotice, type EventType, type Notice } from './notice.ts';
+import { isHandled, parseEvent, toNotice, type EventType, type Notice } from './notice.ts';
 import { Promos } from './promos.ts';
 import { PaymentProvider, type StripeSettings } from './provider.ts';
 import { deleteEvents, insertEvent, markApplied, readSubscriber, updateSubscriber } from './store.ts';

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { ServiceError } from '@berth/contract';
+import fc from 'fast-check';
 import { loadTiers, type Tiers } from '../owners/owners.ts';
-import { parseEvent } from './event.ts';
-import { toNotice, type Notice, type IgnoreReason } from './notice.ts';
+import { parseEvent, toNotice, type IgnoreReason, type Notice } from './notice.ts';
 import { checkoutOf, eventOf, invoiceOf, subscriptionOf } from './testing.ts';
 
 const madeAt = new Date('2026-03-01T12:00:00.000Z');

@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto';
 import { grantCredits, makeCreditCodes } from '@berth/contract';
 import { actorOf, type Routes } from '../http/call.ts';
+import { newId } from '../lib/ids.ts';
 import { toCredits, toMicro, type Credits } from './credits.ts';
-import { grantId } from './grant-id.ts';
 
 export function mountCreditsAdmin(routes: Routes, credits: Credits): void {
   routes.on(grantCredits, async (call) => {
@@ -14,4 +15,13 @@ export function mountCreditsAdmin(routes: Routes, credits: Credits): void {
     const { amount, count, expires_in_days: expiresInDays } = body;
     return { codes: await credits.createCodes({ amount: toMicro(amount), count, expiresInDays, actor: actorOf(principal) }) };
   });
+}
+
+/**
+ * The operation id of a grant. It is derived from the idempotency key, so a
+ * retried grant is applied once even after a crash, without the 24-hour limit
+ * of stored responses.
+ */
+export function grantId(scope: string, idempotencyKey: string | undefined): string {
+  return `grant:${idempotencyKey === undefined ? newId('opr') : hash('sha256', `${scope}\n${idempotencyKey}`)}`;
 }

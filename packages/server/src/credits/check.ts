@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { LRUCache } from 'lru-cache';
 import type { Store } from '../store/store.ts';
-import { toCredits } from './amounts.ts';
+import { toCredits } from './ledger.ts';
 import { ownersAfter, readSums, type Reading, type Sums } from './store.ts';
 
 export interface CheckResult {

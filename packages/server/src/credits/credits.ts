@@ -8,14 +8,14 @@ import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
-import { toCredits } from './amounts.ts';
 import { Check, type CheckResult } from './check.ts';
-import { Counts, type CreditStats } from './counts.ts';
 import { GroupCommit } from './group-commit.ts';
-import { voidStaleHolds } from './holds.ts';
 import {
   availableIn,
   codeNotFound,
+  toCredits,
+  type Applied,
+  type ChargeAxis,
   type Commit,
   type Grant,
   type LedgerOperation,
@@ -26,13 +26,11 @@ import {
   type Wallet,
 } from './ledger.ts';
 import { RedeemRateLimiter } from './redeem-rate-limiter.ts';
-import { findCode, insertCodes, readWallet } from './store.ts';
+import { findCode, insertCodes, readWallet, staleHolds } from './store.ts';
 import { writeOperations } from './write.ts';
 
-export { toCredits, toMicro } from './amounts.ts';
 export type { CheckResult } from './check.ts';
-export type { CreditStats } from './counts.ts';
-export type { ChargeAxis } from './ledger.ts';
+export { toCredits, toMicro, type ChargeAxis } from './ledger.ts';
 export { RedeemRateLimiter } from './redeem-rate-limiter.ts';
 
 const voidMs = 10_000;
@@ -185,5 +183,70 @@ export class Credits {
       outcomes.filter((outcome) => outcome instanceof ServiceError && outcome.code === 'insufficient_credits').length,
     );
     return outcomes;
+  }
+}
+
+/** In credits, except `refused`: operations refused for insufficient credits. */
+export interface CreditStats {
+  granted: number;
+  redeemed: number;
+  charged: Record<ChargeAxis, number>;
+  refused: number;
+}
+
+/** Credits moved by this process. Repeated operations do not count. */
+export class Counts {
+  #granted = 0;
+  #redeemed = 0;
+  readonly #charged: Record<ChargeAxis, number> = { action: 0, session: 0, captcha: 0, egress: 0 };
+  #refused = 0;
+
+  add(applied: readonly Applied[], refused: number): void {
+    this.#refused += refused;
+    for (const { operation, entry } of applied) {
+      if (operation.kind === 'grant') this.#granted += entry.amount;
+      else if (operation.kind === 'redeem') this.#redeemed += entry.amount;
+      else this.#charged[operation.axis] += entry.amount;
+    }
+  }
+
+  stats(): CreditStats {
+    const { action, session, captcha, egress } = this.#charged;
+    return {
+      granted: toCredits(this.#granted),
+      redeemed: toCredits(this.#redeemed),
+      charged: { action: toCredits(action), session: toCredits(session), captcha: toCredits(captcha), egress: toCredits(egress) },
+      refused: this.#refused,
+    };
+  }
+}
+
+export interface VoidDeps {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  workerId: string;
+  /** Start of this process: older holds of its worker belong to calls that no longer run. */
+  startedAt: Date;
+  /** Ids of workers whose heartbeat has stopped. */
+  silentWorkers(): Promise<string[]>;
+  release(operation: Release): Promise<Outcome>;
+}
+
+/** Few enough to share the ledger with calls. */
+const voidedAtOnce = 500;
+
+/** Voids expired holds, and those of lost or restarted workers. */
+export async function voidStaleHolds(deps: VoidDeps, signal: AbortSignal): Promise<void> {
+  const { store, clock, log, workerId, startedAt, silentWorkers, release } = deps;
+  const lostWorkerIds = await silentWorkers();
+  const restarted = { workerId, startedAt };
+  for (let hasMore = true; hasMore && !signal.aborted;) {
+    const stale = await staleHolds(store, { now: clock.now(), lostWorkerIds, restarted, limit: voidedAtOnce });
+    // `createdAt` protects a hold that was renewed since it was read.
+    const outcomes = await Promise.all(stale.map(({ opId, owner, createdAt }) => release({ kind: 'release', opId, owner, createdAt })));
+    const voided = outcomes.filter(({ amount }) => amount > 0).length;
+    if (voided > 0) log.info({ holds: voided }, 'expired holds voided');
+    hasMore = stale.length === voidedAtOnce && voided > 0;
   }
 }

@@ -6,8 +6,7 @@
  * held for running calls: the sum of the owner's holds. The rest is available.
  * All amounts are integers in millionths of a credit.
  */
-import { ServiceError, ValidationError } from '@berth/contract';
-import { toCredits } from './amounts.ts';
+import { microPerCredit, ServiceError, ValidationError } from '@berth/contract';
 
 export type ChargeAxis = 'action' | 'session' | 'captcha' | 'egress';
 
@@ -328,3 +327,9 @@ function tooFull(field: 'amount' | 'code'): ValidationError {
   const msg = `The balance would exceed ${limit} credits`;
   return new ValidationError([{ loc: ['body', field], msg, type: 'less_than_equal', input: null, ctx: { le: limit } }]);
 }
+
+/** Internal amounts are integers in millionths of a credit; the API uses credits. */
+export const toCredits = (amount: number): number => amount / microPerCredit;
+
+/** Exact for up to six decimals, which the contract enforces. */
+export const toMicro = (credits: number): number => Math.round(credits * microPerCredit);

@@ -2,9 +2,8 @@ import type { Audit, AuditEvent } from '../audit/audit.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store, Tables } from '../store/store.ts';
-import { toCredits } from './amounts.ts';
-import { Ledger, type Applied, type LedgerOperation, type Outcome } from './ledger.ts';
-import { findEntries, findHolds, lockCodes, lockWallets, createWallets, beginOperations, writeLedger } from './store.ts';
+import { Ledger, toCredits, type Applied, type LedgerOperation, type Outcome } from './ledger.ts';
+import { beginOperations, createWallets, findEntries, findHolds, lockCodes, lockWallets, writeLedger } from './store.ts';
 
 export interface WriteDeps {
   store: Store;

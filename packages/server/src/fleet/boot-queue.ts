@@ -6,7 +6,7 @@
  */
 import { ServiceError } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
-import { FairQueue } from '../lib/fair-queue.ts';
+import { FairQueue, queueLimit } from '../lib/fair-queue.ts';
 import type { Pressure, PressureReading, MemoryReservation } from './pressure.ts';
 
 export interface BootQueueOptions {
@@ -35,8 +35,6 @@ const busyWidthShare = 1 / 4;
 /** The host sends no signal when it has room again. */
 const pollMs = 250;
 const memoryWaitMs = 3000;
-/** Share of the queue reserved for owners that have nothing in it. */
-const reservedShare = 1 / 8;
 /** Assumed time per boot before the first was measured. */
 const turnMsDefault = 500;
 /** Weight of the latest boot in the moving average, which covers some ten boots. */
@@ -104,8 +102,7 @@ export class BootQueue {
   #rejectWhenFull(owner: string): void {
     const { waitingMax, pressure } = this.#options;
     const isQueued = [...this.#waiters].some((waiter) => waiter.owner === owner);
-    const reserved = isQueued ? Math.floor(waitingMax * reservedShare) : 0;
-    if (this.waiting >= waitingMax - reserved) throw this.#noCapacity(pressure.read());
+    if (this.waiting >= queueLimit(waitingMax, isQueued)) throw this.#noCapacity(pressure.read());
   }
 
   #acquire(owner: string, signal: AbortSignal): Promise<MemoryReservation> {

@@ -1,9 +1,10 @@
 /** Streamed responses: files and server-sent events. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '@berth/contract';
 import { create as contentDisposition } from 'content-disposition';
-import { resolveRange, type ByteRange } from './ranges.ts';
+import parseRange from 'range-parser';
 
 export interface FileReply {
   /** Sent as Content-Length, so the source must yield exactly this many. */
@@ -149,4 +150,40 @@ async function* untilAborted<T>(iterator: AsyncIterator<T>, signal: AbortSignal)
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** First and last byte. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * The `Range` header of a GET request. A range with `If-Range` never applies,
+ * because files are sent without validators (RFC 9110, section 13.1.5).
+ */
+export const readRangeHeader = ({ method, headers }: IncomingMessage): string | undefined =>
+  method === 'GET' && headers['if-range'] === undefined ? headers.range : undefined;
+
+/**
+ * The requested range; null for the whole file: without a range, for a malformed
+ * one, and for several ranges, which are not supported.
+ *
+ * @throws ServiceError range_not_satisfiable
+ */
+export function resolveRange(range: string | undefined, bytes: number): ByteRange | null {
+  if (range === undefined || range.includes(',')) return null;
+  const parts = parseRange(bytes, range);
+  if (parts === -2) return null;
+  if (parts === -1) return wholeOf(range, bytes);
+  const [byteRange] = parts;
+  return byteRange && parts.type.toLowerCase() === 'bytes' ? { start: byteRange.start, end: byteRange.end } : null;
+}
+
+/** The parser rejects a suffix range longer than the file; RFC 9110 says that it selects the whole file. */
+function wholeOf(range: string, bytes: number): ByteRange {
+  if (bytes > 0 && /^bytes=\s*-\s*0*[1-9]\d*\s*$/i.test(range)) return { start: 0, end: bytes - 1 };
+  throw new ServiceError('range_not_satisfiable', `Range not satisfiable: the file has ${bytes} bytes.`, {
+    details: { size_bytes: bytes },
+  });
 }

@@ -1,18 +1,14 @@
-import { ServiceError } from '@berth/contract';
-import type { Endpoint, ErrorCode } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
-import type { WebSocket } from 'ws';
+import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
+import { createWebSocketStream, WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { Log } from '../lib/log.ts';
 import type { Admission } from './admission.ts';
-import { binaryStream } from './binary-stream.ts';
 import type { Call, Principal, Upgrade } from './call.ts';
 import { logFailure, outcomeOf } from './errors.ts';
-import type { Exchange } from './exchange.ts';
-import { ClientDisconnected } from './exchange.ts';
-import type { Peers } from './peer.ts';
+import { ClientDisconnected, type Exchange } from './exchange.ts';
 import type { HttpOptions } from './options.ts';
+import type { Peers } from './peer.ts';
 import { refuse } from './refusal.ts';
 import { fill, parseQuery } from './validate.ts';
 
@@ -219,4 +215,23 @@ function checkOrigin({ headers }: IncomingMessage, ours: string, { viewer }: Pri
   const byCookie = viewer !== undefined && !viewer.isFirstLoad;
   if (origin === undefined ? byCookie : origin.toLowerCase() !== (URL.parse(ours)?.origin ?? ours))
     throw new ServiceError('origin_not_allowed', 'Cross-origin pages must not open this WebSocket.');
+}
+
+/**
+ * A WebSocket as a byte stream with back-pressure in both directions. A text
+ * message is dropped and closes the socket with 1003.
+ */
+export function binaryStream(socket: WebSocket): Duplex {
+  const stream = createWebSocketStream(socket);
+  const [forwardMessage] = socket.listeners('message') as ((data: RawData, isBinary: boolean) => void)[];
+  if (!forwardMessage) throw new Error('the WebSocket stream has no message listener');
+  // The library's stream would also pass on the bytes of text messages.
+  socket.off('message', forwardMessage);
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) forwardMessage(data, true);
+    else socket.close(1003, 'binary_only');
+  });
+  // The close event follows, and users wait for that.
+  stream.on('error', () => undefined);
+  return stream;
 }

@@ -2,18 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import { Loop } from '../lib/loop.ts';
+import { expireJobs, recoverJobs, toExpiresAt, type RecoverDeps } from './maintenance.ts';
+import { isJobId, newJobId, noProgress, type JobRecord, type JobRequest, type LiveJob } from './job.ts';
 import { cancelled } from './outcome.ts';
-import { expireJobs, toExpiresAt } from './expiry.ts';
-import { isJobId, newJobId, noProgress, type JobRecord } from './job.ts';
-import type { JobRequest, LiveJob } from './live.ts';
-import { Polls } from './polls.ts';
-import { recoverJobs, type RecoverDeps } from './recover.ts';
 import { Runs, type RunsDeps } from './runs.ts';
 import { findJob, finishJob } from './store.ts';
 
 export { resultBytesMax, type JobOutcome } from './outcome.ts';
-export { newJobId, stageOf, type JobKind, type JobProgress, type JobRecord } from './job.ts';
-export { JobEnded, type JobContext, type JobRequest } from './live.ts';
+export { JobEnded, newJobId, stageOf, type JobContext, type JobKind, type JobProgress, type JobRecord, type JobRequest } from './job.ts';
 
 export interface JobsDeps extends RunsDeps, Pick<RecoverDeps, 'silentWorkers'> {}
 
@@ -159,3 +155,30 @@ const newRecord = ({ owner, kind, sessionId, subject }: JobRequest, { clock, wor
   error: null,
   usage: null,
 });
+
+/** Each poll holds a connection, and polls of another worker's job query the store twice a second. */
+const pollsMax = 500;
+/** Leaves room for other owners. */
+const ownerPollsMax = 200;
+
+/** Limits concurrent long polls. A poll beyond the limit is answered at once, as without a wait. */
+export class Polls {
+  readonly #open = new Map<string, number>();
+  #total = 0;
+
+  /** null at the limit. */
+  enter(owner: string): { leave: () => void } | null {
+    const own = this.#open.get(owner) ?? 0;
+    if (this.#total >= pollsMax || own >= ownerPollsMax) return null;
+    this.#total += 1;
+    this.#open.set(owner, own + 1);
+    return { leave: () => this.#leave(owner) };
+  }
+
+  #leave(owner: string): void {
+    const left = (this.#open.get(owner) ?? 1) - 1;
+    this.#total -= 1;
+    if (left > 0) this.#open.set(owner, left);
+    else this.#open.delete(owner);
+  }
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Polls } from './polls.ts';
+import { Polls } from './jobs.ts';
 
 describe('long polls', () => {
   it('are bounded for an owner and for all, and each that ends makes room', () => {

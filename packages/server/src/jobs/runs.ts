@@ -2,14 +2,13 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
-import { FairQueue } from '../lib/fair-queue.ts';
+import { FairQueue, queueLimit } from '../lib/fair-queue.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { drained, toStoredOutcome, outcomeOfError, queueTimedOut, runTimedOut, type StoredOutcome } from './outcome.ts';
-import { toExpiresAt } from './expiry.ts';
-import type { JobRecord } from './job.ts';
-import { JobEnded, LiveJob, type JobRequest } from './live.ts';
-import { finishJob, insertJob, markStarted, listPendingJobs, writeProgress } from './store.ts';
+import { toExpiresAt } from './maintenance.ts';
+import { JobEnded, LiveJob, type JobRecord, type JobRequest } from './job.ts';
+import { drained, outcomeOfError, queueTimedOut, runTimedOut, toStoredOutcome, type StoredOutcome } from './outcome.ts';
+import { finishJob, insertJob, listPendingJobs, markStarted, writeProgress } from './store.ts';
 
 export interface RunsDeps {
   store: Store;
@@ -32,8 +31,6 @@ const stopMsMax = 5_000;
 const unwrittenResultMsMax = 120_000;
 /** Clocks of hosts may differ or jump by an hour; no worker ends another's running job for that. */
 const clockSkewMs = 2 * 3_600_000;
-/** Share of the queue reserved for owners that have nothing in it. */
-const reservedShare = 1 / 8;
 const retryAfterSeconds = 2;
 
 /** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
@@ -119,9 +116,9 @@ export class Runs {
   #rejectWhenFull(owner: string): void {
     const { runningMax, queuedMax } = this.#deps;
     const waiting = [...this.live.values()].filter((job) => !job.started);
-    const reserved = waiting.some((job) => job.request.owner === owner) ? Math.floor(queuedMax * reservedShare) : 0;
+    const isQueued = waiting.some((job) => job.request.owner === owner);
     const free = Math.max(0, runningMax - this.#slots.size);
-    if (waiting.length >= free + queuedMax - reserved)
+    if (waiting.length >= free + queueLimit(queuedMax, isQueued))
       throw new ServiceError('no_capacity', 'Too many jobs are waiting on this worker. Try again in a moment.', { retryAfterSeconds });
   }
 

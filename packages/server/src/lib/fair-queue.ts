@@ -1,3 +1,9 @@
+/** Share of a queue reserved for owners that have nothing in it. */
+const reservedShare = 1 / 8;
+
+/** How long a queue of at most `max` may get for an owner. */
+export const queueLimit = (max: number, isQueued: boolean): number => (isQueued ? max - Math.floor(max * reservedShare) : max);
+
 /**
  * A queue that is fair between owners: FIFO within an owner, and the next slot
  * goes to the owner who holds the fewest. Owners with equally many take turns,

@@ -6,7 +6,7 @@ import { ServiceError } from '@berth/contract';
 import type { Credits } from '../credits/credits.ts';
 import { newId } from '../lib/ids.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { egressMicro } from './costs.ts';
+import { egressMicro } from './counts.ts';
 import { JumpyClock, Worker, unavailableError, chargesOf, megabyte, micro, tierOf, type WorkerOptions } from './metering.fixture.ts';
 
 let database: TestStore;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { costTable, egressMicro, microOf } from './costs.ts';
+import { costTable, egressMicro, microOf } from './counts.ts';
 
 describe('prices', () => {
   it('are those of the contract', () => {

@@ -1,3 +1,6 @@
+import type { CreditsResponse } from '@berth/contract';
+import { toCredits } from '../credits/credits.ts';
+
 /** Usage in integer units, so that sums are exact. */
 export interface Counts {
   actions: number;
@@ -58,3 +61,20 @@ export const toTotals = (counts: Counts): Totals => ({
   sessions: counts.sessions,
   captcha_solves: counts.captchaSolves,
 });
+
+export const prices = { action: 10_000, session: 1_000_000, captcha: 1_000_000, egressMegabyte: 200_000 } as const;
+
+const megabyte = 1_000_000n;
+
+/** Rounded down once, on the total bytes of a meter, so partial charges add up to the same sum. */
+export const egressMicro = (bytes: number): number => Number((BigInt(bytes) * BigInt(prices.egressMegabyte)) / megabyte);
+
+export const microOf = ({ actions, sessions, captchaSolves, egressBytes }: Omit<Counts, 'browserMs'>): number =>
+  actions * prices.action + sessions * prices.session + captchaSolves * prices.captcha + egressMicro(egressBytes);
+
+export const costTable: CreditsResponse['cost'] = {
+  action: toCredits(prices.action),
+  captcha: toCredits(prices.captcha),
+  egress_mb: toCredits(prices.egressMegabyte),
+  session: toCredits(prices.session),
+};

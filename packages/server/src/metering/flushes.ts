@@ -8,7 +8,7 @@ import type { Account, Accounts, RemoteUsage } from './account.ts';
 import type { CommitRequest } from './accrued-charges.ts';
 import { endsSessions, excessDuring } from './limits.ts';
 import type { Exhaustion, LiveMeter } from './meter.ts';
-import { monthFrom, monthOf } from './month.ts';
+import { monthFrom, monthOf } from './usage.ts';
 import { deleteMeters, writeMeters, type MeterRow } from './store.ts';
 
 export interface FlushDeps {

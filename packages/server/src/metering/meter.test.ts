@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isEqual, minus, noCounts, plus, raise, type Counts } from './counts.ts';
 import { LiveMeter } from './meter.ts';
 import { JumpyClock, FakeBrowser, tierOf } from './metering.fixture.ts';
-import { monthOf } from './month.ts';
+import { monthOf } from './usage.ts';
 
 function openMeter(clock = new JumpyClock()) {
   const browser = new FakeBrowser();

@@ -1,8 +1,7 @@
 import { toCredits } from '../credits/credits.ts';
 import type { Tier } from '../owners/owners.ts';
-import { egressMicro, microOf, prices } from './costs.ts';
-import { isEqual, noCounts, raise, toTotals, type Counts, type Totals } from './counts.ts';
 import { AccruedCharges } from './accrued-charges.ts';
+import { egressMicro, isEqual, microOf, noCounts, prices, raise, toTotals, type Counts, type Totals } from './counts.ts';
 import type { Need } from './limits.ts';
 
 /** Usage of one session, or of the HTTP fetches of one owner and egress. */

@@ -3,7 +3,7 @@ import { ServiceError } from '@berth/contract';
 import type { Credits } from '../credits/credits.ts';
 import type { Log } from '../lib/log.ts';
 import type { CommitRequest } from './accrued-charges.ts';
-import { prices } from './costs.ts';
+import { prices } from './counts.ts';
 import type { Need } from './limits.ts';
 import { LiveMeter, type Meter } from './meter.ts';
 

@@ -1,7 +1,6 @@
 import { limitedAxes, type LimitedAxis, type UsageResponse } from '@berth/contract';
 import type { EffectivePlan } from '../owners/owners.ts';
 import type { Totals } from './counts.ts';
-import { monthFrom, monthOf } from './month.ts';
 
 /** Usage of a month against the effective plan. */
 export function toUsage({ tier, trialEndsAt }: EffectivePlan, totals: Totals, now: Date): UsageResponse {
@@ -24,3 +23,11 @@ export function toUsage({ tier, trialEndsAt }: EffectivePlan, totals: Totals, no
     trial_ends_at: trialEndsAt?.toISOString() ?? null,
   };
 }
+
+/** Calendar months in UTC. */
+
+/** `2026-11`: sorts as text. */
+export const monthOf = (at: Date): string => at.toISOString().slice(0, 7);
+
+/** The first instant of the month that is `distance` months after that of `at`. */
+export const monthFrom = (at: Date, distance: number): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + distance, 1));

@@ -1,6 +1,6 @@
 /** The metrics of this worker in the Prometheus text format. Labels never contain an owner, key, session or address. */
 import { endedReasons, errors, type ErrorCode, type SessionStatus } from '@berth/contract';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Billing } from '../billing/billing.ts';
 import type { Credits } from '../credits/credits.ts';
 import type { EgressGate } from '../egress/egress.ts';
@@ -10,7 +10,6 @@ import type { Jobs } from '../jobs/jobs.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metering } from '../metering/metering.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { Readings } from './readings.ts';
 
 export interface MetricsDeps {
   version: string;
@@ -196,3 +195,53 @@ function registerJobAndLoopMetrics(readings: Readings, { version, jobs, loops }:
 
 const zeroOf = <Name extends string>(names: readonly Name[]): Record<Name, number> =>
   Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
+
+type Labels = Readonly<Record<string, string>>;
+export type Rows = readonly (readonly [labels: Labels, value: number])[];
+
+/** Metrics whose values are read from their source at each scrape. */
+export class Readings {
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** For values that only increase during the life of the process. */
+  counter(name: string, help: string, read: () => number): void {
+    this.counterRows(name, help, [], () => [[{}, read()]]);
+  }
+
+  /** One series for each value of the label. */
+  counterBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
+    this.counterRows(name, help, [label], () => rowsBy(label, read()));
+  }
+
+  counterRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
+    const collect = function (this: Counter): void {
+      this.reset();
+      for (const [of, value] of read()) this.inc(of, value);
+    };
+    this.#registry.registerMetric(new Counter({ name, help, labelNames: labels, registers: [], collect }));
+  }
+
+  /** For values that can decrease. */
+  gauge(name: string, help: string, read: () => number): void {
+    this.gaugeRows(name, help, [], () => [[{}, read()]]);
+  }
+
+  gaugeBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
+    this.gaugeRows(name, help, [label], () => rowsBy(label, read()));
+  }
+
+  gaugeRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
+    const collect = function (this: Gauge): void {
+      this.reset();
+      for (const [of, value] of read()) this.set(of, value);
+    };
+    this.#registry.registerMetric(new Gauge({ name, help, labelNames: labels, registers: [], collect }));
+  }
+}
+
+const rowsBy = (label: string, values: Readonly<Record<string, number>>): Rows =>
+  Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
