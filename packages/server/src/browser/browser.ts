@@ -28,7 +28,7 @@ import type { Page } from './page/model.ts';
 import { TimeoutScale } from './timeout-scale.ts';
 import { FetchedPage } from './page/private-page.ts';
 import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-model.ts';
-import type { ConsoleEntry, RemoteInput, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
+import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
 import { NetworkLog } from './network/network-log.ts';
 import { readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
 import type { Tab } from './tabs/tab.ts';
@@ -240,8 +240,8 @@ class AttachedBrowser implements Browser {
     };
   }
 
-  watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): ScreencastWatch {
-    return this.#screencast.watch(demand, onFrame);
+  attachScreencast(client: ScreencastClient): ScreencastAttachment {
+    return this.#screencast.attach(client);
   }
 
   remoteInput(tabId: string): RemoteInput {

@@ -2,7 +2,7 @@
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
 import type { NavigationRequest, NavigationResult, Page } from './page/model.ts';
 import type { TimeoutScale } from './timeout-scale.ts';
-import type { ConsoleEntry, RemoteInput, ScreencastDemand, ScreencastFrame, ScreencastWatch } from './screencast/model.ts';
+import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
 import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-model.ts';
 
 export type { NavigationRequest, NavigationResult } from './page/model.ts';
@@ -143,11 +143,8 @@ export interface Browser {
   onEvent(listener: (event: BrowserEvent) => void): () => void;
   /** Adds a listener for changes of `tabs()`, which may come in bursts; returns a function that removes it. */
   onTabsChanged(listener: () => void): () => void;
-  /**
-   * Streams frames of whichever tab is active: one at once, then on change,
-   * until it is ended. Watching is no activity. `onFrame` must not throw.
-   */
-  watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): ScreencastWatch;
+  /** Streams frames of whichever tab is active: one at once, then on change, until the client detaches. Watching is no activity. */
+  attachScreencast(client: ScreencastClient): ScreencastAttachment;
   /** Remote mouse and keyboard of a tab; input counts as activity. @throws TabNotFound */
   remoteInput(tabId: string): RemoteInput;
   /** Adds a listener for the console lines of all tabs; pages cannot detect it. Returns a function that removes it. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordingVideo } from '@berth/contract';
-import type { ScreencastDemand } from '../browser/browser.ts';
+import type { ScreencastClient, ScreencastDemand, ScreencastFrame } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { EncoderExit, VideoEncoder, VideoEncoders } from '../runtime/runtime.ts';
@@ -22,7 +22,7 @@ export interface FrameTrackDeps {
   /** `full`: the size limit is reached. `broken`: the encoder failed; what it wrote is kept. */
   onEnd: (end: 'full' | 'broken') => void;
   /** Called when the required frame rate or size changes. */
-  onDemand: (demand: ScreencastDemand) => void;
+  onDemand: () => void;
 }
 
 /** Size of the video. Pages with another aspect ratio are letterboxed. */
@@ -32,7 +32,7 @@ const quality = 70;
 const startTimeoutMs = 2000;
 const finishTimeoutMs = 6000;
 
-export class FrameTrack {
+export class FrameTrack implements ScreencastClient {
   readonly #deps: FrameTrackDeps;
   readonly #encoderStarted: Promise<void>;
   readonly #poster = new Poster();
@@ -50,7 +50,7 @@ export class FrameTrack {
     this.#encoderStarted = this.#startEncoder();
   }
 
-  get demand(): ScreencastDemand {
+  demand(): ScreencastDemand {
     const { encoders } = this.#deps;
     const isVideo = encoders !== null && !(this.#encoder instanceof Frames);
     return {
@@ -75,7 +75,12 @@ export class FrameTrack {
     return this.#zeroMs;
   }
 
-  add(jpeg: Buffer): void {
+  /** Always: an encoder that is behind or has not started gets the newest frame later, also after the screencast has ended. */
+  isReady(): boolean {
+    return true;
+  }
+
+  onFrame({ data: jpeg }: ScreencastFrame): void {
     if (this.#isEnding) return;
     // A viewer of another size makes the browser repeat the same frame.
     this.#pending = this.#latest?.equals(jpeg) ? null : jpeg;
@@ -137,7 +142,7 @@ export class FrameTrack {
     const { folder, clock, bytesMax, onDemand } = this.#deps;
     if (this.#isEnding) return;
     this.#useEncoder(new Frames({ folder, clock, zeroMs: this.#zeroMs, bytesMax }));
-    onDemand(this.demand);
+    onDemand();
   }
 
   #useEncoder(encoder: VideoEncoder): void {

@@ -255,7 +255,7 @@ describe('a recorder', () => {
 
   it('leaves no encoder and no listener where the browser cannot be watched', async (test) => {
     const [events, encoders, browser] = [new StubEvents(), new StubEncoders(), new StubBrowser()];
-    browser.watch = () => assert.fail('the browser has closed');
+    browser.attachScreencast = () => assert.fail('the browser has closed');
     const root = tempFolder((undo) => test.after(undo));
     assert.throws(() => createRecorder(root, { events, encoders, browser }), /the browser has closed/);
     await turn();

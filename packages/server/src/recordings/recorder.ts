@@ -1,7 +1,7 @@
 /** Records one session by watching its browser and listening to its events. Failures never affect the session. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Browser, ConsoleEntry, NetworkEntries, ScreencastWatch } from '../browser/browser.ts';
+import type { Browser, ConsoleEntry, NetworkEntries, ScreencastAttachment } from '../browser/browser.ts';
 import { toHar } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -30,7 +30,7 @@ export interface RecorderDeps {
   /** The record at the start. */
   record: RecordingRecord;
   folder: string;
-  browser: Pick<Browser, 'watch' | 'onConsole' | 'networkLog' | 'tabs'>;
+  browser: Pick<Browser, 'attachScreencast' | 'onConsole' | 'networkLog' | 'tabs'>;
   events: Pick<LiveSession['events'], 'subscribe'>;
   /** null: still frames instead of a video. */
   encoders: Pick<VideoEncoders, 'start' | 'framesPerSecond'> | null;
@@ -64,7 +64,7 @@ export class Recorder {
   readonly #startMs: number;
   readonly #timeline: Timeline;
   readonly #frameTrack: FrameTrack;
-  readonly #watch: ScreencastWatch;
+  readonly #screencast: ScreencastAttachment;
   readonly #undo: (() => void)[] = [];
   readonly #tally = new NetworkTally();
   #consoleLines = 0;
@@ -88,12 +88,12 @@ export class Recorder {
     this.#frameTrack = new FrameTrack({
       ...{ recId: record.recId, folder, encoders, bytesMax, clock, log },
       onEnd: (end) => (end === 'full' ? this.#stop('size') : this.#endVideo()),
-      onDemand: (demand) => this.#watch?.change(demand),
+      onDemand: () => this.#screencast?.update(),
     });
     try {
       this.#undo.push(events.subscribe(({ type, data }) => this.#timeline.add(type, data)));
       this.#undo.push(browser.onConsole((entry) => this.#onConsole(entry)));
-      this.#watch = browser.watch(this.#frameTrack.demand, ({ data }) => this.#frameTrack.add(data));
+      this.#screencast = browser.attachScreencast(this.#frameTrack);
     } catch (error) {
       for (const undo of this.#undo) undo();
       void this.#timeline.end();
@@ -132,7 +132,7 @@ export class Recorder {
   halt(): void {
     if (this.#finalState) return;
     const { clock, browser } = this.#deps;
-    this.#watch.end();
+    this.#screencast.detach();
     for (const undo of this.#undo.splice(0)) undo();
     const network = this.#recordTraffic();
     const tabs = browser.tabs();
@@ -198,7 +198,7 @@ export class Recorder {
 
   #endVideo(): void {
     this.#isBroken = true;
-    this.#watch.end();
+    this.#screencast.detach();
     this.#timeline.add('recording.video_ended', {});
   }
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConsoleEntry, NetworkEntry, ScreencastDemand, ScreencastFrame, TabInfo } from '../browser/browser.ts';
+import type { ConsoleEntry, NetworkEntry, ScreencastAttachment, ScreencastClient, ScreencastDemand, TabInfo } from '../browser/browser.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
@@ -74,16 +74,17 @@ export const entryOf = (overrides: Partial<NetworkEntry> = {}): NetworkEntry => 
 /** A browser that draws when a test says so. */
 export class StubBrowser {
   readonly entries: NetworkEntry[] = [];
+  /** What the recorder last demanded; null while it is not attached. */
   demand: ScreencastDemand | null = null;
   /** Whether it rejects all calls. */
   isClosed = false;
-  #onFrame: (frame: ScreencastFrame) => void = () => {};
+  #client: ScreencastClient | null = null;
   #onConsole: (entry: ConsoleEntry) => void = () => {};
 
-  watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void) {
-    this.demand = demand;
-    this.#onFrame = onFrame;
-    return { change: (changed: ScreencastDemand) => void (this.demand = changed), end: () => void (this.demand = null) };
+  attachScreencast(client: ScreencastClient): ScreencastAttachment {
+    this.#client = client;
+    this.demand = client.demand();
+    return { update: () => void (this.demand = client.demand()), detach: () => void (this.demand = null) };
   }
 
   onConsole(listener: (entry: ConsoleEntry) => void): () => void {
@@ -111,7 +112,7 @@ export class StubBrowser {
   }
 
   draw(data: string | Buffer): void {
-    this.#onFrame({ data: Buffer.from(data), tabId: 'tab_1', width: 1280, height: 720, drawnAtMs: 0 });
+    this.#client?.onFrame({ seq: 0, data: Buffer.from(data), tabId: 'tab_1', width: 1280, height: 720, drawnAtMs: 0 });
   }
 
   log(text: string, overrides: Partial<ConsoleEntry> = {}): void {

@@ -1,17 +1,59 @@
 /** A live view with a stub browser, and the messages that a viewer receives. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frameHeaderBytes, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
-import type { RemoteInput, ScreencastDemand, ScreencastFrame, TabInfo } from '../browser/browser.ts';
+import type { Browser, RemoteInput, ScreencastDemand, TabInfo } from '../browser/browser.ts';
 import type { Drive } from '../drive/drive.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import type { LiveSession, Machine, SessionRecord, Sessions } from '../sessions/sessions.ts';
 import { LiveView } from './live-view.ts';
 
+interface StartOptions {
+  maxWidth: number;
+  maxHeight: number;
+  quality: number;
+}
+
+/** The DevTools connection of a screencast: draws when a test says so. */
+export class StubConnection {
+  readonly timeoutScale = { ms: (baseMs: number): number => baseMs };
+  /** Options of the screencasts that were started. */
+  readonly starts: StartOptions[] = [];
+  /** Running screencasts. */
+  running = 0;
+  readonly #listeners = new Set<(event: object, sessionId: string) => void>();
+  #frames = 0;
+
+  on = (event: string, listener: (event: object, sessionId: string) => void): (() => void) => {
+    if (event === 'Page.screencastFrame') this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  send = (method: string, params?: object): Promise<void> => {
+    if (method === 'Page.startScreencast') this.starts.push(params as StartOptions);
+    this.running += method === 'Page.startScreencast' ? 1 : method === 'Page.stopScreencast' ? -1 : 0;
+    return Promise.resolve();
+  };
+
+  draw(text: string): void {
+    this.#frames += 1;
+    const metadata = { deviceWidth: 1280, deviceHeight: 720, pageScaleFactor: 1, timestamp: this.#frames / 1000 };
+    const event = { data: Buffer.from(text).toString('base64'), metadata, sessionId: this.#frames };
+    for (const listener of this.#listeners) listener(event, 'S1');
+  }
+}
+
+/** The part of a screencast that a live view and its tests use. */
+interface StubScreencast {
+  attach: Browser['attachScreencast'];
+  demand: ScreencastDemand | null;
+}
+
 /** Records what is requested of the browser. */
 export class StubBrowser {
-  readonly demands: ScreencastDemand[] = [];
-  /** Open screencasts. */
+  readonly connection = new StubConnection();
+  readonly screencast: StubScreencast;
+  /** Clients of the screencast. */
   watching = 0;
   tabList: TabInfo[] = [
     { tabId: 'T1', url: 'http://site.test/', title: 'Site', active: true, openerTabId: null, createdAt: new Date(0), status: 'complete' },
@@ -21,7 +63,10 @@ export class StubBrowser {
   /** Delays all input until it resolves. */
   inputGate: Promise<void> = Promise.resolve();
   readonly #tabListeners = new Set<() => void>();
-  #onFrame: (frame: ScreencastFrame) => void = () => undefined;
+
+  constructor(createScreencast: (connection: StubConnection) => StubScreencast) {
+    this.screencast = createScreencast(this.connection);
+  }
 
   get listening(): number {
     return this.#tabListeners.size;
@@ -40,19 +85,17 @@ export class StubBrowser {
     for (const listener of this.#tabListeners) listener();
   }
 
-  watch = (
-    demand: ScreencastDemand,
-    onFrame: (frame: ScreencastFrame) => void,
-  ): { change(demand: ScreencastDemand): void; end(): void } => {
-    this.demands.push(demand);
+  attachScreencast: Browser['attachScreencast'] = (client) => {
+    const { update, detach } = this.screencast.attach(client);
     this.watching += 1;
-    this.#onFrame = onFrame;
-    return { change: (changed) => void this.demands.push(changed), end: () => (this.watching -= 1) };
+    return {
+      update,
+      detach: () => {
+        this.watching -= 1;
+        detach();
+      },
+    };
   };
-
-  draw(text: string): void {
-    this.#onFrame({ data: Buffer.from(text), tabId: 'T1', width: 1280, height: 720, drawnAtMs: 1 });
-  }
 
   remoteInput = (tabId: string): RemoteInput => {
     const record =
@@ -97,7 +140,7 @@ export class StubSession {
 }
 
 export class LiveViewFixture {
-  readonly browser = new StubBrowser();
+  readonly browser: StubBrowser;
   readonly clock = new ManualClock();
   readonly session = new StubSession();
   readonly live: LiveView;
@@ -106,7 +149,8 @@ export class LiveViewFixture {
   /** Close functions of the open connections. */
   readonly connections = new Set<(reason: ViewCloseReason) => void>();
 
-  constructor() {
+  constructor(...browser: ConstructorParameters<typeof StubBrowser>) {
+    this.browser = new StubBrowser(...browser);
     this.live = new LiveView({
       session: this.session as unknown as LiveSession,
       machine: { browser: this.browser } as unknown as Machine,

@@ -6,10 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { LiveViewCommand } from '@berth/contract/live-view';
 import WebSocket, { WebSocketServer } from 'ws';
+import type { Connection } from '../browser/cdp/connection.ts';
+import { Screencast } from '../browser/screencast/screencast.ts';
+import type { Tab } from '../browser/tabs/tab.ts';
 import { ReceivedMessages, LiveViewFixture, fail, until } from './live-view.fixture.ts';
 import { viewersMax } from './live-view.ts';
 import type { ViewerScope } from './viewer.ts';
 
+const front = { id: 'T1', sessionId: 'S1', status: 'complete', viewport: null, closed: new AbortController() } as unknown as Tab;
 let fixture: LiveViewFixture;
 let server: Server;
 /** Scope of the next viewer. */
@@ -17,7 +21,7 @@ let joining: ViewerScope;
 /** The service's socket of the last viewer. */
 let latest: WebSocket;
 beforeEach(async () => {
-  fixture = new LiveViewFixture();
+  fixture = new LiveViewFixture((connection) => new Screencast({ connection: connection as unknown as Connection, front: () => front }));
   server = createServer();
   const { live, registerConnection } = fixture;
   new WebSocketServer({ server }).on('connection', (socket) => {
@@ -75,14 +79,16 @@ describe('a live view', () => {
   it('shares one screencast between all viewers, from the first to the last', async () => {
     const [first, second] = [await join(), await join()];
     await until('both are there', () => fixture.session.viewers === 2);
-    assert.equal(fixture.browser.watching, 1);
-    fixture.browser.draw('one');
+    assert.equal(fixture.browser.connection.running, 1);
+    fixture.browser.connection.draw('one');
     await Promise.all([framesArrive(first, ['one']), framesArrive(second, ['one'])]);
     first.socket.close();
     await until('one is left', () => fixture.session.viewers === 1);
-    assert.equal(fixture.browser.watching, 1);
+    assert.equal(fixture.browser.connection.running, 1);
     second.socket.close();
-    await until('none is left', () => fixture.browser.watching === 0);
+    await until('none is left', () => fixture.session.viewers === 0);
+    await until('nothing is drawn', () => fixture.browser.connection.running === 0, 1000);
+    assert.equal(fixture.browser.watching, 0);
     assert.equal(fixture.emptyCount, 1);
     assert.equal(fixture.browser.listening, 0);
     assert.equal(fixture.connections.size, 0);
@@ -113,7 +119,7 @@ describe('a live view', () => {
 
   it('shows the latest picture at once to one who comes while nothing moves', async () => {
     await join();
-    fixture.browser.draw('still');
+    fixture.browser.connection.draw('still');
     const late = await join();
     await framesArrive(late, ['still']);
   });
@@ -143,13 +149,13 @@ describe('the pace of frames', () => {
   it('follows acknowledgements: two in flight, the newest next, those between dropped', async () => {
     const viewer = await join();
     await until('it is there', () => fixture.browser.watching === 1);
-    for (const text of ['1', '2', '3', '4', '5']) fixture.browser.draw(text);
+    for (const text of ['1', '2', '3', '4', '5']) fixture.browser.connection.draw(text);
     await framesArrive(viewer, ['1', '2']);
     viewer.ack();
     await framesArrive(viewer, ['1', '2', '5']);
-    fixture.browser.draw('6');
+    fixture.browser.connection.draw('6');
     await framesArrive(viewer, ['1', '2', '5', '6']);
-    fixture.browser.draw('7');
+    fixture.browser.connection.draw('7');
     viewer.send({ type: 'ack', seq: 1_000_000 });
     await commandsProcessed(viewer);
     assert.deepEqual(viewer.texts(), ['1', '2', '5', '6']);
@@ -161,7 +167,7 @@ describe('the pace of frames', () => {
     const [slow, quick] = [await join(), await join()];
     await until('both are there', () => fixture.session.viewers === 2);
     for (const text of ['1', '2', '3', '4']) {
-      fixture.browser.draw(text);
+      fixture.browser.connection.draw(text);
       await until(`the quick one has ${text}`, () => quick.texts().at(-1) === text);
       quick.ack();
       await commandsProcessed(quick);
@@ -173,10 +179,10 @@ describe('the pace of frames', () => {
   it('requests almost no frames while none is acknowledged, and closes a viewer that never does', async () => {
     const viewer = await join();
     await until('it is there', () => fixture.browser.watching === 1);
-    for (const text of ['1', '2', '3']) fixture.browser.draw(text);
+    for (const text of ['1', '2', '3']) fixture.browser.connection.draw(text);
     await framesArrive(viewer, ['1', '2']);
     fixture.clock.advance(59_000);
-    await until('less is asked for', () => fixture.browser.demands.at(-1)?.framesPerSecond === 1);
+    await until('less is asked for', () => fixture.browser.screencast.demand?.framesPerSecond === 1);
     fixture.clock.advance(1000);
     assert.deepEqual(await viewer.closed, { code: 4009, reason: 'limit' });
     assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'not_watching' });
@@ -189,7 +195,7 @@ describe('the pace of frames', () => {
     const frame = 'x'.repeat(1_000_000);
     let bufferedBytesMax = 0;
     for (let seq = 1; seq <= 100; seq += 1) {
-      fixture.browser.draw(frame);
+      fixture.browser.connection.draw(frame);
       viewer.send({ type: 'ack', seq });
       await sleep(2);
       bufferedBytesMax = Math.max(bufferedBytesMax, latest.bufferedAmount);
@@ -206,17 +212,20 @@ describe('what the browser is asked for', () => {
     const [phone, screen] = [await join(), await join()];
     phone.send({ type: 'fit', width: 390, height: 844 });
     screen.send({ type: 'fit', width: 100_000, height: 700 });
-    await until('both were heard', () => fixture.browser.demands.at(-1)?.maxWidth === 3840);
-    assert.deepEqual(fixture.browser.demands.at(-1), { maxWidth: 3840, maxHeight: 844, quality: 80, framesPerSecond: 25 });
+    const { connection, screencast } = fixture.browser;
+    await until('both were heard', () => connection.starts.at(-1)?.maxWidth === 3840);
+    assert.deepEqual(connection.starts.at(-1), { format: 'jpeg', maxWidth: 3840, maxHeight: 844, quality: 80 });
+    assert.equal(screencast.demand?.framesPerSecond, 25);
     screen.socket.close();
-    await until('the other counts alone', () => fixture.browser.demands.at(-1)?.maxWidth === 390);
+    await until('the other counts alone', () => connection.starts.at(-1)?.maxWidth === 390);
   });
 
   it('changes a few times a second at most', async () => {
     const viewer = await join();
     for (let width = 100; width < 300; width += 1) viewer.send({ type: 'fit', width, height: 100 });
-    await until('the last was heard', () => fixture.browser.demands.at(-1)?.maxWidth === 299);
-    assert.ok(fixture.browser.demands.length <= 4, `${fixture.browser.demands.length} changes`);
+    const { starts } = fixture.browser.connection;
+    await until('the last was heard', () => starts.at(-1)?.maxWidth === 299);
+    assert.ok(starts.length <= 4, `${starts.length} changes`);
   });
 });
 
@@ -243,7 +252,7 @@ describe('the end of a live view', () => {
     fixture.session.end('requested');
     const viewer = await join();
     assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
-    assert.equal(fixture.browser.demands.length, 0);
+    assert.equal(fixture.browser.connection.starts.length, 0);
     assert.equal(fixture.emptyCount, 1);
     assert.equal(fixture.connections.size, 0);
   });
@@ -255,7 +264,7 @@ describe('the end of a live view', () => {
     const other = await join();
     close?.('unauthorized');
     assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
-    fixture.browser.draw('on');
+    fixture.browser.connection.draw('on');
     await framesArrive(other, ['on']);
   });
 });
@@ -339,11 +348,11 @@ describe('a viewer’s input', () => {
 
   it('keeps the session from idling, which watching does not', async () => {
     const viewer = await join('control');
-    fixture.browser.draw('1');
+    fixture.browser.connection.draw('1');
     await framesArrive(viewer, ['1']);
     viewer.ack();
     viewer.send({ type: 'fit', width: 100, height: 100 });
-    await until('it was heard', () => fixture.browser.demands.length > 1);
+    await until('it was heard', () => fixture.browser.screencast.demand?.maxWidth === 100);
     assert.equal(fixture.session.touches, 0);
     viewer.send(click);
     await until('it was done', () => fixture.browser.inputs.length === 1);

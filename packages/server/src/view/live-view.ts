@@ -1,12 +1,11 @@
 import type { LiveTab, ViewCloseReason } from '@berth/contract/live-view';
-import type { ScreencastDemand, ScreencastWatch, TabInfo } from '../browser/browser.ts';
+import type { TabInfo } from '../browser/browser.ts';
 import type { Drive } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
-import type { Command } from './live-view-commands.ts';
+import type { ControlCommand } from './live-view-commands.ts';
 import { Control } from './live-view-control.ts';
-import { toLiveFrame, type LiveFrame } from './live-view-frame.ts';
 import { Viewer, type ViewerScope } from './viewer.ts';
 import { countViewer, viewCloseReason, type Socket } from './viewer-socket.ts';
 
@@ -25,26 +24,17 @@ export interface LiveViewDeps {
 export const viewersMax = 50;
 /** A loading page changes its tab many times a second, faster than anybody reads. */
 const stateIntervalMs = 100;
-/** The browser restarts its encoder for each change of size or quality. */
-const demandIntervalMs = 200;
-const checkIntervalMs = 1000;
 /** Pages choose these texts, so they are truncated. */
 const titleCharsMax = 300;
 const urlCharsMax = 2048;
 
-/** All viewers of one session. They share one encoder, which runs from the first viewer's join to the last one's disconnect. */
+/** All viewers of one session: the state that they see and their commands. Each attaches to the screencast by itself. */
 export class LiveView {
   readonly #deps: LiveViewDeps;
   /** With their control; null for viewers that only watch. */
   readonly #viewers = new Map<Viewer, Control | null>();
   readonly #undo: (() => void)[] = [];
-  #watch: ScreencastWatch | null = null;
-  #demand = '';
-  /** Sent to a viewer that joins while the page does not change. */
-  #latest: LiveFrame | null = null;
-  #frameCount = 0;
   #stateTimer: NodeJS.Timeout | null = null;
-  #demandTimer: NodeJS.Timeout | null = null;
 
   constructor(deps: LiveViewDeps) {
     this.#deps = deps;
@@ -55,7 +45,7 @@ export class LiveView {
     socket: Socket,
     { scope, registerConnection }: { scope: ViewerScope; registerConnection: (close: (reason: ViewCloseReason) => void) => () => void },
   ): void {
-    const { session, clock } = this.#deps;
+    const { session, machine, clock } = this.#deps;
     let unregister = (): void => undefined;
     const viewer = new Viewer(socket, {
       scope,
@@ -80,8 +70,7 @@ export class LiveView {
     const { sessionId, expiresAt } = session.record;
     viewer.sendMessage({ type: 'hello', session_id: sessionId, scope, expires_at: expiresAt.toISOString() });
     viewer.sendState(this.#state());
-    if (this.#latest) viewer.show(this.#latest);
-    this.#scheduleDemand();
+    viewer.watch(machine.browser);
   }
 
   #reject(viewer: Viewer, ...why: Parameters<Viewer['end']>): void {
@@ -91,32 +80,20 @@ export class LiveView {
 
   #start(): void {
     const { session, machine } = this.#deps;
-    const demand = this.#combinedDemand();
-    this.#demand = JSON.stringify(demand);
-    this.#watch = machine.browser.watch(demand, (frame) => {
-      this.#frameCount += 1;
-      this.#latest = toLiveFrame(frame, this.#frameCount);
-      for (const viewer of this.#viewers.keys()) viewer.show(this.#latest);
-    });
-    const ticker = setInterval(() => this.#checkViewers(), checkIntervalMs).unref();
-    const onEnd = (): void => this.#endAll();
+    const onEnd = (): void => {
+      for (const viewer of this.#viewers.keys()) viewer.end(...this.#sessionEndReason());
+    };
     session.abort.signal.addEventListener('abort', onEnd, { once: true });
     this.#undo.push(
       machine.browser.onTabsChanged(() => this.#scheduleState()),
-      () => clearInterval(ticker),
       () => session.abort.signal.removeEventListener('abort', onEnd),
     );
   }
 
   #stop(): void {
-    this.#watch?.end();
-    this.#watch = null;
-    this.#latest = null;
     for (const undo of this.#undo.splice(0)) undo();
     clearTimeout(this.#stateTimer ?? undefined);
-    clearTimeout(this.#demandTimer ?? undefined);
     this.#stateTimer = null;
-    this.#demandTimer = null;
     this.#deps.onEmpty();
   }
 
@@ -127,16 +104,11 @@ export class LiveView {
     control?.end();
     this.#count(viewer, -1);
     if (this.#viewers.size === 0) this.#stop();
-    else this.#scheduleDemand();
   }
 
   #count({ scope }: Viewer, by: 1 | -1): void {
     countViewer({ session: this.#deps.session, scope, by });
     this.#scheduleState();
-  }
-
-  #endAll(): void {
-    for (const viewer of [...this.#viewers.keys()]) viewer.end(...this.#sessionEndReason());
   }
 
   #sessionEndReason(): [reason: ViewCloseReason, detail: string] {
@@ -145,9 +117,7 @@ export class LiveView {
     return [reason, session.record.endedReason ?? reason];
   }
 
-  #onCommand(viewer: Viewer, command: Command): void {
-    if (command.type === 'fit') return this.#scheduleDemand();
-    if (command.type === 'ack') return;
+  #onCommand(viewer: Viewer, command: ControlCommand): void {
     const control = this.#viewers.get(viewer);
     if (control) control.run(command);
     else
@@ -158,41 +128,8 @@ export class LiveView {
       });
   }
 
-  #checkViewers(): void {
-    for (const viewer of [...this.#viewers.keys()]) viewer.checkAcknowledgements();
-    this.#scheduleDemand();
-  }
-
-  #scheduleDemand(): void {
-    if (!this.#watch) return;
-    this.#demandTimer ??= setTimeout(() => {
-      this.#demandTimer = null;
-      this.#updateDemand();
-    }, demandIntervalMs).unref();
-  }
-
-  #updateDemand(): void {
-    const demand = this.#combinedDemand();
-    const text = JSON.stringify(demand);
-    if (text === this.#demand) return;
-    this.#demand = text;
-    this.#watch?.change(demand);
-  }
-
-  /** The highest demand of any viewer: the others skip frames. */
-  #combinedDemand(): ScreencastDemand {
-    const demands = [...this.#viewers.keys()].map((viewer) => viewer.demand());
-    const maxOf = (of: keyof ScreencastDemand): number => Math.max(...demands.map((demand) => demand[of]));
-    return {
-      maxWidth: maxOf('maxWidth'),
-      maxHeight: maxOf('maxHeight'),
-      quality: maxOf('quality'),
-      framesPerSecond: maxOf('framesPerSecond'),
-    };
-  }
-
   #scheduleState(): void {
-    if (!this.#watch) return;
+    if (this.#viewers.size === 0) return;
     this.#stateTimer ??= setTimeout(() => {
       this.#stateTimer = null;
       const text = this.#state();

@@ -1,15 +1,14 @@
-import { framesInFlightMax, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
-import type { ScreencastDemand } from '../browser/browser.ts';
+import { frameHeaderBytes, frameKind, framesInFlightMax, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
+import type { Browser, ScreencastAttachment, ScreencastClient, ScreencastDemand, ScreencastFrame } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
-import { parseCommand, type Command } from './live-view-commands.ts';
-import type { LiveFrame } from './live-view-frame.ts';
+import { parseCommand, type ControlCommand } from './live-view-commands.ts';
 import { closeSocket, startHeartbeat, type Socket } from './viewer-socket.ts';
 import { ViewerQuality, type Fit } from './viewer-quality.ts';
 
 export type ViewerScope = 'view' | 'control';
 
 export interface ViewerEvents {
-  onCommand(command: Command): void;
+  onCommand(command: ControlCommand): void;
   /** Called once, whichever side closes. */
   onClose(): void;
 }
@@ -18,6 +17,7 @@ export interface ViewerEvents {
 const unsentBytesMax = 1024 * 1024;
 /** A viewer that does not acknowledge a frame for this long is not watching. */
 const ackTimeoutMs = 60_000;
+const checkIntervalMs = 1000;
 /** A mouse reports up to 1000 moves a second; our page sends one per animation frame. */
 const commandsPerSecondMax = 500;
 /** Until the page reports its size. */
@@ -25,18 +25,15 @@ const defaultFit: Fit = { width: 1280, height: 720 };
 /** The largest page. */
 const fitMax: Fit = { width: 3840, height: 2160 };
 
-/**
- * One viewer's socket. Frames are sent as fast as they are acknowledged; a new
- * frame replaces the pending one, so a slow viewer holds at most one.
- */
-export class Viewer {
+/** One viewer's socket, and a client of the screencast that is ready for as many frames as it acknowledges. */
+export class Viewer implements ScreencastClient {
   readonly scope: ViewerScope;
   readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #events: ViewerEvents;
   readonly #quality: ViewerQuality;
   #fit = defaultFit;
-  #pendingFrame: LiveFrame | null = null;
+  #screencast: ScreencastAttachment | null = null;
   /** Oldest first; at most `framesInFlightMax`. */
   #unacknowledged: { seq: number; sentMs: number }[] = [];
   /** The latest state that has not been sent. */
@@ -55,36 +52,38 @@ export class Viewer {
     socket.on('error', () => undefined);
     socket.once('close', () => this.#handleClose());
     startHeartbeat(socket, clock, (ms) => this.#quality.recordRoundTrip(ms));
+    const timer = setInterval(() => this.#checkAcknowledgements(), checkIntervalMs).unref();
+    socket.once('close', () => clearInterval(timer));
   }
 
-  /** Returns the frame size, quality and rate that this viewer can use. */
+  /** Sends frames from then on, until the socket closes. */
+  watch(browser: Pick<Browser, 'attachScreencast'>): void {
+    if (!this.#hasEnded) this.#screencast = browser.attachScreencast(this);
+  }
+
   demand(): ScreencastDemand {
     return this.#quality.demand(this.#fit);
   }
 
-  show(frame: LiveFrame): void {
-    this.#pendingFrame = frame;
-    this.#send();
+  isReady(): boolean {
+    return this.#hasRoom() && this.#unacknowledged.length < framesInFlightMax;
+  }
+
+  onFrame(frame: ScreencastFrame): void {
+    const { seq, message } = toLiveFrame(frame);
+    this.#unacknowledged.push({ seq, sentMs: this.#clock.monotonicMs() });
+    this.#socket.send(message, this.#onSent);
   }
 
   /** Sends a complete state as JSON. It replaces one that has not been sent. */
   sendState(text: string): void {
     this.#pendingState = text;
-    this.#send();
+    this.#sendPendingState();
   }
 
   /** Dropped when the viewer does not read. */
   sendMessage(message: LiveViewMessage): void {
     if (this.#hasRoom()) this.#socket.send(JSON.stringify(message));
-  }
-
-  /** Detects missing acknowledgements. Called about once a second. */
-  checkAcknowledgements(): void {
-    const [oldest] = this.#unacknowledged;
-    if (!oldest) return;
-    const nowMs = this.#clock.monotonicMs();
-    this.#quality.checkSilence(oldest.sentMs, nowMs);
-    if (nowMs - oldest.sentMs >= ackTimeoutMs) this.end('limit', 'not_watching');
   }
 
   /** Idempotent. `detail` is the reason in the last message, where it is more specific than the close code. */
@@ -98,8 +97,8 @@ export class Viewer {
   #handleClose(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#pendingFrame = null;
     this.#pendingState = null;
+    this.#screencast?.detach();
     this.#events.onClose();
   }
 
@@ -107,29 +106,35 @@ export class Viewer {
     return !this.#hasEnded && this.#socket.readyState === this.#socket.OPEN && this.#socket.bufferedAmount <= unsentBytesMax;
   }
 
-  /** Sends pending data while the socket has room. Called again when room is made. */
-  #send(): void {
-    if (!this.#hasRoom()) return;
-    if (this.#pendingState !== null) {
-      this.#socket.send(this.#pendingState, this.#onSent);
-      this.#pendingState = null;
-    }
-    if (!this.#pendingFrame || this.#unacknowledged.length >= framesInFlightMax) return;
-    const { seq, message } = this.#pendingFrame;
-    this.#pendingFrame = null;
-    this.#unacknowledged.push({ seq, sentMs: this.#clock.monotonicMs() });
-    this.#socket.send(message, this.#onSent);
+  #sendPendingState(): void {
+    if (this.#pendingState === null || !this.#hasRoom()) return;
+    this.#socket.send(this.#pendingState, this.#onSent);
+    this.#pendingState = null;
   }
 
-  readonly #onSent = (): void => this.#send();
+  /** The socket may have room again. */
+  readonly #onSent = (): void => {
+    this.#sendPendingState();
+    this.#screencast?.update();
+  };
+
+  #checkAcknowledgements(): void {
+    const [oldest] = this.#unacknowledged;
+    if (!oldest) return;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - oldest.sentMs >= ackTimeoutMs) return this.end('limit', 'not_watching');
+    this.#quality.checkSilence(oldest.sentMs, nowMs);
+    this.#screencast?.update();
+  }
 
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#hasEnded) return;
     const command = this.#countCommand() ? parseCommand(data, isBinary) : null;
     if (!command) return this.end('bad_message');
-    if (command.type === 'ack') this.#acknowledge(command.seq);
-    else if (command.type === 'fit') this.#fit = minFit(command, fitMax);
-    this.#events.onCommand(command);
+    if (command.type === 'ack') return this.#acknowledge(command.seq);
+    if (command.type !== 'fit') return this.#events.onCommand(command);
+    this.#fit = { width: Math.min(command.width, fitMax.width), height: Math.min(command.height, fitMax.height) };
+    this.#screencast?.update();
   }
 
   #countCommand(): boolean {
@@ -146,8 +151,35 @@ export class Viewer {
     if (!frame) return;
     this.#quality.recordAck(frame.sentMs, this.#clock.monotonicMs());
     this.#unacknowledged.splice(0, index + 1);
-    this.#send();
+    this.#screencast?.update();
   }
 }
 
-const minFit = (a: Fit, b: Fit): Fit => ({ width: Math.min(a.width, b.width), height: Math.min(a.height, b.height) });
+/** A frame as it is sent over the socket. */
+interface LiveFrame {
+  /** The number that a viewer acknowledges. */
+  seq: number;
+  message: Buffer;
+}
+
+const u16Max = 0xffff;
+const u32Values = 2 ** 32;
+/** Each frame is encoded once for all viewers. */
+const liveFrames = new WeakMap<ScreencastFrame, LiveFrame>();
+
+/** Puts the contract's header before the JPEG. The 32-bit sequence number wraps around. */
+export function toLiveFrame(frame: ScreencastFrame): LiveFrame {
+  const encoded = liveFrames.get(frame);
+  if (encoded) return encoded;
+  const { data, width, height, drawnAtMs } = frame;
+  const seq = frame.seq % u32Values;
+  const header = Buffer.alloc(frameHeaderBytes);
+  header.writeUInt8(frameKind, 0);
+  header.writeUInt32LE(seq, 4);
+  header.writeDoubleLE(drawnAtMs, 8);
+  header.writeUInt16LE(Math.min(u16Max, Math.round(width)), 16);
+  header.writeUInt16LE(Math.min(u16Max, Math.round(height)), 18);
+  const liveFrame = { seq, message: Buffer.concat([header, data]) };
+  liveFrames.set(frame, liveFrame);
+  return liveFrame;
+}

@@ -3,7 +3,9 @@ import type { MouseButton } from '../page/model.ts';
 
 /** An image of the active tab. */
 export interface ScreencastFrame {
-  /** JPEG. Shared by all watchers: read only. */
+  /** Counts the frames that were drawn, also those that a client skips. */
+  seq: number;
+  /** JPEG. Shared by all clients: read only. */
   data: Buffer;
   tabId: string;
   /** Size of the page that it shows, in CSS px. */
@@ -13,9 +15,9 @@ export interface ScreencastFrame {
   drawnAtMs: number;
 }
 
-/** What a watcher can use. The browser draws for the largest demand; others drop frames. */
+/** What a client can use. The browser draws for the largest demand of all clients. */
 export interface ScreencastDemand {
-  /** In pixels of the image. */
+  /** In pixels of the image; integers. */
   maxWidth: number;
   maxHeight: number;
   /** JPEG, 1…100. */
@@ -23,10 +25,20 @@ export interface ScreencastDemand {
   framesPerSecond: number;
 }
 
-export interface ScreencastWatch {
-  change(demand: ScreencastDemand): void;
-  /** Idempotent. The browser stops drawing within a second after the last watch ends. */
-  end(): void;
+/** A live view's viewer or a recorder. */
+export interface ScreencastClient {
+  demand(): ScreencastDemand;
+  /** Whether it takes a frame now. If not, it gets the newest one when it is ready again; those before are skipped. */
+  isReady(): boolean;
+  /** Must not throw. */
+  onFrame(frame: ScreencastFrame): void;
+}
+
+export interface ScreencastAttachment {
+  /** Call when the client's demand may have changed, or when it is ready again. */
+  update(): void;
+  /** Idempotent. The browser stops drawing within a second after the last client detaches. */
+  detach(): void;
 }
 
 /** A line of a page's console, or an uncaught error. Text is truncated. */

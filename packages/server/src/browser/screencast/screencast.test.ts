@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Browser, DevtoolsClient, ScreencastDemand, ScreencastFrame, ScreencastWatch } from '../browser.ts';
+import type { Browser, DevtoolsClient, ScreencastAttachment, ScreencastDemand, ScreencastFrame } from '../browser.ts';
 import type { Page } from '../page/model.ts';
 import { readJpeg, type JpegInfo } from '../testing/images.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
@@ -39,7 +39,7 @@ let browser: Browser;
 /** Decodes frames; no tab of the session. */
 let eye: Launched;
 let eyePage: Page;
-let watches: ScreencastWatch[] = [];
+let attachments: ScreencastAttachment[] = [];
 /** What the worker sent to the browser since the test began. */
 let sent: string[] = [];
 let framesOnPipe = 0;
@@ -64,8 +64,8 @@ beforeEach(() => {
   sent = [];
 });
 afterEach(async () => {
-  for (const watch of watches) watch.end();
-  watches = [];
+  for (const attachment of attachments) attachment.detach();
+  attachments = [];
   // The browser draws for a moment longer, for whoever comes back.
   if (count('Page.startScreencast') > 0) await until(() => sent.at(-1) === 'Page.stopScreencast');
 });
@@ -76,12 +76,32 @@ const go = (path: string, tabId = active()): Promise<unknown> =>
 const run = <T>(expression: string, tabId = active()): Promise<T> => browser.page(tabId).evaluate<T>(tabId, expression, call());
 const count = (method: string): number => sent.filter((each) => each === method).length;
 
-function watch(wanted: Partial<ScreencastDemand> = {}): { frames: ScreencastFrame[]; watch: ScreencastWatch } {
-  const frames: ScreencastFrame[] = [];
-  const begun = browser.watch(demand(wanted), (frame) => frames.push(frame));
-  watches.push(begun);
-  return { frames, watch: begun };
+/** A client of a screencast, and the frames that it took. */
+class TestClient {
+  readonly frames: ScreencastFrame[] = [];
+  ready = true;
+  readonly #attachment: ScreencastAttachment;
+  #demand: ScreencastDemand;
+
+  constructor(wanted: Partial<ScreencastDemand> = {}, of = browser) {
+    this.#demand = demand(wanted);
+    this.#attachment = of.attachScreencast(this);
+    attachments.push(this.#attachment);
+  }
+
+  demand = (): ScreencastDemand => this.#demand;
+  isReady = (): boolean => this.ready;
+  onFrame = (frame: ScreencastFrame): void => void this.frames.push(frame);
+  detach = (): void => this.#attachment.detach();
+  update = (): void => this.#attachment.update();
+
+  change(wanted: Partial<ScreencastDemand>): void {
+    this.#demand = demand(wanted);
+    this.update();
+  }
 }
+
+const watch = (wanted: Partial<ScreencastDemand> = {}): TestClient => new TestClient(wanted);
 
 async function newest(frames: ScreencastFrame[]): Promise<JpegInfo> {
   await until(() => frames.length > 0);
@@ -136,7 +156,7 @@ describe('watching', { timeout: 90_000 }, () => {
     assert.deepEqual([width, height], [640, 360]);
   });
 
-  it('sends a frame of a still page at once, to the first and to later watchers', async () => {
+  it('sends a frame of a still page at once, to the first and to later clients', async () => {
     await go('/red');
     const began = performance.now();
     const first = watch();
@@ -181,20 +201,39 @@ describe('watching', { timeout: 90_000 }, () => {
     const large = watch({ maxWidth: 960, maxHeight: 960 });
     await until(async () => large.frames.length > 0 && (await newest(large.frames)).width === 960);
     assert.equal(small.frames.at(-1), large.frames.at(-1));
-    large.watch.end();
+    large.detach();
     await until(async () => (await newest(small.frames)).width === 320);
     assert.equal(count('Page.startScreencast') - count('Page.stopScreencast'), 1);
   });
 
+  it('gives a client that is not ready the newest frame when it is again, and the others every frame', async () => {
+    await go('/moving');
+    const [slow, quick] = [watch(), watch()];
+    slow.ready = false;
+    await until(() => quick.frames.length >= 10);
+    assert.equal(slow.frames.length, 0);
+    slow.ready = true;
+    slow.update();
+    assert.deepEqual(slow.frames, [quick.frames.at(-1)]);
+    slow.update();
+    assert.equal(slow.frames.length, 1, 'no frame comes twice');
+    const seqs = quick.frames.map(({ seq }) => seq);
+    assert.deepEqual(
+      seqs,
+      seqs.map((_, at) => (seqs[0] ?? 0) + at),
+      'it missed none',
+    );
+  });
+
   it('limits restarts when a demand changes all the time', async () => {
     await go('/moving');
-    const { frames, watch: flips } = watch();
+    const client = watch();
     for (let turn = 0; turn < 30; turn += 1) {
-      flips.change(demand({ maxWidth: 300 + turn, framesPerSecond: 5 + turn }));
+      client.change({ maxWidth: 300 + turn, framesPerSecond: 5 + turn });
       await sleep(50);
     }
     assert.ok(count('Page.startScreencast') <= 3, `${count('Page.startScreencast')} starts`);
-    await until(async () => (await newest(frames)).width === 329);
+    await until(async () => (await newest(client.frames)).width === 329);
   });
 
   it('is no activity, and asks nothing that a page could notice', async () => {
@@ -210,20 +249,22 @@ describe('watching', { timeout: 90_000 }, () => {
     assert.equal(count('Runtime.enable'), 0);
   });
 
-  it('ends within a second of the last watcher, and 200 who come and go leave nothing', async () => {
+  it('ends within a second of the last client, and 200 who come and go leave nothing', async () => {
     await go('/moving');
     const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
     const before = timers();
     let frameCount = 0;
     for (let cycle = 0; cycle < 200; cycle += 1) {
-      const each = browser.watch(demand({ quality: 30 + (cycle % 50) }), () => (frameCount += 1));
+      const each = watch({ quality: 30 + (cycle % 50) });
+      each.onFrame = () => void (frameCount += 1);
       if (cycle % 10 === 0) await sleep(20);
-      each.end();
-      each.end();
+      each.detach();
+      each.detach();
     }
-    const { frames, watch: last } = watch();
+    const last = watch();
+    const { frames } = last;
     await until(() => frames.length > 3);
-    last.end();
+    last.detach();
     const [endedAt, framesThen, countAtEnd] = [performance.now(), frames.length, frameCount];
     await until(() => sent.at(-1) === 'Page.stopScreencast', 1000);
     assert.ok(performance.now() - endedAt < 1000);
@@ -240,9 +281,9 @@ describe('watching', { timeout: 90_000 }, () => {
     await go('/moving');
     const other = await customer(active());
     other.ask('Page.startScreencast', { format: 'jpeg', quality: 20, maxWidth: 100, maxHeight: 100 });
-    const { frames, watch: own } = watch({ framesPerSecond: 5 });
-    await until(() => frames.length > 5 && other.frames() > 5);
-    own.end();
+    const own = watch({ framesPerSecond: 5 });
+    await until(() => own.frames.length > 5 && other.frames() > 5);
+    own.detach();
     await until(() => sent.includes('Page.stopScreencast'));
     const before = other.frames();
     await until(() => other.frames() > before + 5);
@@ -304,8 +345,8 @@ describe('the picture', { timeout: 60_000 }, () => {
       await other.browser.prepare(settings({ viewport: { width: 900, height: 1100, device_scale_factor: 1 } }));
       const { tabId } = other.browser.activeTab();
       await other.browser.navigate(tabId, { url: `${pages.url}/target`, waitUntil: 'load', timeoutMs: 8000 }, call());
-      const frames: ScreencastFrame[] = [];
-      const each = other.browser.watch(demand(), (frame) => frames.push(frame));
+      const each = new TestClient({}, other.browser);
+      const { frames } = each;
       await until(() => frames.at(-1)?.height === 1100);
       assert.equal(frames.at(-1)?.width, 900);
       assert.ok((await newest(frames)).red);
@@ -318,7 +359,7 @@ describe('the picture', { timeout: 60_000 }, () => {
       await until(() => other.browser.tabs().some(({ openerTabId, status }) => openerTabId === tabId && status === 'complete'));
       await other.browser.activateTab(other.browser.tabs().at(-1)?.tabId ?? '', call());
       await until(() => frames.at(-1)?.tabId !== tabId && frames.at(-1)?.height === 1100);
-      each.end();
+      each.detach();
     } finally {
       await other.end();
     }

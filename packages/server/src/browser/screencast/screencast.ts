@@ -1,36 +1,31 @@
 /**
- * Frames of the active tab for all watchers: one screencast of the browser for
- * any number of them, and none while nobody watches.
+ * Frames of the active tab for all clients: one screencast of the browser for
+ * any number of them, and none while there is none. Demands are reduced to one
+ * here, and its changes throttled; each client gets the newest frame whenever
+ * it is ready, so a slow one costs the others nothing.
  *
  * The browser sends at most two unacknowledged frames and drops what it draws
  * meanwhile, so acknowledging a frame sets the frame rate.
  */
 import { systemClock } from '../../lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
-import { TabScreencast, type TabScreencastSize } from './tab-screencast.ts';
+import { TabScreencast, type TabFrame, type TabScreencastSize } from './tab-screencast.ts';
 import type { Tab } from '../tabs/tab.ts';
-import type { ScreencastDemand, ScreencastFrame, ScreencastWatch } from './model.ts';
+import type { ScreencastAttachment, ScreencastClient, ScreencastDemand, ScreencastFrame } from './model.ts';
 
 /** A viewer that reloads is back within this time and needs no new start. */
 const lingerMs = 500;
 /** A new size or quality restarts the screencast, so frequent changes are applied at this interval. */
 const resizeIntervalMs = 1000;
+/** A client that has just attached often changes its demand. */
+const resizeDelayMs = 200;
 /** The same for a client that switches tabs rapidly. */
 const moveIntervalMs = 100;
-
-/** Larger than any viewer's screen, in px. */
-const sideMax = 4096;
-const framesPerSecondMax = 60;
 
 interface ScreencastDeps {
   connection: Connection;
   /** The active tab; null while there is none. */
   front(): Tab | null;
-}
-
-interface Watcher {
-  demand: ScreencastDemand;
-  onFrame(frame: ScreencastFrame): void;
 }
 
 /** The newest frame, and the viewport that it was drawn for. */
@@ -42,76 +37,97 @@ interface LastFrame {
 
 export class Screencast {
   readonly #deps: ScreencastDeps;
-  readonly #watchers = new Set<Watcher>();
+  /** With the newest frame until the client has taken it, then null. */
+  readonly #clients = new Map<ScreencastClient, ScreencastFrame | null>();
   #current: TabScreencast | null = null;
   #lastFrame: LastFrame | null = null;
+  #frameCount = 0;
   #startedAtMs = -Infinity;
+  /** When the demand first differed from what is drawn; null while it does not. */
+  #resizedAtMs: number | null = null;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: ScreencastDeps) {
     this.#deps = deps;
   }
 
-  watch(demand: ScreencastDemand, onFrame: (frame: ScreencastFrame) => void): ScreencastWatch {
-    const watcher: Watcher = { demand: clampDemand(demand), onFrame };
-    this.#watchers.add(watcher);
+  attach(client: ScreencastClient): ScreencastAttachment {
+    this.#clients.set(client, this.#frameOfFront());
     this.#reconcile();
-    // After this call, so that the caller has its watch before the first frame.
-    queueMicrotask(() => this.#sendLastFrame(watcher));
+    // After this call, so that the client has its attachment before the first frame.
+    queueMicrotask(() => this.#deliver(client));
     return {
-      change: (changed) => {
-        watcher.demand = clampDemand(changed);
-        if (this.#watchers.has(watcher)) this.#reconcile();
+      update: () => {
+        this.refresh();
+        this.#deliver(client);
       },
-      end: () => {
-        if (this.#watchers.delete(watcher)) this.#reconcile();
+      detach: () => {
+        if (this.#clients.delete(client)) this.#reconcile();
       },
+    };
+  }
+
+  /** The largest demand of all clients; null while there is none. */
+  get demand(): ScreencastDemand | null {
+    if (this.#clients.size === 0) return null;
+    const demands = [...this.#clients.keys()].map((client) => client.demand());
+    const maxOf = (of: keyof ScreencastDemand): number => Math.max(...demands.map((each) => each[of]));
+    return {
+      maxWidth: maxOf('maxWidth'),
+      maxHeight: maxOf('maxHeight'),
+      quality: maxOf('quality'),
+      framesPerSecond: maxOf('framesPerSecond'),
     };
   }
 
   /** Call when the active tab may have changed. */
   refresh(): void {
-    if (this.#watchers.size > 0) this.#reconcile();
+    if (this.#clients.size > 0) this.#reconcile();
   }
 
   /** The browser has closed. */
   stop(): void {
     clearTimeout(this.#timer);
-    this.#watchers.clear();
+    this.#clients.clear();
     this.#stopCurrent();
   }
 
-  #sendLastFrame(watcher: Watcher): void {
-    const last = this.#lastFrame;
-    const current = last !== null && last.tab === this.#deps.front() && last.viewport === last.tab.viewport;
-    if (current && this.#watchers.has(watcher)) watcher.onFrame(last.frame);
+  #deliver(client: ScreencastClient): void {
+    const frame = this.#clients.get(client);
+    if (!frame || !client.isReady()) return;
+    this.#clients.set(client, null);
+    client.onFrame(frame);
   }
 
-  /** Matches the screencast to the demands, now or when the interval allows. */
+  /** The last frame, unless the active tab or its size has changed since. */
+  #frameOfFront(): ScreencastFrame | null {
+    const last = this.#lastFrame;
+    return last !== null && last.tab === this.#deps.front() && last.viewport === last.tab.viewport ? last.frame : null;
+  }
+
+  /** Matches the screencast to the demand, now or when the interval allows. */
   #reconcile(): void {
     clearTimeout(this.#timer);
-    if (this.#watchers.size === 0) {
+    const { demand } = this;
+    if (!demand) {
       this.#timer = setTimeout(() => this.#stopCurrent(), lingerMs).unref();
       return;
     }
-    const demands = [...this.#watchers].map(({ demand }) => demand);
-    const maxOf = (of: (demand: ScreencastDemand) => number): number => Math.max(...demands.map(of));
-    const size = {
-      maxWidth: maxOf((each) => each.maxWidth),
-      maxHeight: maxOf((each) => each.maxHeight),
-      quality: maxOf((each) => each.quality),
-    };
-    const framesPerSecond = maxOf((each) => each.framesPerSecond);
-    this.#current?.setFramesPerSecond(framesPerSecond);
+    this.#current?.setFramesPerSecond(demand.framesPerSecond);
     const tab = this.#deps.front();
     const isOtherTab = this.#current?.tab !== tab;
-    if (!tab || (!isOtherTab && this.#current?.hasSize(size))) return;
-    const waitMs = this.#startedAtMs + (isOtherTab ? moveIntervalMs : resizeIntervalMs) - systemClock.monotonicMs();
-    if (waitMs <= 0 || !this.#current) this.#start(tab, size, framesPerSecond);
-    else this.#timer = setTimeout(() => this.#reconcile(), waitMs).unref();
+    const isOtherSize = this.#current !== null && !isSameSize(this.#current.size, demand);
+    const nowMs = systemClock.monotonicMs();
+    this.#resizedAtMs = isOtherSize ? (this.#resizedAtMs ?? nowMs) : null;
+    if (!tab || (!isOtherTab && !isOtherSize)) return;
+    const dueMs = isOtherTab
+      ? this.#startedAtMs + moveIntervalMs
+      : Math.max(this.#startedAtMs + resizeIntervalMs, (this.#resizedAtMs ?? nowMs) + resizeDelayMs);
+    if (dueMs <= nowMs || !this.#current) this.#start(tab, demand);
+    else this.#timer = setTimeout(() => this.#reconcile(), dueMs - nowMs).unref();
   }
 
-  #start(tab: Tab, size: TabScreencastSize, framesPerSecond: number): void {
+  #start(tab: Tab, { framesPerSecond, ...size }: ScreencastDemand): void {
     this.#current?.end();
     this.#startedAtMs = systemClock.monotonicMs();
     this.#current = new TabScreencast({
@@ -119,13 +135,18 @@ export class Screencast {
       tab,
       size,
       framesPerSecond,
-      onFrame: (frame) => this.#emitFrame(tab, frame),
+      onFrame: (frame) => this.#onFrame(tab, frame),
     });
   }
 
-  #emitFrame(tab: Tab, frame: ScreencastFrame): void {
+  #onFrame(tab: Tab, drawn: TabFrame): void {
+    this.#frameCount += 1;
+    const frame = { ...drawn, seq: this.#frameCount };
     this.#lastFrame = { frame, tab, viewport: tab.viewport };
-    for (const { onFrame } of this.#watchers) onFrame(frame);
+    for (const client of this.#clients.keys()) {
+      this.#clients.set(client, frame);
+      this.#deliver(client);
+    }
   }
 
   #stopCurrent(): void {
@@ -135,12 +156,5 @@ export class Screencast {
   }
 }
 
-function clampDemand({ maxWidth, maxHeight, quality, framesPerSecond }: ScreencastDemand): ScreencastDemand {
-  const clamp = (value: number, maxOf: number): number => Math.max(1, Math.min(maxOf, Math.round(value)));
-  return {
-    maxWidth: clamp(maxWidth, sideMax),
-    maxHeight: clamp(maxHeight, sideMax),
-    quality: clamp(quality, 100),
-    framesPerSecond: Math.max(0.1, Math.min(framesPerSecondMax, framesPerSecond)),
-  };
-}
+const isSameSize = (a: TabScreencastSize, b: TabScreencastSize): boolean =>
+  a.maxWidth === b.maxWidth && a.maxHeight === b.maxHeight && a.quality === b.quality;

@@ -4,7 +4,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { Command, Connection, Params } from '../cdp/connection.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import type { Tab } from '../tabs/tab.ts';
-import type { ScreencastFrame } from './model.ts';
+import type { ScreencastDemand, ScreencastFrame } from './model.ts';
 
 /** Frames that the browser sends before it waits for an acknowledgement. */
 const framesInFlightMax = 2;
@@ -22,18 +22,17 @@ const frameCharsMax = 32 * 1024 * 1024;
 const frameAgeMsMax = 10_000;
 const sideMax = 65_535;
 
-export interface TabScreencastSize {
-  maxWidth: number;
-  maxHeight: number;
-  quality: number;
-}
+/** A change of these restarts the screencast. */
+export type TabScreencastSize = Omit<ScreencastDemand, 'framesPerSecond'>;
+/** A frame before it is counted. */
+export type TabFrame = Omit<ScreencastFrame, 'seq'>;
 
 interface TabScreencastOptions {
   connection: Connection;
   tab: Tab;
   size: TabScreencastSize;
   framesPerSecond: number;
-  onFrame(frame: ScreencastFrame): void;
+  onFrame(frame: TabFrame): void;
 }
 
 export class TabScreencast {
@@ -72,9 +71,8 @@ export class TabScreencast {
     this.#start();
   }
 
-  hasSize({ maxWidth, maxHeight, quality }: TabScreencastSize): boolean {
-    const { size } = this.#deps;
-    return size.maxWidth === maxWidth && size.maxHeight === maxHeight && size.quality === quality;
+  get size(): TabScreencastSize {
+    return this.#deps.size;
   }
 
   setFramesPerSecond(framesPerSecond: number): void {
@@ -162,7 +160,7 @@ export class TabScreencast {
     this.#acknowledge();
   }
 
-  #parseFrame({ data, metadata }: Protocol.Page.ScreencastFrameEvent): ScreencastFrame | null {
+  #parseFrame({ data, metadata }: Protocol.Page.ScreencastFrameEvent): TabFrame | null {
     if (typeof data !== 'string' || data.length > frameCharsMax) return null;
     const { deviceWidth, deviceHeight, pageScaleFactor, timestamp } = metadata;
     const scale = pageScaleFactor > 0 ? pageScaleFactor : 1;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { frameHeaderBytes, frameKind } from '@berth/contract/live-view';
-import { toLiveFrame } from './live-view-frame.ts';
+import { toLiveFrame } from './viewer.ts';
 
-const frame = { data: Buffer.from('a jpeg'), tabId: 'T1', width: 1280, height: 719.6, drawnAtMs: 1_800_000_000_000.25 };
+const frame = { seq: 7, data: Buffer.from('a jpeg'), tabId: 'T1', width: 1280, height: 719.6, drawnAtMs: 1_800_000_000_000.25 };
 
 describe('a frame on its way to viewers', () => {
   it('is a header of the contract’s form and the picture', () => {
-    const { seq, message } = toLiveFrame(frame, 7);
+    const { seq, message } = toLiveFrame(frame);
     assert.equal(seq, 7);
     assert.equal(message.readUInt8(0), frameKind);
     assert.equal(message.readUInt32LE(4), 7);
@@ -17,11 +17,11 @@ describe('a frame on its way to viewers', () => {
   });
 
   it('is counted anew after the last number that the header can hold', () => {
-    assert.equal(toLiveFrame(frame, 2 ** 32 - 1).seq, 2 ** 32 - 1);
-    assert.equal(toLiveFrame(frame, 2 ** 32).seq, 0);
+    assert.equal(toLiveFrame({ ...frame, seq: 2 ** 32 - 1 }).seq, 2 ** 32 - 1);
+    assert.equal(toLiveFrame({ ...frame, seq: 2 ** 32 }).seq, 0);
   });
 
   it('says no size that the header cannot hold', () => {
-    assert.equal(toLiveFrame({ ...frame, width: 100_000 }, 1).message.readUInt16LE(16), 65_535);
+    assert.equal(toLiveFrame({ ...frame, width: 100_000 }).message.readUInt16LE(16), 65_535);
   });
 });
