@@ -221,6 +221,21 @@ describe('a successful call', () => {
     assert.deepEqual(await count({ url: `${site.url}/forbidden`, mode: 'http', respect_robots: true }), [0, 0]);
   });
 
+  it('counts the steps that ran before the browser of a fetch was lost', async () => {
+    const { session_id } = await served.create({}, { key: owner.key });
+    const before = await served.usage(owner.key);
+    const urls = ['http://first.test/', 'http://second.test/'];
+    const actions = [...urls.map((url) => ({ type: 'navigate', url })), { type: 'wait', ms: 20_000 }];
+    const call = served.call(fetchPage, { key: owner.key, body: { url: 'http://site.test/', session_id, actions } });
+    const { browser } = machineOf(served, session_id);
+    await eventually('the second step runs', () => browser.pageUrls.includes('http://second.test/'));
+    machineOf(served, session_id).crash();
+    const { error, usage } = (await call).body;
+    assert.equal(error?.code, 'session_lost');
+    assert.ok(usage.actions >= 2, `${usage.actions}`);
+    assert.equal((await served.usage(owner.key)).actions - before.actions, usage.actions);
+  });
+
   it('counts no session for fetch machines', async () => {
     const { key } = await served.newOwner();
     await served.call(fetchPage, { key, body: { url: emptyPage } });

@@ -9,13 +9,13 @@ import { HttpFailure } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
-import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
+import type { LiveSession, Sessions } from '../sessions/sessions.ts';
 import { StepFailed, type StepContext } from '../steps/steps.ts';
 import { Browse, type BrowseOptions } from './browse.ts';
 import { createTimeoutError, DeadlineExceeded, toFetchError, type FetchError } from './errors.ts';
 import type { HttpRoute, HttpRoutes } from './http-routes.ts';
 import type { Budget } from './limits.ts';
-import type { FetchMachines } from './machines.ts';
+import type { FetchMachines, PageLease } from './machines.ts';
 import { readResponse, toHttpRequest, type PlainResult } from './plain.ts';
 import { createPageResult, type PageResult } from './result.ts';
 import type { Robots } from './robots.ts';
@@ -132,31 +132,30 @@ export class Attempt {
   }
 
   #fetchInMachine(reason: string | null, signal: AbortSignal): Promise<PageResult> {
-    const { machines, clock } = this.#deps;
-    const startMs = clock.monotonicMs();
-    return machines.withPage(this.#spec, signal, (lease) => {
-      this.#usage.sessionMs += Math.round(clock.monotonicMs() - startMs);
-      return this.#browse({ ...lease, stepContext: createPageStepContext(lease.page, this.#deps), reason }, lease.signal);
+    return this.#deps.machines.withPage(this.#spec, signal, (lease) => {
+      this.#usage.sessionMs += lease.waitedMs;
+      return this.#browse(lease, createPageStepContext(lease.page, this.#deps), reason);
     });
   }
 
-  #fetchInSession(sessionId: string, signal: AbortSignal): Promise<PageResult> {
+  #fetchInSession(sessionId: string, callerSignal: AbortSignal): Promise<PageResult> {
     const { clock, sessions } = this.#deps;
     const startMs = clock.monotonicMs();
-    return sessions.withBrowser(this.#spec.owner, sessionId, { signal }, async (machine, driving, session) => {
+    return sessions.withBrowser(this.#spec.owner, sessionId, { signal: callerSignal }, async (machine, signal, session) => {
       this.#usage.queueMs += Math.round(clock.monotonicMs() - startMs);
       const { tabId } = machine.browser.activeTab();
       const page = machine.browser.borrow(tabId);
       const stepContext = createStepContext({ ...this.#deps, machine, session }, tabId);
       try {
-        return await this.#browse({ sessionId, page, machine, session, stepContext, reason: null }, driving);
+        return await this.#browse({ sessionId, page, machine, session, signal }, stepContext, null);
       } finally {
         await page.close();
       }
     });
   }
 
-  async #browse({ sessionId, page, machine, session, stepContext, reason }: AttemptPage, signal: AbortSignal): Promise<PageResult> {
+  async #browse(lease: Omit<PageLease, 'waitedMs'>, stepContext: StepContext, reason: string | null): Promise<PageResult> {
+    const { sessionId, page, machine, session, signal } = lease;
     const { request } = this.#spec;
     const { budget, strategy } = this.#options;
     this.#sessionId = sessionId;
@@ -184,15 +183,6 @@ export class Attempt {
     const provider = strategy === 'human' ? 'human' : 'http';
     return (signal) => solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs(), signal });
   }
-}
-
-interface AttemptPage {
-  sessionId: string;
-  page: PrivatePage;
-  machine: Machine;
-  session: LiveSession;
-  stepContext: StepContext;
-  reason: string | null;
 }
 
 /** Why the request needs a browser from the start; null when plain HTTP may do. */

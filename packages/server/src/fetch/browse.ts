@@ -1,5 +1,5 @@
 /** One attempt with a browser: load the page, detect blocks, run waits and actions, read the requested formats. */
-import type { FetchRequest, Step } from '@berth/contract';
+import type { FetchRequest, Step, StepResult } from '@berth/contract';
 import { classify, classifyPage, type PageProbe } from '../block-detection/block-detection.ts';
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
@@ -104,9 +104,9 @@ export class Browse {
   async #runActions(result: PageResult): Promise<void> {
     const { request, stepContext, budget, page, allowEvaluate } = this.#options;
     if (!hasActions(request)) return;
-    const run = (steps: readonly Step[]) => {
+    const run = (steps: readonly Step[], onResult: (result: StepResult) => void = () => undefined) => {
       const timeoutMs = Math.max(1, budget.leftMs() - conversionMs(page.page, budget.leftMs()));
-      return runSteps(stepContext, { steps, stopOnError: true, timeoutMs, allowEvaluate }, { signal: this.#signal });
+      return runSteps(stepContext, { steps, stopOnError: true, timeoutMs, allowEvaluate, onResult }, { signal: this.#signal });
     };
     const waits = toWaitSteps(request);
     if (waits.length > 0) {
@@ -115,9 +115,10 @@ export class Browse {
       if (failed) result.warnings.push(`wait_for_failed:${failed.error?.code ?? 'timeout'}`);
     }
     if (request.actions.length > 0) {
-      const { results, stepsRun } = await run(request.actions);
+      // Counted as they end, for a browser that is lost in between; the total also has the nested ones.
+      const { results, stepsRun } = await run(request.actions, ({ status }) => (this.usage.steps += status === 'skipped' ? 0 : 1));
       result.actions = results;
-      this.usage.steps += stepsRun;
+      this.usage.steps = stepsRun;
     }
     result.finalUrl = page.page.url();
   }
