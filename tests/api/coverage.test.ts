@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { endpoints, errors, errorsOf, type ErrorCode } from '@berth/contract';
+import { readTestTitles, type TestTitles } from '../../scripts/test-titles.ts';
 import { fileOf, nameOf, suitesOf } from '../contract-table.ts';
 
 /** The table that credentials.test.ts sends to every endpoint. */
@@ -65,25 +66,25 @@ const tables = [
 
 const folder = import.meta.dirname;
 const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
-const textOf = (file: string): string => readFileSync(`${folder}/${file}`, 'utf8');
-const suitesIn = (text: string): string[] => [...text.matchAll(/^describe\('((?:[^'\\]|\\.)+)'/gm)].map(([, title]) => title ?? '');
+const titles = new Map(files.map((file) => [file, readTestTitles(readFileSync(`${folder}/${file}`, 'utf8'))]));
+const titlesOf = (file: string): TestTitles => titles.get(file) ?? readTestTitles(readFileSync(`${folder}/${file}`, 'utf8'));
 
 describe('the tests of the API', () => {
   for (const endpoint of endpoints)
     it(`have a suite for every status of ${nameOf(endpoint)}`, () => {
       const file = fileOf(endpoint);
       assert.ok(files.includes(file), `there is no ${file}`);
-      const missing = suitesOf(endpoint, new Set(Object.keys(coveredOnce) as ErrorCode[]), (code) => errors[code].status).filter(
-        (title) => !suitesIn(textOf(file)).includes(title),
-      );
+      const { suites } = titlesOf(file);
+      const expected = suitesOf(endpoint, new Set(Object.keys(coveredOnce) as ErrorCode[]), (code) => errors[code].status);
+      const missing = expected.filter((title) => !suites.includes(title));
       assert.deepEqual(missing, [], `${file} has no describe for these`);
     });
 
   it('have no suite for a status that is not declared', () => {
     const undeclared = endpoints.flatMap((endpoint) => {
       const declared = suitesOf(endpoint, new Set(), (code) => errors[code].status);
-      return suitesIn(textOf(fileOf(endpoint)))
-        .filter((title) => /^\d{3}\b/.test(title) && !declared.includes(title))
+      return titlesOf(fileOf(endpoint))
+        .suites.filter((title) => /^\d{3}\b/.test(title) && !declared.includes(title))
         .map((title) => `${fileOf(endpoint)}: ${title}`);
     });
     assert.deepEqual(undeclared, []);
@@ -98,14 +99,16 @@ describe('the tests of the API', () => {
   });
 
   it('name each shared code in the file that tests it', () => {
-    const untold = Object.entries(coveredOnce).filter(([code, file]) => !textOf(file).includes(code));
-    assert.deepEqual(untold, []);
+    const missing = Object.entries(coveredOnce).filter(
+      ([code, file]) => !titlesOf(file).literals.some((literal) => literal.split(' ').includes(code)),
+    );
+    assert.deepEqual(missing, []);
   });
 
   it('have unique titles in each file', () => {
     for (const file of files) {
-      const titles = [...textOf(file).matchAll(/\b(?:it|test)\(\s*'((?:[^'\\]|\\.)+)'/g)].map(([, title]) => title);
-      assert.deepEqual(titles.length, new Set(titles).size, `${file} has a title twice`);
+      const { tests } = titlesOf(file);
+      assert.deepEqual(tests.length, new Set(tests).size, `${file} has a title twice`);
     }
   });
 });

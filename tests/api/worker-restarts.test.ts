@@ -96,44 +96,45 @@ describe('a worker that is stopped gracefully', () => {
   });
   after(() => served.close());
 
-  it('reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions', { timeout: 30_000 }, async () => {
-    const [busy, idle] = await Promise.all([served.create(), served.create()]);
-    const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
-      authorization: `Bearer ${served.key}`,
-    });
-    const hanging = served.call(navigate, {
-      params: { session_id: busy.session_id },
-      body: { url: 'http://hang.test/', timeout_ms: 1500 },
-    });
-    await eventually('the navigation is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
-    const stopped = served.app.stop();
+  it(
+    'reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions as drained',
+    { timeout: 30_000 },
+    async () => {
+      const [busy, idle] = await Promise.all([served.create(), served.create()]);
+      const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
+        authorization: `Bearer ${served.key}`,
+      });
+      const hanging = served.call(navigate, {
+        params: { session_id: busy.session_id },
+        body: { url: 'http://hang.test/', timeout_ms: 1500 },
+      });
+      await eventually('the navigation is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
+      const stopped = served.app.stop();
 
-    const report = await served.call(health);
-    assert.deepEqual([report.status, report.body.checks['drain']?.status, report.headers.get('connection')], [503, 'degraded', 'close']);
-    assert.equal((await served.call(livez)).status, 200);
-    const { reply } = await served.refuse(createSession, 'draining', { body: {} });
-    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-    assert.equal((await served.call(getSession, { params: { session_id: busy.session_id } })).body.status, 'ready');
+      const report = await served.call(health);
+      assert.deepEqual([report.status, report.body.checks['drain']?.status, report.headers.get('connection')], [503, 'degraded', 'close']);
+      assert.equal((await served.call(livez)).status, 200);
+      const { reply } = await served.refuse(createSession, 'draining', { body: {} });
+      assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+      assert.equal((await served.call(getSession, { params: { session_id: busy.session_id } })).body.status, 'ready');
 
-    // The running call gets its own response: here a navigation timeout.
-    const details = assertError(await hanging, 502, 'navigation_failed');
-    assert.equal(details['reason'], 'timeout');
-    assert.deepEqual(await closed, { code: 1012, reason: 'service_restart' });
-    await stopped;
-    assert.deepEqual(await machinesLeft(served), nothingLeft);
-    await assert.rejects(fetch(`${served.url}/livez`));
-  });
-
-  it('ends its sessions with the reason drained', async () => {
-    const rows = await served.app.sessions.list({ limit: 10 });
-    assert.deepEqual(
-      rows.map(({ record }) => [record.status, record.endedReason]),
-      [
-        ['ended', 'drained'],
-        ['ended', 'drained'],
-      ],
-    );
-  });
+      // The running call gets its own response: here a navigation timeout.
+      const details = assertError(await hanging, 502, 'navigation_failed');
+      assert.equal(details['reason'], 'timeout');
+      assert.deepEqual(await closed, { code: 1012, reason: 'service_restart' });
+      await stopped;
+      assert.deepEqual(await machinesLeft(served), nothingLeft);
+      await assert.rejects(fetch(`${served.url}/livez`));
+      const rows = await served.app.sessions.list({ limit: 10 });
+      assert.deepEqual(
+        rows.map(({ record }) => [record.status, record.endedReason]),
+        [
+          ['ended', 'drained'],
+          ['ended', 'drained'],
+        ],
+      );
+    },
+  );
 
   it('answers a call that outlasts the grace period before it exits', { timeout: 30_000 }, async () => {
     const hasty = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });

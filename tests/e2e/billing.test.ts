@@ -184,7 +184,7 @@ describe('a new user', () => {
     await acme.end(running);
     assert.equal((await closed).code, 4000);
     // The payment provider has another origin, and its pages have no icon.
-    ada.assertNoIssues({ except: new RegExp(`^asked ${fixture.stripe.url}|^console: .* 404 `) });
+    ada.assertNoIssues({ except: new RegExp(`^requested ${fixture.stripe.url}|^console: .* 404 `) });
   });
 
   it('of another organisation starts the trial, after which the code is used up', async () => {

@@ -76,7 +76,7 @@ describe('driving a real browser over HTTP', () => {
       const target = url === 'self' ? `${service.url}/health` : (url ?? site.url + path);
       const { details } = await client.refuse(navigate, 'navigation_failed', {
         params: params(),
-        body: { url: target, timeout_ms: pageMs(2000) },
+        body: { url: target, timeout_ms: pageMs(reason === 'timeout' ? 2000 : 10_000) },
       });
       assert.equal(details['reason'], reason);
       if (netError) assert.equal(details['net_error'], netError);
@@ -112,10 +112,8 @@ describe('driving a real browser over HTTP', () => {
     await go('/popups');
     const { tabs } = (await client.call(getSession, { params: params() })).body;
     assert.ok(tabs.open <= tabs.limit, `${tabs.open} tabs are open`);
-    await client.refuse(openTab, 'tab_limit_reached', { params: params(), body: {} }).catch(async () => {
-      // A headless browser may block windows without a click, so fewer tabs may be open.
-      assert.ok(tabs.open < tabs.limit);
-    });
+    // A headless browser may block windows without a click, so fewer tabs may be open.
+    if (tabs.open === tabs.limit) await client.refuse(openTab, 'tab_limit_reached', { params: params(), body: {} });
   });
 
   it('applies the requested viewport, language, time zone and headers', async () => {

@@ -86,8 +86,8 @@ describe('the service during crashes and shutdowns', () => {
     const { client } = service;
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const [admin] = (await client.call(listAllSessions, { query: { status: 'ready' } })).body;
-    const call = client.refuse(navigate, 'session_lost', { params: { session_id }, body: { url: `${site.url}/hang` } });
-    await eventually('the page is requested', () => site.hits.includes('/hang'));
+    const call = client.refuse(navigate, 'session_lost', { params: { session_id }, body: { url: `${site.url}/hang?killed` } });
+    await eventually('the page is requested', () => site.hits.includes('/hang?killed'));
     const since = performance.now();
     process.kill(admin?.pid ?? 0, 'SIGKILL');
     await call;
@@ -102,9 +102,11 @@ describe('the service during crashes and shutdowns', () => {
     const [admin] = (await client.call(listAllSessions, { query: { status: 'ready' } })).body;
     const pid = admin?.pid ?? 0;
     for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGSTOP');
-    await client
-      .refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url, timeout_ms: 1000 } })
-      .catch(() => undefined);
+    const { details } = await client.refuse(navigate, 'navigation_failed', {
+      params: { session_id },
+      body: { url: site.url, timeout_ms: 1000 },
+    });
+    assert.equal(details['reason'], 'timeout');
     assert.equal((await client.call(endSession, { params: { session_id } })).status, 204);
     await eventually('the machine has exited', () => !isAlive(pid), 2000);
     await service.stop();
@@ -114,8 +116,8 @@ describe('the service during crashes and shutdowns', () => {
     const service = await Service.start({ environment: environment(), dataDir });
     const { client } = service;
     const { session_id } = (await client.call(createSession, { body: {} })).body;
-    const call = client.send(navigate, { params: { session_id }, body: { url: `${site.url}/hang`, timeout_ms: 2000 } });
-    await eventually('the page is requested', () => site.hits.filter((path) => path === '/hang').length >= 2);
+    const call = client.send(navigate, { params: { session_id }, body: { url: `${site.url}/hang?drained`, timeout_ms: 2000 } });
+    await eventually('the page is requested', () => site.hits.includes('/hang?drained'));
     const stopped = service.stop();
     const report = await eventually('/health reports it', async () => {
       const reply = await client.call(health);

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadRequest, LoadResult, NetworkEntry, PrivatePage, PrivateSettings } from '../browser.ts';
 import { launch, type Launched } from '../testing/launch.ts';
+import { until } from '../testing/until.ts';
 
 const html = (title: string, body = ''): string => `<!doctype html><title>${title}</title>${body}`;
 
@@ -171,7 +171,7 @@ describe('a private page', { timeout: 60_000 }, () => {
         ],
       );
       // The last event of a request comes a moment after the page has loaded.
-      for (let turns = 0; page.bytes().in < 10_000 && turns < 200; turns += 1) await sleep(10);
+      await until(() => page.bytes().in > 10_000);
       return page.bytes();
     });
     assert.ok(bytes.in > 10_000 && bytes.in < 14_000, `${bytes.in} bytes in`);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { silentLog } from '../../lib/log.ts';
 import { createVideoEncoders } from './encoder.ts';
 import { readProcesses, sendSignal, withDescendants } from '../host/processes.ts';
@@ -28,6 +29,9 @@ const root = mkdtempSync(join(tmpdir(), 'encoder-test-'));
 // Closed to other users, like the service's own folders.
 chmodSync(root, 0o700);
 after(() => rm(root, { recursive: true }));
+
+/** Never synchronous: these tests run side by side, and each measures time. */
+const run = promisify(execFile);
 
 let folders = 0;
 const newFolder = (): string => {
@@ -45,10 +49,10 @@ const encoderOptions = (overrides: Partial<EncoderOptions> = {}): EncoderOptions
 });
 
 /** Pictures that differ in every part. */
-function makePictures(size: string): Buffer[] {
+async function makePictures(size: string): Promise<Buffer[]> {
   const folder = newFolder();
   const source = `testsrc2=size=${size}:rate=8`;
-  execFileSync('ffmpeg', [
+  await run('ffmpeg', [
     '-loglevel',
     'error',
     '-f',
@@ -64,7 +68,7 @@ function makePictures(size: string): Buffer[] {
   return readdirSync(folder).map((name) => readFileSync(join(folder, name)));
 }
 
-async function until(isTrue: () => boolean, deadlineMs: number): Promise<void> {
+async function until(isTrue: () => boolean, deadlineMs = 20_000): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   while (!isTrue()) {
     assert.ok(performance.now() < deadline, `not within ${deadlineMs} ms`);
@@ -87,13 +91,13 @@ interface Frame {
 }
 
 /** Every frame of the video. An open playlist is closed first, as a player would wait for more. */
-function framesOf(folder: string): { width: number; height: number; frames: Frame[] } {
+async function framesOf(folder: string): Promise<{ width: number; height: number; frames: Frame[] }> {
   const closed = join(folder, 'closed.m3u8');
   writeFileSync(closed, `${playlistOf(folder)}\n#EXT-X-ENDLIST\n`);
   const asked = ['-v', 'error', '-show_entries', 'frame=pts_time,key_frame,width,height', '-of', 'json', closed];
-  const answer = execFileSync('ffprobe', asked, { encoding: 'utf8', timeout: 10_000 });
+  const { stdout } = await run('ffprobe', asked);
   rmSync(closed);
-  const read = JSON.parse(answer) as {
+  const read = JSON.parse(stdout) as {
     frames: { pts_time: string; key_frame: number; width: number; height: number }[];
   };
   const [first] = read.frames;
@@ -127,7 +131,7 @@ for (const jail of ['auto', 'none'] as const) {
       const available = await createVideoEncoders({ log: silentLog, jail });
       assert.ok(available);
       encoders = available;
-      [pictures, otherPictures] = [makePictures('640x360'), makePictures('300x500')];
+      [pictures, otherPictures] = await Promise.all([makePictures('640x360'), makePictures('300x500')]);
     });
 
     const started = new Set<VideoEncoder>();
@@ -143,23 +147,25 @@ for (const jail of ['auto', 'none'] as const) {
       const encoder = await start(options);
       const startedMs = Date.now();
       const stop = play(encoder, pictures);
-      await until(() => playlistOf(options.folder).includes('seg00000.m4s'), 5000);
+      assert.ok((encoder.startedAtMs ?? 0) >= startedMs && (encoder.startedAtMs ?? 0) <= Date.now());
+      await until(() => playlistOf(options.folder).includes('seg00000.m4s'));
+      assert.ok(Date.now() - startedMs < 7500, 'it took more than five seconds, and more than a busy machine explains');
+      assert.match(playlistOf(options.folder), /#EXTINF:4\.\d+,\nseg00000\.m4s/);
       assert.doesNotMatch(playlistOf(options.folder), /ENDLIST/);
-      assert.ok(framesOf(options.folder).frames.length >= 24, 'the open video does not play');
+      assert.ok((await framesOf(options.folder)).frames.length >= 24, 'the open video does not play');
       stop();
-      assert.deepEqual(await encoder.finish({ timeoutMs: 5000 }), { end: 'finished', detail: 'code 0' });
-      assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
       const lastedMs = Date.now() - startedMs;
+      assert.deepEqual(await encoder.finish({ timeoutMs: 20_000 }), { end: 'finished', detail: 'code 0' });
+      assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
       assert.match(playlistOf(options.folder), /#EXT-X-PLAYLIST-TYPE:EVENT[\s\S]*#EXT-X-ENDLIST/);
-      const { frames, width, height } = framesOf(options.folder);
+      const { frames, width, height } = await framesOf(options.folder);
       assert.deepEqual([width, height], [640, 360]);
       const last = frames.at(-1)?.seconds ?? 0;
       assert.ok(Math.abs(last * 1000 - lastedMs) < 700, `${last} s of video after ${lastedMs} ms`);
       assert.deepEqual(
         frames.filter(({ isKey }) => isKey).map(({ seconds }) => Math.round(seconds)),
-        [0, 4],
+        Array.from({ length: Math.floor(last / 4) + 1 }, (_, index) => index * 4),
       );
-      assert.ok(Math.abs((encoder.startedAtMs ?? 0) - startedMs) < 200);
       const names = readdirSync(options.folder);
       assert.equal(
         encoder.bytesWritten,
@@ -183,8 +189,8 @@ for (const jail of ['auto', 'none'] as const) {
         encoder.write(Buffer.from('no picture'));
         await sleep(150);
       }
-      assert.equal((await encoder.finish({ timeoutMs: 5000 })).end, 'finished');
-      const { frames, width, height } = framesOf(options.folder);
+      assert.equal((await encoder.finish({ timeoutMs: 20_000 })).end, 'finished');
+      const { frames, width, height } = await framesOf(options.folder);
       assert.deepEqual([width, height], [640, 360]);
       assert.ok((frames.at(-1)?.seconds ?? 0) > 1.5);
     });
@@ -192,11 +198,13 @@ for (const jail of ['auto', 'none'] as const) {
     it('shows a picture for as long as no other comes', async () => {
       const options = encoderOptions();
       const encoder = await start(options);
+      const sinceMs = performance.now();
       encoder.write(pictures[0] ?? Buffer.alloc(0));
       await sleep(1500);
-      await encoder.finish({ timeoutMs: 5000 });
-      const { frames } = framesOf(options.folder);
-      assert.ok(frames.length >= 11 && frames.length <= 15, `${frames.length} frames`);
+      const expected = ((performance.now() - sinceMs) / 1000) * 8;
+      await encoder.finish({ timeoutMs: 20_000 });
+      const { frames } = await framesOf(options.folder);
+      assert.ok(Math.abs(frames.length - expected) <= 3, `${frames.length} frames, expected ${expected}`);
     });
 
     it('closes the playlist when its folder is full, and takes no more', async () => {
@@ -213,10 +221,10 @@ for (const jail of ['auto', 'none'] as const) {
       const options = encoderOptions();
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
-      await until(() => ffmpegsOf(options.folder).length === 1, 2000);
+      await until(() => ffmpegsOf(options.folder).length === 1);
       for (const pid of ffmpegsOf(options.folder)) sendSignal(pid, 'SIGSTOP');
       const large = Buffer.alloc(600_000);
-      await until(() => !encoder.write(large), 5000);
+      await until(() => !encoder.write(large));
       const exit = await encoder.finish({ timeoutMs: 100 });
       assert.equal(exit.end, 'broken');
       assert.deepEqual(ffmpegsOf(options.folder), []);
@@ -226,7 +234,7 @@ for (const jail of ['auto', 'none'] as const) {
       const options = encoderOptions();
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
-      await until(() => ffmpegsOf(options.folder).length === 1, 2000);
+      await until(() => ffmpegsOf(options.folder).length === 1);
       for (const pid of ffmpegsOf(options.folder)) sendSignal(pid, 'SIGKILL');
       assert.equal((await encoder.exited).end, 'broken');
       assert.equal((await encoder.finish({ timeoutMs: 1000 })).end, 'broken');
@@ -237,7 +245,7 @@ for (const jail of ['auto', 'none'] as const) {
       const encoder = await start(options);
       if (process.getuid?.() === 0) assert.ok(statSync(options.folder).uid >= 1_900_000_000);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
-      await encoder.finish({ timeoutMs: 5000 });
+      await encoder.finish({ timeoutMs: 20_000 });
       const { uid, mode } = statSync(options.folder);
       assert.deepEqual([uid, mode & 0o777], [process.getuid?.(), 0o700]);
     });
@@ -245,7 +253,7 @@ for (const jail of ['auto', 'none'] as const) {
     it('runs as an unprivileged user, with a low priority and limits', async () => {
       const options = encoderOptions();
       const encoder = await start(options);
-      await until(() => ffmpegsOf(options.folder).length === 1, 2000);
+      await until(() => ffmpegsOf(options.folder).length === 1);
       const pid = ffmpegsOf(options.folder)[0] ?? 0;
       const status = readFileSync(`/proc/${pid}/status`, 'utf8');
       assert.match(status, /^NoNewPrivs:\s+1$/m);
@@ -260,21 +268,21 @@ for (const jail of ['auto', 'none'] as const) {
           assert.notEqual(readlinkSync(`/proc/${pid}/ns/${kind}`), readlinkSync(`/proc/self/ns/${kind}`), kind);
         assert.deepEqual(readdirSync(`/proc/${pid}/root`).toSorted(), ['bin', 'dev', 'etc', 'lib', 'lib64', 'usr', 'video']);
       }
-      await encoder.finish({ timeoutMs: 5000 });
+      await encoder.finish({ timeoutMs: 20_000 });
     });
 
     it('ends with a worker that is killed, and what it has finished plays', async () => {
       const options = encoderOptions();
       const worker = encodeInAnotherWorker({ folder: options.folder, picture: pictures[0] ?? Buffer.alloc(0), jail });
       try {
-        await until(() => playlistOf(options.folder).includes('seg00000.m4s'), 8000);
+        await until(() => playlistOf(options.folder).includes('seg00000.m4s'));
       } finally {
         const exit = once(worker, 'exit');
         worker.kill('SIGKILL');
         await exit;
       }
-      await until(() => ffmpegsOf(options.folder).length === 0, 2000);
-      assert.ok(framesOf(options.folder).frames.length >= 24);
+      await until(() => ffmpegsOf(options.folder).length === 0);
+      assert.ok((await framesOf(options.folder)).frames.length >= 24);
     });
   });
 }
