@@ -42,9 +42,11 @@ describe('the classification of a fetched page', () => {
   const ownerKey = async (owner: string): Promise<string> => (await client.call(createKey, { body: { owner } })).body.key ?? '';
 
   for (const mode of ['browser', 'http', 'auto'] as const)
-    it(`is correct in the mode ${mode} for every page of the corpus`, { timeout: 240_000 }, async () => {
+    it(`is correct in the mode ${mode} for the corpus`, { timeout: 240_000 }, async () => {
       const lies: string[] = [];
-      for (const page of [...corpus.pages, ...corpus.truthPages]) {
+      // Every page once; what the other modes have for themselves is in each status and network error, and in scripts.
+      const sampled = corpus.pages.filter(({ scripted }, index) => mode === 'auto' || scripted || index % 5 === 0);
+      for (const page of [...sampled, ...corpus.truthPages]) {
         // Content that a script loads later is present at network idle.
         const waits = page.scripted ? { wait_until: 'networkidle' } : {};
         const answer = await get({ url: page.url, mode, formats: ['html', 'text', 'raw'], retry: { max_attempts: 1 }, ...waits });

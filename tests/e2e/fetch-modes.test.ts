@@ -16,6 +16,8 @@ describe('fetch modes', () => {
   let site: Site;
   let service: Service;
   let client: Client;
+  let idleKey = '';
+  let idleSession: string | null = null;
   const seen: string[] = [];
   const proxy = new Proxy({
     port: 0,
@@ -31,6 +33,9 @@ describe('fetch modes', () => {
     await proxy.listen();
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: `${shop.host},${site.host},127.0.0.1:${proxy.port}` } });
     client = service.client;
+    // Its machine is idle while the other tests run.
+    idleKey = await ownerKey('idle');
+    idleSession = (await get('/second', {}, idleKey)).session_id;
   });
   after(async () => {
     await service.close();
@@ -316,19 +321,17 @@ describe('fetch modes', () => {
     });
 
     it('end an unused machine', { timeout: idleMs * 2.5 }, async () => {
-      const key = await ownerKey('resting');
-      const { session_id } = await get('/second', {}, key);
       const ended = await eventually(
         'the machine is ended',
         async () => {
-          const own = (await client.call(listSessions, { key, query: { status: 'ended' } })).body;
-          return own.find((session) => session.session_id === session_id);
+          const own = (await client.call(listSessions, { key: idleKey, query: { status: 'ended' } })).body;
+          return own.find((session) => session.session_id === idleSession);
         },
         idleMs * 2,
       );
       assert.equal(ended.ended_reason, 'idle_timeout');
-      const next = await get('/second', {}, key);
-      assert.notEqual(next.session_id, session_id);
+      const next = await get('/second', {}, idleKey);
+      assert.notEqual(next.session_id, idleSession);
     });
   });
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { LoadRequest, LoadResult, NetworkEntry, PrivatePage, PrivateSettings } from '../browser.ts';
 import { launch, type Launched } from '../testing/launch.ts';
-import { until } from '../testing/until.ts';
+import { until } from '../testing/on-page.ts';
 
 const html = (title: string, body = ''): string => `<!doctype html><title>${title}</title>${body}`;
 
