@@ -114,7 +114,7 @@ describe('404 download_not_found', () => {
 
   it('answers when the file was deleted', async () => {
     const download_id = await planted({ data });
-    await machineOf(served, sessionId).files.removeDownload(download_id);
+    machineOf(served, sessionId).files.downloads.delete(download_id);
     await served.refuse(getDownload, 'download_not_found', { params: { session_id: sessionId, download_id } });
   });
 });

@@ -41,7 +41,7 @@ export const guestRequests = {
   display: { method: 'POST', path: '/display' },
   /** PUT /uploads/{id}/{name}, raw bytes → UploadResult. */
   uploads: { method: 'PUT', path: '/uploads' },
-  /** GET /downloads/{name} → raw bytes with their length; 404. DELETE /downloads/{name} → 204, also if missing. */
+  /** GET /downloads/{name} → raw bytes with their length; 404. */
   downloads: { method: 'GET', path: '/downloads' },
   /** → GuestStats */
   stats: { method: 'GET', path: '/stats' },

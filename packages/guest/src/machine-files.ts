@@ -62,11 +62,6 @@ export class MachineFiles {
       return plainFile(handle);
     });
   }
-
-  async removeDownload(name: string): Promise<void> {
-    if (!plainName.test(name)) return;
-    await withFolder(this.#folders.downloads, (folder) => unlink(`${folder}/${name}`)).catch(() => undefined);
-  }
 }
 
 /** Removes the file again if it could not be written completely. */

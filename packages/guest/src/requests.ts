@@ -11,7 +11,7 @@ const uploadBytesMax = 100 * 1024 ** 2;
 
 export type RequestHandler = (machine: Machine, stream: ServerHttp2Stream, names: string[]) => Promise<void>;
 
-export const handlers: Record<keyof typeof guestRequests | 'removeDownload', RequestHandler> = {
+export const handlers: Record<keyof typeof guestRequests, RequestHandler> = {
   hello: async (machine, stream) => respond(stream, machine.hello()),
   start: async (machine, stream) => respond(stream, await machine.start(await readJson(stream, StartBrowser))),
   waitForQuiet: async (machine, stream) => respond(stream, await machine.prepareSnapshot()),
@@ -34,10 +34,6 @@ export const handlers: Record<keyof typeof guestRequests | 'removeDownload', Req
     } finally {
       await file.close();
     }
-  },
-  removeDownload: async (machine, stream, [name = '']) => {
-    await machine.files.removeDownload(name);
-    respond(stream);
   },
   stats: async (machine, stream) => respond(stream, machine.stats()),
   exit: async (machine, stream) => respond(stream, await machine.exit()),

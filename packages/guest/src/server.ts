@@ -49,7 +49,6 @@ function findHandler(method: string, path: string): { handler: RequestHandler; n
   const [, first, ...rest] = path.split('/');
   const names = rest.map(decodeName);
   const key = (Object.keys(guestRequests) as (keyof typeof guestRequests)[]).find((key) => guestRequests[key].path === `/${first}`);
-  if (key === 'downloads' && method === 'DELETE') return { handler: handlers.removeDownload, names };
   if (key === undefined || guestRequests[key].method !== method) throw new NoSuchRequest(`${method} ${path}`);
   return { handler: handlers[key], names };
 }

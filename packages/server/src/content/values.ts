@@ -1,6 +1,12 @@
 /** Converts text to typed values. Null when it is ambiguous or invalid: a guess would be worse. */
 import { resolveUrl } from './dom.ts';
 
+const digitGroups = /\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+/.source;
+const firstNumber = new RegExp(
+  `(?<![\\p{L}\\p{N}])(?<sign>[-−+])?\\s?\\p{Sc}?\\s?(?<digits>${digitGroups})(?<power>e[-+]?\\d{1,3})?`,
+  'iu',
+);
+
 /**
  * The first number in the text, with the separators of any country:
  * "1.234,56 €" and "$1,234.56" are both 1234.56.
@@ -10,10 +16,7 @@ import { resolveUrl } from './dom.ts';
  * exactly three digits, which groups thousands.
  */
 export function toNumber(text: string): number | null {
-  const match =
-    /(?<![\p{L}\p{N}])(?<sign>[-−+])?\s?\p{Sc}?\s?(?<digits>\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+)(?<power>e[-+]?\d{1,3})?/iu.exec(
-      text.slice(0, 10_000),
-    );
+  const match = firstNumber.exec(text.slice(0, 10_000));
   if (!match?.groups) return null;
   const digits = (match.groups['digits'] ?? '').replace(/['’\s]/g, '');
   const value = Number(`${withPoint(digits)}${match.groups['power'] ?? ''}`);

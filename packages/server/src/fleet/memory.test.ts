@@ -13,7 +13,7 @@ function fakeMachine(id: string, answer: () => Promise<number>, lane = { now: 0,
     lane.now += 1;
     lane.peak = Math.max(lane.peak, lane.now);
     const memoryBytes = await answer().finally(() => (lane.now -= 1));
-    return { memoryBytes, cpuSeconds: 0, processes: 1 };
+    return { memoryBytes };
   };
   return Object.assign(machine, { vm: { stats } }) as unknown as Machine & { times: number };
 }
@@ -75,8 +75,7 @@ describe('the memory of machines', () => {
 });
 
 const megabyte = 1024 ** 2;
-const machine = (megabytes: number): Vm =>
-  ({ stats: () => Promise.resolve({ memoryBytes: megabytes * megabyte, cpuSeconds: 0, processes: 1 }) }) as Vm;
+const machine = (megabytes: number): Vm => ({ stats: () => Promise.resolve({ memoryBytes: megabytes * megabyte }) }) as Vm;
 
 describe('the expected memory of a new machine', () => {
   it('is that of an empty one until others run', async () => {

@@ -44,8 +44,6 @@ export interface VmSpec {
 export interface VmStats {
   /** Proportional set size of all its processes. */
   memoryBytes: number;
-  cpuSeconds: number;
-  processes: number;
 }
 
 /** Uploads and downloads of a machine. Nothing in the machine can redirect them to another path. */
@@ -54,8 +52,6 @@ export interface VmFiles {
   put(id: string, name: string, data: Buffer): Promise<string>;
   /** Opens a download by the name that the browser gave it. @throws NoSuchFile */
   openDownload(name: string): Promise<OpenFile>;
-  /** Idempotent. */
-  removeDownload(name: string): Promise<void>;
 }
 
 export interface Vm {

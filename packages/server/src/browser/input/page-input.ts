@@ -3,7 +3,7 @@
  * browser itself finds the frame at the point or with the focus.
  */
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
-import { findKey, withShift, type Key } from './keyboard-layout.ts';
+import { findKey, withShift, type Key } from './remote-keys.ts';
 import type { Frames } from '../page/frames.ts';
 import { PageError, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/model.ts';
 import { Deadline, sleep } from '../page/session.ts';

@@ -4,8 +4,156 @@
  * find the key code.
  */
 import type { Params } from '../cdp/connection.ts';
-import { findKey, withShift } from './keyboard-layout.ts';
 import type { RemoteInput } from '../screencast/model.ts';
+
+/** The US keyboard: the names of each key, its event properties and the text it types. */
+
+export interface Key {
+  /** `KeyboardEvent.code`: where the key is. */
+  code: string;
+  /** `KeyboardEvent.key`: what it means. */
+  key: string;
+  /** `KeyboardEvent.keyCode`, as Windows numbers keys. */
+  keyCode: number;
+  /** What it types; empty for a key that types nothing. */
+  text: string;
+  /** 0 everywhere, 1 left, 2 right, 3 on the keypad. */
+  location: 0 | 1 | 2 | 3;
+  /** Whether it needs Shift. */
+  shifted: boolean;
+}
+
+const plain = (code: string, key: string, keyCode: number): Key => ({ code, key, keyCode, text: '', location: 0, shifted: false });
+const typing = (code: string, text: string, keyCode: number): Key => ({ ...plain(code, text, keyCode), text });
+
+/** Code, key code, what it types alone and with Shift. */
+const symbols: readonly (readonly [string, number, string])[] = [
+  ['Backquote', 192, '`~'],
+  ['Digit1', 49, '1!'],
+  ['Digit2', 50, '2@'],
+  ['Digit3', 51, '3#'],
+  ['Digit4', 52, '4$'],
+  ['Digit5', 53, '5%'],
+  ['Digit6', 54, '6^'],
+  ['Digit7', 55, '7&'],
+  ['Digit8', 56, '8*'],
+  ['Digit9', 57, '9('],
+  ['Digit0', 48, '0)'],
+  ['Minus', 189, '-_'],
+  ['Equal', 187, '=+'],
+  ['BracketLeft', 219, '[{'],
+  ['BracketRight', 221, ']}'],
+  ['Backslash', 220, '\\|'],
+  ['Semicolon', 186, ';:'],
+  ['Quote', 222, `'"`],
+  ['Comma', 188, ',<'],
+  ['Period', 190, '.>'],
+  ['Slash', 191, '/?'],
+  ...[...'abcdefghijklmnopqrstuvwxyz'].map((letter) => {
+    const upper = letter.toUpperCase();
+    return [`Key${upper}`, upper.charCodeAt(0), letter + upper] as const;
+  }),
+];
+
+/** Keys whose `key` and `code` are the same word. */
+const named: readonly (readonly [string, number])[] = [
+  ['Escape', 27],
+  ['Backspace', 8],
+  ['Tab', 9],
+  ['CapsLock', 20],
+  ['PageUp', 33],
+  ['PageDown', 34],
+  ['End', 35],
+  ['Home', 36],
+  ['ArrowLeft', 37],
+  ['ArrowUp', 38],
+  ['ArrowRight', 39],
+  ['ArrowDown', 40],
+  ['PrintScreen', 44],
+  ['Insert', 45],
+  ['Delete', 46],
+  ['ContextMenu', 93],
+  ['NumLock', 144],
+  ['ScrollLock', 145],
+  ['Pause', 19],
+  ...Array.from({ length: 24 }, (_, index) => [`F${index + 1}`, 112 + index] as const),
+];
+
+const modifiers: readonly (readonly [string, number, number])[] = [
+  ['Shift', 16, 16],
+  ['Control', 17, 17],
+  ['Alt', 18, 18],
+  ['Meta', 91, 92],
+];
+
+const keypad: readonly (readonly [string, number, string])[] = [
+  ...Array.from({ length: 10 }, (_, digit) => [`Numpad${digit}`, 96 + digit, String(digit)] as const),
+  ['NumpadMultiply', 106, '*'],
+  ['NumpadAdd', 107, '+'],
+  ['NumpadSubtract', 109, '-'],
+  ['NumpadDecimal', 110, '.'],
+  ['NumpadDivide', 111, '/'],
+];
+
+/** Other common names of a key, in lower case. */
+const aliases: Readonly<Record<string, string>> = {
+  return: 'Enter',
+  esc: 'Escape',
+  del: 'Delete',
+  ins: 'Insert',
+  space: ' ',
+  spacebar: ' ',
+  up: 'ArrowUp',
+  down: 'ArrowDown',
+  left: 'ArrowLeft',
+  right: 'ArrowRight',
+  pgup: 'PageUp',
+  pgdn: 'PageDown',
+  ctrl: 'Control',
+  controlormeta: 'Control',
+  cmd: 'Meta',
+  command: 'Meta',
+  super: 'Meta',
+  win: 'Meta',
+  option: 'Alt',
+};
+
+/** By `key` and by `code`. Where two keys have the same `key`, the common one is stored under it. */
+const keys = new Map<string, Key>();
+
+function add(key: Key, ...names: string[]): void {
+  for (const name of names) if (!keys.has(name)) keys.set(name, key);
+}
+
+for (const [code, keyCode, [bare = '', held = '']] of symbols.map(([code, keyCode, texts]) => [code, keyCode, [...texts]] as const)) {
+  add(typing(code, bare, keyCode), bare, code);
+  add({ ...typing(code, held, keyCode), shifted: true }, held);
+}
+for (const [name, keyCode] of named) add(plain(name, name, keyCode), name);
+for (const [name, leftCode, rightCode] of modifiers) {
+  add({ ...plain(`${name}Left`, name, leftCode), location: 1 }, name, `${name}Left`);
+  add({ ...plain(`${name}Right`, name, rightCode), location: 2 }, `${name}Right`);
+}
+add({ ...plain('Enter', 'Enter', 13), text: '\r' }, 'Enter', '\n', '\r');
+add({ ...plain('NumpadEnter', 'Enter', 13), text: '\r', location: 3 }, 'NumpadEnter');
+add(typing('Space', ' ', 32), ' ', 'Space');
+keys.set('\t', keys.get('Tab') ?? plain('Tab', 'Tab', 9));
+for (const [code, keyCode, text] of keypad) add({ ...typing(code, text, keyCode), location: 3 }, code);
+
+const byLowerCase = new Map([...keys].filter(([name]) => name.length > 1).map(([name, key]) => [name.toLowerCase(), key]));
+
+/** Finds a key by its character, its `key` such as `Enter`, its `code` such as `KeyA`, or an alias. */
+export function findKey(name: string): Key | undefined {
+  const lower = name.toLowerCase();
+  return keys.get(name) ?? keys.get(aliases[lower] ?? '') ?? byLowerCase.get(lower);
+}
+
+/** The same key while Shift is held. */
+export function withShift(key: Key): Key {
+  const symbol = symbols.find(([code]) => code === key.code);
+  const held = symbol?.[2][1];
+  return held === undefined ? key : { ...key, key: held, text: held };
+}
 
 export type RemoteKeyEvent = Parameters<RemoteInput['key']>[0];
 type KeyEventParams = Params<'Input.dispatchKeyEvent'>;

@@ -6,8 +6,7 @@ import { createFakeRuntime, type FakeVm } from '../../runtime/fake/fake.ts';
 import { bootSignal, newVmSpec } from '../../runtime/runtime-suite.ts';
 import { attachBrowser, TabLimitReached, type Browser } from '../browser.ts';
 import { defaultSettings } from './settings.ts';
-import { fails } from '../testing/on-page.ts';
-import { until } from '../testing/on-page.ts';
+import { fails, until } from '../testing/on-page.ts';
 
 const open = (timeoutMs: number): Parameters<Browser['openTab']>[0] => ({ active: true, timeoutMs, signal: AbortSignal.timeout(20_000) });
 

@@ -9,7 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, type Connection } from '../cdp/connection.ts';
-import { Dialogs } from './dialogs.ts';
+import { Dialogs, TabSessions, describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 import type { Display } from '../screencast/display.ts';
 import {
   BrowserClosed,
@@ -26,7 +26,6 @@ import { TabOpener } from './opening.ts';
 import { Preparation } from './preparation.ts';
 import { commandCall, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
 import { Titles } from './titles.ts';
-import { TabSessions, describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
 

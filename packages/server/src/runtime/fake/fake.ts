@@ -129,11 +129,6 @@ class FakeFiles implements VmFiles {
     if (!data) return Promise.reject(new NoSuchFile('no such download'));
     return Promise.resolve({ bytes: data.length, stream: () => Readable.from([data]), close: () => Promise.resolve() });
   }
-
-  removeDownload(name: string): Promise<void> {
-    this.downloads.delete(name);
-    return Promise.resolve();
-  }
 }
 
 export class FakeVm implements Vm {
@@ -192,7 +187,7 @@ export class FakeVm implements Vm {
   }
 
   async stats(): Promise<VmStats> {
-    return { memoryBytes: 100 * 1024 ** 2, cpuSeconds: 0.1, processes: 1 };
+    return { memoryBytes: 100 * 1024 ** 2 };
   }
 
   /** The browser exits on its own. */

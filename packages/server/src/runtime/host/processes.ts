@@ -11,9 +11,6 @@ export interface HostProcess {
   dead: boolean;
 }
 
-/** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Node runs on. */
-const ticksPerSecond = 100;
-
 export const readIfThere = (path: string): string | undefined => {
   try {
     return readFileSync(path, 'latin1');
@@ -87,12 +84,11 @@ async function readMemoryBytes(pid: number): Promise<number> {
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
 }
 
-/** Usage of a process and its descendants: proportional set size, and CPU time of those still running. */
-export async function usageOf(root: number): Promise<{ memoryBytes: number; cpuSeconds: number; processes: number }> {
+/** Proportional set size of a process and its descendants. */
+export async function memoryOf(root: number): Promise<number> {
   const members = withDescendants(new Set([root]), readProcesses());
   const sizes = await Promise.all(members.map(({ pid }) => readMemoryBytes(pid)));
-  const cpuTicks = members.reduce((sum, member) => sum + member.cpuTicks, 0);
-  return { memoryBytes: sizes.reduce((sum, size) => sum + size, 0), cpuSeconds: cpuTicks / ticksPerSecond, processes: members.length };
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Kills a process only if its start time still matches, so that a reused pid is safe. */

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readOutOfMemoryKills } from '@berth/guest';
 import type { Display } from '@berth/guest';
-import { childrenOf, niceness, sendSignal, setSessionNice, usageOf } from '../host/processes.ts';
+import { childrenOf, niceness, sendSignal, setSessionNice, memoryOf } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
 import type { Isolation, Vm, VmExit, VmFiles, VmKind, VmSpec, VmStats } from '../runtime.ts';
@@ -131,8 +131,8 @@ export class ProcessVm implements Vm {
   }
 
   async stats(): Promise<VmStats> {
-    if (this.pid === null || !this.#isRunning()) return { memoryBytes: 0, cpuSeconds: 0, processes: 0 };
-    return usageOf(this.pid);
+    if (this.pid === null || !this.#isRunning()) return { memoryBytes: 0 };
+    return { memoryBytes: await memoryOf(this.pid) };
   }
 
   destroy(): Promise<void> {

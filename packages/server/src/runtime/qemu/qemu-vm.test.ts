@@ -100,8 +100,6 @@ describe('a machine behind an agent', () => {
       assert.equal(file.bytes, 1_000_000);
       assert.equal(await text(file.stream()), 'x'.repeat(1_000_000));
       await file.close();
-      await vm.files.removeDownload(guid);
-      await assert.rejects(vm.files.openDownload(guid), NoSuchFile);
     });
   });
 
@@ -115,7 +113,7 @@ describe('a machine behind an agent', () => {
       assert.match(exit.detail, /the browser ended: signal SIGKILL/);
       assert.deepEqual(processesOf(vm.id), []);
       assert.equal(vm.cdp.destroyed, true);
-      assert.deepEqual(await vm.stats(), { memoryBytes: 0, cpuSeconds: 0, processes: 0 });
+      assert.deepEqual(await vm.stats(), { memoryBytes: 0 });
     });
   });
 

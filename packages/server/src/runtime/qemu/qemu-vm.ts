@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guestPaths } from '@berth/contract/guest';
 import type { BrowserExitResult } from '@berth/contract/guest';
-import { usageOf } from '../host/processes.ts';
+import { memoryOf } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
 import type { Vm, VmExit, VmFiles, VmKind, VmSpec, VmStats } from '../runtime.ts';
@@ -83,8 +83,8 @@ export class QemuVm implements Vm {
 
   /** Measured on the host, as the guest's own numbers are not trusted. */
   async stats(): Promise<VmStats> {
-    if (this.pid === null || this.#hasEnded) return { memoryBytes: 0, cpuSeconds: 0, processes: 0 };
-    return usageOf(this.pid);
+    if (this.pid === null || this.#hasEnded) return { memoryBytes: 0 };
+    return { memoryBytes: await memoryOf(this.pid) };
   }
 
   destroy(): Promise<void> {

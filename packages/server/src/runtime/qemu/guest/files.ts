@@ -38,7 +38,10 @@ export class GuestFiles implements VmFiles {
   /** The stream fails with GuestError if it does not match the reported length. @throws NoSuchFile, GuestError */
   async openDownload(name: string): Promise<OpenFile> {
     if (!plainName.test(name)) throw new NoSuchFile('no such name');
-    const { status, bytes, stream } = await this.#control.open(download('GET', name), { msMax: askMsMax });
+    const { status, bytes, stream } = await this.#control.open(
+      { method: 'GET', path: `${guestRequests.downloads.path}/${name}` },
+      { msMax: askMsMax },
+    );
     if (status === 200 && bytes !== null)
       return { bytes, stream: () => this.#streamBody(stream, bytes), close: async () => void stream.destroy() };
     stream.destroy();
@@ -46,20 +49,10 @@ export class GuestFiles implements VmFiles {
     throw new GuestError(`download: status ${status}, ${bytes === null ? 'no length' : `${bytes} bytes`}`);
   }
 
-  async removeDownload(name: string): Promise<void> {
-    if (!plainName.test(name)) return;
-    await this.#control.exchange(download('DELETE', name), { msMax: askMsMax });
-  }
-
   #streamBody(stream: GuestStream, bytes: number): Readable {
     return Readable.from(readWhole(stream, { bytes, msMax: readMsMax * this.#slowdown }), { objectMode: false });
   }
 }
-
-const download = (method: string, name: string): { method: string; path: string } => ({
-  method,
-  path: `${guestRequests.downloads.path}/${name}`,
-});
 
 /** Yields exactly `bytes` bytes. The timeout runs only while the consumer waits for the next chunk. */
 async function* readWhole(stream: GuestStream, { bytes, msMax }: { bytes: number; msMax: number }): AsyncGenerator<Buffer> {
