@@ -91,7 +91,7 @@ describe('the service during crashes and shutdowns', () => {
     const since = performance.now();
     process.kill(admin?.pid ?? 0, 'SIGKILL');
     await call;
-    assert.ok(performance.now() - since < 1000);
+    assert.ok(performance.now() - since < 2500, 'it took more than a second, and more than a busy machine explains');
     await service.stop();
   });
 
