@@ -204,7 +204,8 @@ for (const jail of ['auto', 'none'] as const) {
       const expected = ((performance.now() - sinceMs) / 1000) * 8;
       await encoder.finish({ timeoutMs: 20_000 });
       const { frames } = await framesOf(options.folder);
-      assert.ok(Math.abs(frames.length - expected) <= 3, `${frames.length} frames, expected ${expected}`);
+      // The encoder adds some frames at the end.
+      assert.ok(frames.length > expected - 2 && frames.length < expected + 4, `${frames.length} frames, expected ${expected}`);
     });
 
     it('closes the playlist when its folder is full, and takes no more', async () => {
