@@ -27,7 +27,7 @@ export interface BillingDeps {
 
 type Outcome = 'applied' | 'ignored' | 'duplicate' | 'refused';
 
-export interface BillingStats {
+interface BillingStats {
   /** Unhandled types and refused events are counted as `other`. */
   events: { type: EventType | 'other'; outcome: Outcome; count: number }[];
   /** Events accepted without a signature. */

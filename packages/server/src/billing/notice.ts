@@ -139,10 +139,10 @@ const Subject = z.object({
   parent: maybe(z.object({ subscription_details: maybe(Details) })),
   subscription_details: maybe(Details),
 });
-export type Subject = z.infer<typeof Subject>;
+type Subject = z.infer<typeof Subject>;
 
 const Event = z.object({ id: Id, type: z.string().min(1).max(255), created: Time, data: z.object({ object: Subject }) });
-export type Event = z.infer<typeof Event>;
+type Event = z.infer<typeof Event>;
 
 /** @throws ServiceError bad_request */
 export function parseEvent(text: string): Event {

@@ -10,7 +10,7 @@ import type { Store, Tables } from '../store/store.ts';
 import { findPromo, insertPromos, lockPromo, markRedeemed, readSubscriber, readTrial, type Promo, type Trial } from './store.ts';
 import { isLive } from './subscriber.ts';
 
-export interface PromosDeps {
+interface PromosDeps {
   store: Store;
   owners: Owners;
   audit: Audit;

@@ -12,7 +12,7 @@ export interface StripeSettings {
   apiUrl: string | null;
 }
 
-export interface CheckoutOptions {
+interface CheckoutOptions {
   owner: string;
   tier: string;
   price: string;

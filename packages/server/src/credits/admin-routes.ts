@@ -22,6 +22,6 @@ export function mountCreditsAdmin(routes: Routes, credits: Credits): void {
  * retried grant is applied once even after a crash, without the 24-hour limit
  * of stored responses.
  */
-export function grantId(scope: string, idempotencyKey: string | undefined): string {
+function grantId(scope: string, idempotencyKey: string | undefined): string {
   return `grant:${idempotencyKey === undefined ? newId('opr') : hash('sha256', `${scope}\n${idempotencyKey}`)}`;
 }

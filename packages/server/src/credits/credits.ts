@@ -187,7 +187,7 @@ export class Credits {
 }
 
 /** In credits, except `refused`: operations refused for insufficient credits. */
-export interface CreditStats {
+interface CreditStats {
   granted: number;
   redeemed: number;
   charged: Record<ChargeAxis, number>;
@@ -195,7 +195,7 @@ export interface CreditStats {
 }
 
 /** Credits moved by this process. Repeated operations do not count. */
-export class Counts {
+class Counts {
   #granted = 0;
   #redeemed = 0;
   readonly #charged: Record<ChargeAxis, number> = { action: 0, session: 0, captcha: 0, egress: 0 };
@@ -221,7 +221,7 @@ export class Counts {
   }
 }
 
-export interface VoidDeps {
+interface VoidDeps {
   store: Store;
   clock: Clock;
   log: Log;
@@ -237,7 +237,7 @@ export interface VoidDeps {
 const voidedAtOnce = 500;
 
 /** Voids expired holds, and those of lost or restarted workers. */
-export async function voidStaleHolds(deps: VoidDeps, signal: AbortSignal): Promise<void> {
+async function voidStaleHolds(deps: VoidDeps, signal: AbortSignal): Promise<void> {
   const { store, clock, log, workerId, startedAt, silentWorkers, release } = deps;
   const lostWorkerIds = await silentWorkers();
   const restarted = { workerId, startedAt };

@@ -112,7 +112,7 @@ export async function findCode(tables: Tables, digest: Buffer): Promise<string |
   return row?.code_id;
 }
 
-export interface NewCodes {
+interface NewCodes {
   codeIds: string[];
   digests: Buffer[];
   amount: number;
@@ -182,7 +182,7 @@ async function markRedeemed(tx: Tables, codes: CreditCode[], at: Date): Promise<
     where credit_codes.code_id = new.code_id`.execute(own(tx));
 }
 
-export interface StaleHoldsQuery {
+interface StaleHoldsQuery {
   now: Date;
   /** Workers all of whose holds are stale. */
   lostWorkerIds: string[];

@@ -5,7 +5,7 @@ import type { Store, Tables } from '../store/store.ts';
 import { Ledger, toCredits, type Applied, type LedgerOperation, type Outcome } from './ledger.ts';
 import { beginOperations, createWallets, findEntries, findHolds, lockCodes, lockWallets, writeLedger } from './store.ts';
 
-export interface WriteDeps {
+interface WriteDeps {
   store: Store;
   owners: Owners;
   audit: Audit;
@@ -13,7 +13,7 @@ export interface WriteDeps {
   workerId: string;
 }
 
-export interface WriteResult {
+interface WriteResult {
   /** The outcome of each operation; an Error where it was refused and nothing was written. */
   outcomes: (Outcome | Error)[];
   applied: Applied[];

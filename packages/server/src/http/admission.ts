@@ -10,7 +10,7 @@ import type { Peers } from './peer.ts';
 import type { RawRequest } from './validate.ts';
 import { viewCookieName, viewCookiesOf } from './view-cookie.ts';
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   guards: Guards;
   peers: Peers;
   /** Missing or invalid credentials per client address and minute; null: unlimited. */

@@ -70,7 +70,7 @@ function frameworkError(thrown: unknown): ServiceError | null {
   return null;
 }
 
-export function errorBody(error: ServiceError, requestId: string): ErrorBody {
+function errorBody(error: ServiceError, requestId: string): ErrorBody {
   return {
     error: { code: error.code, message: error.publicMessage, retryable: error.retryable, request_id: requestId, details: error.details },
     code: error.code,

@@ -14,7 +14,7 @@ const retentionMs = 24 * 3600 * 1000;
 /** A request may take this much longer than its deadline; an older claim belongs to a dead worker. */
 const claimMarginMs = 30_000;
 
-export interface IdempotencyDeps {
+interface IdempotencyDeps {
   store: Store;
   clock: Clock;
   log: Log;

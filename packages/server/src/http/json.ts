@@ -3,7 +3,7 @@
  * first one is lost), `__proto__` as a key (prototype pollution on merge) and
  * unlimited nesting (stack overflow in later recursion).
  */
-export type JsonParseResult = { ok: true; value: unknown } | { ok: false; problem: string } | { ok: false; forbiddenKey: string[] };
+type JsonParseResult = { ok: true; value: unknown } | { ok: false; problem: string } | { ok: false; forbiddenKey: string[] };
 
 /** Deeper than any valid request, and far below the stack limit of a recursive reader. */
 const depthMax = 64;

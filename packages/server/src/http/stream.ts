@@ -153,7 +153,7 @@ async function* untilAborted<T>(iterator: AsyncIterator<T>, signal: AbortSignal)
 }
 
 /** First and last byte. */
-export interface ByteRange {
+interface ByteRange {
   start: number;
   end: number;
 }
@@ -171,7 +171,7 @@ export const readRangeHeader = ({ method, headers }: IncomingMessage): string | 
  *
  * @throws ServiceError range_not_satisfiable
  */
-export function resolveRange(range: string | undefined, bytes: number): ByteRange | null {
+function resolveRange(range: string | undefined, bytes: number): ByteRange | null {
   if (range === undefined || range.includes(',')) return null;
   const parts = parseRange(bytes, range);
   if (parts === -2) return null;

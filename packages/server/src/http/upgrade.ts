@@ -12,7 +12,7 @@ import type { Peers } from './peer.ts';
 import { refuse } from './refusal.ts';
 import { fill, parseQuery } from './validate.ts';
 
-export type LooseSocketHandler = (call: Call, upgrade: Upgrade) => Promise<void> | void;
+type LooseSocketHandler = (call: Call, upgrade: Upgrade) => Promise<void> | void;
 
 /** A connection that requests an upgrade to WebSocket. */
 interface Handshake {
@@ -28,7 +28,7 @@ interface SocketRoute {
   handler: LooseSocketHandler;
 }
 
-export interface UpgradesDeps {
+interface UpgradesDeps {
   admission: Admission;
   peers: Peers;
   log: Log;
@@ -221,7 +221,7 @@ function checkOrigin({ headers }: IncomingMessage, ours: string, { viewer }: Pri
  * A WebSocket as a byte stream with back-pressure in both directions. A text
  * message is dropped and closes the socket with 1003.
  */
-export function binaryStream(socket: WebSocket): Duplex {
+function binaryStream(socket: WebSocket): Duplex {
   const stream = createWebSocketStream(socket);
   const [forwardMessage] = socket.listeners('message') as ((data: RawData, isBinary: boolean) => void)[];
   if (!forwardMessage) throw new Error('the WebSocket stream has no message listener');

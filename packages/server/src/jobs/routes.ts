@@ -12,7 +12,7 @@ export function mountJobs(routes: Routes, jobs: Jobs): void {
 /** Jobs older than credits have none in their usage. */
 const noCredits = { credits: 0 };
 
-export const toJob = (record: JobRecord): JobResponse => ({
+const toJob = (record: JobRecord): JobResponse => ({
   job_id: record.jobId,
   session_id: record.sessionId,
   kind: record.kind,

@@ -100,7 +100,7 @@ export async function writeProgress(tables: Tables, jobId: string, progress: Job
     .execute();
 }
 
-export interface FinishOptions extends StoredOutcome {
+interface FinishOptions extends StoredOutcome {
   finishedAt: Date;
   expiresAt: Date;
   /** Known only to the worker that ran the job. */

@@ -25,7 +25,7 @@ const dayMs = 86_400_000;
 /** Active keys of an owner. More is a script that forgets to revoke. */
 const keysPerOwnerMax = 100;
 
-export interface CreateKeyOptions {
+interface CreateKeyOptions {
   owner: string;
   name: string | null;
   /** Sets the owner's tier. */
@@ -51,7 +51,7 @@ interface KeyDraft extends Pick<ApiKey, 'owner' | 'name' | 'createdBy'> {
   replaces?: { keyId: string; graceSeconds: number };
 }
 
-export interface KeysDeps {
+interface KeysDeps {
   store: Store;
   owners: Owners;
   audit: Audit;
@@ -296,7 +296,7 @@ export class Keys {
 }
 
 /** @throws ServiceError missing_api_key */
-export function bearerToken(authorization: string | undefined): string {
+function bearerToken(authorization: string | undefined): string {
   const [, raw] = /^Bearer +([^\s]+) *$/i.exec(authorization ?? '') ?? [];
   if (!raw) throw new ServiceError('missing_api_key', 'Send your API key as `Authorization: Bearer brt_live_…`.');
   return raw;

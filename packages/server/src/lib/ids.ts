@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-export type IdPrefix = 'ses' | 'vm' | 'key' | 'wrk' | 'req' | 'file' | 'evt' | 'rec' | 'lnk' | 'way' | 'opr' | 'cod';
+type IdPrefix = 'ses' | 'vm' | 'key' | 'wrk' | 'req' | 'file' | 'evt' | 'rec' | 'lnk' | 'way' | 'opr' | 'cod';
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 

@@ -3,7 +3,7 @@ export class LaneFull extends Error {}
 /** The caller waited longer than `waitMsMax`. */
 export class LaneTimeout extends Error {}
 
-export interface LaneBounds {
+interface LaneBounds {
   /** Concurrent runs of one key. */
   width: number;
   waitingMax: number;

@@ -1,4 +1,4 @@
-export interface LoopStatus {
+interface LoopStatus {
   turns: number;
   lastStartedAt: Date | null;
   /** Of the last iteration; null where it succeeded. */

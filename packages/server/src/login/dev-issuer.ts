@@ -42,7 +42,7 @@ export interface CodeExchange {
   codeVerifier: string;
 }
 
-export interface DevIssuerOptions {
+interface DevIssuerOptions {
   /** File of the signing key, so that tokens survive a restart. */
   secretFile: string;
   clock: Clock;

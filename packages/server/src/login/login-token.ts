@@ -33,7 +33,7 @@ export interface TokenCheck extends TokenRules {
   findKey: JWTVerifyGetKey;
 }
 
-export interface Identity {
+interface Identity {
   org: string;
   subject: string;
 }

@@ -13,7 +13,7 @@ export { mountDevIdp } from './dev-routes.ts';
 export { loginAlgorithms, type LocalLogin, type LoginConfig } from './login-token.ts';
 export { isLoopbackHost } from './loopback.ts';
 
-export interface LoginsDeps {
+interface LoginsDeps {
   /** null: sign-in is off. */
   config: LoginConfig | LocalLogin | null;
   owners: Pick<Owners, 'tierOf'>;

@@ -11,7 +11,7 @@ import type { Exhaustion, LiveMeter } from './meter.ts';
 import { monthFrom, monthOf } from './usage.ts';
 import { deleteMeters, writeMeters, type MeterRow } from './store.ts';
 
-export interface FlushDeps {
+interface FlushDeps {
   store: Store;
   owners: Pick<Owners, 'getCachedPlan' | 'getPlan'>;
   credits: Pick<Credits, 'commit'>;

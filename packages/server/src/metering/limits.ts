@@ -2,7 +2,7 @@
 import { ServiceError, limitedAxes, type LimitedAxis } from '@berth/contract';
 import type { Tier } from '../owners/owners.ts';
 
-export type Plan = Pick<Tier, 'name' | 'limits' | 'enforced' | 'overage_allowed'>;
+type Plan = Pick<Tier, 'name' | 'limits' | 'enforced' | 'overage_allowed'>;
 export type Used = Record<LimitedAxis, number>;
 
 /** The requested usage. */
@@ -12,7 +12,7 @@ export interface Need {
 }
 
 /** The first exceeded limit. */
-export interface Excess {
+interface Excess {
   axis: LimitedAxis;
   limit: number;
   used: number;

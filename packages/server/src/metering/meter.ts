@@ -32,7 +32,7 @@ export interface MeterOptions {
   onExhausted?: ((reason: Exhaustion) => void) | undefined;
 }
 
-export interface MeterDeps {
+interface MeterDeps {
   /** The current month. */
   month: () => string;
   /** Totals of the process. */
@@ -42,7 +42,7 @@ export interface MeterDeps {
   reopen: (meter: LiveMeter) => void;
 }
 
-export interface PendingWrite {
+interface PendingWrite {
   month: string;
   counts: Counts;
 }

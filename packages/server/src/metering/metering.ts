@@ -20,7 +20,7 @@ export type { Totals } from './counts.ts';
 export type { Exhaustion, Meter, MeterOptions } from './meter.ts';
 export type { Ticket } from './ticket.ts';
 
-export interface MeteringDeps {
+interface MeteringDeps {
   store: Store;
   owners: Pick<Owners, 'getCachedPlan' | 'getPlan'>;
   credits: Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
@@ -30,7 +30,7 @@ export interface MeteringDeps {
   creditsEnforced: boolean;
 }
 
-export interface Admission {
+interface Admission {
   axis: Need['axis'];
   /** Default: 1. */
   count?: number | undefined;
@@ -41,7 +41,7 @@ export interface Admission {
 }
 
 /** Usage counted by this process, and refused calls. */
-export interface MeteringStats {
+interface MeteringStats {
   totals: Totals;
   refused: Record<'plan_limit_exceeded' | 'insufficient_credits', number>;
   meters: number;

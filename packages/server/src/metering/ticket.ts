@@ -19,7 +19,7 @@ export interface Ticket {
   drop(): Promise<void>;
 }
 
-export interface TicketDeps {
+interface TicketDeps {
   owner: string;
   need: Need;
   /** Journal id of the charge, which makes retries idempotent. */
@@ -101,4 +101,4 @@ export class LiveTicket implements Ticket {
   }
 }
 
-export const isStoreUnavailable = (error: unknown): boolean => error instanceof ServiceError && error.code === 'store_unavailable';
+const isStoreUnavailable = (error: unknown): boolean => error instanceof ServiceError && error.code === 'store_unavailable';

@@ -197,10 +197,10 @@ const zeroOf = <Name extends string>(names: readonly Name[]): Record<Name, numbe
   Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 
 type Labels = Readonly<Record<string, string>>;
-export type Rows = readonly (readonly [labels: Labels, value: number])[];
+type Rows = readonly (readonly [labels: Labels, value: number])[];
 
 /** Metrics whose values are read from their source at each scrape. */
-export class Readings {
+class Readings {
   readonly #registry: Registry;
 
   constructor(registry: Registry) {

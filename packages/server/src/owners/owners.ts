@@ -21,7 +21,7 @@ export interface EffectivePlan {
   trialEndsAt: Date | null;
 }
 
-export interface OwnersDeps {
+interface OwnersDeps {
   store: Store;
   tiers: Tiers;
   audit: Audit;

@@ -17,11 +17,11 @@ export class DataFolderConflict extends Error {
 const claimTimeoutMs = 3_000;
 const retryMs = 50;
 
-export interface Claim {
+interface Claim {
   release(): Promise<void>;
 }
 
-export interface ClaimOptions {
+interface ClaimOptions {
   dataDir: string;
   /** Called for each attempt: a restarted embedded server may have another socket. */
   connection: () => ClientConfig;

@@ -3,7 +3,7 @@ import { Client, type CustomTypesConfig, Pool, type PoolClient, type PoolConfig,
 import { isBroken, storeUnavailable, translateQueryError } from './errors.ts';
 
 /** Ten connections keep two cores busy; more would only wait for each other. */
-export const connectionsMax = 10;
+const connectionsMax = 10;
 /** Statements take milliseconds; one that takes this long is stuck. */
 const statementTimeoutMs = 10_000;
 /** Limits the memory of prepared statements in each connection. */

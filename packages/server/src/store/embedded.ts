@@ -91,7 +91,7 @@ const settings = {
   log_timezone: 'UTC',
 } as const;
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** An absolute path. All files are in its `postgres` directory. */
   dataDir: string;
   log: Log;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { isErrno } from './postgres-files.ts';
 
-export interface Postmaster {
+interface Postmaster {
   pid: number;
   socketDir: string;
   ready: boolean;

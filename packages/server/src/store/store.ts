@@ -32,7 +32,7 @@ export interface Store extends Tables {
   close(): Promise<void>;
 }
 
-export interface StoreOptions {
+interface StoreOptions {
   /** A PostgreSQL server, shared by a fleet; `null` for the embedded one. */
   databaseUrl: string | null;
   /** An absolute path: the embedded database is in its `postgres` directory. */
