@@ -1,9 +1,10 @@
 /** Reads the configuration, builds the app, listens, and stops on a signal. */
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildApp, type App } from './app.ts';
 import { readConfig, type Config } from './config.ts';
+import { canRun } from './lib/can-run.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog } from './lib/log.ts';
 import { readOrCreateSecret } from './lib/secret-file.ts';
@@ -17,15 +18,6 @@ const newAdminKey = (): string => `brt_admin_${randomBytes(32).toString('hex')}`
 /** Checked at start: without it every session would fail later. */
 function requireProgram(path: string): void {
   if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
-}
-
-function canRun(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function serve(config: Config, running: { store?: Store; app?: App }): Promise<void> {

@@ -6,6 +6,7 @@ import type { Captchas } from '../captcha/captcha.ts';
 import type { Content } from '../content/content.ts';
 import { createStepContext, solveCaptcha } from '../drive/drive.ts';
 import { HttpFailure } from '../egress/egress.ts';
+import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
@@ -14,7 +15,6 @@ import { StepFailed, type StepContext } from '../steps/steps.ts';
 import { Browse, type BrowseOptions } from './browse.ts';
 import { createTimeoutError, DeadlineExceeded, toFetchError, type FetchError } from './errors.ts';
 import type { HttpRoute, HttpRoutes } from './http-routes.ts';
-import type { Budget } from './limits.ts';
 import type { FetchMachines, PageLease } from './machines.ts';
 import { readResponse, toHttpRequest, type PlainResult } from './plain.ts';
 import { createPageResult, type PageResult } from './result.ts';
@@ -36,7 +36,7 @@ export interface RunDeps {
 
 export interface AttemptOptions {
   strategy: StrategyName;
-  budget: Budget;
+  budget: Deadline;
   /** The part of the remaining budget for this attempt. */
   attemptMs: number;
 }
@@ -162,7 +162,7 @@ export class Attempt {
     this.#charge = (ticket, actions) => this.#deps.sessions.charge(session, ticket, actions);
     this.#transport = { mode: 'browser', reason, ip: machine.egress.stats().ip };
     if (strategy === 'rotate_egress') await machine.egress.rotate(signal);
-    const attemptMs = Math.max(1, Math.min(this.#options.attemptMs, budget.leftMs()));
+    const attemptMs = Math.max(1, Math.min(this.#options.attemptMs, budget.leftMs));
     const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
     const solve = this.#createSolver(page, session);
     const browse = new Browse({ ...this.#deps, request, page, stepContext, budget, attemptMs, cookies, solve }, signal);
@@ -181,7 +181,7 @@ export class Attempt {
     const { strategy, budget } = this.#options;
     if (strategy !== 'captcha_provider' && strategy !== 'human') return null;
     const provider = strategy === 'human' ? 'human' : 'http';
-    return (signal) => solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs(), signal });
+    return (signal) => solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs, signal });
   }
 }
 

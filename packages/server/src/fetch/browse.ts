@@ -4,11 +4,12 @@ import { classify, classifyPage, type PageProbe } from '../block-detection/block
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
 import { toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
+import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import { runSteps, type StepContext } from '../steps/steps.ts';
 import { addPdf, addScreenshot, readPageSnapshot, type PageSnapshot } from './capture.ts';
 import { convertPage } from './convert.ts';
-import { limits, type Budget } from './limits.ts';
+import { limits } from './limits.ts';
 import { addBody, addJsonBody, createPageResult, toBytes, type Body, type PageResult } from './result.ts';
 
 export interface BrowseOptions {
@@ -17,7 +18,7 @@ export interface BrowseOptions {
   stepContext: StepContext;
   content: Content;
   clock: Clock;
-  budget: Budget;
+  budget: Deadline;
   /** The part of the remaining budget for this attempt. */
   attemptMs: number;
   allowEvaluate: boolean;
@@ -66,17 +67,17 @@ export class Browse {
   async #read(outcome: LoadResult, result: PageResult): Promise<void> {
     const { request, page, budget, stepContext } = this.#options;
     const signal = this.#signal;
-    const graceMs = (): number => Math.min(page.page.timeoutScale.ms(graceMsMax), budget.leftMs() / 4);
+    const graceMs = (): number => Math.min(page.page.timeoutScale.ms(graceMsMax), budget.leftMs / 4);
     // A page that requests its content after `load` is not complete yet.
     if (!outcome.timedOut && !(await page.waitForScriptRequests(graceMs()))) result.warnings.push('requests_pending');
-    const read = (): Promise<PageSnapshot | null> => readPageSnapshot(page.page, request, { signal, leftMs: budget.leftMs() });
+    const read = (): Promise<PageSnapshot | null> => readPageSnapshot(page.page, request, { signal, leftMs: budget.leftMs });
     // Without waits and actions one snapshot serves both block detection and the formats.
     const early = hasActions(request) ? undefined : await read();
     const changed = await this.#detectBlock(outcome, result, early && early.probe);
     if (result.block?.blocked !== true) await this.#runActions(result);
     const snapshot = early === undefined || changed ? await read() : early;
     await Promise.all([this.#addContent(snapshot, result), this.#addDocumentBytes(result)]);
-    const captureOptions = { signal, timeoutMs: Math.max(1, budget.leftMs()) };
+    const captureOptions = { signal, timeoutMs: Math.max(1, budget.leftMs) };
     if (request.formats.includes('screenshot')) await addScreenshot({ stepContext, request }, result, captureOptions);
     if (request.formats.includes('pdf')) await addPdf(page.page, request, result, captureOptions);
   }
@@ -86,7 +87,7 @@ export class Browse {
     const { request, page, budget, solve } = this.#options;
     const signal = this.#signal;
     const classifyNow = async (probe?: PageProbe | null): Promise<void> => {
-      const options = { strictness: request.block_detection, leftMs: budget.leftMs(), signal, probe };
+      const options = { strictness: request.block_detection, leftMs: budget.leftMs, signal, probe };
       const { block, captcha, warnings, committed } = await classifyPage(toProbedPage(page.page), outcome, options);
       Object.assign(result, { block, captcha }, committed);
       result.warnings.push(...warnings);
@@ -105,7 +106,7 @@ export class Browse {
     const { request, stepContext, budget, page, allowEvaluate } = this.#options;
     if (!hasActions(request)) return;
     const run = (steps: readonly Step[], onResult: (result: StepResult) => void = () => undefined) => {
-      const timeoutMs = Math.max(1, budget.leftMs() - conversionMs(page.page, budget.leftMs()));
+      const timeoutMs = Math.max(1, budget.leftMs - conversionMs(page.page, budget.leftMs));
       return runSteps(stepContext, { steps, stopOnError: true, timeoutMs, allowEvaluate, onResult }, { signal: this.#signal });
     };
     const waits = toWaitSteps(request);
@@ -135,7 +136,7 @@ export class Browse {
     result.title = whole.title || result.title;
     const text = request.formats.includes('text') && !whole.hasShadow ? whole.text : null;
     const source = { url: result.finalUrl, html: whole.html, mainHtml: whole.mainHtml, visible, text };
-    await convertPage({ content, request, result }, source, { signal: this.#signal, timeoutMs: budget.leftMs() });
+    await convertPage({ content, request, result }, source, { signal: this.#signal, timeoutMs: budget.leftMs });
   }
 
   async #addDocumentBytes(result: PageResult): Promise<void> {

@@ -1,6 +1,4 @@
 /** Bounds on one fetch: its time, and what it holds in the worker's memory. */
-import type { Clock } from '../lib/clock.ts';
-
 /** Larger content is cut, and `warnings` say so. */
 export const limits = {
   /** Of a rendered page's HTML. */
@@ -14,24 +12,3 @@ export const limits = {
   redirectsMax: 20,
   robotsBytesMax: 512 * 1024,
 } as const;
-
-/** The time that a fetch may take, retries and all. */
-export class Budget {
-  readonly #clock: Clock;
-  readonly #startMs: number;
-  readonly #totalMs: number;
-
-  constructor(clock: Clock, totalMs: number) {
-    this.#clock = clock;
-    this.#startMs = clock.monotonicMs();
-    this.#totalMs = totalMs;
-  }
-
-  spentMs(): number {
-    return Math.round(this.#clock.monotonicMs() - this.#startMs);
-  }
-
-  leftMs(): number {
-    return Math.max(0, Math.round(this.#totalMs - (this.#clock.monotonicMs() - this.#startMs)));
-  }
-}

@@ -3,8 +3,9 @@ import type { FetchRequest } from '@berth/contract';
 import { classify } from '../block-detection/block-detection.ts';
 import { decodeBody, kindOf, type Content } from '../content/content.ts';
 import type { HttpResult } from '../egress/egress.ts';
+import type { Deadline } from '../lib/deadline.ts';
 import { convertPage } from './convert.ts';
-import { limits, type Budget } from './limits.ts';
+import { limits } from './limits.ts';
 import { needsBrowser, type BrowserReason } from './needs-browser.ts';
 import { addBody, createPageResult, toBytes, type PageResult } from './result.ts';
 
@@ -31,7 +32,7 @@ export const toHttpRequest = (request: FetchRequest, attemptMs: number) => ({
 
 /** Classifies the response and converts its body. @throws the signal's reason */
 export async function readResponse(
-  { request, content, budget }: { request: FetchRequest; content: Content; budget: Budget },
+  { request, content, budget }: { request: FetchRequest; content: Content; budget: Deadline },
   response: HttpResult,
   signal: AbortSignal,
 ): Promise<PlainResult> {
@@ -54,7 +55,7 @@ export async function readResponse(
   page.title = title;
   if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
   const source = { url, html, mainHtml: undefined, visible: null, text: null };
-  await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs() });
+  await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
   return { page, needsBrowser: null };
 }
 

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, FetchResponse, StrategyName, WorkUsage } from '@berth/contract';
 import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
+import { Deadline } from '../lib/deadline.ts';
 import { addUsage, Attempt, noUsage, type AttemptResult, type Charge, type RunDeps } from './attempt.ts';
 import { createTimeoutError, DeadlineExceeded } from './errors.ts';
-import { Budget } from './limits.ts';
 import { createPageResult } from './result.ts';
 import type { FetchSpec } from './spec.ts';
 
@@ -29,7 +29,7 @@ export class FetchRun {
   readonly #deps: RunDeps;
   readonly #spec: FetchSpec;
   readonly #context: RunContext;
-  readonly #budget: Budget;
+  readonly #budget: Deadline;
   readonly #attempts: AttemptRecord[] = [];
   readonly #responseAttempts: FetchResponse['attempts'] = [];
   /** Of all attempts that have ended, the failed ones too. */
@@ -41,7 +41,11 @@ export class FetchRun {
     this.#deps = deps;
     this.#spec = spec;
     this.#context = context;
-    this.#budget = new Budget(deps.clock, spec.request.timeout_ms - reserveMs(spec.request.timeout_ms));
+    this.#budget = new Deadline({
+      signal: context.signal,
+      timeoutMs: spec.request.timeout_ms - reserveMs(spec.request.timeout_ms),
+      clock: deps.clock,
+    });
   }
 
   /** @throws ServiceError and ValidationError for what the caller or the operator has to fix, and the signal's reason. */
@@ -96,7 +100,7 @@ export class FetchRun {
         statusCode: result.page.statusCode,
         reason: result.error?.reason ?? undefined,
       };
-      next = retryPlan.nextAttempt(failed, this.#budget.leftMs());
+      next = retryPlan.nextAttempt(failed, this.#budget.leftMs);
     }
     if (!result) throw new Error('a fetch has at least one attempt');
     return result;
@@ -117,7 +121,7 @@ export class FetchRun {
 
   async #runAttempt(strategy: StrategyName, n: number, signal: AbortSignal): Promise<AttemptResult> {
     const { request } = this.#spec;
-    const leftMs = this.#budget.leftMs();
+    const leftMs = this.#budget.leftMs;
     // An attempt that took all of the time would leave none for a retry.
     const attemptMs =
       n < request.retry.max_attempts && request.retry.on.includes('timeout') ? Math.max(leftMs * 0.6, Math.min(leftMs, 15_000)) : leftMs;
@@ -218,7 +222,7 @@ export class FetchRun {
       bytes: { in: bytesIn, out: bytesOut },
       usage: { ...counts, credits: this.#deps.metering.costOf(counts) },
       charge: this.#charge,
-      timings: { queueMs, sessionMs, totalMs: this.#budget.spentMs() },
+      timings: { queueMs, sessionMs, totalMs: this.#budget.spentMs },
     };
   }
 }

@@ -1,3 +1,33 @@
+import { systemClock, type Clock } from './clock.ts';
+
+/** The time left for one call, across all its parts. */
+export class Deadline {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly #clock: Clock;
+  readonly #startMs: number;
+
+  constructor({ signal, timeoutMs, clock = systemClock }: { signal: AbortSignal; timeoutMs: number; clock?: Clock }) {
+    this.signal = signal;
+    this.timeoutMs = timeoutMs;
+    this.#clock = clock;
+    this.#startMs = clock.monotonicMs();
+  }
+
+  get spentMs(): number {
+    return Math.round(this.#clock.monotonicMs() - this.#startMs);
+  }
+
+  get leftMs(): number {
+    return Math.max(0, Math.ceil(this.#startMs + this.timeoutMs - this.#clock.monotonicMs()));
+  }
+
+  /** A shorter deadline for a part of the call. */
+  within(timeoutMs: number): Deadline {
+    return new Deadline({ signal: this.signal, timeoutMs: Math.min(timeoutMs, this.leftMs), clock: this.#clock });
+  }
+}
+
 /** Runs work under a signal that aborts with the given one, or with `reason` when the time has passed. */
 export async function withDeadline<T>(
   signal: AbortSignal,

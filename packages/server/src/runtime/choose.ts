@@ -1,5 +1,5 @@
 /** Selects the runtime of this worker: the configured one, or the strongest that works here. */
-import { access, constants } from 'node:fs/promises';
+import { canRun } from '../lib/can-run.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createProcessRuntime } from './process/process.ts';
@@ -44,7 +44,7 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
 
 async function whatIsMissing({ qemuPath, imagesDir }: RuntimeChoice): Promise<string | null> {
   if (process.arch !== 'x64') return `they need an x86-64 host, and this one is ${process.arch}`;
-  if (!(await canRun(qemuPath))) return `no executable QEMU at ${qemuPath}. Install qemu-system-x86 or set BERTH_QEMU.`;
+  if (!canRun(qemuPath)) return `no executable QEMU at ${qemuPath}. Install qemu-system-x86 or set BERTH_QEMU.`;
   try {
     await findImage(imagesDir);
     return null;
@@ -53,9 +53,3 @@ async function whatIsMissing({ qemuPath, imagesDir }: RuntimeChoice): Promise<st
     throw error;
   }
 }
-
-const canRun = (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );

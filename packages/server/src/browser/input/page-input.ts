@@ -2,11 +2,12 @@
  * Mouse and keyboard of a tab. All input goes to the page's own session: the
  * browser itself finds the frame at the point or with the focus.
  */
+import { setTimeout as nodeSleep } from 'node:timers/promises';
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
 import { findKey, withShift, type Key } from './remote-keys.ts';
 import type { Frames } from '../page/frames.ts';
 import { PageError, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/model.ts';
-import { Deadline, sleep } from '../page/session.ts';
+import { Deadline } from '../../lib/deadline.ts';
 
 /** A page handles an event within milliseconds; a longer delay is reported as a timeout. */
 const inputTimeoutMs = 10_000;
@@ -266,3 +267,6 @@ function parseChord(keys: string): string[] {
   if (names.length > chordKeysMax || names.includes('')) throw unknownKey(keys);
   return names;
 }
+
+/** @throws the signal's reason */
+const sleep = (ms: number, signal: AbortSignal): Promise<void> => nodeSleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted());

@@ -4,7 +4,7 @@ import { toKeyEventParams, type RemoteKeyEvent } from './remote-keys.ts';
 import { InputLane } from './input-lane.ts';
 import { PageError, type MouseButton, type Point } from '../page/model.ts';
 import { readSelection } from '../page/selection.ts';
-import { Deadline } from '../page/session.ts';
+import { Deadline } from '../../lib/deadline.ts';
 import { pageStateOf, type PageState, type TabDeps } from '../page/page.ts';
 import type { RemoteInput } from '../screencast/model.ts';
 

@@ -3,7 +3,8 @@ import { ProtocolError, type Command, type Params, type Result } from '../cdp/co
 import type { Elements } from './elements.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type Box, type Screenshot, type ScreenshotOptions, type PdfOptions } from './model.ts';
-import { Deadline, type PageSession } from './session.ts';
+import { Deadline } from '../../lib/deadline.ts';
+import type { PageSession } from './session.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 import { systemClock } from '../../lib/clock.ts';
 

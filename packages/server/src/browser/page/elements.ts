@@ -5,7 +5,7 @@ import type { Frames } from './frames.ts';
 import { safeDom } from './answers.ts';
 import { boundsOf, inverseTransform, type Geometry } from './geometry.ts';
 import { PageError, type Box, type CallOptions, type ElementRef, type FrameRef, type Point } from './model.ts';
-import { Deadline } from './session.ts';
+import { Deadline } from '../../lib/deadline.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 
 /** The accessibility tree is built and sent as a whole; beyond this it takes seconds and tens of megabytes. */

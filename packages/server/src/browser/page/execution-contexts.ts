@@ -11,7 +11,8 @@ import { ProtocolError, type Params } from '../cdp/connection.ts';
 import { wrapForValue, wrapForElements, parseValue, toScriptError, type ValueLimits } from './answers.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type Argument, type CallOptions, type ElementRef } from './model.ts';
-import { Deadline, type PageSession } from './session.ts';
+import { Deadline } from '../../lib/deadline.ts';
+import type { PageSession } from './session.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 
 const contextName = 'berth';

@@ -7,7 +7,7 @@
 import { ProtocolError } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type Box, type ElementRef, type Point } from './model.ts';
-import type { Deadline } from './session.ts';
+import type { Deadline } from '../../lib/deadline.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 
 /** Maps (x, y) to (a·x + c·y + e, b·x + d·y + f). */

@@ -7,7 +7,7 @@ import { NavigationError, type NavigationResult } from '../model.ts';
 import { toNavigationFailure } from './navigate.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type NavigationRequest } from './model.ts';
-import { Deadline } from './session.ts';
+import { Deadline } from '../../lib/deadline.ts';
 import { titleCharsMax, titleOf } from '../tabs/tab.ts';
 
 const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', networkidle: 'networkIdle' } as const;

@@ -6,7 +6,7 @@ import { DocumentTrail, type MainResponse } from '../network/document-trail.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../model.ts';
-import { Deadline } from './session.ts';
+import { Deadline } from '../../lib/deadline.ts';
 
 /** The egress gate's reason in its own response to a plain HTTP request that failed or was refused. */
 export const egressHeader = 'x-berth-egress';

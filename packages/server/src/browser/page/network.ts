@@ -1,7 +1,8 @@
 /** A page's request headers and network idle. The Network domain causes many events, so it is on only while needed. */
 import type { Connection } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
-import { Deadline, timeoutError, type PageSession } from './session.ts';
+import { Deadline } from '../../lib/deadline.ts';
+import { timeoutError, type PageSession } from './session.ts';
 
 const idleMs = 500;
 /** Open for long by design: they do not count for network idle. */

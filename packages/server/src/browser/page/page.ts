@@ -9,7 +9,7 @@ import { Geometry } from './geometry.ts';
 import { moveInHistory, reload, type HistoryDeps } from './history.ts';
 import { Input } from '../input/page-input.ts';
 import { Network } from './network.ts';
-import { Deadline } from './session.ts';
+import { Deadline } from '../../lib/deadline.ts';
 import { ExecutionContexts } from './execution-contexts.ts';
 import type { Page } from './model.ts';
 import { commandCall, viewportCommand } from '../tabs/settings.ts';

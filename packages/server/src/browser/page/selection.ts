@@ -1,6 +1,6 @@
 /** Reads the selection of the focused frame, in any process. */
 import { safeDom } from './answers.ts';
-import type { Deadline } from './session.ts';
+import type { Deadline } from '../../lib/deadline.ts';
 import type { PageState } from './page.ts';
 
 const selectionBytesMax = 1024 * 1024;

@@ -1,33 +1,11 @@
 /** One DevTools session of a page: that of its tab, or of an out-of-process frame. */
 import type { Command, Connection, Params, Result } from '../cdp/connection.ts';
 import { CommandTimeout, ProtocolError } from '../cdp/connection.ts';
-import { systemClock } from '../../lib/clock.ts';
+import type { Deadline } from '../../lib/deadline.ts';
 import { PageError } from './model.ts';
 
 /** The protocol's error code for a detached session. */
 const sessionNotFoundCode = -32001;
-
-/** The time left for one call, across all its round trips. */
-export class Deadline {
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number;
-  readonly #endsAt: number;
-
-  constructor({ signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number }) {
-    this.signal = signal;
-    this.timeoutMs = timeoutMs;
-    this.#endsAt = systemClock.monotonicMs() + timeoutMs;
-  }
-
-  get leftMs(): number {
-    return Math.max(0, Math.ceil(this.#endsAt - systemClock.monotonicMs()));
-  }
-
-  /** A shorter deadline for a part of the call. */
-  within(timeoutMs: number): Deadline {
-    return new Deadline({ signal: this.signal, timeoutMs: Math.min(timeoutMs, this.leftMs) });
-  }
-}
 
 export const timeoutError = (timeoutMs: number, cause?: unknown): PageError =>
   new PageError('timeout', `The page did not respond within ${timeoutMs} ms.`, { cause });
@@ -89,20 +67,4 @@ export class PageSession {
   onDocument(): void {
     this.#crashed = false;
   }
-}
-
-/** Resolves after `ms`; rejects with the signal's reason when it aborts. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onAbort = (): void => {
-    clearTimeout(timer);
-    reject(signal.reason as Error);
-  };
-  const timer = setTimeout(() => {
-    signal.removeEventListener('abort', onAbort);
-    resolve();
-  }, ms);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  return promise;
 }

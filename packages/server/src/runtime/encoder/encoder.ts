@@ -7,10 +7,11 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, lstat, mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { constants, lstat, mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { canRun } from '../../lib/can-run.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { isRoot, newUid } from '../host/users.ts';
@@ -97,7 +98,7 @@ const trialMsMax = 20_000;
 /** Tests ffmpeg once. Returns null where it is missing or cannot encode video. */
 export async function createVideoEncoders(options: VideoEncodersOptions): Promise<VideoEncoders | null> {
   const { log, clock = systemClock, ffmpegPath = '/usr/bin/ffmpeg', jail = 'auto' } = options;
-  if (!(await canRun(ffmpegPath))) return null;
+  if (!canRun(ffmpegPath)) return null;
   const noJail = jail === 'none' ? 'disabled by configuration' : await trialRun({ ffmpegPath, jailed: true });
   const jailed = noJail === null;
   const problem = jailed ? null : await trialRun({ ffmpegPath, jailed });
@@ -111,12 +112,6 @@ export async function createVideoEncoders(options: VideoEncodersOptions): Promis
   for (const warning of warnings) log.warn({ warning }, 'recording isolation reduced');
   return { framesPerSecond, warnings, start: (options) => startEncoder(options, { ffmpegPath, jailed, clock }) };
 }
-
-const canRun = (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 
 /** Returns what failed, or null. */
 async function trialRun(options: Pick<FfmpegCommandOptions, 'ffmpegPath' | 'jailed'>): Promise<string | null> {
