@@ -6,7 +6,6 @@ import type { Clock } from '../lib/clock.ts';
 import { Loop } from '../lib/loop.ts';
 import { signToken, verifyToken } from '../lib/signed-token.ts';
 import type { Keys } from '../keys/keys.ts';
-import { endSession } from './end.ts';
 import type { Connection, LiveSession } from './live.ts';
 import { service } from './session.ts';
 import type { Sessions } from './sessions.ts';
@@ -119,7 +118,7 @@ export class CdpConnections {
 
   #end(session: LiveSession): void {
     // When the store is unavailable, the timers retry the end.
-    void endSession(this.#sessions.deps, session, { reason: 'cdp_closed', actor: service }).catch(() => undefined);
+    void this.#sessions.end(null, session.record.sessionId, { reason: 'cdp_closed', actor: service }).catch(() => undefined);
   }
 
   async #closeRevoked(): Promise<void> {

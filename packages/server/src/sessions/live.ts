@@ -177,6 +177,30 @@ export class LiveSession {
   }
 }
 
+/** A session's record with its current state. */
+export interface SessionView {
+  record: SessionRecord;
+  snapshot: LastSeen;
+  lastActivityAt: Date;
+  connections: number;
+  viewers: number;
+  pid: number | null;
+}
+
+/** `session` null: no session of this worker. */
+export function toView(record: SessionRecord, session: LiveSession | null): SessionView {
+  if (!session) return { record, snapshot: record.lastSeen, lastActivityAt: record.lastActivityAt, connections: 0, viewers: 0, pid: null };
+  const isEnded = isOver(session.status);
+  return {
+    record: session.record,
+    snapshot: session.snapshot(),
+    lastActivityAt: isEnded ? session.record.lastActivityAt : session.lastActivityAt(),
+    connections: session.connections.size,
+    viewers: session.viewers,
+    pid: isEnded ? null : (session.machine?.vm.pid ?? null),
+  };
+}
+
 function toEvent(event: BrowserEvent): { type: SessionEventType; [field: string]: unknown } {
   switch (event.type) {
     case 'tab.opened':

@@ -4,8 +4,10 @@ import {
   cdpVersion,
   connectSession,
   createSession,
+  endAnySession,
   endSession,
   getSession,
+  listAllSessions,
   listSessions,
   openCdp,
   updateSession,
@@ -14,8 +16,7 @@ import {
 import { listDocument, protocolDocument, versionDocument } from '../browser/browser.ts';
 import { actorOf, ownerOf, type Routes } from '../http/call.ts';
 import { toCdpUrl, type CdpConnections } from './cdp-connections.ts';
-import { toPage, parseListCursor } from './list-page.ts';
-import { toSession } from './reply.ts';
+import { parseListCursor, toAdminSession, toPage, toSession } from './reply.ts';
 import type { Sessions } from './sessions.ts';
 
 export function mountSessions(routes: Routes, sessions: Sessions): void {
@@ -43,6 +44,22 @@ export function mountSessions(routes: Routes, sessions: Sessions): void {
     });
     return toPage(call, views, query.limit).map((view) => toSession(view, call.origin));
   });
+}
+
+export function mountSessionAdmin(routes: Routes, sessions: Sessions): void {
+  routes.on(listAllSessions, async (call) => {
+    const { query } = call;
+    const views = await sessions.list({
+      owner: query.owner,
+      statuses: query.status,
+      after: parseListCursor(query.cursor),
+      limit: query.limit,
+    });
+    return toPage(call, views, query.limit).map((view) => toAdminSession(view, call.origin));
+  });
+  routes.on(endAnySession, ({ principal, params }) =>
+    sessions.end(null, params.session_id, { reason: 'admin', actor: actorOf(principal) }).then(() => undefined),
+  );
 }
 
 export function mountConnect(routes: Routes, sessions: Sessions, connections: CdpConnections): void {

@@ -1,28 +1,19 @@
 /** Sessions: create, read, update and end them; `withBrowser` is the only access to a session's browser. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  ServiceError,
-  ValidationError,
-  type CreateSessionRequest,
-  type EndedReason,
-  type RecordingStatus,
-  type UpdateSessionRequest,
-} from '@berth/contract';
-import type { Machine, MachineLoss } from '../fleet/fleet.ts';
+import { ServiceError, ValidationError, type CreateSessionRequest, type RecordingStatus, type UpdateSessionRequest } from '@berth/contract';
+import type { Machine } from '../fleet/fleet.ts';
 import { actorOf, ownerOf, type Principal } from '../http/call.ts';
 import { isId } from '../lib/ids.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Ticket } from '../metering/metering.ts';
 import { isUniqueViolation } from '../store/store.ts';
-import { admitStart, charge } from './charge.ts';
 import { CreateRateLimiter } from './create-rate-limiter.ts';
-import { endSession, type EndDeps } from './end.ts';
-import type { LiveSession } from './live.ts';
-import { createSessionSpec, toSessionUpdate, type SessionSpec, type SessionSpecDeps } from './spec.ts';
-import { recoverSessions } from './recover.ts';
-import { isOver, service, type End, type LastSeen, type SessionPurpose, type SessionRecord } from './session.ts';
-import { openStartUrl, reserve, startSession, type StartDeps } from './start.ts';
+import { Lifecycle, type LifecycleDeps, type Reservation } from './lifecycle.ts';
+import { toView, type LiveSession, type SessionView } from './live.ts';
+import { openStartUrl } from './prepare.ts';
+import { createSessionSpec, toSessionUpdate, type SessionSpecDeps } from './spec.ts';
+import { isOver, service, type End, type SessionPurpose, type SessionRecord } from './session.ts';
 import {
   updateSession,
   deleteEndedSessions,
@@ -34,7 +25,7 @@ import {
 } from './store.ts';
 
 export type { Machine } from '../fleet/fleet.ts';
-export type { LiveSession, Connection } from './live.ts';
+export type { LiveSession, Connection, SessionView } from './live.ts';
 export type { SessionEvent } from './events.ts';
 export { listenersMax } from './events.ts';
 export type { UploadedFile } from './files.ts';
@@ -42,18 +33,8 @@ export { closeReasonOf, service } from './session.ts';
 export type { End, SessionPurpose, SessionRecord, LastSeen } from './session.ts';
 export type { ListFilter } from './store.ts';
 
-export interface SessionsDeps extends Omit<StartDeps, 'live' | 'onReady' | 'onExhausted'>, SessionSpecDeps {
+export interface SessionsDeps extends LifecycleDeps, SessionSpecDeps {
   retentionHours: number;
-}
-
-/** A session's record with its current state. */
-export interface SessionView {
-  record: SessionRecord;
-  snapshot: LastSeen;
-  lastActivityAt: Date;
-  connections: number;
-  viewers: number;
-  pid: number | null;
 }
 
 export interface CreateOptions {
@@ -64,47 +45,44 @@ export interface CreateOptions {
 }
 
 const waitingMax = 16;
-/** How long before the maximum lifetime `session.expiring` is emitted. */
-const expiryNoticeMs = 30_000;
 const waitMsMax = 30_000;
 const drainPollMs = 50;
 
 export class Sessions {
-  readonly deps: EndDeps & SessionsDeps;
-  readonly live = new Map<string, LiveSession>();
-  readonly timers = new Loop('session-timers', 1000, () => this.#endExpired());
-  readonly recovery: Loop;
+  readonly #deps: SessionsDeps;
+  readonly #lifecycle: Lifecycle;
+  readonly timers = new Loop('session-timers', 1000, () => this.#lifecycle.endExpired());
+  readonly recovery = new Loop('session-recovery', 10_000, () => this.#lifecycle.recover());
   readonly retention = new Loop('session-retention', 600_000, () => this.#deleteOld());
   #lanes = new Lanes({ width: 1, waitingMax, waitMsMax });
   #createRateLimiter = new CreateRateLimiter();
-  #endedListeners: ((record: SessionRecord) => void)[] = [];
-  #readyListeners: ((session: LiveSession, machine: Machine) => void)[] = [];
   #draining = false;
 
   constructor(deps: SessionsDeps) {
-    const onEnded = (record: SessionRecord) => this.#endedListeners.forEach((listener) => listener(record));
-    const onReady = (session: LiveSession, machine: Machine) => this.#readyListeners.forEach((listener) => listener(session, machine));
-    const onExhausted = (session: LiveSession, reason: EndedReason) => this.#endByService(session, reason);
-    this.deps = { ...deps, live: this.live, onEnded, onReady, onExhausted };
-    this.recovery = new Loop('session-recovery', 10_000, () => recoverSessions(this.deps));
-    deps.fleet.onLost((sessionId, loss) => this.#onLost(sessionId, loss));
+    this.#deps = deps;
+    this.#lifecycle = new Lifecycle(deps);
+  }
+
+  /** The sessions that this worker runs, by id. */
+  get live(): ReadonlyMap<string, LiveSession> {
+    return this.#lifecycle.live;
   }
 
   /** Called once for each session that this worker ends, with its last record. */
   onEnded(listener: (record: SessionRecord) => void): void {
-    this.#endedListeners.push(listener);
+    this.#lifecycle.onEnded(listener);
   }
 
   /** Called once for each session of this worker that becomes ready, before any drive call. */
   onReady(listener: (session: LiveSession, machine: Machine) => void): void {
-    this.#readyListeners.push(listener);
+    this.#lifecycle.onReady(listener);
   }
 
   /** Stores the status of a session's recording, which is final only after the session ended. */
   async setRecordingStatus(sessionId: string, status: RecordingStatus): Promise<void> {
     const session = this.live.get(sessionId);
     if (session) session.recording = status;
-    await writeRecordingStatus(this.deps.store, sessionId, status);
+    await writeRecordingStatus(this.#deps.store, sessionId, status);
   }
 
   /**
@@ -116,50 +94,51 @@ export class Sessions {
     const owner = ownerOf(principal);
     if (this.#draining)
       throw new ServiceError('draining', 'This worker is shutting down. Try again in a few seconds.', { retryAfterSeconds: 5 });
-    const tier = await this.deps.owners.tierOf(owner);
+    const tier = await this.#deps.owners.tierOf(owner);
     const purpose = options.purpose ?? 'session';
     const actor = actorOf(principal);
-    const spec = createSessionSpec(this.deps, { owner, keyId: principal.keyId, actor, tier, purpose }, request);
+    const spec = createSessionSpec(this.#deps, { owner, keyId: principal.keyId, actor, tier, purpose }, request);
     // Machines for fetches do not count against the owner's create rate.
     if (purpose === 'session') await this.#createRateLimiter.consume(owner, tier.creates_per_minute);
-    const admitted = { ...spec, ticket: purpose === 'session' ? await admitStart(this.deps, spec) : null };
-    const session = await reserve(this.deps, admitted);
-    const started = this.#start(session, admitted);
+    const admitted = { ...spec, ticket: purpose === 'session' ? await this.#lifecycle.admit(spec) : null };
+    const reservation = await this.#lifecycle.reserve(admitted);
+    const { session } = reservation;
+    const started = this.#start(reservation);
     session.started = started.catch((error: unknown) => {
       if (error instanceof ServiceError) session.startError = error;
     });
     if (options.wait) await this.#awaitStart(session, started, { signal: options.signal, actor });
-    return this.#view(session.record, session);
+    return toView(session.record, session);
   }
 
   /** Charges for an action. A charge after the session's end still updates its stored usage. */
   charge(session: LiveSession, ticket: Ticket, count?: number): Promise<void> {
-    return charge(this.deps, session, { ticket, count });
+    return this.#lifecycle.charge(session, ticket, count);
   }
 
   /** @throws ServiceError session_not_found, alike for unknown ids and those of other owners */
   async get(owner: string | null, sessionId: string): Promise<SessionView> {
     const session = this.live.get(sessionId);
-    if (session && canAccess(session.record, owner)) return this.#view(session.record, session);
-    const record = isId('ses', sessionId) ? await findSession(this.deps.store, sessionId) : undefined;
+    if (session && canAccess(session.record, owner)) return toView(session.record, session);
+    const record = isId('ses', sessionId) ? await findSession(this.#deps.store, sessionId) : undefined;
     if (!record || !canAccess(record, owner)) throw notFound();
-    return this.#view(record, null);
+    return toView(record, null);
   }
 
   /** Newest first, one more than `limit` where another page follows. */
   async list(filter: ListFilter): Promise<SessionView[]> {
-    const records = await listSessions(this.deps.store, filter);
-    return records.map((record) => this.#view(record, this.live.get(record.sessionId) ?? null));
+    const records = await listSessions(this.#deps.store, filter);
+    return records.map((record) => toView(record, this.live.get(record.sessionId) ?? null));
   }
 
   async update(owner: string, sessionId: string, request: UpdateSessionRequest): Promise<SessionView> {
     const { record } = await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
     if (!session || isOver(record.status)) throw sessionEndedError(record);
-    const tier = await this.deps.owners.tierOf(owner);
+    const tier = await this.#deps.owners.tierOf(owner);
     const change = toSessionUpdate(record, request, tier);
     try {
-      if (!(await updateSession(this.deps.store, sessionId, change))) throw sessionEndedError(session.record);
+      if (!(await updateSession(this.#deps.store, sessionId, change))) throw sessionEndedError(session.record);
     } catch (error) {
       if (isUniqueViolation(error, liveNameIndex))
         throw new ServiceError('name_taken', `A live session named "${change.name}" already exists. End it, or choose another name.`);
@@ -167,14 +146,14 @@ export class Sessions {
     }
     session.record = { ...session.record, ...change };
     session.isExpiryAnnounced = false;
-    return this.#view(session.record, session);
+    return toView(session.record, session);
   }
 
   /** Idempotent while the record exists. `owner` null is the operator, who may end any session. */
   async end(owner: string | null, sessionId: string, end: End): Promise<void> {
     await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
-    if (session) await endSession(this.deps, session, end);
+    if (session) await this.#lifecycle.end(session, end);
   }
 
   /** Waits for the start of a session of this worker. @throws ServiceError no_capacity, session_ended, or the start's own error */
@@ -261,7 +240,7 @@ export class Sessions {
   /** Rejects new sessions and waits up to `graceMs` for starts and drive calls in progress. Sessions continue until `stop`. */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    const { clock } = this.deps;
+    const { clock } = this.#deps;
     const isBusy = (session: LiveSession) => session.driving > 0 || session.status === 'starting';
     for (const since = clock.monotonicMs(); clock.monotonicMs() - since < graceMs; await sleep(drainPollMs)) {
       if (![...this.live.values()].some(isBusy)) return;
@@ -279,16 +258,17 @@ export class Sessions {
     this.#draining = true;
     await Promise.all([this.timers.stop(), this.recovery.stop(), this.retention.stop()]);
     const ends = [...this.live.values()].map(async (session) => {
-      await endSession(this.deps, session, { reason: 'drained', actor: service }).catch((error: unknown) =>
-        this.deps.log.error({ err: error }, 'session end failed'),
-      );
+      await this.#lifecycle
+        .end(session, { reason: 'drained', actor: service })
+        .catch((error: unknown) => this.#deps.log.error({ err: error }, 'session end failed'));
       await session.disposed;
     });
     await Promise.all(ends);
   }
 
-  async #start(session: LiveSession, spec: SessionSpec): Promise<void> {
-    await startSession(this.deps, session, spec);
+  async #start(reservation: Reservation): Promise<void> {
+    const { session, spec } = reservation;
+    await this.#lifecycle.start(reservation);
     const url = spec.request.start_url;
     if (url !== null) await this.#lanes.run(session.record.sessionId, session.abort.signal, () => openStartUrl(session, url));
   }
@@ -299,7 +279,7 @@ export class Sessions {
     started: Promise<void>,
     { signal, actor }: { signal: AbortSignal; actor: string },
   ): Promise<void> {
-    const onAbort = () => void endSession(this.deps, session, { reason: 'requested', actor }).catch(() => undefined);
+    const onAbort = () => void this.#lifecycle.end(session, { reason: 'requested', actor }).catch(() => undefined);
     signal.addEventListener('abort', onAbort, { once: true });
     // Already aborted: the listener is not called any more.
     if (signal.aborted) onAbort();
@@ -336,53 +316,9 @@ export class Sessions {
     return isOver(status) ? sessionEndedError(session.record) : error;
   }
 
-  #onLost(sessionId: string, loss: MachineLoss): void {
-    const session = this.live.get(sessionId);
-    if (session)
-      this.#endByService(
-        session,
-        loss.reason === 'out_of_memory' ? 'out_of_memory' : loss.reason === 'vm_exited' ? 'vm_lost' : 'browser_crashed',
-      );
-  }
-
-  /** Runs in the background. When the store is unavailable, the timers retry. */
-  #endByService(session: LiveSession, reason: EndedReason): void {
-    const { sessionId } = session.record;
-    if (isOver(session.status)) return;
-    endSession(this.deps, session, { reason, actor: service }).catch((error: unknown) =>
-      this.deps.log.error({ err: error, session: sessionId, reason }, 'session end write failed'),
-    );
-  }
-
-  async #endExpired(): Promise<void> {
-    for (const session of this.live.values()) this.#announceExpiry(session);
-    const due = [...this.live.values()].map((session) => ({ session, end: session.pendingEnd ?? expiredEnd(session) }));
-    await Promise.all(due.flatMap(({ session, end }) => (end ? [endSession(this.deps, session, end)] : [])));
-  }
-
-  #announceExpiry(session: LiveSession): void {
-    if (session.isExpiryAnnounced || session.status !== 'ready' || session.remainingMs() > expiryNoticeMs) return;
-    session.isExpiryAnnounced = true;
-    session.events.emit('session.expiring', { reason: 'max_lifetime', expires_at: session.record.expiresAt.toISOString() });
-  }
-
   async #deleteOld(): Promise<void> {
-    const { store, clock, retentionHours } = this.deps;
+    const { store, clock, retentionHours } = this.#deps;
     await deleteEndedSessions(store, new Date(clock.now().getTime() - retentionHours * 3_600_000));
-  }
-
-  #view(record: SessionRecord, session: LiveSession | null): SessionView {
-    if (!session)
-      return { record, snapshot: record.lastSeen, lastActivityAt: record.lastActivityAt, connections: 0, viewers: 0, pid: null };
-    const isEnded = isOver(session.status);
-    return {
-      record: session.record,
-      snapshot: session.snapshot(),
-      lastActivityAt: isEnded ? session.record.lastActivityAt : session.lastActivityAt(),
-      connections: session.connections.size,
-      viewers: session.viewers,
-      pid: isEnded ? null : (session.machine?.vm.pid ?? null),
-    };
   }
 }
 
@@ -395,11 +331,6 @@ async function hasTab({ browser }: Machine): Promise<boolean> {
     // The fleet detects this as well and ends the session.
     return false;
   }
-}
-
-function expiredEnd(session: LiveSession): End | null {
-  const reason = session.expiryReason();
-  return reason && { reason, actor: service };
 }
 
 const canAccess = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;

@@ -1,0 +1,346 @@
+/**
+ * The life of the sessions that this worker runs.
+ *
+ * A start takes five steps: it reserves a row, leases a machine, attaches the
+ * session to it, publishes that it is ready and announces that. Each step pushes
+ * its undo, and one catch runs them. An end is idempotent and possible in every state.
+ */
+import { ServiceError, type EndedReason } from '@berth/contract';
+import type { Audit } from '../audit/audit.ts';
+import type { Fleet, Machine, MachineLoss } from '../fleet/fleet.ts';
+import { Cleanup } from '../lib/cleanup.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Metering, Ticket } from '../metering/metering.ts';
+import type { Owners } from '../owners/owners.ts';
+import { isUniqueViolation, type Store, type Tables } from '../store/store.ts';
+import { LiveSession } from './live.ts';
+import { prepareMachine, vmKindOf } from './prepare.ts';
+import { closeReasonOf, isOver, service, statusAfter, type End, type LastSeen, type SessionRecord } from './session.ts';
+import type { SessionSpec } from './spec.ts';
+import { countLive, insertSession, listLiveSessionsOf, liveNameIndex, moveSession, writeUsage, type SessionTransition } from './store.ts';
+
+export interface LifecycleDeps {
+  store: Store;
+  owners: Owners;
+  metering: Metering;
+  audit: Audit;
+  fleet: Fleet;
+  clock: Clock;
+  log: Log;
+  workerId: string;
+  /** Across all owners on this worker. */
+  sessionsMax: number;
+}
+
+/** A session whose start has begun. */
+export interface Reservation {
+  session: LiveSession;
+  spec: SessionSpec;
+  cleanup: Cleanup;
+  isStored: boolean;
+}
+
+/** Longer than any start: the wait in the boot queue, the boot, and restoring the storage state. */
+const startMsMax = 300_000;
+/** How long before the maximum lifetime `session.expiring` is emitted. */
+const expiryNoticeMs = 30_000;
+
+export class Lifecycle {
+  readonly live = new Map<string, LiveSession>();
+  readonly #deps: LifecycleDeps;
+  readonly #endedListeners: ((record: SessionRecord) => void)[] = [];
+  readonly #readyListeners: ((session: LiveSession, machine: Machine) => void)[] = [];
+
+  constructor(deps: LifecycleDeps) {
+    this.#deps = deps;
+    deps.fleet.onLost((sessionId, loss) => {
+      const session = this.live.get(sessionId);
+      if (session) this.#endByService(session, endedReasonOf(loss));
+    });
+  }
+
+  onEnded(listener: (record: SessionRecord) => void): void {
+    this.#endedListeners.push(listener);
+  }
+
+  onReady(listener: (session: LiveSession, machine: Machine) => void): void {
+    this.#readyListeners.push(listener);
+  }
+
+  /** Holds the cost of a start. @throws ServiceError plan_limit_exceeded, insufficient_credits */
+  async admit({ record, request }: Pick<SessionSpec, 'record' | 'request'>): Promise<Ticket> {
+    const { owner, sessionId } = record;
+    const { metering } = this.#deps;
+    // A session that is to solve captchas needs at least one solve left.
+    if (request.captcha.mode === 'solve') await (await metering.admit(owner, { axis: 'captcha' })).drop();
+    return metering.admit(owner, { axis: 'session', opId: `session:${sessionId}:start`, ttlMs: startMsMax });
+  }
+
+  /** Stores the session as `starting`. @throws ServiceError no_capacity, concurrency_limit, name_taken; then no session exists */
+  async reserve(spec: SessionSpec): Promise<Reservation> {
+    const session = this.#createLive(spec);
+    const reservation: Reservation = { session, spec, cleanup: new Cleanup(), isStored: false };
+    const { ticket } = spec;
+    if (ticket) reservation.cleanup.push('ticket', () => ticket.drop());
+    this.live.set(spec.record.sessionId, session);
+    reservation.cleanup.push('reservation', () => this.#undoReservation(reservation));
+    await this.#orUndo(reservation, async () => {
+      // Counted after this session is in the map, so that no other create can come in between.
+      if (this.live.size > this.#deps.sessionsMax)
+        throw new ServiceError('no_capacity', 'All browsers of this worker are in use. Try again in a moment.', { retryAfterSeconds: 5 });
+      await this.#insert(spec);
+    });
+    reservation.isStored = true;
+    return reservation;
+  }
+
+  /** Resolves when the session is ready; on failure nothing of it is left but its row. */
+  start(reservation: Reservation): Promise<void> {
+    const { session, cleanup } = reservation;
+    return this.#orUndo(reservation, async () => {
+      const machine = await this.#lease(reservation);
+      await this.#attach(reservation, machine);
+      await this.#publish(reservation, machine);
+      this.#announce(session, machine);
+      session.abort.signal.throwIfAborted();
+      cleanup.transfer();
+    });
+  }
+
+  /**
+   * Ends a session. Resolves when the end is stored; the machine is released
+   * right after, and `session.disposed` resolves then. All callers share one end,
+   * and the first reason counts.
+   */
+  end(session: LiveSession, end: End): Promise<void> {
+    session.ending ??= this.#end(session, end).catch((error: unknown) => {
+      // The store is unavailable: the timers retry, and so may the caller.
+      session.ending = null;
+      session.pendingEnd = end;
+      throw error;
+    });
+    return session.ending;
+  }
+
+  /** Ends the sessions whose time is over, and retries ends that could not be stored. */
+  async endExpired(): Promise<void> {
+    const sessions = [...this.live.values()];
+    for (const session of sessions) this.#announceExpiry(session);
+    const due = sessions.map((session) => ({ session, end: session.pendingEnd ?? expiredEnd(session) }));
+    await Promise.all(due.flatMap(({ session, end }) => (end ? [this.end(session, end)] : [])));
+  }
+
+  /**
+   * Ends live sessions in the store that no worker runs: those of workers without
+   * a heartbeat, and this worker's own from before a crash. The reason is
+   * `worker_lost`, or the one that an interrupted end already had.
+   */
+  async recover(): Promise<void> {
+    const { store, log, fleet, workerId } = this.#deps;
+    const silent = await fleet.silentWorkers();
+    for (const record of await listLiveSessionsOf(store, [...new Set([workerId, ...silent])])) {
+      if (this.live.has(record.sessionId)) continue;
+      const moved = record.endedReason ? await moveSession(store, record.sessionId, { to: 'ended' }) : await this.#writeLost(record);
+      if (moved) log.warn({ session: record.sessionId }, 'session of a lost worker ended');
+    }
+  }
+
+  /** Charges for an action. A charge after the session's end still updates its stored usage. */
+  async charge(session: LiveSession, ticket: Ticket, count?: number): Promise<void> {
+    await ticket.charge(session.meter, count);
+    await session.ending?.catch(() => undefined);
+    if (!isOver(session.status)) return;
+    const { sessionId, lastSeen } = session.record;
+    const usage = session.usage();
+    session.record = { ...session.record, lastSeen: { ...lastSeen, usage } };
+    await writeUsage(this.#deps.store, sessionId, usage).catch((error: unknown) =>
+      this.#deps.log.warn({ err: error, session: sessionId }, 'session usage write failed'),
+    );
+  }
+
+  async #orUndo<T>({ session, cleanup }: Reservation, steps: () => Promise<T>): Promise<T> {
+    try {
+      return await steps();
+    } catch (error) {
+      for (const failure of await cleanup.run())
+        this.#deps.log.error({ err: failure, session: session.record.sessionId }, 'session start rollback failed');
+      throw error;
+    }
+  }
+
+  #createLive({ record, tier }: SessionSpec): LiveSession {
+    const { metering, clock } = this.#deps;
+    const { sessionId: meterId, owner } = record;
+    const onExhausted = (reason: 'plan_limit' | 'credits_exhausted'): void => this.#endByService(session, reason);
+    const session = new LiveSession(record, clock, (sample) => metering.open({ meterId, owner, tier, sample, onExhausted }));
+    return session;
+  }
+
+  async #insert({ record, tier, actor }: SessionSpec): Promise<void> {
+    const { owner, sessionId: subject } = record;
+    try {
+      await this.#deps.store.transaction(async (tx) => {
+        await this.#assertConcurrencyLimit(tx, owner, tier.concurrency_limit);
+        await insertSession(tx, record);
+        if (isAudited(record)) await this.#deps.audit.record(tx, { actor, action: 'session.created', owner, subject });
+      });
+    } catch (error) {
+      if (isUniqueViolation(error, liveNameIndex))
+        throw new ServiceError('name_taken', `A live session named "${record.name}" already exists. End it, or choose another name.`);
+      throw error;
+    }
+  }
+
+  /** Locks the owner while counting, so that two concurrent creates cannot both take the last place. */
+  async #assertConcurrencyLimit(tx: Tables, owner: string, limit: number | null): Promise<void> {
+    if (limit === null) return;
+    await this.#deps.owners.lock(tx, owner);
+    const active = await countLive(tx, owner);
+    if (active >= limit)
+      throw new ServiceError('concurrency_limit', `Your plan allows ${limit} sessions at once. End one first.`, {
+        details: { limit, active },
+        retryAfterSeconds: 5,
+      });
+  }
+
+  async #undoReservation({ session, isStored }: Reservation): Promise<void> {
+    if (isStored) {
+      session.stopUsage();
+      await this.#writeEnd(session, { reason: 'start_failed', actor: service }, { lastSeen: session.snapshot() });
+    }
+    // A session that has ended leaves the map when it is disposed.
+    if (!isStored || !session.ending) this.live.delete(session.record.sessionId);
+    await session.meter.close();
+  }
+
+  async #lease({ session, spec, cleanup }: Reservation): Promise<Machine> {
+    const { fleet } = this.#deps;
+    const { sessionId, owner } = session.record;
+    const { machine, warm } = await fleet.acquire(sessionId, vmKindOf(spec), { owner, signal: session.abort.signal });
+    cleanup.push('lease', () => fleet.release(machine.id));
+    session.attachEgress(machine.egress);
+    session.warm = warm;
+    return machine;
+  }
+
+  async #attach({ session, spec }: Reservation, machine: Machine): Promise<void> {
+    machine.egress.apply(spec.policy);
+    await prepareMachine(session, machine, spec);
+    session.machine = machine;
+  }
+
+  async #publish({ session, spec: { ticket } }: Reservation, machine: Machine): Promise<void> {
+    const { store, clock, fleet } = this.#deps;
+    const startedAt = clock.now();
+    session.touch();
+    const moved = await moveSession(store, session.record.sessionId, { to: 'ready', startedAt });
+    if (!moved || !fleet.holds(machine.id)) throw endedDuringStart();
+    session.startUsage();
+    session.record = { ...session.record, startedAt };
+    await assertStillStarting(session);
+    // Charged before anyone learns that the session is ready.
+    await ticket?.charge(session.meter);
+    await assertStillStarting(session);
+    session.record = { ...session.record, status: 'ready' };
+  }
+
+  #announce(session: LiveSession, machine: Machine): void {
+    for (const listener of this.#readyListeners) listener(session, machine);
+    session.events.emit('session.ready', { warm: session.warm });
+  }
+
+  async #end(session: LiveSession, end: End): Promise<void> {
+    const { reason } = end;
+    session.stopUsage();
+    await this.#writeEnd(session, end, { lastSeen: session.snapshot(), lastActivityAt: session.lastActivityAt() });
+    session.pendingEnd = null;
+    session.abort.abort(new Error(`the session ended: ${reason}`));
+    session.events.emit('session.ended', { ended_reason: reason, status: statusAfter(reason) });
+    for (const connection of session.connections) connection.close(closeReasonOf(reason));
+    for (const listener of this.#endedListeners) listener(session.record);
+    session.disposed = this.#dispose(session);
+  }
+
+  async #dispose(session: LiveSession): Promise<void> {
+    const { store, fleet, log } = this.#deps;
+    const { sessionId } = session.record;
+    await session.started;
+    if (session.machine) await fleet.release(session.machine.id);
+    try {
+      if (session.status === 'ending' && (await moveSession(store, sessionId, { to: 'ended' })))
+        session.record = { ...session.record, status: 'ended' };
+    } catch (error) {
+      // Recovery at the next start of this worker finishes the row.
+      log.error({ err: error, session: sessionId }, 'session end write failed');
+    }
+    if (isOver(session.status)) this.live.delete(sessionId);
+    await session.meter.close();
+  }
+
+  /** Runs in the background. When the store is unavailable, the timers retry. */
+  #endByService(session: LiveSession, reason: EndedReason): void {
+    if (isOver(session.status)) return;
+    const { sessionId } = session.record;
+    this.end(session, { reason, actor: service }).catch((error: unknown) =>
+      this.#deps.log.error({ err: error, session: sessionId, reason }, 'session end write failed'),
+    );
+  }
+
+  #announceExpiry(session: LiveSession): void {
+    if (session.isExpiryAnnounced || session.status !== 'ready' || session.remainingMs() > expiryNoticeMs) return;
+    session.isExpiryAnnounced = true;
+    session.events.emit('session.expiring', { reason: 'max_lifetime', expires_at: session.record.expiresAt.toISOString() });
+  }
+
+  /** Updates the session's record unless another transition came first. */
+  async #writeEnd(session: LiveSession, end: End, last: { lastSeen: LastSeen; lastActivityAt?: Date }): Promise<void> {
+    const status = statusAfter(end.reason);
+    const endedAt = this.#deps.clock.now();
+    const moved = await this.#moveToEnd(session.record, end, { to: status, at: endedAt, ...last });
+    if (moved) session.record = { ...session.record, status, endedReason: end.reason, endedAt, ...last };
+  }
+
+  /** The usage is the one that the lost worker wrote last. */
+  async #writeLost(record: SessionRecord): Promise<boolean> {
+    const { metering, clock } = this.#deps;
+    const { sessions: _, ...usage } = await metering.readWrittenUsage(record.sessionId);
+    const lastSeen = { ...record.lastSeen, usage };
+    return this.#moveToEnd(record, { reason: 'worker_lost', actor: service }, { to: 'ended', at: clock.now(), lastSeen });
+  }
+
+  /** With its audit entry, in one transaction. False when another transition came first. */
+  #moveToEnd(record: SessionRecord, { reason, actor }: End, { at, ...move }: EndTransition): Promise<boolean> {
+    const { owner, sessionId: subject } = record;
+    const { store, audit } = this.#deps;
+    return store.transaction(async (tx) => {
+      const moved = await moveSession(tx, subject, { ...move, ended: { reason, at } });
+      if (moved && isAudited(record)) await audit.record(tx, { actor, action: 'session.ended', owner, subject, details: { reason } });
+      return moved;
+    });
+  }
+}
+
+type EndTransition = Omit<SessionTransition, 'ended' | 'startedAt'> & { at: Date };
+
+/** The service itself starts and ends machines for fetches, so these have no audit entries. */
+const isAudited = ({ settings }: SessionRecord): boolean => settings.purpose !== 'fetch';
+
+function endedReasonOf({ reason }: MachineLoss): EndedReason {
+  if (reason === 'out_of_memory') return reason;
+  return reason === 'vm_exited' ? 'vm_lost' : 'browser_crashed';
+}
+
+function expiredEnd(session: LiveSession): End | null {
+  const reason = session.expiryReason();
+  return reason && { reason, actor: service };
+}
+
+/** Waits for an end in progress first: it fails, and the start continues, when the store is unavailable. */
+async function assertStillStarting(session: LiveSession): Promise<void> {
+  await session.ending?.catch(() => undefined);
+  if (isOver(session.status)) throw endedDuringStart();
+}
+
+const endedDuringStart = (): ServiceError =>
+  new ServiceError('session_ended', 'The session ended while it was starting. Create a new one.');

@@ -1,0 +1,66 @@
+/** Makes a machine the one that a session asked for. */
+import { ServiceError, type StorageState } from '@berth/contract';
+import { BrowserClosed, NavigationError } from '../browser/browser.ts';
+import type { Machine } from '../fleet/fleet.ts';
+import type { VmKind } from '../runtime/runtime.ts';
+import type { LiveSession } from './live.ts';
+import type { SessionSpec } from './spec.ts';
+
+const startNavigationMs = 30_000;
+/** Callers of `create` with `wait` wait for this navigation as well. */
+const startNavigationMsMax = 60_000;
+
+/** Nobody watches the pages of a fetch, so these need no compositor. */
+export const vmKindOf = ({ record, request }: SessionSpec): VmKind => (record.settings.purpose === 'fetch' ? 'shell' : request.kind);
+
+/** Applies the session's settings and storage state. @throws ServiceError no_capacity */
+export async function prepareMachine(session: LiveSession, machine: Machine, spec: SessionSpec): Promise<void> {
+  const { request, record } = spec;
+  try {
+    await machine.browser.prepare({
+      viewport: request.viewport,
+      userAgent: request.user_agent,
+      locale: request.locale,
+      timezone: request.timezone,
+      extraHeaders: request.extra_headers,
+      blockResources: request.block_resources,
+      acceptDownloads: request.accept_downloads,
+      ignoreHttpsErrors: request.ignore_https_errors,
+      keepNetworkLog: request.har || request.record,
+      tabLimit: record.settings.tab_limit,
+    });
+    session.subscribe(machine.browser);
+    if (request.storage_state) await restoreStorage(machine, request.storage_state, session.abort.signal);
+  } catch (cause) {
+    if (cause instanceof BrowserClosed)
+      throw new ServiceError('no_capacity', 'The browser exited during startup. Try again.', { cause, retryAfterSeconds: 1 });
+    throw cause;
+  }
+}
+
+async function restoreStorage({ browser }: Machine, state: StorageState, signal: AbortSignal): Promise<void> {
+  await browser.tabReady();
+  await browser.setStorageState(state, { signal });
+}
+
+/** Best effort: records the result in `session.startNavigation` and never throws. */
+export async function openStartUrl(session: LiveSession, url: string): Promise<void> {
+  const { machine } = session;
+  if (!machine) return;
+  const timeoutMs = machine.browser.timeoutScale.ms(startNavigationMs, startNavigationMsMax);
+  const spec = { url, waitUntil: 'load' as const, timeoutMs };
+  try {
+    await machine.browser.tabReady();
+    const outcome = await machine.browser.navigate(machine.browser.activeTab().tabId, spec, { signal: session.abort.signal });
+    session.startNavigation = { url, status: 'ok', status_code: outcome.statusCode, reason: null, net_error: null };
+  } catch (error) {
+    const known = error instanceof NavigationError;
+    session.startNavigation = {
+      url,
+      status: 'failed',
+      status_code: null,
+      reason: known ? error.reason : 'aborted',
+      net_error: known ? error.netError : null,
+    };
+  }
+}
