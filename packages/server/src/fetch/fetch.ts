@@ -128,7 +128,7 @@ export class Fetches {
   /** Attempts that opened no route, such as those that timed out in the queue, are charged to a meter of their own. */
   async #chargeWithoutRoute({ owner, tier }: FetchSpec, ticket: Ticket, actions: number): Promise<void> {
     if (actions === 0) return ticket.drop();
-    const meter = this.#deps.metering.open({ meterId: newId('way'), owner, tier, sample: () => ({ egressBytes: 0, browserMs: 0 }) });
+    const meter = this.#deps.metering.open({ meterId: newId('rte'), owner, tier, sample: () => ({ egressBytes: 0, browserMs: 0 }) });
     await ticket.charge(meter, actions);
     await meter.close();
   }

@@ -63,6 +63,9 @@ export interface Credentials {
   params: Record<string, string>;
 }
 
+/** The token of `Authorization: Bearer TOKEN`. */
+export const bearerOf = ({ authorization = '' }: Credentials): string | undefined => /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+
 /** @throws ServiceError of the missing or invalid credential */
 export type Guard = (credentials: Credentials) => Promise<Principal> | Principal;
 export type Guards = Record<Auth, Guard>;

@@ -27,6 +27,8 @@ interface IdempotencyTables {
   };
 }
 
+const keys = (store: Store) => store.tables<IdempotencyTables>();
+
 /** A row may be deleted between the insert and the read, but hardly this often. */
 const claimAttemptsMax = 5;
 
@@ -40,22 +42,15 @@ export async function claimKey(
   claim: KeyClaim,
   { staleBefore, expiredBefore }: { staleBefore: Date; expiredBefore: Date },
 ): Promise<{ requestHash: Buffer; stored: StoredResponse | null } | null> {
+  const pending = { request_hash: claim.requestHash, status: null, body: null, created_at: claim.claimedAt };
   for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
-    const taken = await store
-      .tables<IdempotencyTables>()
+    const taken = await keys(store)
       .insertInto('idempotency_keys')
-      .values({
-        scope: claim.scope,
-        key: claim.key,
-        request_hash: claim.requestHash,
-        status: null,
-        body: null,
-        created_at: claim.claimedAt,
-      })
+      .values({ scope: claim.scope, key: claim.key, ...pending })
       .onConflict((conflict) =>
         conflict
           .columns(['scope', 'key'])
-          .doUpdateSet({ request_hash: claim.requestHash, status: null, body: null, created_at: claim.claimedAt })
+          .doUpdateSet(pending)
           .where((row) =>
             row.or([
               row('idempotency_keys.created_at', '<', expiredBefore),
@@ -78,19 +73,12 @@ export async function claimKey(
   });
 }
 
-const findKey = (store: Store, { scope, key }: KeyClaim): Promise<IdempotencyTables['idempotency_keys'] | undefined> =>
-  store
-    .tables<IdempotencyTables>()
-    .selectFrom('idempotency_keys')
-    .selectAll()
-    .where('scope', '=', scope)
-    .where('key', '=', key)
-    .executeTakeFirst();
+const findKey = (store: Store, { scope, key }: KeyClaim) =>
+  keys(store).selectFrom('idempotency_keys').selectAll().where('scope', '=', scope).where('key', '=', key).executeTakeFirst();
 
 /** Stores the response, unless another worker has taken over the claim. */
 export async function storeResponse(store: Store, claim: KeyClaim, stored: StoredResponse): Promise<void> {
-  await store
-    .tables<IdempotencyTables>()
+  await keys(store)
     .updateTable('idempotency_keys')
     .set({ status: stored.status, body: sql<StoredResponse['reply']>`${JSON.stringify(stored.reply)}::json` })
     .where('scope', '=', claim.scope)
@@ -101,8 +89,7 @@ export async function storeResponse(store: Store, claim: KeyClaim, stored: Store
 
 /** Frees the key for another attempt, unless another worker has taken over the claim. */
 export async function deleteClaim(store: Store, claim: KeyClaim): Promise<void> {
-  await store
-    .tables<IdempotencyTables>()
+  await keys(store)
     .deleteFrom('idempotency_keys')
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
@@ -111,10 +98,6 @@ export async function deleteClaim(store: Store, claim: KeyClaim): Promise<void> 
 }
 
 export async function pruneKeys(store: Store, before: Date): Promise<number> {
-  const { numDeletedRows } = await store
-    .tables<IdempotencyTables>()
-    .deleteFrom('idempotency_keys')
-    .where('created_at', '<', before)
-    .executeTakeFirst();
+  const { numDeletedRows } = await keys(store).deleteFrom('idempotency_keys').where('created_at', '<', before).executeTakeFirst();
   return Number(numDeletedRows);
 }

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
-import type { Credentials, Principal } from '../http/call.ts';
+import { bearerOf, type Credentials, type Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
@@ -200,7 +200,8 @@ export class Keys {
 
   /** The guard of endpoints with auth `bearer`. Missing is 401; unknown, malformed, revoked and expired are the same 403. */
   authenticate = (credentials: Credentials): Principal | Promise<Principal> => {
-    const raw = bearerToken(credentials.authorization);
+    const raw = bearerOf(credentials);
+    if (!raw) throw new ServiceError('missing_api_key', 'Send your API key as `Authorization: Bearer brt_live_…`.');
     const digest = digestOf(raw);
     const cached = this.#cache.get(digest.toString('latin1'));
     if (cached) return this.#admit(cached);
@@ -293,13 +294,6 @@ export class Keys {
     await touchKeys(this.#store, used, this.#clock.now());
     for (const keyId of used) this.#used.delete(keyId);
   }
-}
-
-/** @throws ServiceError missing_api_key */
-function bearerToken(authorization: string | undefined): string {
-  const [, raw] = /^Bearer +([^\s]+) *$/i.exec(authorization ?? '') ?? [];
-  if (!raw) throw new ServiceError('missing_api_key', 'Send your API key as `Authorization: Bearer brt_live_…`.');
-  return raw;
 }
 
 const toLifetimeMs = (days: number | null): number | null => (days === null ? null : days * dayMs);

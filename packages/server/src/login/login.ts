@@ -1,7 +1,7 @@
 /** Sign-in by tokens of an identity provider, each for one organisation. */
 import { ServiceError } from '@berth/contract';
 import { createLocalJWKSet } from 'jose';
-import type { Credentials, Principal } from '../http/call.ts';
+import { bearerOf, type Credentials, type Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Owners } from '../owners/owners.ts';
@@ -34,8 +34,8 @@ export class Logins {
   }
 
   /** The guard of endpoints with auth `login`. @throws ServiceError invalid_login_token, login_unavailable */
-  readonly authenticate = async ({ authorization }: Credentials): Promise<Principal> => {
-    const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  readonly authenticate = async (credentials: Credentials): Promise<Principal> => {
+    const token = bearerOf(credentials);
     if (!token)
       throw new ServiceError('missing_login_token', 'Send the login token of your identity provider as `Authorization: Bearer TOKEN`.');
     if (!this.#check) throw notConfigured();

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { ServiceError, ValidationError } from '@berth/contract';
 import { LRUCache } from 'lru-cache';
 import type { Audit } from '../audit/audit.ts';
-import type { Guard, Principal } from '../http/call.ts';
+import { bearerOf, type Guard, type Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Store, Tables } from '../store/store.ts';
 import { insertOwner, lockOwner, readPlan, updatePlan, type PlanRecord } from './store.ts';
@@ -181,8 +181,8 @@ export function adminGuard(adminKey: string): Guard {
 export function metricsGuard({ metricsToken, adminKey }: { metricsToken: string | null; adminKey: string }): Guard {
   if (metricsToken === null) return adminGuard(adminKey);
   const isValid = createSecretComparer(metricsToken);
-  return ({ authorization }) => {
-    const [, credential] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  return (credentials) => {
+    const credential = bearerOf(credentials);
     if (!credential) throw new ServiceError('missing_metrics_token', 'Send the metrics token as `Authorization: Bearer TOKEN`.');
     if (!isValid(credential)) throw new ServiceError('invalid_metrics_token', 'This metrics token is not valid.');
     return operator;
