@@ -168,7 +168,7 @@ describe('the development sign-in', () => {
       await page.getByLabel('E-mail').fill('bob@example.com');
       await page.getByLabel('Organisation').fill('other');
       await page.getByRole('button', { name: 'Sign in' }).click();
-      const token = await page.getByTestId('token').textContent({ timeout: slowMs });
+      const token = await page.locator('[data-testid=token]:not(:empty)').textContent({ timeout: slowMs });
       assert.equal((await new Client(service.url, '').call(listOwnKeys, { key: token })).status, 200);
     } finally {
       await program.close();
