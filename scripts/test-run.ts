@@ -125,7 +125,9 @@ export class TestRun {
     const again = outcomes.flatMap(({ results }) => results.filter(({ passed }) => !passed).map(({ file }) => file));
     if (this.#interrupted || !rerun || again.length === 0 || again.length > rerunFilesMax) return '';
     const second = await this.#run(step, rerun(again));
-    return second.code === 0 ? `UNSTEADY, passed when run alone: ${again.join(', ')}` : `Alone:\n${failuresIn([second])}`;
+    const unsteady = second.results.filter(({ passed }) => passed).map(({ file }) => file);
+    const faults = second.code === 0 ? '' : `Alone:\n${failuresIn([second])}\n`;
+    return `${faults}${unsteady.length > 0 ? `UNSTEADY, passed when run alone: ${unsteady.join(', ')}` : ''}`;
   }
 
   async #run({ env, files, timeoutMs = commandTimeoutMs }: Step, command: readonly string[]): Promise<Outcome> {

@@ -49,8 +49,8 @@ const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test
 /** API tests that read the memory, handles or timers of their own process, or end processes. */
 const isolatedApiTests = filesOf('tests/api/{crashes,leaks,store-down,timers}.test.ts');
 const apiTests = filesOf('tests/api/**/*.test.ts').filter((file) => !isolatedApiTests.includes(file));
-/** End-to-end tests that compare times: they have the machine to themselves. */
-const serialTests = filesOf('tests/e2e/{hostile,fetch-hostile,live-view,settings,view-safety,vnc}.test.ts');
+/** End-to-end tests that compare times, or whose pages must answer in time: they have the machine to themselves. */
+const serialTests = filesOf('tests/e2e/{actions,block-detection,hostile,fetch-hostile,live-view,settings,view-safety,vnc}.test.ts');
 const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !serialTests.includes(file));
 const fixtureTests = filesOf('tests/shop/*.test.ts');
 

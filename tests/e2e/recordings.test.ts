@@ -24,7 +24,7 @@ import { ViewerBrowser, waitForColour, waitForMovement, slowMs, type Viewer } fr
 import { Reports, blue, viewingPages } from './viewing-pages.ts';
 
 const secret = 'correct-horse-7531';
-/** Time for an encoder's first segment on a busy machine. */
+/** Time for an encoder's first segment, or for recovery after a kill, on a busy machine. */
 const firstVideoMs = 40_000;
 
 const pages = {
@@ -363,6 +363,7 @@ describe('recordings', () => {
     await eventually(
       'its session says so',
       async () => (await client.call(getSession, { params: paramsOf(cut) })).body.recording.status === 'incomplete',
+      firstVideoMs,
     );
     const viewer = await play(cut);
     await viewer.page.getByText('Incomplete.').waitFor();

@@ -28,7 +28,7 @@ const site: RequestListener = (request, response) => {
   else if (pathname === '/half') reply('text/html', html('half', '<h1>Half</h1><img src="/hang">'));
   else if (pathname === '/framed') reply('text/html', html('framed', '<iframe src="/json"></iframe><iframe src="/"></iframe>'));
   else if (pathname === '/image') reply('text/html', html('image', '<img src="/pixel">'));
-  else if (pathname === '/pixel') reply('image/png', Buffer.alloc(10_000));
+  else if (pathname === '/pixel') reply('image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg"><!--${'x'.repeat(10_000)}--></svg>`);
   else if (pathname === '/windows') reply('text/html', html('windows', '<script>for (let n = 0; n < 20; n++) open("/?" + n)</script>'));
   else if (pathname !== '/hang') reply('text/html', html('missing'), {}, 404);
 };
