@@ -131,10 +131,31 @@ const errorTable = toTable(
 );
 
 const sections = [
-  `## Troubleshooting by error code\n\nThe response's own \`error.retryable\` may differ from this table, because it considers the reason, too.\n\n${errorTable}`,
-  `## Reasons of \`navigation_failed\`\n\n\`error.details.reason\` of a failed navigation; \`error.details.net_error\` has the browser's own error, if there is one. All reasons are retryable except \`blocked_by_policy\`, \`tls_error\` and \`too_many_redirects\`.\n\n${reasonTable(navigationReasons)}`,
-  `## Reasons of \`page_failed\`\n\n\`error.details.reason\` of a failed screenshot, PDF or read of a page. A screenshot of one element may also have a code of [a failed step](steps.md). Only \`timeout\`, \`busy\`, \`context_lost\` and \`page_crashed\` are retryable.\n\n${reasonTable(pageReasons)}`,
-  `## WebSocket close codes\n\nAn error before the handshake is an ordinary error response. Later, the socket is closed with a code, and with its reason as text.\n\nDevTools (\`/v1/session/{session_id}/cdp\`):\n\n${closeTable(closeCodes, closeReasons)}`,
+  `## Troubleshooting by error code
+
+The response's own \`error.retryable\` may differ from this table, because it considers the reason, too.
+
+${errorTable}`,
+  `## Reasons of \`navigation_failed\`
+
+\`error.details.reason\` of a failed navigation; \`error.details.net_error\` has the browser's own error, if there is one.
+All reasons are retryable except \`blocked_by_policy\`, \`tls_error\` and \`too_many_redirects\`.
+
+${reasonTable(navigationReasons)}`,
+  `## Reasons of \`page_failed\`
+
+\`error.details.reason\` of a failed screenshot, PDF or read of a page. A screenshot of one element may also have a code
+of [a failed step](steps.md). Only \`timeout\`, \`busy\`, \`context_lost\` and \`page_crashed\` are retryable.
+
+${reasonTable(pageReasons)}`,
+  `## WebSocket close codes
+
+An error before the handshake is an ordinary error response. Later, the socket is closed with a code, and with its reason
+as text.
+
+DevTools (\`/v1/session/{session_id}/cdp\`):
+
+${closeTable(closeCodes, closeReasons)}`,
   `Live view and VNC:\n\n${closeTable(viewCloseCodes, viewCloseReasons)}`,
   `Codes of the WebSocket protocol:\n\n${toTable(['Code', 'Reason', 'Meaning'], protocolCodes)}`,
 ];

@@ -56,7 +56,7 @@ export class TestRun {
     this.#treeBefore = await readTree();
   }
 
-  /** `lanes` steps side by side, in the order of the list. Later steps run also when earlier ones failed, so that one run shows all faults. */
+  /** Runs `lanes` steps side by side, in the order of the list. Later steps run also when earlier ones failed: one run shows all faults. */
   async steps(list: readonly Step[], lanes: number): Promise<void> {
     await inLanes(list, lanes, async (step) => {
       if (!this.#interrupted) await this.#step(step);

@@ -81,10 +81,12 @@ export function signInPage({ fields, errors = {}, authorization }: SignInForm): 
   const hasErrors = Object.keys(errors).length > 0;
   const first = errors.email === undefined && errors.organisation !== undefined ? 'organisation' : 'email';
   const hiddenFields = authorization === undefined ? [] : authorizationFields(authorization);
+  const purpose =
+    authorization === undefined
+      ? 'Get a login token to create API keys.'
+      : html`To continue to <strong>${new URL(authorization.redirectUri).host}</strong>.`;
   const content = html` <h1>Sign in</h1>
-    <p class="lead">
-      ${authorization === undefined ? 'Get a login token to create API keys.' : html`To continue to <strong>${new URL(authorization.redirectUri).host}</strong>.`}
-    </p>
+    <p class="lead">${purpose}</p>
     <form method="post" action="${devIdpPath}/${authorization === undefined ? 'sign-in' : 'authorize'}" novalidate>
       ${hiddenFields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
       ${field({ name: 'email', label: 'E-mail', type: 'email', value: fields?.email, error: errors.email, isFirst: first === 'email' })}
@@ -129,7 +131,9 @@ function field({ name, label, type, value = '', hint, error, isFirst }: Field): 
       autocapitalize="none"
       spellcheck="false"
       autocomplete="${type === 'email' ? 'email' : 'organization'}"
-      ${error === undefined ? nothing : html` aria-invalid="true"`}${described === '' ? nothing : html` aria-describedby="${described}"`}${isFirst ? html` autofocus` : nothing}
+      ${error === undefined ? nothing : html` aria-invalid="true"`}
+      ${described === '' ? nothing : html` aria-describedby="${described}"`}
+      ${isFirst ? html` autofocus` : nothing}
     />
     ${hint === undefined ? nothing : html`<p class="hint" id="${name}-hint">${hint}</p>`}
   </div>`;
@@ -139,6 +143,8 @@ function field({ name, label, type, value = '', hint, error, isFirst }: Field): 
 export function tokenPage({ email, organisation }: Person, { token, expiresAt }: DevToken, origin: string): string {
   const bearer = `-H "Authorization: Bearer $TOKEN"`;
   const until = expiresAt.toISOString();
+  const json = `-H 'Content-Type: application/json' -d '{"name":"my key"}'`;
+  const createKey = `TOKEN='${token}'\ncurl -X POST ${origin}/v1/keys ${bearer} ${json}`;
   const content = html` <h1>You are signed in</h1>
     <p class="lead">
       <strong>${email}</strong> acts for <strong>${organisation}</strong> until <time datetime="${until}">${until.slice(11, 16)} UTC</time>.
@@ -146,7 +152,7 @@ export function tokenPage({ email, organisation }: Person, { token, expiresAt }:
     ${copyField('token', 'Login token', token)}
     <h2>Create an API key</h2>
     <p class="note" id="how-to-copy">To copy a field, click into it and press Ctrl+A and Ctrl+C, or ⌘A and ⌘C.</p>
-    ${copyField('make', 'Create a key: the response is the only place that shows it', `TOKEN='${token}'\ncurl -X POST ${origin}/v1/keys ${bearer} -H 'Content-Type: application/json' -d '{"name":"my key"}'`)}
+    ${copyField('make', 'Create a key: the response is the only place that shows it', createKey)}
     ${copyField('list', 'List the keys of your organisation', `curl ${origin}/v1/keys ${bearer}`)}
     ${copyField('use', 'Use a key', `curl ${origin}/v1/usage -H 'Authorization: Bearer THE_KEY'`)}
     <p class="note"><a href="${devIdpPath}">Sign in as somebody else</a></p>`;

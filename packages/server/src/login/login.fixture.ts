@@ -118,8 +118,10 @@ export const sign = (claims: JWTPayload, key: SigningKey, header: Record<string,
   new SignJWT(claims).setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header }).sign(key.privateKey);
 
 /** A token of arbitrary parts. */
-export const compose = (header: object, claims: object | string, signature = 'AAAA'): string =>
-  `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${Buffer.from(typeof claims === 'string' ? claims : JSON.stringify(claims)).toString('base64url')}.${signature}`;
+export const compose = (header: object, claims: object | string, signature = 'AAAA'): string => {
+  const parts = [header, claims].map((part) => (typeof part === 'string' ? part : JSON.stringify(part)));
+  return [...parts.map((part) => Buffer.from(part).toString('base64url')), signature].join('.');
+};
 
 /** The error of a rejected token. */
 export async function refusalOf(entering: Promise<unknown>): Promise<ServiceError> {
