@@ -38,14 +38,22 @@ const staticChecks: Step[] = [
 
 const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: root }).toSorted();
 
+/** Unit tests that compare times or shares of the processor: they have the machine to themselves. */
+const serialUnitTests = filesOf(
+  'packages/server/src/runtime/{encoder,host,process}/*.test.ts',
+  'packages/server/src/runtime/qemu/guest/*.test.ts',
+  'packages/server/src/browser/screencast/*.test.ts',
+);
 /** Unit tests that start browsers, processes or database servers, or read figures of their own process. */
 const isolatedUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
   'packages/server/src/{content,recordings,store}/*.test.ts',
   'packages/guest/src/*.test.ts',
   'images/*.test.ts',
+).filter((file) => !serialUnitTests.includes(file));
+const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
+  (file) => !isolatedUnitTests.includes(file) && !serialUnitTests.includes(file),
 );
-const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter((file) => !isolatedUnitTests.includes(file));
 /** API tests that read the memory, handles or timers of their own process, or end processes. */
 const isolatedApiTests = filesOf('tests/api/{crashes,leaks,store-down,timers}.test.ts');
 const apiTests = filesOf('tests/api/**/*.test.ts').filter((file) => !isolatedApiTests.includes(file));
@@ -64,6 +72,7 @@ const runner = (testMs: number): string[] => [
 const quickSteps = (): Step[] => [
   batched('unit tests', unitTests),
   isolated('unit tests with processes', isolatedUnitTests, lanes),
+  isolated('unit tests, one at a time', serialUnitTests, 1),
   batched('API tests', apiTests),
   isolated('API tests of the process', isolatedApiTests, lanes),
 ];

@@ -253,7 +253,7 @@ function assertDeclared(endpoint: Endpoint, reply: Reply): void {
 }
 
 /** Polls a condition. Fails with `what` when it does not hold in time. */
-export async function eventually(what: string, holds: () => boolean | Promise<boolean>, withinMs = 5000): Promise<void> {
+export async function eventually(what: string, holds: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
   for (const start = performance.now(); !(await holds()); await sleep(5))
     assert.ok(performance.now() - start < withinMs, `not within ${withinMs} ms: ${what}`);
 }

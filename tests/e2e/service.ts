@@ -121,7 +121,7 @@ export class Service {
 export async function eventually<T>(
   what: string,
   read: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ): Promise<T> {
   for (const since = Date.now(); Date.now() - since < withinMs; await sleep(25)) {
     const result = await read();

@@ -188,7 +188,7 @@ export class ReceivedMessages {
 }
 
 /** Polls a condition. */
-export async function until(what: string, holds: () => boolean, withinMs = 5000): Promise<void> {
+export async function until(what: string, holds: () => boolean, withinMs = 20_000): Promise<void> {
   for (const start = performance.now(); !holds(); await sleep(5))
     if (performance.now() - start > withinMs) fail(`not within ${withinMs} ms: ${what}`);
 }

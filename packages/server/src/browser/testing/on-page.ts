@@ -29,7 +29,7 @@ export async function frameNamed(page: Page, name: string): Promise<string> {
 }
 
 /** Polls until the condition holds; fails after `limitMs`. */
-export async function until(what: () => boolean | Promise<boolean>, limitMs = 8000): Promise<void> {
+export async function until(what: () => boolean | Promise<boolean>, limitMs = 20_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await what())) {
     assert.ok(performance.now() < end, `never: ${String(what)}`);

@@ -109,8 +109,12 @@ describe('a machine of the process runtime', () => {
       const main = browsers[0] ?? 0;
       assert.ok(browsers.every((pid) => Number(status(pid, 'Uid')) >= 1_900_000_000 && status(pid, 'NoNewPrivs') === '1'));
       assert.equal(status(main, 'CapEff'), '0000000000000000');
-      const sandboxed = browsers.filter((pid) => status(pid, 'Seccomp') === '2');
-      assert.ok(sandboxed.length > 0, 'no process is under seccomp');
+      // A process enters its sandbox some time after it has started.
+      let sandboxed: number[] = [];
+      await until(() => {
+        sandboxed = processesOf(vm.id).filter((pid) => status(pid, 'Name') === 'chromium' && status(pid, 'Seccomp') === '2');
+        return sandboxed.length > 0;
+      }, 20_000);
       const userNamespace = (pid: number | 'self'): string => readlinkSync(`/proc/${pid}/ns/user`);
       assert.ok(sandboxed.every((pid) => userNamespace(pid) !== userNamespace(main)));
       for (const kind of ['net', 'pid', 'mnt', 'ipc', 'uts'])
