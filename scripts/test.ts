@@ -41,7 +41,6 @@ const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: r
 /** Unit tests that compare times or shares of the processor: they have the machine to themselves. */
 const serialUnitTests = filesOf(
   'packages/server/src/runtime/{encoder,host,process}/*.test.ts',
-  'packages/server/src/runtime/qemu/guest/*.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
 );
 /** Unit tests that start browsers, processes or database servers, or read figures of their own process. */
@@ -58,7 +57,7 @@ const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test
 const isolatedApiTests = filesOf('tests/api/{crashes,leaks,store-down,timers}.test.ts');
 const apiTests = filesOf('tests/api/**/*.test.ts').filter((file) => !isolatedApiTests.includes(file));
 /** End-to-end tests that compare times, or whose pages must answer in time: they have the machine to themselves. */
-const serialTests = filesOf('tests/e2e/{actions,block-detection,hostile,fetch-hostile,live-view,settings,view-safety,vnc}.test.ts');
+const serialTests = filesOf('tests/e2e/{block-detection,hostile,live-view,settings,view-safety,vnc}.test.ts');
 const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !serialTests.includes(file));
 const fixtureTests = filesOf('tests/shop/*.test.ts');
 
