@@ -143,5 +143,7 @@ export async function warmUp(pipe: Duplex): Promise<void> {
   const { sessionId } = await cdp.call('Target.attachToTarget', { targetId, flatten: true });
   await cdp.call('Runtime.evaluate', { expression: '1' }, String(sessionId));
   await cdp.call('Target.disposeBrowserContext', { browserContextId });
+  // The detach event may follow the reply: the next reply comes after it.
+  await cdp.call('Target.getTargets');
   await cdp.end();
 }
