@@ -71,7 +71,9 @@ export const OpenTabRequest = z
       'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
         'traffic). Default: `load`.',
     ),
-    timeout_ms: TimeoutMs.default(30_000).describe('Maximum time for loading `url` in milliseconds, 1000 to 120000. Default: 30000.'),
+    timeout_ms: TimeoutMs.default(30_000).describe(
+      'Maximum time for opening the tab and loading `url` in milliseconds, 1000 to 120000. Default: 30000.',
+    ),
   })
   .meta({ id: 'OpenTabRequest' });
 export type OpenTabRequest = z.infer<typeof OpenTabRequest>;
