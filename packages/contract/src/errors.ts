@@ -279,7 +279,7 @@ export const ValidationIssue = z
     input: z.unknown().describe('The value that was sent.'),
     ctx: z.record(z.string(), z.unknown()).describe('Further data about the error, such as the bound that was exceeded.'),
   })
-  .meta({ id: 'Fault' });
+  .meta({ id: 'ValidationIssue' });
 export type ValidationIssue = z.infer<typeof ValidationIssue>;
 
 export const ValidationBody = z
