@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { applyRules, type RuleContext } from './client-rules.ts';
+import { allowedCommands, refusedCommands } from './client-commands.ts';
+import { applyRules, isHiddenAddress, ruledCommands, type RuleContext } from './client-rules.ts';
+import { protocolDocument } from './json-endpoints.ts';
 
 const context: RuleContext = { downloadsPath: '/box/downloads', acceptDownloads: true, tabsFree: 1 };
 const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleContext> = {}): string =>
@@ -31,7 +35,7 @@ describe('the rules for clients', () => {
     'Target.createTarget',
     'Network.loadNetworkResource',
     'Fetch.continueRequest',
-    'Some.laterCommand',
+    'Autofill.trigger',
   ]) {
     it(`refuse what is not a site's by ${method}`, () => {
       for (const url of forbidden) assert.equal(kind(method, { url }), 'refuse', url);
@@ -47,6 +51,17 @@ describe('the rules for clients', () => {
     });
   }
 
+  it('name every command of the protocol exactly once', async () => {
+    const { domains } = (await protocolDocument()) as { domains: { domain: string; commands?: { name: string }[] }[] };
+    const described = domains.flatMap(({ domain, commands = [] }) => commands.map(({ name }) => `${domain}.${name}`));
+    assert.deepEqual([...allowedCommands, ...refusedCommands, ...ruledCommands].toSorted(), described.toSorted());
+  });
+
+  it('refuse a command that they do not know as the browser does', () => {
+    for (const method of ['Browser.laterCommand', 'Later.command', 'constructor', '__proto__', 'Page', 'Page.', '.navigate'])
+      assert.deepEqual(applyRules(method, {}, context), { kind: 'refuse', message: `'${method}' wasn't found`, code: -32601 });
+  });
+
   it("refuse commands that are the machine's", () => {
     for (const method of [
       'Browser.crash',
@@ -61,6 +76,7 @@ describe('the rules for clients', () => {
       'Target.exposeDevToolsProtocol',
       'Target.setRemoteLocations',
       'Target.sendMessageToTarget',
+      'Target.openDevTools',
     ])
       assert.equal(kind(method), 'refuse', method);
   });
@@ -74,7 +90,8 @@ describe('the rules for clients', () => {
   });
 
   it('refuse contexts that would bypass the egress gate', () => {
-    assert.equal(kind('Target.createBrowserContext', { proxyServer: 'http://x:1' }), 'refuse');
+    for (const proxyServer of ['http://x:1', '', null]) assert.equal(kind('Target.createBrowserContext', { proxyServer }), 'refuse');
+    for (const proxyBypassList of ['*', '', null]) assert.equal(kind('Target.createBrowserContext', { proxyBypassList }), 'refuse');
     assert.equal(kind('Target.createBrowserContext', { disposeOnDetach: true }), 'forward');
   });
 
@@ -109,14 +126,43 @@ describe('the rules for clients', () => {
   it('end the client and not the browser at Browser.close', () => assert.equal(kind('Browser.close'), 'close'));
   it('refuse a tab beyond the limit', () => assert.equal(kind('Target.createTarget', { url: 'about:blank' }, { tabsFree: 0 }), 'refuse'));
   it('leave the rest alone', () => {
-    for (const method of [
-      'Runtime.evaluate',
-      'Browser.grantPermissions',
-      'Browser.setPermission',
-      'Page.enable',
-      'constructor',
-      '__proto__',
-    ])
+    for (const method of ['Runtime.evaluate', 'Browser.grantPermissions', 'Browser.setPermission', 'Page.enable'])
       assert.equal(kind(method), 'forward');
   });
+
+  it('take the native code from a key, so that no shortcut of the browser sees it', () => {
+    const key = { type: 'rawKeyDown', modifiers: 2, windowsVirtualKeyCode: 84, key: 't', code: 'KeyT' };
+    assert.deepEqual(applyRules('Input.dispatchKeyEvent', { ...key, nativeVirtualKeyCode: 28 }, context), { kind: 'rewrite', params: key });
+  });
+
+  it('answer an address that is none in the words of the browser', () => {
+    for (const url of ['example.com', 'http://', 'file://x:1/', '//x'])
+      assert.deepEqual(applyRules('Page.navigate', { url }, context), { kind: 'refuse', message: 'Cannot navigate to invalid URL' }, url);
+  });
+
+  it('hide the pages of the browser and not those of sites', () => {
+    const hidden = forbidden.map((url) => url.trim()).filter((url) => !/^(about|fi\n)/.test(url));
+    for (const url of hidden) assert.equal(isHiddenAddress(url), true, url);
+    for (const url of ['http://x/', 'about:blank', 'chrome-error://chromewebdata/', 'data:,x', 'blob:http://x/1', ''])
+      assert.equal(isHiddenAddress(url), false, url);
+  });
+
+  it('let every command of Playwright and Puppeteer pass, but for those of extensions, apps and DevTools windows', async () => {
+    const known = new Set([...allowedCommands, ...refusedCommands, ...ruledCommands]);
+    const used = (await librarySources()).flatMap((text) => text.match(/(?<=["'`])[A-Z][A-Za-z]+\.[a-z][A-Za-z]+(?=["'`])/g) ?? []);
+    const commands = [...new Set(used)].filter((name) => known.has(name));
+    assert.ok(commands.length > 120, String(commands.length));
+    const refusedThere = commands.filter((name) => refusedCommands.has(name) && !/^(Extensions|PWA)\./.test(name));
+    assert.deepEqual(refusedThere.toSorted(), ['Target.openDevTools', 'Target.sendMessageToTarget']);
+  });
 });
+
+/** The programs of the libraries that talk to a browser. */
+async function librarySources(): Promise<string[]> {
+  const root = join(import.meta.dirname, '../../../../../node_modules');
+  const folder = join(root, 'puppeteer-core/lib/puppeteer/cdp');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.js'));
+  return Promise.all(
+    [join(root, 'playwright-core/lib/coreBundle.js'), ...names.map((name) => join(folder, name))].map((path) => readFile(path, 'utf8')),
+  );
+}

@@ -6,6 +6,7 @@
  * files, internal pages, egress and command line. Pure: a table and a lookup.
  */
 import { posix } from 'node:path';
+import { allowedCommands, refusedCommands } from './client-commands.ts';
 
 type ClientParams = Readonly<Record<string, unknown>>;
 
@@ -20,7 +21,8 @@ export interface RuleContext {
 type RuleDecision =
   | { kind: 'forward' }
   | { kind: 'rewrite'; params: Record<string, unknown> }
-  | { kind: 'refuse'; message: string }
+  /** `code` is that of JSON-RPC; default -32000, as the browser's own refusals. */
+  | { kind: 'refuse'; message: string; code?: number }
   /** Answered here and never sent to the browser. */
   | { kind: 'close' };
 
@@ -29,28 +31,22 @@ type Rule = (params: ClientParams, context: RuleContext) => RuleDecision;
 const forward: RuleDecision = { kind: 'forward' };
 const refuse = (message: string): RuleDecision => ({ kind: 'refuse', message });
 
-const alwaysRefuse =
-  (message: string): Rule =>
-  () =>
-    refuse(message);
-const refuseHostInfo = alwaysRefuse('Information about the machine is not available in this session');
-const refuseMachineCommand = alwaysRefuse('This command belongs to the machine and is not available in this session');
-const refuseNonFlat = alwaysRefuse('Only flat DevTools sessions are available: attach with flatten: true');
-
-const requireFlat: Rule = (params) => (params['flatten'] === true ? forward : refuseNonFlat(params, {} as RuleContext));
+const requireFlat: Rule = ({ flatten }) =>
+  flatten === true ? forward : refuse('Only flat DevTools sessions are available: attach with flatten: true');
 
 /** Schemes of site content. `about:` also has internal pages, so only two of its names are allowed. */
 const browsable = new Set(['http:', 'https:', 'data:', 'blob:', 'javascript:']);
 
-function isBrowsable(address: string): boolean {
-  const url = URL.parse(address);
-  if (!url) return false;
+function isBrowsable(url: URL): boolean {
   return browsable.has(url.protocol) || /^about:(blank|srcdoc)$/i.test(url.href.replace(/[?#].*$/s, ''));
 }
 
 const checkNavigation: Rule = ({ url }) => {
   if (typeof url !== 'string') return forward; // The browser reports what is wrong with it.
-  return isBrowsable(url)
+  const address = URL.parse(url);
+  // The browser's own words. It does not get the text, which its parser could read as something else.
+  if (!address) return refuse('Cannot navigate to invalid URL');
+  return isBrowsable(address)
     ? forward
     : refuse('Cannot navigate to this URL: only http, https, data, blob and about:blank are available in this session');
 };
@@ -63,7 +59,8 @@ const checkNewTarget: Rule = (params, context) => {
 
 const checkNewContext: Rule = (params) => {
   // Such a proxy would bypass the machine's egress, and universal access the same-origin policy.
-  if (params['proxyServer'] || params['proxyBypassList'])
+  // An empty one bypasses it, too.
+  if (params['proxyServer'] !== undefined || params['proxyBypassList'] !== undefined)
     return refuse('A browser context cannot have a proxy of its own: set the proxy of the session');
   return params['originsWithUniversalNetworkAccess'] ? refuse('Universal network access is not available in this session') : forward;
 };
@@ -101,57 +98,63 @@ const checkFiles = (files: unknown, { downloadsPath }: RuleContext): RuleDecisio
 const checkDroppedFiles: Rule = ({ data }, context) =>
   checkFiles(typeof data === 'object' && data !== null ? (data as ClientParams)['files'] : undefined, context);
 
+/**
+ * A key with a native code is passed to the browser's own window when the page
+ * does not take it, and a shortcut even before the page: it opens tabs,
+ * settings and DevTools. Without the code the page alone gets the key.
+ */
+const rewriteKey: Rule = (params) => {
+  const rest: Record<string, unknown> = { ...params };
+  delete rest['nativeVirtualKeyCode'];
+  return { kind: 'rewrite', params: rest };
+};
+
 const rules = new Map<string, Rule>(
   Object.entries({
     'Browser.close': () => ({ kind: 'close' }),
-    'Browser.crash': refuseMachineCommand,
-    'Browser.crashGpuProcess': refuseMachineCommand,
-    'Browser.executeBrowserCommand': refuseMachineCommand,
-    'Browser.getBrowserCommandLine': refuseHostInfo,
     'Browser.setDownloadBehavior': rewriteDownloads,
     'Page.setDownloadBehavior': rewritePageDownloads,
     'Page.navigate': checkNavigation,
+    'Page.startScreenRecording': ({ captureArea }) =>
+      captureArea === undefined || captureArea === 'target' ? forward : refuse('Only the page can be recorded in this session'),
     'Network.loadNetworkResource': checkNavigation,
     'Fetch.continueRequest': checkNavigation,
-    'Network.continueInterceptedRequest': checkNavigation,
     'Target.createTarget': checkNewTarget,
     'Target.createBrowserContext': checkNewContext,
     'Target.attachToTarget': requireFlat,
-    'Target.setAutoAttach': (params) => (params['autoAttach'] === false ? forward : requireFlat(params, {} as RuleContext)),
-    'Target.sendMessageToTarget': refuseNonFlat,
-    'Target.exposeDevToolsProtocol': refuseMachineCommand,
-    'Target.setRemoteLocations': refuseMachineCommand,
-    'Target.openDevTools': refuseMachineCommand,
+    'Target.setAutoAttach': (params, context) => (params['autoAttach'] === false ? forward : requireFlat(params, context)),
     'DOM.setFileInputFiles': ({ files }, context) => checkFiles(files, context),
     'Input.dispatchDragEvent': checkDroppedFiles,
+    'Input.dispatchKeyEvent': rewriteKey,
     'Tracing.start': ({ tracingBackend }) =>
       tracingBackend === 'system' ? refuse('Only traces of the browser are available in this session') : forward,
   } satisfies Record<string, Rule>),
 );
 
-/** Domains that reach the machine, its devices or its other programs, whatever the command. */
-const closedDomains = new Map<string, Rule>([
-  ['SystemInfo', refuseHostInfo],
-  ['Tethering', refuseMachineCommand],
-  ['Extensions', refuseMachineCommand],
-  ['PWA', refuseMachineCommand],
-  ['Cast', refuseMachineCommand],
-]);
+/** The commands whose parameters decide. */
+export const ruledCommands: ReadonlySet<string> = new Set(rules.keys());
 
 /** Parameters in which any other command could pass an address. */
 const addressNames = ['url', 'initialUrl', 'targetUrl'];
 const forbiddenSchemes = /^(file|filesystem|chrome|chrome-[a-z]+|devtools|view-source|about|isolated-app):$/;
 
-/** Decides about one command. Forwarded unless a rule says otherwise. */
+/** Decides about one command. One that no table names is refused with the browser's own reply to an unknown one. */
 export function applyRules(method: string, params: ClientParams, context: RuleContext): RuleDecision {
-  const rule = rules.get(method) ?? closedDomains.get(method.slice(0, method.indexOf('.')));
+  const rule = rules.get(method);
   if (rule) return rule(params, context);
+  if (refusedCommands.has(method)) return refuse('This command belongs to the machine and is not available in this session');
+  if (!allowedCommands.has(method)) return { kind: 'refuse', message: `'${method.slice(0, 100)}' wasn't found`, code: -32601 };
   for (const name of addressNames) {
     const value = params[name];
     if (typeof value !== 'string') continue;
-    const protocol = URL.parse(value)?.protocol;
-    if (protocol !== undefined && forbiddenSchemes.test(protocol) && !isBrowsable(value))
-      return refuse('This address is not available in this session');
+    const url = URL.parse(value);
+    if (url && forbiddenSchemes.test(url.protocol) && !isBrowsable(url)) return refuse('This address is not available in this session');
   }
   return forward;
 }
+
+/** The browser's own pages, files and extensions. `chrome-error:` is the page of a failed navigation. */
+const hiddenSchemes = /^(chrome|chrome-(?!error:)[a-z]+|devtools|file|filesystem|view-source|isolated-app):/i;
+
+/** Whether a target with this URL is hidden from clients. */
+export const isHiddenAddress = (url: string): boolean => hiddenSchemes.test(url);

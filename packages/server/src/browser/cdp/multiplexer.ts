@@ -161,7 +161,7 @@ export class Multiplexer {
     }
     const decision = applyRules(method, params, this.#deps.ruleContext());
     if (decision.kind === 'refuse') {
-      this.#send(client, JSON.stringify({ id, error: { code: -32000, message: decision.message }, sessionId }));
+      this.#send(client, JSON.stringify({ id, error: { code: decision.code ?? -32000, message: decision.message }, sessionId }));
       return;
     }
     if (decision.kind === 'close') {
