@@ -124,6 +124,7 @@ class AttachedBrowser implements Browser {
         downloadsPath,
         acceptDownloads: this.#tabs.settings.acceptDownloads,
         tabsFree: this.#tabs.limit - this.#tabs.count,
+        contextsFree: this.#multiplexer.contextsFree,
       }),
       onActivity: () => this.#touch(),
       onActivate: (targetId) => this.#tabs.activate(targetId),

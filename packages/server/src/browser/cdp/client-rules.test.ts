@@ -6,7 +6,7 @@ import { allowedCommands, refusedCommands } from './client-commands.ts';
 import { applyRules, isHiddenAddress, ruledCommands, type RuleContext } from './client-rules.ts';
 import { protocolDocument } from './json-endpoints.ts';
 
-const context: RuleContext = { downloadsPath: '/box/downloads', acceptDownloads: true, tabsFree: 1 };
+const context: RuleContext = { downloadsPath: '/box/downloads', acceptDownloads: true, tabsFree: 1, contextsFree: 1 };
 const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleContext> = {}): string =>
   applyRules(method, params, { ...context, ...more }).kind;
 
@@ -93,6 +93,7 @@ describe('the rules for clients', () => {
     for (const proxyServer of ['http://x:1', '', null]) assert.equal(kind('Target.createBrowserContext', { proxyServer }), 'refuse');
     for (const proxyBypassList of ['*', '', null]) assert.equal(kind('Target.createBrowserContext', { proxyBypassList }), 'refuse');
     assert.equal(kind('Target.createBrowserContext', { disposeOnDetach: true }), 'forward');
+    assert.equal(kind('Target.createBrowserContext', {}, { contextsFree: 0 }), 'refuse');
   });
 
   it('never take a folder from a client', () => {

@@ -16,6 +16,8 @@ export interface RuleContext {
   acceptDownloads: boolean;
   /** How many more tabs may be opened. */
   tabsFree: number;
+  /** How many more browser contexts may be created. */
+  contextsFree: number;
 }
 
 type RuleDecision =
@@ -57,7 +59,8 @@ const checkNewTarget: Rule = (params, context) => {
   return checkNavigation(params, context);
 };
 
-const checkNewContext: Rule = (params) => {
+const checkNewContext: Rule = (params, { contextsFree }) => {
+  if (contextsFree <= 0) return refuse('The limit of browser contexts of this session is reached: dispose one first');
   // Such a proxy would bypass the machine's egress, and universal access the same-origin policy.
   // An empty one bypasses it, too.
   if (params['proxyServer'] !== undefined || params['proxyBypassList'] !== undefined)

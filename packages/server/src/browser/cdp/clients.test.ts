@@ -146,6 +146,22 @@ describe('Puppeteer over connect', { timeout: 60_000 }, () => {
     await until(() => launched.browser.clientCount() === 0);
   });
 
+  it('creates a limited number of contexts, and others again for those that it disposes of', async () => {
+    const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    const create = () => browser.createBrowserContext();
+    const contexts = await Promise.all(Array.from({ length: 32 }, create));
+    await assert.rejects(create(), /limit of browser contexts/);
+    await contexts[0]?.close();
+    await create();
+    await assert.rejects(create(), /limit of browser contexts/);
+    await browser.disconnect();
+    const next = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    await assert.rejects(next.createBrowserContext(), /limit of browser contexts/, 'contexts of a client that left stay');
+    await next.browserContexts().at(-1)?.close();
+    await next.createBrowserContext();
+    await next.disconnect();
+  });
+
   it('closes the client and not the browser', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url });
     await browser.close();

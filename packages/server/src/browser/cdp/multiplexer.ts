@@ -11,6 +11,7 @@ import type { Log } from '../../lib/log.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
 import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
 import { BrowserClosed } from '../model.ts';
+import { ClientContexts } from './client-contexts.ts';
 import { applyRules, type RuleContext } from './client-rules.ts';
 
 /** A page's whole content or a fulfilled response fits in one message; more is an attack. */
@@ -53,6 +54,7 @@ export class Multiplexer {
   readonly #deps: MultiplexerDeps;
   readonly #attachments = new Map<string, Attachment>();
   readonly #clients = new Set<Client>();
+  readonly #contexts = new ClientContexts<Client>();
 
   constructor(connection: Connection, options: MultiplexerDeps) {
     this.#connection = connection;
@@ -62,6 +64,11 @@ export class Multiplexer {
 
   get count(): number {
     return this.#clients.size;
+  }
+
+  /** How many more browser contexts clients may create. */
+  get contextsFree(): number {
+    return this.#contexts.free;
   }
 
   /** Whether a client has enabled the events of this page, and so handles its dialogs. */
@@ -89,6 +96,7 @@ export class Multiplexer {
   #close(client: Client): void {
     if (!this.#clients.delete(client)) return;
     client.isOpen = false;
+    this.#contexts.onClosed(client);
     for (const [sessionId, attachment] of this.#attachments) if (attachment.client === client) this.#attachments.delete(sessionId);
     // Its child sessions, paused pages and the contexts created with `disposeOnDetach` end with its session.
     this.#connection
@@ -107,6 +115,7 @@ export class Multiplexer {
   #deliver(sessionId: string, frame: Buffer): void {
     const attachment = this.#attachments.get(sessionId);
     if (!attachment) return;
+    this.#contexts.onReply(attachment.client, sessionId, frame);
     if (isTargetEvent(frame) && !this.#trackAttachment(sessionId, attachment, frame)) return;
     this.#send(attachment.client, attachment.parent === null ? withoutSession(frame) : frame);
   }
@@ -170,6 +179,7 @@ export class Multiplexer {
       return;
     }
     this.#trackCommand(attachment, method, params);
+    this.#contexts.onCommand(client, `${sessionId ?? client.sessionId} ${id}`, { method, params });
     // Serialized again from the checked values, so that the browser cannot read anything else.
     this.#connection.forward(
       JSON.stringify({

@@ -1,0 +1,78 @@
+/**
+ * The browser contexts that customers' DevTools clients have created. Each costs
+ * memory of its own, so their number is limited. Which context a command created
+ * is only known from its reply.
+ */
+
+/** Of all clients of a session together. Test runners open one for each test and close it again. */
+const contextsMax = 32;
+/** Replies to these commands are short. */
+const replyBytesMax = 4096;
+
+interface ContextCall {
+  /** Session and message id, which a client may use twice. */
+  key: string;
+  /** The context to dispose of; null for a new one. */
+  contextId: string | null;
+  disposeOnDetach: boolean;
+}
+
+interface ContextOwner {
+  /** Calls without a reply. */
+  calls: ContextCall[];
+  /** Contexts that end with the client's session. */
+  own: Set<string>;
+}
+
+export class ClientContexts<C extends object> {
+  readonly #contexts = new Set<string>();
+  readonly #owners = new Map<C, ContextOwner>();
+  /** Contexts that stay, and whose reply nobody read. */
+  #unknown = 0;
+
+  /** How many more may be created. */
+  get free(): number {
+    let creating = this.#unknown;
+    for (const { calls } of this.#owners.values()) creating += calls.filter(({ contextId }) => contextId === null).length;
+    return contextsMax - this.#contexts.size - creating;
+  }
+
+  /** Call it for each command that is forwarded to the browser. */
+  onCommand(client: C, key: string, { method, params }: { method: string; params: Record<string, unknown> }): void {
+    const { browserContextId, disposeOnDetach } = params;
+    if (method === 'Target.createBrowserContext')
+      this.#ownerOf(client).calls.push({ key, contextId: null, disposeOnDetach: disposeOnDetach === true });
+    else if (method === 'Target.disposeBrowserContext' && typeof browserContextId === 'string' && this.#contexts.has(browserContextId))
+      this.#ownerOf(client).calls.push({ key, contextId: browserContextId, disposeOnDetach: false });
+  }
+
+  /** Call it for each message from the browser. */
+  onReply(client: C, sessionId: string, frame: Buffer): void {
+    const owner = this.#owners.get(client);
+    if (!owner || owner.calls.length === 0 || frame.length > replyBytesMax) return;
+    const { id, result } = JSON.parse(frame.toString('utf8')) as { id?: number; result?: { browserContextId?: string } };
+    const at = owner.calls.findIndex(({ key }) => key === `${sessionId} ${id}`);
+    const [call] = at < 0 ? [] : owner.calls.splice(at, 1);
+    if (!call) return;
+    if (call.contextId !== null) {
+      if (result) this.#contexts.delete(call.contextId);
+    } else if (result?.browserContextId !== undefined) {
+      this.#contexts.add(result.browserContextId);
+      if (call.disposeOnDetach) owner.own.add(result.browserContextId);
+    }
+  }
+
+  /** Its contexts that were created without `disposeOnDetach` stay. */
+  onClosed(client: C): void {
+    const owner = this.#owners.get(client);
+    for (const contextId of owner?.own ?? []) this.#contexts.delete(contextId);
+    for (const { contextId, disposeOnDetach } of owner?.calls ?? []) if (contextId === null && !disposeOnDetach) this.#unknown += 1;
+    this.#owners.delete(client);
+  }
+
+  #ownerOf(client: C): ContextOwner {
+    const owner = this.#owners.get(client) ?? { calls: [], own: new Set() };
+    this.#owners.set(client, owner);
+    return owner;
+  }
+}
