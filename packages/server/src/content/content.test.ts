@@ -22,6 +22,8 @@ const failure =
   (error: unknown): boolean =>
     error instanceof ContentFailed && error.reason === reason;
 
+const owner = 'own_a';
+
 /** A megabyte of attributes on one element: the parser searches duplicates one by one. */
 const attributeBomb = `<p ${Array.from({ length: 150_000 }, (_, index) => `a${index}`).join(' ')}>x`;
 
@@ -35,33 +37,36 @@ describe('conversions', () => {
   after(() => Promise.all(opened.map((content) => content.close())));
 
   it('run in a thread', async () => {
-    const { markdown, text, title, page } = await open().convert(options('<title>t</title><h1>Hello</h1>'), { signal });
+    const { markdown, text, title, page } = await open().convert(options('<title>t</title><h1>Hello</h1>'), { owner, signal });
     assert.deepEqual([markdown, text, title, page?.title], ['# Hello', 'Hello', 't', 't']);
   });
 
   it('run jsdom and Readability there as well', async () => {
     const html = `<nav>n</nav><article>${'<p>At length, with commas, and so on, and on, until nobody doubts it.</p>'.repeat(20)}</article>`;
-    const { markdown, warnings } = await open().convert(options(html, { onlyMainContent: true, formats: ['markdown'] }), { signal });
+    const { markdown, warnings } = await open().convert(options(html, { onlyMainContent: true, formats: ['markdown'] }), { owner, signal });
     assert.match(markdown ?? '', /^At length/);
     assert.deepEqual(warnings, []);
   });
 
   it('that take too long end, and the next one works', async () => {
     const content = open({ convertMsMax: 2000 });
-    await assert.rejects(content.convert(options(attributeBomb), { signal }), failure('timeout'));
-    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
+    await assert.rejects(content.convert(options(attributeBomb), { owner, signal }), failure('timeout'));
+    assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
   it('that take too much memory end, and the next one works', async () => {
     const content = open({ heapMbMax: 64 });
-    await assert.rejects(content.convert(options('<b><i>'.repeat(1_500) + '<p>x'.repeat(600_000)), { signal }), failure('too_large'));
-    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
+    await assert.rejects(
+      content.convert(options('<b><i>'.repeat(1_500) + '<p>x'.repeat(600_000)), { owner, signal }),
+      failure('too_large'),
+    );
+    assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
   it('of too large pages are refused before they start', async () => {
     const content = open({ htmlCharsMax: 1000 });
-    await assert.rejects(content.convert(options('x'.repeat(1001)), { signal }), failure('too_large'));
-    await assert.rejects(content.convert(options('x'.repeat(600), { mainHtml: 'x'.repeat(600) }), { signal }), failure('too_large'));
+    await assert.rejects(content.convert(options('x'.repeat(1001)), { owner, signal }), failure('too_large'));
+    await assert.rejects(content.convert(options('x'.repeat(600), { mainHtml: 'x'.repeat(600) }), { owner, signal }), failure('too_large'));
   });
 
   it('survive input built to exhaust a parser', async () => {
@@ -78,52 +83,72 @@ describe('conversions', () => {
       script: `<script>${'</scrip'.repeat(300_000)}`,
     };
     for (const [name, html] of Object.entries(inputs)) {
-      const { text } = await content.convert(options(html), { signal });
+      const { text } = await content.convert(options(html), { owner, signal });
       assert.equal(typeof text, 'string', name);
     }
   });
 
   it('queue for a thread, and are refused when the queue is full', async () => {
     const content = open({ waitingMax: 1 });
-    const first = content.convert(options('<p>1'), { signal });
-    const second = content.convert(options('<p>2'), { signal });
-    await assert.rejects(content.convert(options('<p>3'), { signal }), failure('busy'));
+    const first = content.convert(options('<p>1'), { owner, signal });
+    const second = content.convert(options('<p>2'), { owner, signal });
+    await assert.rejects(content.convert(options('<p>3'), { owner, signal }), failure('busy'));
     assert.deepEqual([(await first).text, (await second).text], ['1', '2']);
+  });
+
+  it('of one owner neither keep another waiting nor fill the queue', async () => {
+    const content = open({ threadsMax: 2, waitingMax: 16 });
+    const stop = new AbortController();
+    const hostile = Array.from({ length: 40 }, () =>
+      content.convert(options(attributeBomb), { owner: 'own_hostile', signal: stop.signal }).catch((error: unknown) => error),
+    );
+    const { text } = await content.convert(options('<p>x'), { owner, signal });
+    assert.equal(text, 'x');
+    stop.abort();
+    const busy = (await Promise.all(hostile)).filter(failure('busy'));
+    assert.equal(busy.length, 40 - 1 - 14, 'one runs, and two of sixteen places are left to others');
+  });
+
+  it('wait only as long as their pages fit into memory together', async () => {
+    const content = open({ waitingCharsMax: 1000 });
+    const first = content.convert(options('<p>1'), { owner, signal });
+    await assert.rejects(content.convert(options('x'.repeat(1001)), { owner, signal }), failure('busy'));
+    assert.equal((await first).text, '1');
   });
 
   it('end with the reason of their signal, waiting or running', async () => {
     const content = open();
     const [running, waiting] = [new AbortController(), new AbortController()];
     const both = [
-      content.convert(options(attributeBomb), { signal: running.signal }),
-      content.convert(options('<p>x'), { signal: waiting.signal }),
+      content.convert(options(attributeBomb), { owner, signal: running.signal }),
+      content.convert(options('<p>x'), { owner, signal: waiting.signal }),
     ];
     const reason = new Error('the caller disconnected');
     waiting.abort(reason);
     running.abort(reason);
     for (const { status, ...rest } of await Promise.allSettled(both)) assert.deepEqual([status, rest], ['rejected', { reason }]);
-    await assert.rejects(content.convert(options('<p>x'), { signal: running.signal }), reason);
-    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
+    await assert.rejects(content.convert(options('<p>x'), { owner, signal: running.signal }), reason);
+    assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
   it('fail for an invalid selector, and the next one works', async () => {
     const content = open();
-    await assert.rejects(content.convert(options('<p>x', { excludeSelectors: ['a['] }), { signal }), failure('failed'));
-    assert.equal((await content.convert(options('<p>x'), { signal })).text, 'x');
+    await assert.rejects(content.convert(options('<p>x', { excludeSelectors: ['a['] }), { owner, signal }), failure('failed'));
+    assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
   it('end when the threads are closed, and no more start', async () => {
     const content = open();
-    const running = content.convert(options(attributeBomb), { signal });
+    const running = content.convert(options(attributeBomb), { owner, signal });
     await Promise.all([assert.rejects(running, failure('failed')), content.close(), content.close()]);
-    await assert.rejects(content.convert(options('<p>x'), { signal }), failure('failed'));
+    await assert.rejects(content.convert(options('<p>x'), { owner, signal }), failure('failed'));
   });
 
   it('keep no process alive when done', () => {
     const source = `
       import { Content } from ${JSON.stringify(new URL('./content.ts', import.meta.url).href)};
       const content = new Content({ threadsMax: 2, log: { warn() {} } });
-      const { text } = await content.convert(${JSON.stringify(options('<p>done'))}, { signal: new AbortController().signal });
+      const { text } = await content.convert(${JSON.stringify(options('<p>done'))}, { owner: 'own_a', signal: new AbortController().signal });
       console.log(text);`;
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8', timeout: 20_000 });
     assert.deepEqual([child.stdout, child.stderr, child.status], ['done\n', '', 0]);

@@ -4,7 +4,8 @@
  * that a hostile page costs this process neither time nor memory.
  */
 import { Piscina } from 'piscina';
-import { Lanes, LaneFull, LaneTimeout } from '../lib/lanes.ts';
+import { FairLane } from '../lib/fair-lane.ts';
+import { LaneFull, LaneTimeout } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
 import type { ContentOptions, ContentResult } from './model.ts';
 import { load } from 'cheerio/slim';
@@ -32,6 +33,7 @@ export class ContentFailed extends Error {
 }
 
 export interface ContentDeps {
+  /** One of them is for other owners than the one who holds the rest. */
   threadsMax: number;
   log: Log;
   /** Of the page, in UTF-16 units. A parsed page takes up to 50 times its source. */
@@ -40,11 +42,25 @@ export interface ContentDeps {
   convertMsMax?: number;
   /** Of one thread's heap. */
   heapMbMax?: number;
-  /** Pages that wait for a thread, each with its source in memory. */
+  /** Pages that wait for a thread. */
   waitingMax?: number;
+  /** Of the pages that wait, in UTF-16 units: their source is in memory. */
+  waitingCharsMax?: number;
 }
 
-const defaults = { htmlCharsMax: 10_000_000, convertMsMax: 15_000, heapMbMax: 512, waitingMax: 64 };
+export interface ConvertCall {
+  /** Owners take turns, so nobody waits behind all pages of another. */
+  owner: string;
+  signal: AbortSignal;
+}
+
+/** The conversions of one owner. */
+export interface Converter {
+  /** @throws ContentFailed, or the signal's reason */
+  convert(options: ContentOptions, call: { signal: AbortSignal }): Promise<ContentResult>;
+}
+
+const defaults = { htmlCharsMax: 10_000_000, convertMsMax: 15_000, heapMbMax: 512, waitingMax: 64, waitingCharsMax: 100_000_000 };
 
 /** A thread and its modules hold some 60 MB, and a new one starts in a third of a second. */
 const idleMsMax = 30_000;
@@ -55,14 +71,20 @@ const youngHeapMbMax = 48;
 export class Content {
   readonly #deps: Required<ContentDeps>;
   readonly #threads: Piscina<ContentOptions, ContentResult>;
-  readonly #lanes: Lanes;
+  readonly #lane: FairLane;
   readonly #closed = new AbortController();
   #closePromise: Promise<void> | undefined;
 
   constructor(deps: ContentDeps) {
     this.#deps = { ...defaults, ...deps };
-    const { threadsMax, waitingMax, convertMsMax, heapMbMax, log } = this.#deps;
-    this.#lanes = new Lanes({ width: threadsMax, waitingMax, waitMsMax: convertMsMax });
+    const { threadsMax, waitingMax, waitingCharsMax, convertMsMax, heapMbMax, log } = this.#deps;
+    this.#lane = new FairLane({
+      width: threadsMax,
+      ownerWidth: Math.max(1, threadsMax - 1),
+      waitingMax,
+      waitingSizeMax: waitingCharsMax,
+      waitMsMax: convertMsMax,
+    });
     this.#threads = new Piscina({
       filename: new URL('./convert.ts', import.meta.url).href,
       minThreads: 0,
@@ -80,13 +102,19 @@ export class Content {
     this.#threads.on('error', (error: unknown) => log.warn({ err: error }, 'content thread failed'));
   }
 
+  /** Its calls wait in the owner's turn. */
+  for(owner: string): Converter {
+    return { convert: (options, { signal }) => this.convert(options, { owner, signal }) };
+  }
+
   /** @throws ContentFailed, or the signal's reason */
-  async convert(options: ContentOptions, { signal }: { signal: AbortSignal }): Promise<ContentResult> {
+  async convert(options: ContentOptions, { owner, signal }: ConvertCall): Promise<ContentResult> {
     signal.throwIfAborted();
-    if (options.html.length + (options.mainHtml?.length ?? 0) > this.#deps.htmlCharsMax) throw new ContentFailed('too_large');
+    const size = options.html.length + (options.mainHtml?.length ?? 0);
+    if (size > this.#deps.htmlCharsMax) throw new ContentFailed('too_large');
     const aborted = AbortSignal.any([signal, this.#closed.signal]);
     try {
-      return await this.#lanes.run('threads', aborted, () => this.#run(options, aborted));
+      return await this.#lane.run({ owner, size, signal: aborted }, () => this.#run(options, aborted));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ContentFailed) throw error;

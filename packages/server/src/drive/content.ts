@@ -1,6 +1,6 @@
 /** Page content: a snapshot taken in the page, converted to the requested format outside it. */
 import type { PageContentResponse } from '@berth/contract';
-import { snapshotScript, snapshotSource, type Content, type Snapshot } from '../content/content.ts';
+import { snapshotScript, snapshotSource, type Converter, type Snapshot } from '../content/content.ts';
 import type { Page } from '../browser/browser.ts';
 
 export type PageContent = PageContentResponse;
@@ -33,7 +33,7 @@ export async function takeSnapshot(page: Page, { onlyMainContent }: ContentOptio
 
 /** @throws ContentFailed */
 export async function convertSnapshot(
-  content: Pick<Content, 'convert'>,
+  content: Converter,
   { tabId, url, snapshot }: PageSnapshot,
   { options, signal }: { options: ContentOptions; signal: AbortSignal },
 ): Promise<PageContent> {

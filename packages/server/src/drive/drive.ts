@@ -40,7 +40,7 @@ export interface DriveDeps {
   sessions: Sessions;
   metering: Metering;
   clock: Clock;
-  content: Pick<Content, 'convert'>;
+  content: Pick<Content, 'for'>;
   captchas: Captchas;
   /** Whether steps may run a caller's JavaScript in a page. */
   allowEvaluate: boolean;
@@ -114,7 +114,7 @@ export class Drive {
   /** Only the snapshot holds the session's queue; the conversion runs outside it. */
   content(target: Target, options: ContentOptions): Promise<PageContent> {
     const finish = (page: PageSnapshot): Promise<PageContent> =>
-      convertSnapshot(this.#deps.content, page, { options, signal: target.signal });
+      convertSnapshot(this.#deps.content.for(target.owner), page, { options, signal: target.signal });
     return runAction(this.#deps, target, { name: 'content', finish }, ({ browser }, signal) =>
       takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), options, signal),
     );

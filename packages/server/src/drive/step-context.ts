@@ -8,7 +8,7 @@ import type { StepContext } from '../steps/steps.ts';
 export interface StepContextDeps {
   machine: Machine;
   session: LiveSession;
-  content: Pick<Content, 'convert'>;
+  content: Pick<Content, 'for'>;
   clock: Clock;
 }
 
@@ -22,7 +22,7 @@ export const createStepContext = ({ machine: { browser }, session, content, cloc
   filePath: async (fileId) => session.uploads.find(fileId)?.path ?? null,
   waitForDownload: (trigger, options) => waitForDownload(browser, trigger, options),
   setCookie: (cookie, options) => browser.setCookies([cookie], options),
-  content,
+  content: content.for(session.record.owner),
   clock,
 });
 

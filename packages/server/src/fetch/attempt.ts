@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StrategyName } from '@berth/contract';
 import type { CookieParam, PrivatePage } from '../browser/browser.ts';
 import type { Captchas } from '../captcha/captcha.ts';
-import type { Content } from '../content/content.ts';
+import type { Content, Converter } from '../content/content.ts';
 import { createStepContext, solveCaptcha } from '../drive/drive.ts';
 import { HttpFailure } from '../egress/egress.ts';
 import type { Deadline } from '../lib/deadline.ts';
@@ -75,6 +75,7 @@ export class Attempt {
   readonly #deps: RunDeps;
   readonly #spec: FetchSpec;
   readonly #options: AttemptOptions;
+  readonly #content: Converter;
   readonly #usage = { ...noUsage };
   #sessionId: string | null = null;
   #transport: Transport | null = null;
@@ -84,6 +85,7 @@ export class Attempt {
     this.#deps = deps;
     this.#spec = spec;
     this.#options = options;
+    this.#content = deps.content.for(spec.owner);
   }
 
   /**
@@ -128,13 +130,13 @@ export class Attempt {
       throw error;
     });
     addUsage(this.#usage, { bytesIn: response.bytesIn, bytesOut: response.bytesOut });
-    return readResponse({ request, content: this.#deps.content, budget }, response, signal);
+    return readResponse({ request, content: this.#content, budget }, response, signal);
   }
 
   #fetchInMachine(reason: string | null, signal: AbortSignal): Promise<PageResult> {
     return this.#deps.machines.withPage(this.#spec, signal, (lease) => {
       this.#usage.sessionMs += lease.waitedMs;
-      return this.#browse(lease, createPageStepContext(lease.page, this.#deps), reason);
+      return this.#browse(lease, createPageStepContext(lease.page, { clock: this.#deps.clock, content: this.#content }), reason);
     });
   }
 
@@ -165,7 +167,10 @@ export class Attempt {
     const attemptMs = Math.max(1, Math.min(this.#options.attemptMs, budget.leftMs));
     const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
     const solve = this.#createSolver(page, session);
-    const browse = new Browse({ ...this.#deps, request, page, stepContext, budget, attemptMs, cookies, solve }, signal);
+    const browse = new Browse(
+      { ...this.#deps, content: this.#content, request, page, stepContext, budget, attemptMs, cookies, solve },
+      signal,
+    );
     const before = page.bytes();
     try {
       return await browse.run();
@@ -197,7 +202,7 @@ const toCookies = ({ cookies, url }: FetchSpec['request']): CookieParam[] =>
   );
 
 /** A fetched page runs steps alone: no other tabs, no files, no downloads. */
-function createPageStepContext(privatePage: PrivatePage, { content, clock }: Pick<RunDeps, 'content' | 'clock'>): StepContext {
+function createPageStepContext(privatePage: PrivatePage, { content, clock }: Pick<StepContext, 'content' | 'clock'>): StepContext {
   const { page } = privatePage;
   return {
     mainTabId: page.tabId,

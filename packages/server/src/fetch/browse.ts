@@ -2,7 +2,7 @@
 import type { FetchRequest, Step, StepResult } from '@berth/contract';
 import { classify, classifyPage, type PageProbe } from '../block-detection/block-detection.ts';
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
-import type { Content } from '../content/content.ts';
+import type { Converter } from '../content/content.ts';
 import { toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -16,7 +16,7 @@ export interface BrowseOptions {
   request: FetchRequest;
   page: PrivatePage;
   stepContext: StepContext;
-  content: Content;
+  content: Converter;
   clock: Clock;
   budget: Deadline;
   /** The part of the remaining budget for this attempt. */

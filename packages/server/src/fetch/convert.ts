@@ -1,6 +1,6 @@
 /** Converts a page's HTML, rendered or plain, to the requested formats. */
 import type { FetchRequest } from '@berth/contract';
-import { ContentFailed, type Content, type ContentFormat } from '../content/content.ts';
+import { ContentFailed, type ContentFormat, type Converter } from '../content/content.ts';
 import type { PageResult } from './result.ts';
 
 export interface PageSource {
@@ -28,7 +28,7 @@ const wantsWholePage = ({ only_main_content: main, include_selectors: include, e
 const isContentFormat = (format: string): format is ContentFormat => [...visibleFormats, ...wholeFormats].includes(format as ContentFormat);
 
 interface ConvertTarget {
-  content: Content;
+  content: Converter;
   request: FetchRequest;
   result: PageResult;
 }

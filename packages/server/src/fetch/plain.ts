@@ -1,7 +1,7 @@
 /** Fetches without a browser: the HTTP request, and the page of its response. */
 import type { FetchRequest } from '@berth/contract';
 import { classify } from '../block-detection/block-detection.ts';
-import { decodeBody, kindOf, type Content } from '../content/content.ts';
+import { decodeBody, kindOf, type Converter } from '../content/content.ts';
 import type { HttpResult } from '../egress/egress.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import { convertPage } from './convert.ts';
@@ -32,7 +32,7 @@ export const toHttpRequest = (request: FetchRequest, attemptMs: number) => ({
 
 /** Classifies the response and converts its body. @throws the signal's reason */
 export async function readResponse(
-  { request, content, budget }: { request: FetchRequest; content: Content; budget: Deadline },
+  { request, content, budget }: { request: FetchRequest; content: Converter; budget: Deadline },
   response: HttpResult,
   signal: AbortSignal,
 ): Promise<PlainResult> {

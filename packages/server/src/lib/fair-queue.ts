@@ -26,12 +26,12 @@ export class FairQueue<T> {
     else this.#waiting.delete(owner);
   }
 
-  /** The next item. `held` returns how many slots an owner holds. */
-  take(held: (owner: string) => number): T | undefined {
+  /** The next item. `held` returns how many slots an owner holds; owners with `ownerMax` get no more. */
+  take(held: (owner: string) => number, ownerMax = Infinity): T | undefined {
     const owners = [...this.#waiting.keys()].map((owner) => ({ owner, slots: held(owner) }));
     // The sort is stable, so owners with equally many keep their order.
     const [next] = owners.sort((a, b) => a.slots - b.slots);
-    if (!next) return undefined;
+    if (!next || next.slots >= ownerMax) return undefined;
     const [item, ...left] = this.#waiting.get(next.owner) ?? [];
     this.#waiting.delete(next.owner);
     if (left.length > 0) this.#waiting.set(next.owner, left);

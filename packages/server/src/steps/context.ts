@@ -1,7 +1,7 @@
 /** What steps need from their caller. Sessions and fetches both provide it. */
 import type { StepErrorCode } from '@berth/contract';
 import type { CookieParam, DownloadInfo, Page, TabInfo } from '../browser/browser.ts';
-import type { Content } from '../content/content.ts';
+import type { Converter } from '../content/content.ts';
 import type { Clock } from '../lib/clock.ts';
 
 export interface StepContext {
@@ -16,7 +16,7 @@ export interface StepContext {
   /** Runs the trigger and resolves when its download has ended; see `status`. */
   waitForDownload(trigger: () => Promise<void>, options: { signal: AbortSignal; timeoutMs: number }): Promise<DownloadInfo>;
   setCookie(cookie: CookieParam, options: { signal: AbortSignal; tabId: string }): Promise<void>;
-  readonly content: Pick<Content, 'convert'>;
+  readonly content: Converter;
   readonly clock: Clock;
 }
 

@@ -10,7 +10,7 @@ import type { StepContext } from './context.ts';
 
 export interface TestContextOptions {
   browser: Browser;
-  content: Pick<Content, 'convert'>;
+  content: Pick<Content, 'for'>;
   files?: Record<string, string>;
 }
 
@@ -35,7 +35,7 @@ export function createContext({ browser, content, files = {} }: TestContextOptio
       }
     },
     setCookie: (cookie, options) => browser.setCookies([cookie], options),
-    content,
+    content: content.for('own_test'),
     clock: systemClock,
   };
 }

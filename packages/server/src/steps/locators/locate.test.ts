@@ -6,7 +6,7 @@ import { openPages, run, summarize, createContext, type TestSite } from '../test
 
 let launched: Launched;
 let site: TestSite;
-const content = { convert: () => Promise.reject(new Error('not needed')) };
+const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
 
 before(async () => {
   // Frames of another site in a process of their own, as with a window.

@@ -6,7 +6,7 @@ import { openPages, run, createContext, type TestSite } from '../testing.ts';
 
 let launched: Launched;
 let site: TestSite;
-const content = { convert: () => Promise.reject(new Error('not needed')) };
+const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
 
 before(async () => {
   [launched, site] = await Promise.all([launch(), openPages()]);
