@@ -4,10 +4,11 @@ import { Audit } from './audit/audit.ts';
 import { Billing } from './billing/billing.ts';
 import { ConfigError, type Config } from './config.ts';
 import { Credits } from './credits/credits.ts';
+import { isLoopbackOnly } from './exposure.ts';
 import { Keys } from './keys/keys.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
-import { Logins, createDevIssuer, isLoopbackHost, type DevIssuer, type LocalLogin, type LoginConfig } from './login/login.ts';
+import { Logins, createDevIssuer, type DevIssuer, type LocalLogin, type LoginConfig } from './login/login.ts';
 import { Metering } from './metering/metering.ts';
 import { Owners, loadTiers } from './owners/owners.ts';
 import type { Store } from './store/store.ts';
@@ -49,12 +50,6 @@ export function buildAccounts({ config, store, clock, log, workerId, silentWorke
   const billing = new Billing({ store, owners, audit, clock, log, stripe, unsignedEvents });
   return { audit, owners, devIssuer, logins, credits, metering, keys, billing };
 }
-
-const isLoopbackUrl = (url: string | null): boolean => url === null || isLoopbackHost(new URL(url).hostname);
-
-/** Whether, by its configuration, only this host can reach the service. */
-const isLoopbackOnly = ({ host, publicUrl, trustedProxies }: Config): boolean =>
-  isLoopbackHost(host) && isLoopbackUrl(publicUrl) && trustedProxies.length === 0;
 
 const localAudience = 'berth';
 

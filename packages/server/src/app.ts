@@ -10,6 +10,7 @@ import { ConfigError, type Config } from './config.ts';
 import { Content } from './content/content.ts';
 import { mountCreditsAdmin } from './credits/admin-routes.ts';
 import { mountCredits } from './credits/routes.ts';
+import { assertIsolated } from './exposure.ts';
 import { Drive } from './drive/drive.ts';
 import { mountDrive } from './drive/routes.ts';
 import { Captchas, type CaptchaConfig } from './captcha/captcha.ts';
@@ -73,8 +74,8 @@ const megabyte = 1024 ** 2;
 const pruneMs = 3_600_000;
 /** Requests that outlive all sessions are not worth a longer wait. */
 const closeGraceMs = 1000;
-/** Each thread holds one page and its extracts in memory. */
-const contentThreadsMax = 2;
+/** Each thread holds one page and its extracts in memory. One owner has two at most. */
+const contentThreadsMax = 3;
 const adminRequestsPerMinuteMax = 1200;
 /** Sent by fetches that use no browser. */
 const userAgent = `Mozilla/5.0 (compatible; Berth/${apiVersion})`;
@@ -118,6 +119,7 @@ async function buildServices(
   const adHosts = new Set([...builtinAdHosts, ...(config.adHostsFile ? loadAdHosts(config.adHostsFile) : [])]);
   const gate = createEgressGate({ allowList: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
   const runtime = await makeRuntime({ workerId });
+  assertIsolated(config, runtime);
   const memoryFreeBytesMin = config.memoryFreeMbMin * megabyte;
   const fleet = new Fleet({
     store,

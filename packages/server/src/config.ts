@@ -136,6 +136,12 @@ const machines = {
     '/usr/lib/chromium/chromium-headless-shell',
     'Path of the Chromium headless shell that runs fetches. If it is not installed, `BERTH_CHROMIUM` is used.',
   ),
+  BERTH_ALLOW_UNJAILED: variable(
+    flag,
+    'false',
+    'Starts the service although browsers run without a jail and others can reach it. A page that escapes the browser’s own ' +
+      'sandbox then reads what the service can read.',
+  ),
   BERTH_ALLOW_EVALUATE: variable(flag, 'false', 'Allows steps that run a client’s own JavaScript in a page.'),
 };
 

@@ -109,6 +109,8 @@ export interface TemplateState {
 export interface Runtime {
   readonly name: RuntimeName;
   readonly isolation: Isolation;
+  /** Whether a browser sees nothing of this host, neither files nor network: it is in a jail or a virtual machine. */
+  readonly isJailed: boolean;
   /** Current warnings for the operator: missing namespaces, emulation, cold boots. Logged at start, shown in /health. */
   readonly warnings: readonly string[];
   /** Identifies the browser, image and template of new machines of a kind. Machines of another generation are outdated. */

@@ -38,6 +38,7 @@ export function createFakeRuntime(options: { bootDelayMs?: number } = {}): FakeR
 class MemoryRuntime implements FakeRuntime {
   readonly name = 'fake';
   readonly isolation = 'process';
+  readonly isJailed = true;
   readonly slowdown = 1;
   readonly bootMsMax = 30_000;
   readonly warnings: readonly string[] = [];

@@ -81,6 +81,7 @@ interface ProcessRuntimeDeps extends Required<Omit<ProcessRuntimeOptions, 'jail'
 class ProcessRuntime implements Runtime {
   readonly name = 'process';
   readonly isolation = 'process';
+  readonly isJailed: boolean;
   readonly slowdown = 1;
   readonly bootMsMax = 30_000;
   readonly warnings: readonly string[];
@@ -91,6 +92,7 @@ class ProcessRuntime implements Runtime {
 
   constructor(deps: ProcessRuntimeDeps) {
     this.#deps = deps;
+    this.isJailed = deps.capabilities.jail;
     this.#hostArtifacts = new HostArtifacts({ machinesFolder: deps, log: deps.log, running: (id) => this.#running.get(id) });
     this.warnings = deps.capabilities.warnings;
   }

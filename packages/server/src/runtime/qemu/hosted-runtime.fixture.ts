@@ -98,6 +98,7 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
   return {
     name: 'qemu-tcg',
     isolation: 'microvm',
+    isJailed: true,
     warnings: [],
     slowdown: 1,
     bootMsMax: 30_000,

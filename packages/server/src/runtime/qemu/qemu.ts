@@ -173,6 +173,7 @@ interface QemuRuntimeDeps {
 class QemuRuntime implements Runtime {
   readonly name: 'qemu-kvm' | 'qemu-tcg';
   readonly isolation = 'microvm';
+  readonly isJailed = true;
   readonly slowdown: number;
   readonly bootMsMax: number;
   readonly #deps: QemuRuntimeDeps;

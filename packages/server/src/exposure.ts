@@ -1,0 +1,20 @@
+/** Who can reach the service by its configuration, and what that requires. */
+import { ConfigError, type Config } from './config.ts';
+import { isLoopbackHost } from './login/login.ts';
+import type { Runtime } from './runtime/runtime.ts';
+
+const isLoopbackUrl = (url: string | null): boolean => url === null || isLoopbackHost(new URL(url).hostname);
+
+/** Whether, by its configuration, only this host can reach the service. */
+export const isLoopbackOnly = ({ host, publicUrl, trustedProxies }: Config): boolean =>
+  isLoopbackHost(host) && isLoopbackUrl(publicUrl) && trustedProxies.length === 0;
+
+/** Without a jail, a page that escapes the browser's own sandbox reads the host's files and network. @throws ConfigError */
+export function assertIsolated(config: Config, runtime: Pick<Runtime, 'isJailed'>): void {
+  if (runtime.isJailed || config.allowUnjailed || isLoopbackOnly(config)) return;
+  throw new ConfigError(
+    'Browsers would run without a jail, and others can reach this service. Allow the jail (start as root, or allow unprivileged ' +
+      'user namespaces, and install bubblewrap), or set BERTH_HOST and BERTH_PUBLIC_URL to a loopback address and unset ' +
+      'BERTH_TRUSTED_PROXIES. BERTH_ALLOW_UNJAILED=1 starts the service all the same.',
+  );
+}
