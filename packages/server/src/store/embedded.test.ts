@@ -119,6 +119,22 @@ describe('the embedded database', { timeout: 120_000 }, () => {
     await assert.rejects(query(embedded, 'select 1'));
   });
 
+  it('stops itself and no process that its lock file is made to name', async () => {
+    const embedded = await start(makeFolder());
+    const bystander = spawn('sleep', ['100']);
+    try {
+      const [row] = await query(embedded, 'show data_directory');
+      const lock = join(String(row?.['data_directory']), 'postmaster.pid');
+      writeFileSync(lock, readFileSync(lock, 'utf8').replace(/^\d+/, String(bystander.pid)));
+      await embedded.stop();
+      assert.equal(existsSync(`/proc/${embedded.pid}/exe`), false);
+      assert.equal(bystander.exitCode ?? bystander.signalCode, null);
+    } finally {
+      bystander.kill('SIGKILL');
+      await embedded.stop();
+    }
+  });
+
   it('comes back by itself with every acknowledged row when the server is killed', async () => {
     const embedded = await start(makeFolder());
     try {

@@ -8,28 +8,25 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  chownSync,
   closeSync,
   copyFileSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmdirSync,
   rmSync,
   statSync,
   truncateSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
-import { type Account, changeOwner, isErrno, nobody, openBinaries, openHome, unprivilegedAccount } from './postgres-files.ts';
-import { isResponding, takeOverStaleLock, isAlive, readPostmaster } from './postmaster.ts';
+import { changeOwner, isErrno, nobody, openBinaries, openHome, unprivilegedAccount } from './postgres-files.ts';
+import { identifyServer, isAlive, isResponding, processWith, readPostmaster, takeOverStaleLock, type ServerProcess } from './postmaster.ts';
+import { openSocketDir, ownSocketDir, removeShortDir, type SocketHome } from './socket-dir.ts';
 
 export interface Embedded {
   /** For `pg`: directory of the Unix socket, user, database. No password: other users cannot enter the directory. */
@@ -48,8 +45,6 @@ export interface Embedded {
 const stopTimeoutMs = 15_000;
 /** The log holds starts, stops and crashes: two files of this size cover months. */
 const logBytesMax = 2 * 1024 * 1024;
-/** `sun_path` has 108 bytes including the terminating zero. */
-const socketPathBytesMax = 107;
 
 /**
  * Settings for a small service on a small machine: the whole server stays
@@ -99,11 +94,10 @@ interface EmbeddedOptions {
   startTimeoutMs?: number;
 }
 
-interface ClusterContext {
-  home: string;
+interface ClusterContext extends SocketHome {
+  /** Without links. */
   cluster: string;
   binaries: string;
-  account: Account;
   logFile: string;
   log: Log;
   startTimeoutMs: number;
@@ -123,6 +117,7 @@ export async function startEmbedded({ dataDir, log, startTimeoutMs = 60_000 }: E
     cluster: join(home, 'cluster'),
     binaries,
     account,
+    uid: account?.uid ?? process.getuid?.() ?? 0,
     logFile: join(home, 'postgres.log'),
     log,
     startTimeoutMs,
@@ -132,8 +127,7 @@ export async function startEmbedded({ dataDir, log, startTimeoutMs = 60_000 }: E
   return new RunningServer(context, await launch(context)).watch();
 }
 
-interface Server {
-  pid: number;
+interface Server extends ServerProcess {
   socketDir: string;
   /** Absent when the server was adopted. */
   child: ChildProcess | undefined;
@@ -179,7 +173,7 @@ class RunningServer implements Embedded {
 
   async #revive(): Promise<void> {
     rotateLog(this.#context.logFile);
-    if (this.#stopping || isAlive(this.#server.pid)) return;
+    if (this.#stopping || isAlive(this.#server)) return;
     this.#context.log.error({ pid: this.#server.pid }, 'database server exited');
     try {
       this.#server = await launch(this.#context);
@@ -251,9 +245,11 @@ async function launch(context: ClusterContext): Promise<Server> {
   const deadline = performance.now() + context.startTimeoutMs;
   for (let retryDelayMs = 10; ; retryDelayMs = Math.min(retryDelayMs * 2, 500)) {
     const postmaster = readPostmaster(context.cluster);
-    if (postmaster && (await isResponding(postmaster, context.cluster)))
-      return { pid: postmaster.pid, socketDir: postmaster.socketDir, child: undefined };
-    const server = await startServer(context, postmaster?.socketDir, deadline);
+    const socketDir = ownSocketDir(context, postmaster?.socketDir);
+    const running = postmaster?.ready && socketDir !== undefined ? identifyServer(postmaster.pid, context) : undefined;
+    if (running && socketDir !== undefined && (await isResponding(socketDir, context.cluster)))
+      return { ...running, socketDir, child: undefined };
+    const server = await startServer(context, socketDir, deadline);
     if (server) return server;
     if (performance.now() > deadline) throw new Error(`the database in ${context.cluster} did not start:\n${lastLines(context.logFile)}`);
     await sleep(retryDelayMs);
@@ -262,7 +258,7 @@ async function launch(context: ClusterContext): Promise<Server> {
 
 async function startServer(context: ClusterContext, lastSocketDir: string | undefined, deadline: number): Promise<Server | undefined> {
   rotateLog(context.logFile);
-  takeOverStaleLock(context.cluster);
+  takeOverStaleLock(context, lastSocketDir);
   const socketDir = openSocketDir(context, lastSocketDir);
   const output = openSync(context.logFile, 'a', 0o600);
   const args = ['-D', context.cluster, '-k', socketDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
@@ -279,7 +275,8 @@ async function startServer(context: ClusterContext, lastSocketDir: string | unde
   await once(child, 'spawn');
   while (performance.now() < deadline) {
     const now = readPostmaster(context.cluster);
-    if (now?.pid === child.pid && now?.ready) return { pid: now.pid, socketDir, child };
+    const started = now?.ready && now.pid === child.pid ? processWith(now.pid) : undefined;
+    if (started) return { ...started, socketDir, child };
     if (hasExited(child)) break;
     await sleep(3);
   }
@@ -288,53 +285,23 @@ async function startServer(context: ClusterContext, lastSocketDir: string | unde
   return undefined;
 }
 
-/**
- * A directory that only the server's user and root can enter. It is next to the
- * cluster unless its path is too long for a socket; then the temporary directory
- * of the last server is reused if it is still owned by the same user.
- */
-function openSocketDir({ home, account }: ClusterContext, last: string | undefined): string {
-  const beside = join(home, 'socket');
-  if (Buffer.byteLength(join(beside, '.s.PGSQL.5432.lock')) <= socketPathBytesMax) {
-    mkdirSync(beside, { recursive: true, mode: 0o700 });
-    if (account) chownSync(beside, account.uid, account.gid);
-    return beside;
-  }
-  const known = last?.startsWith(shortDirPrefix) ? statSync(last, { throwIfNoEntry: false }) : undefined;
-  if (last && known?.isDirectory() && known.uid === (account?.uid ?? process.getuid?.()) && (known.mode & 0o077) === 0) return last;
-  const short = mkdtempSync(shortDirPrefix);
-  if (account) chownSync(short, account.uid, account.gid);
-  return short;
-}
-
-const shortDirPrefix = join(tmpdir(), 'berth-db-');
-
-function removeShortDir(folder: string): void {
-  if (!folder.startsWith(shortDirPrefix)) return;
-  try {
-    rmdirSync(folder);
-  } catch {
-    // Not empty, so in use; or already removed.
-  }
-}
-
 async function shutDown(server: Server, context: ClusterContext): Promise<void> {
   const started = performance.now();
-  signalServer(server.pid, context, 'SIGINT');
-  for (let cutOff = false; isAlive(server.pid); await sleep(3)) {
+  signalServer(server, 'SIGINT');
+  for (let cutOff = false; isAlive(server); await sleep(3)) {
     if (cutOff || performance.now() - started < stopTimeoutMs) continue;
     cutOff = true;
     context.log.warn({ pid: server.pid }, 'database server stop timed out');
-    signalServer(server.pid, context, 'SIGQUIT');
+    signalServer(server, 'SIGQUIT');
   }
   removeShortDir(server.socketDir);
 }
 
 const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
-/** Signals only the server that the cluster names: a process id may have been reused. */
-function signalServer(pid: number, context: ClusterContext, signal: NodeJS.Signals): void {
-  if (readPostmaster(context.cluster)?.pid === pid && isAlive(pid)) process.kill(pid, signal);
+/** Signals only the process that was identified: its id may have been reused. */
+function signalServer(server: Server, signal: NodeJS.Signals): void {
+  if (isAlive(server)) process.kill(server.pid, signal);
 }
 
 /** The server appends to an open file, so the file is copied and truncated. */

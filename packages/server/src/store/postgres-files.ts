@@ -9,10 +9,10 @@
 import {
   accessSync,
   chmodSync,
-  chownSync,
   constants,
   cpSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -88,10 +88,9 @@ function createHome(dataDir: string, entry: string, account: Account): void {
 
 /** Changes the owner of a directory and its contents, without following links. */
 export function changeOwner(folder: string, account: Exclude<Account, null>): void {
-  chownSync(folder, account.uid, account.gid);
+  lchownSync(folder, account.uid, account.gid);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.isSymbolicLink()) continue;
-    chownSync(join(entry.parentPath, entry.name), account.uid, account.gid);
+    if (!entry.isSymbolicLink()) lchownSync(join(entry.parentPath, entry.name), account.uid, account.gid);
   }
 }
 
