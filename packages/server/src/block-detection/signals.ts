@@ -1,4 +1,5 @@
 import type { BlockEvidence, BlockVendor } from '@berth/contract';
+import { cutText } from '../lib/text.ts';
 import { findElement, meetsCondition, type DetectedCaptcha, type Page } from './page.ts';
 import type { Rule, SignalSource } from './rule.ts';
 import { rules } from './rules.ts';
@@ -105,4 +106,5 @@ function redact(text: string): string {
   );
 }
 
-const cut = (text: string): string => (text.length > evidenceCharsMax ? `${text.slice(0, evidenceCharsMax - 1)}…` : text);
+const cut = (text: string): string =>
+  text.length > evidenceCharsMax ? `${cutText(text, evidenceCharsMax - 1)}…` : cutText(text, evidenceCharsMax);

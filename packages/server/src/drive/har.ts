@@ -2,6 +2,7 @@
 import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
 import type { NetworkEntries, NetworkEntry } from '../browser/browser.ts';
+import { toStorableText } from '../lib/text.ts';
 
 export interface HarPage {
   title: string;
@@ -136,7 +137,8 @@ function setCookiesOf(headers: Readonly<Record<string, string>>): Cookie[] {
 }
 
 const queryOf = (url: string): Entry['request']['queryString'] =>
-  [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value }));
+  // The escape `%00` is a NUL here.
+  [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name: toStorableText(name), value: toStorableText(value) }));
 
 /** Removes `user:password@` from the URLs in a text. */
 const redactCredentials = (text: string): string => text.replace(/\b(\w+:\/\/)[^/?#\s]*@/g, '$1');

@@ -1,6 +1,7 @@
 /** One fetch: attempts as the retry plan says, within the budget, each recorded. The last one is the result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, FetchResponse, StrategyName, WorkUsage } from '@berth/contract';
+import { cutText } from '../lib/text.ts';
 import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
 import { Deadline } from '../lib/deadline.ts';
 import { addUsage, Attempt, noUsage, type AttemptResult, type Charge, type RunDeps } from './attempt.ts';
@@ -261,7 +262,7 @@ const createOwnBlock = (type: 'robots_disallowed' | 'cooldown', detail: string):
   type,
   vendor: 'unknown',
   confidence: 'high',
-  evidence: [{ kind: 'url', id: type, value_redacted: detail.slice(0, 80) }],
+  evidence: [{ kind: 'url', id: type, value_redacted: cutText(detail, 80) }],
   signatures_version: '',
   challenge_waited_ms: 0,
   retry_after_seconds: null,

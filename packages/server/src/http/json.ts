@@ -3,6 +3,8 @@
  * first one is lost), `__proto__` as a key (prototype pollution on merge) and
  * unlimited nesting (stack overflow in later recursion).
  */
+import { isStorableText } from '../lib/text.ts';
+
 type JsonParseResult = { ok: true; value: unknown } | { ok: false; problem: string } | { ok: false; forbiddenKey: string[] };
 
 /** Deeper than any valid request, and far below the stack limit of a recursive reader. */
@@ -87,5 +89,3 @@ function isStorable(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorable(inner));
 }
-
-export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();

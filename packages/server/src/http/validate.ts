@@ -2,12 +2,13 @@ import { ValidationError } from '@berth/contract';
 import type { Endpoint, ValidationIssue } from '@berth/contract';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { isStorableText } from '../lib/text.ts';
 import { bodyText, checkBodyType, hasBody, readBody } from './body.ts';
 import type { BodyLimits } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { extraForbidden, validationIssue, missing, parsePart } from './validation-issues.ts';
 import type { Parsed, RequestPart } from './validation-issues.ts';
-import { isStorableText, parseJson } from './json.ts';
+import { parseJson } from './json.ts';
 
 /** The unvalidated request. */
 export interface RawRequest {

@@ -1,4 +1,5 @@
 /** Removes secrets from what a recording contains: viewers of a recording must not see the full URLs of a session. */
+import { cutText } from '../lib/text.ts';
 import type { NetworkEntry } from '../browser/browser.ts';
 
 const charsMax = 2000;
@@ -53,4 +54,4 @@ function redactValue(name: string, value: unknown): unknown {
 }
 
 const truncate = (text: string, lengthMax: number): string =>
-  (text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}${placeholder}` : text).toWellFormed();
+  text.length > lengthMax ? `${cutText(text, lengthMax - 1)}${placeholder}` : cutText(text, lengthMax);

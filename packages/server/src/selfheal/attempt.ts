@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Block, BlockEvidence, BlockType, BlockVendor, Confidence, StrategyName } from '@berth/contract';
+import { cutText } from '../lib/text.ts';
 import { newId } from '../lib/ids.ts';
 import { redactUrl } from './domains.ts';
 
@@ -86,9 +87,6 @@ const withWholeMs = (attempt: Attempt): Attempt => ({
 const evidenceMax = 20;
 const textMax = 512;
 
-/** PostgreSQL text allows no NUL and its JSON no lone surrogates; pages may contain both. */
-const storable = (text: string): string => text.replaceAll('\0', '').slice(0, textMax).toWellFormed();
-
 function toEvent(attempt: Attempt, resolvedBy: StrategyName | null, secret: Buffer): BlockEvent {
   const { block, egress } = attempt;
   return {
@@ -102,8 +100,8 @@ function toEvent(attempt: Attempt, resolvedBy: StrategyName | null, secret: Buff
     confidence: block?.confidence ?? 'low',
     evidence: (block?.evidence ?? []).slice(0, evidenceMax).map(({ kind, id, value_redacted }) => ({
       kind,
-      id: storable(id),
-      value_redacted: storable(value_redacted),
+      id: cutText(id, textMax),
+      value_redacted: cutText(value_redacted, textMax),
     })),
     statusCode: attempt.statusCode,
     jobId: attempt.jobId,

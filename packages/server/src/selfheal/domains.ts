@@ -1,4 +1,5 @@
 import { getDomain } from 'tldts';
+import { cutText } from '../lib/text.ts';
 import { withoutCredentials } from '../lib/urls.ts';
 
 const urlMax = 2048;
@@ -23,5 +24,5 @@ export const domainOfHost = (host: string): string => domainOf(`http://${host}/`
 export function redactUrl(address: string): string {
   const [bare = ''] = address.split(/[?#]/, 1);
   if (!URL.canParse(bare)) return '';
-  return withoutCredentials(new URL(bare)).slice(0, urlMax);
+  return cutText(withoutCredentials(new URL(bare)), urlMax);
 }

@@ -105,7 +105,7 @@ describe('the events', () => {
     const evidence = [{ kind: 'title' as const, id: 'a-title', value_redacted: 'Just\0 a \ud83d moment' }];
     record([{ ...blocked, block: { ...blockOf('captcha'), evidence } }]);
     const [event] = await selfHeal.blocks({ owner, limit: 1 });
-    assert.deepEqual(event?.evidence, [{ kind: 'title', id: 'a-title', value_redacted: 'Just a \ufffd moment' }]);
+    assert.deepEqual(event?.evidence, [{ kind: 'title', id: 'a-title', value_redacted: 'Just\ufffd a \ufffd moment' }]);
   });
 
   it('are filtered by owner, site, type and time', async () => {

@@ -1,4 +1,5 @@
 import type { LiveTab, ViewCloseReason } from '@berth/contract/live-view';
+import { cutText } from '../lib/text.ts';
 import type { TabInfo } from '../browser/browser.ts';
 import type { Drive } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -145,8 +146,8 @@ export class LiveView {
 
 const toLiveTab = ({ tabId, title, url, active, status }: TabInfo): LiveTab => ({
   tab_id: tabId,
-  title: title.slice(0, titleCharsMax).toWellFormed(),
-  url: url.slice(0, urlCharsMax).toWellFormed(),
+  title: cutText(title, titleCharsMax),
+  url: cutText(url, urlCharsMax),
   active,
   status,
 });

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d.ts';
 import type { Log } from '../../lib/log.ts';
+import { mayBeUnstorable, toStorableValue } from '../../lib/text.ts';
 import { BrowserClosed } from '../model.ts';
 import { PageError } from '../page/model.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
@@ -163,7 +164,7 @@ export class Connection {
     }
     let message: Incoming;
     try {
-      message = JSON.parse(frame.toString('utf8')) as Incoming;
+      message = parseMessage(frame);
     } catch (error) {
       // A browser that sends invalid JSON is compromised or broken: none of its messages can be trusted.
       this.#log.warn({ err: error }, 'invalid browser message received');
@@ -196,6 +197,12 @@ export class Connection {
   #adoptOwn(params: { sessionId?: string; targetInfo?: { type?: string } }): void {
     if (params.sessionId && params.targetInfo?.type !== 'browser') this.#ownSessions.add(params.sessionId);
   }
+}
+
+/** Pages set any text, such as a title with half of a surrogate pair, so text is made storable here, where it enters. */
+function parseMessage(frame: Buffer): Incoming {
+  const message = JSON.parse(frame.toString('utf8')) as Incoming;
+  return mayBeUnstorable(frame) ? (toStorableValue(message) as Incoming) : message;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Network responses of a page's own documents: status, headers, redirects, cookie names. */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { Tab } from '../tabs/tab.ts';
 
@@ -22,6 +23,8 @@ interface Request {
 /** Chromium stops at twenty. */
 const redirectsMax = 32;
 const documentsMax = 64;
+/** As for tabs. */
+const urlCharsMax = 8192;
 
 export class DocumentTrail {
   readonly #tab: Tab;
@@ -109,10 +112,10 @@ export class DocumentTrail {
   }: Protocol.Network.RequestWillBeSentEvent): void {
     // A document's request id is its loader id.
     if (type !== 'Document' || frameId !== this.#tab.id || requestId !== loaderId) return;
-    const request = this.#requests.get(loaderId) ?? { url, firstAt: timestamp, redirects: [] };
-    request.url = url;
+    const request = this.#requests.get(loaderId) ?? { url: '', firstAt: timestamp, redirects: [] };
+    request.url = cutText(url, urlCharsMax);
     if (redirectResponse && request.redirects.length < redirectsMax)
-      request.redirects.push({ url: redirectResponse.url, statusCode: redirectResponse.status });
+      request.redirects.push({ url: cutText(redirectResponse.url, urlCharsMax), statusCode: redirectResponse.status });
     if (this.#requests.size < documentsMax || this.#requests.has(loaderId)) this.#requests.set(loaderId, request);
   }
 
@@ -121,7 +124,7 @@ export class DocumentTrail {
     const { status, url } = response;
     this.#responses.set(loaderId, {
       status,
-      url,
+      url: cutText(url, urlCharsMax),
       headers: toPlainHeaders(response.headers),
       ttfbMs: this.#sinceFirst(loaderId, timestamp),
     });

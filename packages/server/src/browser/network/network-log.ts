@@ -1,5 +1,6 @@
 /** The requests of some pages, as HAR entries need them: bounded, without bodies. */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private-model.ts';
 
@@ -7,6 +8,8 @@ import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private
 const entriesMax = 2000;
 const urlCharsMax = 8192;
 const headerCharsMax = 4096;
+/** Status texts, MIME types and the like. */
+const lineCharsMax = 200;
 const headersMax = 100;
 /** Requests that never end stay pending; the oldest then go first. */
 const pendingMax = 1000;
@@ -122,9 +125,9 @@ export class NetworkLog {
     const headBytes = responseHeaders.reduce((sum, { name, value }) => sum + name.length + value.length + 4, 2);
     Object.assign(entry, {
       status: responseStatusCode,
-      statusText: responseStatusText.slice(0, 200),
+      statusText: cutText(responseStatusText, lineCharsMax),
       responseHeaders: cutHeaders(headers),
-      mimeType: (responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '').slice(0, 200),
+      mimeType: cutText(responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '', lineCharsMax),
       bodyBytes,
       wireBytes: headBytes + bodyBytes,
       isBodyTaken: true,
@@ -137,7 +140,7 @@ export class NetworkLog {
     // A redirect continues under the same id: the entry before it ends with the redirect response.
     if (before && event.redirectResponse) {
       this.#applyResponse(before, event.redirectResponse, event.timestamp * 1000);
-      before.redirectUrl = event.request.url.slice(0, urlCharsMax);
+      before.redirectUrl = cutText(event.request.url, urlCharsMax);
       this.#finish(key, before, { atMs: event.timestamp * 1000, wireBytes: event.redirectResponse.encodedDataLength, error: null });
     }
     if (/^(data|blob|about):/.test(event.request.url)) return;
@@ -184,17 +187,17 @@ export class NetworkLog {
       this.#finish(key, entry, {
         atMs: timestamp * 1000,
         wireBytes: entry.wireBytes,
-        error: entry.isBodyTaken ? null : (blockedReason ?? errorText),
+        error: entry.isBodyTaken ? null : cutText(blockedReason ?? errorText, lineCharsMax),
       });
   }
 
   #applyResponse(entry: Pending, response: Protocol.Network.Response, atMs: number): void {
     Object.assign(entry, {
       status: response.status,
-      statusText: response.statusText.slice(0, 200),
-      protocol: response.protocol ?? '',
+      statusText: cutText(response.statusText, lineCharsMax),
+      protocol: cutText(response.protocol ?? '', lineCharsMax),
       responseHeaders: cutHeaders(response.headers),
-      mimeType: response.mimeType.slice(0, 200),
+      mimeType: cutText(response.mimeType, lineCharsMax),
       remoteAddress: null,
       fromCache: response.fromDiskCache === true || response.fromPrefetchCache === true,
       fromServiceWorker: response.fromServiceWorker === true,
@@ -242,8 +245,8 @@ function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.N
   const entry: Pending = {
     requestId,
     startedAt: new Date(wallTime * 1000),
-    method: request.method.slice(0, 32),
-    url: request.url.slice(0, urlCharsMax),
+    method: cutText(request.method, 32),
+    url: cutText(request.url, urlCharsMax),
     resourceType: type ?? 'Other',
     requestHeaders: cutHeaders(request.headers),
     requestBytes: 0,
@@ -278,7 +281,7 @@ const cutHeaders = (headers: Readonly<Record<string, string>>): Record<string, s
   Object.fromEntries(
     Object.entries(headers)
       .slice(0, headersMax)
-      .map(([name, value]) => [name.slice(0, 256), value.slice(0, headerCharsMax)]),
+      .map(([name, value]) => [cutText(name, 256), cutText(value, headerCharsMax)]),
   );
 
 function timingsOf(timing: Protocol.Network.ResourceTiming): NetworkEntry['timings'] {

@@ -7,10 +7,13 @@
  * checked again here.
  */
 import type { Protocol } from 'devtools-protocol';
+import { mayBeUnstorable, toStorableValue } from '../../lib/text.ts';
 import { PageError } from './model.ts';
 
 export interface ValueLimits {
   maxBytes: number;
+  /** Leaves NUL and unpaired surrogates in strings, for values that go back to a page. Default: they become U+FFFD. */
+  exactText?: boolean | undefined;
 }
 
 /** Enough for any error message. */
@@ -78,12 +81,14 @@ export function wrapForElements(source: string): string {
 }
 
 /** @throws PageError `script_failed` or `too_large` */
-export function parseValue({ type, value }: Protocol.Runtime.RemoteObject, { maxBytes }: ValueLimits): unknown {
+export function parseValue({ type, value }: Protocol.Runtime.RemoteObject, { maxBytes, exactText }: ValueLimits): unknown {
   if (type !== 'string' || typeof value !== 'string' || !value.startsWith('v')) throw toScriptError(value);
   if (Buffer.byteLength(value) > maxBytes + 1) throw tooLargeError();
   if (value === 'v') return null;
   try {
-    return JSON.parse(value.slice(1)) as unknown;
+    const json = value.slice(1);
+    const parsed = JSON.parse(json) as unknown;
+    return !exactText && mayBeUnstorable(json) ? toStorableValue(parsed) : parsed;
   } catch (error) {
     throw new PageError('script_failed', 'The page returned invalid JSON.', { cause: error });
   }

@@ -250,8 +250,8 @@ export class ExecutionContexts {
   }
 }
 
-function boundsOf({ maxBytes = defaultAnswerBytesMax }: CallOptions): ValueLimits {
-  return { maxBytes };
+function boundsOf({ maxBytes = defaultAnswerBytesMax, exactText }: CallOptions): ValueLimits {
+  return { maxBytes, exactText };
 }
 
 function isElement(argument: Argument): argument is ElementRef {

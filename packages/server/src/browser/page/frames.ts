@@ -7,6 +7,7 @@
  * the tab.
  */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import type { Connection } from '../cdp/connection.ts';
 import { ProtocolError } from '../cdp/connection.ts';
 import { PageError, type FrameRef } from './model.ts';
@@ -197,7 +198,7 @@ export class Frames {
       const to = { signal: by.signal, timeoutMs: Math.max(1, by.leftMs) };
       const info = await this.#connection.send('Target.getTargetInfo', { targetId: id }, to).catch(() => null);
       const parentId = info?.targetInfo.parentFrameId;
-      return info && parentId !== undefined ? [{ id, parentId, url: info.targetInfo.url.slice(0, urlCharsMax), name: '' }] : [];
+      return info && parentId !== undefined ? [{ id, parentId, url: cutText(info.targetInfo.url, urlCharsMax), name: '' }] : [];
     }
   }
 
@@ -221,8 +222,8 @@ export class Frames {
       frames.push({
         id,
         parentId: parentId ?? null,
-        url: (url + (urlFragment ?? '')).slice(0, urlCharsMax),
-        name: (name ?? '').slice(0, nameCharsMax),
+        url: cutText(url + (urlFragment ?? ''), urlCharsMax),
+        name: cutText(name ?? '', nameCharsMax),
       });
       waiting.push(...(tree.childFrames ?? []));
     }

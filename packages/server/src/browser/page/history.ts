@@ -1,5 +1,6 @@
 /** Back, forward and reload, with the same result as a navigation. */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import { DocumentTrail } from '../network/document-trail.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
@@ -232,7 +233,7 @@ class HistoryWatch {
     const [{ targetInfo }, reply] = await Promise.all([described, evaluated.catch(() => null)]);
     const value: unknown = reply?.result.value;
     const [href, title] = Array.isArray(value) ? (value as unknown[]) : [];
-    tab.title = typeof title === 'string' ? title.slice(0, titleCharsMax) : titleOf(targetInfo);
+    tab.title = typeof title === 'string' ? cutText(title, titleCharsMax) : titleOf(targetInfo);
     return { finalUrl: targetInfo.url || (typeof href === 'string' ? href : tab.url), title: tab.title };
   }
 

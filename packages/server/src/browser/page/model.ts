@@ -47,6 +47,8 @@ export interface CallOptions {
   timeoutMs: number;
   /** Limit of the result as JSON text; a larger one is a PageError `too_large`. */
   maxBytes?: number;
+  /** Leaves NUL and unpaired surrogates in the result's strings; by default they become U+FFFD. */
+  exactText?: boolean;
 }
 
 export interface Box {

@@ -1,6 +1,7 @@
 /** One navigation of one tab, from the request to its result. */
 import type { Protocol } from 'devtools-protocol';
 import type { NavigationFailure, WaitUntil } from '@berth/contract';
+import { cutText } from '../../lib/text.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, type MainResponse } from '../network/document-trail.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
@@ -289,7 +290,7 @@ class NavigationWatch {
         { expression: 'document.title', returnByValue: true },
         { sessionId, timeoutMs: this.#scaledMs(titleTimeoutMs) },
       );
-      return typeof result.value === 'string' ? result.value.slice(0, titleCharsMax) : null;
+      return typeof result.value === 'string' ? cutText(result.value, titleCharsMax) : null;
     } catch (error) {
       if (error instanceof BrowserClosed) throw error;
       return null;

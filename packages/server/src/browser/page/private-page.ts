@@ -1,5 +1,6 @@
 /** A private page: alone in its browser context, with main responses paused for inspection. */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
@@ -284,7 +285,7 @@ export class FetchedPage implements PrivatePage {
       maxBytes: 4 * titleCharsMax,
     };
     const title = await this.page.call<unknown>(tab.id, '() => document.title', [], options).catch(() => null);
-    return typeof title === 'string' ? title.slice(0, titleCharsMax) : tab.title;
+    return typeof title === 'string' ? cutText(title, titleCharsMax) : tab.title;
   }
 }
 

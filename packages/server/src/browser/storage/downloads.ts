@@ -1,5 +1,6 @@
 /** Downloads of pages: files are named by the browser's own ids, limited in number and size. */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { BrowserEvent, DownloadInfo } from '../model.ts';
@@ -10,6 +11,7 @@ const downloadsMax = 500;
 const fileBytesMax = 1024 ** 3;
 const allBytesMax = 4 * 1024 ** 3;
 const nameCharsMax = 200;
+const urlCharsMax = 2048;
 
 interface DownloadsDeps {
   clock: Clock;
@@ -40,7 +42,7 @@ export class Downloads {
     const isPrivate = this.#deps.isPrivate(frameId);
     const download: DownloadInfo = {
       id: guid,
-      url: url.slice(0, 2048),
+      url: cutText(url, urlCharsMax),
       suggestedFilename: sanitizeFileName(suggestedFilename),
       status: 'in_progress',
       receivedBytes: 0,
@@ -87,10 +89,16 @@ export class Downloads {
 
 /** Removes folders, control and bidirectional characters and leading dots from a site's file name. */
 export function sanitizeFileName(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? '';
+  // A site may send megabytes, of which only the end is used.
+  const last =
+    name
+      .slice(-8 * nameCharsMax)
+      .split(/[/\\]/)
+      .at(-1) ?? '';
   const plain = last
     .replace(/[\p{Cc}\p{Cf}]/gu, '')
     .replace(/^\.+/, '')
     .trim();
-  return plain.slice(-nameCharsMax) || 'download';
+  // The end has the extension; the first half of a pair that is cut goes.
+  return cutText(plain.slice(-nameCharsMax).replace(/^[\udc00-\udfff]/, ''), nameCharsMax) || 'download';
 }

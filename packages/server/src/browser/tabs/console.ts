@@ -6,6 +6,7 @@
  * nothing, but has no uncaught errors: for those see `uncaught-errors.ts`.
  */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { Tab } from './tab.ts';
@@ -103,7 +104,7 @@ export class Console {
   #report(tab: Tab, { level, text, url, line }: Omit<ConsoleEntry, 'tabId'>): void {
     const shouldReport = this.#countChars(tab, text.length);
     if (shouldReport)
-      this.#emit({ tabId: tab.id, level, text: text.slice(0, textCharsMax), url: url?.slice(0, urlCharsMax) ?? null, line });
+      this.#emit({ tabId: tab.id, level, text: cutText(text, textCharsMax), url: url === null ? null : cutText(url, urlCharsMax), line });
   }
 
   #emit(entry: ConsoleEntry): void {

@@ -1,5 +1,6 @@
 /** The state of one tab. */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import { type BrowserSettings, type TabInfo, TabNotFound } from '../model.ts';
 import type { Dialog, DialogAnswer } from '../page/model.ts';
 
@@ -47,7 +48,7 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     contextId: info.browserContextId,
     isPrivate,
     createdAt,
-    url: info.url.slice(0, urlCharsMax),
+    url: cutText(info.url, urlCharsMax),
     title: '',
     status: 'complete',
     statusCode: null,
@@ -66,18 +67,18 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
 export function describeTab(tab: Tab, info: TargetInfo): void {
   // While a document is committed its tab has no URL for a moment.
   if (info.type !== 'page' || info.url === '') return;
-  tab.url = info.url.slice(0, urlCharsMax);
+  tab.url = cutText(info.url, urlCharsMax);
   tab.title = titleOf(info);
 }
 
 export function moveTab(tab: Tab, url: string): void {
-  tab.url = url.slice(0, urlCharsMax);
+  tab.url = cutText(url, urlCharsMax);
 }
 
 /** Chromium reports the URL as the title of a page without one. */
 export function titleOf({ title, url }: Pick<TargetInfo, 'title' | 'url'>): string {
   const untitled = title === url || url.replace(/^https?:\/\//, '').replace(/\/$/, '') === title;
-  return untitled ? '' : title.slice(0, titleCharsMax);
+  return untitled ? '' : cutText(title, titleCharsMax);
 }
 
 export const tabClosedError = (): TabNotFound => new TabNotFound('the tab is closed');
@@ -142,7 +143,7 @@ export class Dialogs {
   onOpened({ type, message, defaultPrompt }: Protocol.Page.JavascriptDialogOpeningEvent, tab: Tab | undefined): void {
     if (!tab) return;
     const { sessionId } = tab;
-    const dialog: Dialog = { type, message: message.slice(0, titleCharsMax), defaultValue: (defaultPrompt ?? '').slice(0, titleCharsMax) };
+    const dialog: Dialog = { type, message: cutText(message, titleCharsMax), defaultValue: cutText(defaultPrompt ?? '', titleCharsMax) };
     const answerGiven = tab.onDialog?.(dialog);
     const answer = (): void => this.#deps.answer(sessionId, answerGiven ?? { accept: type === 'beforeunload' });
     this.#deps.onDialog(tab, dialog);

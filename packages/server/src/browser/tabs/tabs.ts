@@ -5,6 +5,7 @@
  * browser context.
  */
 import type { Protocol } from 'devtools-protocol';
+import { cutText } from '../../lib/text.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { orAbort } from '../../lib/or-abort.ts';
@@ -33,6 +34,8 @@ type TargetInfo = Protocol.Target.TargetInfo;
 const closeTimeoutMs = 10_000;
 /** For tabs that no caller waits for with a deadline of its own: a session's first, and those of private pages. */
 const openTimeoutMs = 20_000;
+/** Events are retained, and listeners need no longer URL. */
+const eventUrlCharsMax = 2048;
 /** A fetched page may open a window or two; more is abuse. */
 const privateTabsMax = 4;
 
@@ -358,8 +361,8 @@ export class Tabs {
   }
 
   #refuse(sessionId: string, info: TargetInfo, { isWaiting, isPrivate }: { isWaiting: boolean; isPrivate: boolean }): void {
-    this.#deps.log.info({ url: info.url.slice(0, 200) }, 'tab over the limit closed');
-    if (!isPrivate) this.#deps.emit({ type: 'tab.refused', url: info.url.slice(0, 2048), limit: this.limit });
+    this.#deps.log.info({ url: cutText(info.url, 200) }, 'tab over the limit closed');
+    if (!isPrivate) this.#deps.emit({ type: 'tab.refused', url: cutText(info.url, eventUrlCharsMax), limit: this.limit });
     this.#opener.onRefused(info.targetId, new TabLimitReached(this.limit));
     this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId: info.targetId }));
     // A paused page does not close, and its opener would block in `window.open` for ever.
@@ -428,7 +431,7 @@ export class Tabs {
     if (!tab || frame.id !== tab.id) return;
     // The browser process reports the URL a little later.
     moveTab(tab, frame.unreachableUrl ?? frame.url + (frame.urlFragment ?? ''));
-    this.#emit(tab, { type: 'navigation', tabId: tab.id, url: frame.url.slice(0, 2048) });
+    this.#emit(tab, { type: 'navigation', tabId: tab.id, url: cutText(frame.url, eventUrlCharsMax) });
     this.#emitChanged(tab);
   }
 

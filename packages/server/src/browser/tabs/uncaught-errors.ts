@@ -24,6 +24,8 @@ const lineCharsMax = 4096;
 const framesMax = 100;
 /** No limit: the call lasts as long as the document. */
 const answerTimeoutMs = 2 ** 31 - 1;
+/** Between errors of a batch; a page that has it in its texts only splits its own lines. */
+const separator = '\x1e';
 
 const collectorScript = (askEvent: string, replyEvent: string): string => `(() => {
   const { apply, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
@@ -61,7 +63,7 @@ const collectorScript = (askEvent: string, replyEvent: string): string => `(() =
   apply(addEventListener, globalThis, ['unhandledrejection', onRejection]);
   apply(addEventListener, document, ['${askEvent}', () => {
     let all = '';
-    for (let index = 0; index < count; index += 1) all += (index === 0 ? '' : '\\0') + collected[index];
+    for (let index = 0; index < count; index += 1) all += (index === 0 ? '' : '${separator}') + collected[index];
     count = 0;
     if (all !== '') dispatch(all);
   }]);
@@ -164,7 +166,7 @@ export class UncaughtErrors {
       const { result } = await connection.send('Runtime.callFunctionOn', params, { sessionId, signal, timeoutMs: answerTimeoutMs });
       const tab = tabOf(sessionId);
       if (!tab || typeof result.value !== 'string' || result.value === '') return;
-      for (const each of result.value.split('\0', linesPerBatch)) this.#report(tab, each);
+      for (const each of result.value.split(separator, linesPerBatch)) this.#report(tab, each);
       await sleep(roundMs, undefined, { ref: false, signal });
     }
   }

@@ -1,5 +1,6 @@
 /** Runs steps in order: conditions, retries, jumps, loops, and the time limit of the run. */
 import type { ForEachStep, IfStep, RepeatStep, Selector, Selectors, Step, StepResult } from '@berth/contract';
+import { cutText } from '../../lib/text.ts';
 import type { Page } from '../../browser/browser.ts';
 import { perform } from '../acts/acts.ts';
 import { type ActScope, Attempt, type Root } from './attempt.ts';
@@ -106,7 +107,7 @@ export class Run {
     const startMs = clock.monotonicMs();
     const warnings: string[] = [];
     this.#scope.dialogs.onDialog = ({ type, accepted, message }) => {
-      if (warnings.length < 20) warnings.push(`dialog ${accepted ? 'accepted' : 'dismissed'} (${type}): ${message.slice(0, 200)}`);
+      if (warnings.length < 20) warnings.push(`dialog ${accepted ? 'accepted' : 'dismissed'} (${type}): ${cutText(message, 200)}`);
     };
     const { result, failure } = await this.#runAttempts(step, warnings);
     if (result?.isSkipped !== true) this.stepsRun += 1;

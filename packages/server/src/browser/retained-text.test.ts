@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { duplexPair } from 'node:stream';
+import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { systemClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { Connection } from './cdp/connection.ts';
+import type { BrowserEvent } from './model.ts';
+import { NetworkLog } from './network/network-log.ts';
+import { Downloads } from './storage/downloads.ts';
+import { createTab } from './tabs/tab.ts';
+import { TimeoutScale } from './timeout-scale.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+const session = 'A'.repeat(32);
+const halfMegabyte = 512 * 1024;
+const long = (index: number): string => `http://site.test/${index}/`.padEnd(halfMegabyte, 'x');
+
+const requestOf = (index: number): object => ({
+  method: 'Network.requestWillBeSent',
+  params: {
+    requestId: String(index),
+    loaderId: 'L',
+    request: { url: long(index), method: 'GET', headers: { referer: long(index) } },
+    timestamp: 1,
+    wallTime: 1,
+    type: 'Image',
+  },
+  sessionId: session,
+});
+const downloadOf = (index: number): object => ({
+  method: 'Browser.downloadWillBegin',
+  params: { frameId: 'F', guid: `g${index}`, url: long(index), suggestedFilename: long(index) },
+});
+
+/** Bytes of the heap that what `work` returns keeps. */
+async function retainedBy<T>(work: () => Promise<T>): Promise<{ result: T; bytes: number }> {
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const result = await work();
+  collect();
+  return { result, bytes: process.memoryUsage().heapUsed - before };
+}
+
+describe('what is retained of a page’s long texts', () => {
+  it('is what is shown of them: the network log, downloads, their events, and tabs', async () => {
+    const [near, far] = duplexPair();
+    const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
+    connection.adopt(session);
+    const log = new NetworkLog(connection, { since: new Date(), isOwnSession: () => true });
+    const events: BrowserEvent[] = [];
+    const downloads = new Downloads(connection, { clock: systemClock, isPrivate: () => false, emit: (event) => events.push(event) });
+    const { result: tabs, bytes } = await retainedBy(async () => {
+      for (let index = 0; index < 20; index += 1)
+        for (const message of [requestOf(index), downloadOf(index)])
+          await new Promise((resolve) => far.write(`${JSON.stringify(message)}\0`, resolve));
+      return Array.from({ length: 20 }, (_, index) => {
+        const info = { targetId: String(index), type: 'page', title: '', url: long(index), attached: true, canAccessOpener: false };
+        return createTab(session, info, { isPrivate: false, createdAt: new Date() });
+      });
+    });
+    assert.deepEqual([log.entries().entries.length, downloads.list().length, events.length, tabs.length], [20, 20, 20, 20]);
+    assert.ok(bytes < 8 * halfMegabyte, `${bytes} bytes are retained`);
+    connection.end('closed');
+  });
+});
