@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { endSession, getSession } from '@berth/contract';
+import { endSession, getSession, health, navigate } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 import { auditTrailOf, assertError, hang, machinesLeft, nothingLeft, startingSession } from '../session-states.ts';
 
@@ -52,6 +52,32 @@ describe('204', () => {
     await served.call(endSession, { params: { session_id } });
     const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
     assert.equal(details['ended_reason'], 'requested');
+  });
+
+  it('ends a session whose page has a title with half a character and a NUL, and stores the title without them', async () => {
+    const { session_id } = await served.create();
+    const params = { session_id };
+    const { body: page } = await served.call(navigate, { params, body: { url: 'http://title.test/?a\\ud800b\\u0000\\ud83d\\ude00' } });
+    assert.equal(page.title, 'a\ufffdb\ufffd\u{1f600}');
+    const session = served.app.sessions.live.get(session_id);
+    assert.equal((await served.call(endSession, { params })).status, 204);
+    await session?.disposed;
+    const { body } = await served.call(getSession, { params });
+    assert.deepEqual([body.status, body.ended_reason, body.title], ['ended', 'requested', page.title]);
+    assert.equal((await served.call(health)).status, 200);
+  });
+
+  it('ends a session whose last state the database refuses, and stores the usage', async () => {
+    const { session_id } = await served.create();
+    const params = { session_id };
+    await served.call(navigate, { params, body: { url: 'http://site.test/' } });
+    const session = served.app.sessions.live.get(session_id) ?? assert.fail();
+    session.startNavigation = { url: 'a\ud800', status: 'ok', status_code: 200, reason: null, net_error: null };
+    assert.equal((await served.call(endSession, { params })).status, 204);
+    await session.disposed;
+    const { body } = await served.call(getSession, { params });
+    assert.deepEqual([body.status, body.ended_reason, body.usage.actions, body.start_navigation], ['ended', 'requested', 1, null]);
+    assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 });
 

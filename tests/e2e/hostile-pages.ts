@@ -35,6 +35,13 @@ export const hostilePages = {
   '/reloads': script('Reloads', `location.replace('/reloads?' + Math.random())`),
   '/title': script('Title', `document.title = 'x'.repeat(10 * 1024 * 1024)`),
   '/titles': script('Titles', `let n = 0; setInterval(() => { document.title = 'y'.repeat(1024 * 1024) + n++; }, 0)`),
+  '/half-characters': script(
+    'Half characters',
+    `const half = 'a\\ud800b\\u0000c';
+     document.title = half; console.log(half); alert(half); localStorage.setItem(half, half); history.replaceState(0, '', '?' + half);
+     document.cookie = 'half=' + half; fetch('/second?' + half, { headers: { half: 'yes' } }); setTimeout(() => { throw half; });
+     addEventListener('load', () => Object.assign(document.body.appendChild(document.createElement('a')), { href: URL.createObjectURL(new Blob([half])), download: half + '.txt' }).click());`,
+  ),
   '/never-loads': page('Never loads', '<p>Here.</p><img src="/hang">'),
   '/log': script('Log', `setInterval(() => { for (let n = 0; n < 1000; n += 1) console.log('x'.repeat(1000)); }, 0)`),
   '/bomb': (_: IncomingMessage, response: ServerResponse) =>

@@ -8,8 +8,11 @@ import {
   closeTab,
   createSession,
   endSession,
+  getHar,
   getSession,
+  health,
   listAllSessions,
+  listDownloads,
   listTabs,
   navigate,
   openTab,
@@ -105,6 +108,21 @@ describe('hostile pages, sites and clients', () => {
           assert.equal((await end(params)).status, 204);
         }
       });
+
+    it('that writes half a character and NUL wherever a page can write is recorded, and its session ends', async () => {
+      const params = await create({ record: true, har: true });
+      const { body: shown } = await goBounded(params, '/half-characters', 5000);
+      // Chromium itself makes a space of a NUL in a title.
+      assert.match(shown.title, /^a\ufffdb.c$/);
+      await eventually('the download is listed', async () => (await client.call(listDownloads, { params })).body.length > 0);
+      assert.ok((await client.call(listTabs, { params })).text.isWellFormed());
+      assert.doesNotMatch((await client.call(getHar, { params })).text, /\\ud800|\\u0000/i);
+      assert.equal((await end(params)).status, 204);
+      const { body } = await client.call(getSession, { params });
+      assert.equal(body.ended_reason, 'requested');
+      assert.match(body.title ?? '', /^a\ufffdb.c$/);
+      assert.equal((await client.call(health)).status, 200);
+    });
 
     it('that contains a thousand frames is answered in time, and its tab works again when they are removed', async () => {
       const params = await create();

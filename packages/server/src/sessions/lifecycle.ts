@@ -294,10 +294,24 @@ export class Lifecycle {
   }
 
   /** Updates the session's record unless another transition came first. */
-  async #writeEnd(session: LiveSession, end: End, last: { lastSeen: LastSeen; lastActivityAt?: Date }): Promise<void> {
-    const status = statusAfter(end.reason);
-    const endedAt = this.#deps.clock.now();
-    const moved = await this.#moveToEnd(session.record, end, { to: status, at: endedAt, ...last });
+  async #writeEnd(session: LiveSession, end: End, last: LastState): Promise<void> {
+    const transition = { to: statusAfter(end.reason), at: this.#deps.clock.now() };
+    try {
+      await this.#writeTransition(session, end, { ...transition, ...last });
+    } catch (error) {
+      // The store is unavailable: any write would fail.
+      if (error instanceof ServiceError) throw error;
+      // The last state has text of pages. Whatever the database refuses of it, the session ends.
+      const { sessionId, lastSeen } = session.record;
+      this.#deps.log.error({ err: error, session: sessionId }, 'last state of a session not stored');
+      const usageOnly = { ...last, lastSeen: { ...lastSeen, usage: last.lastSeen.usage } };
+      await this.#writeTransition(session, end, { ...transition, ...usageOnly });
+    }
+  }
+
+  async #writeTransition(session: LiveSession, end: End, transition: EndTransition & LastState): Promise<void> {
+    const { to: status, at: endedAt, ...last } = transition;
+    const moved = await this.#moveToEnd(session.record, end, transition);
     if (moved) session.record = { ...session.record, status, endedReason: end.reason, endedAt, ...last };
   }
 
@@ -319,6 +333,12 @@ export class Lifecycle {
       return moved;
     });
   }
+}
+
+/** What a session's row retains of its last moment. */
+interface LastState {
+  lastSeen: LastSeen;
+  lastActivityAt?: Date;
 }
 
 type EndTransition = Omit<SessionTransition, 'ended' | 'startedAt'> & { at: Date };

@@ -2,6 +2,7 @@
  * A fake browser: enough of DevTools for tests of everything above the runtime.
  * The address decides the outcome: `http://status-404.test/` answers 404,
  * `http://fail-ERR_NAME_NOT_RESOLVED.test/` fails with that error,
+ * `http://title.test/?a\ud800` has the title in its query, which may have escapes of JSON,
  * `http://hang.test/` never answers, `http://mute.test/` loads a page that answers
  * no call, all others load at once.
  */

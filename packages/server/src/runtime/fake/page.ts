@@ -61,7 +61,8 @@ export class FakePage {
   }
 
   get title(): string {
-    return URL.parse(this.url)?.hostname ?? '';
+    const { hostname = '', search = '' } = URL.parse(this.url) ?? {};
+    return hostname === 'title.test' ? String(JSON.parse(`"${decodeURIComponent(search.slice(1))}"`)) : hostname;
   }
 
   get html(): string {
