@@ -2,8 +2,6 @@
 # Runs the service on the pinned Node, in the place of this shell, so that signals reach it.
 set -eu
 cd "$(dirname "$0")/.."
-# Names are resolved on these threads: a few that hang, in one session, must not hold up everybody's.
-export UV_THREADPOOL_SIZE=16
 # Most of what a request leaves behind is dead at once: a small nursery is collected often and keeps
 # the process some 40 MB smaller, for as long as it runs.
 exec node_modules/.bin/node --max-semi-space-size=4 packages/server/src/main.ts

@@ -19,8 +19,9 @@ import { createGuard } from './guard.ts';
 import type { OwnAddress } from './guard.ts';
 import { EgressFailure } from './policy.ts';
 import type { EgressStats, EgressRefusal, EgressRoute } from './policy.ts';
-import { NameResolver, systemResolver } from './resolve.ts';
-import type { Resolver } from './resolve.ts';
+import { MachineNames, NameResolver } from './resolve.ts';
+import { SystemNames, operatorResolver } from './system-names.ts';
+import type { Resolver } from './system-names.ts';
 import { defaultLimits, MachineEgress } from './egress-route.ts';
 import type { EgressLimits } from './egress-route.ts';
 
@@ -63,11 +64,9 @@ export interface EgressGate {
 
 export function createEgressGate(options: EgressGateOptions): EgressGate {
   const limits = { ...defaultLimits, ...options.limits };
-  const guard = createGuard(
-    new NameResolver(options.resolver ?? systemResolver, limits.resolveTimeoutMs),
-    options.allowList,
-    options.ownAddresses ?? (() => []),
-  );
+  const { allowList, ownAddresses = () => [] } = options;
+  const names = new NameResolver(options.resolver ?? new SystemNames().resolve, limits);
+  const operatorNames = new NameResolver(options.resolver ?? operatorResolver, limits);
   const routes = new Set<MachineEgress>();
   const closedTotals = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0 };
   const routeOfConnection = new WeakMap<Duplex, MachineEgress>();
@@ -75,7 +74,7 @@ export function createEgressGate(options: EgressGateOptions): EgressGate {
 
   const open = (label: string): EgressRoute => {
     const route: MachineEgress = new MachineEgress({
-      guard,
+      guard: createGuard({ names: new MachineNames(names), operatorNames, allowList, ownAddresses }),
       limits,
       log: options.log.child({ route: label }),
       clock: options.clock ?? systemClock,

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { isLoopbackAddress, isLoopbackName, isPublicAddress, isWebPort, parseHost, sameFamily } from './addresses.ts';
 import type { AllowList } from './allow-list.ts';
 import { EgressFailure } from './policy.ts';
-import type { NameResolver } from './resolve.ts';
+import type { Names } from './resolve.ts';
 
 /** The checked addresses of a host: only these may be dialled. */
 export interface PinnedTarget {
@@ -25,12 +25,21 @@ export interface Guard {
   resolveTrusted(host: string, port: number, signal: AbortSignal): Promise<PinnedTarget>;
 }
 
-export function createGuard(nameResolver: NameResolver, allowList: AllowList, ownAddresses: () => readonly OwnAddress[]): Guard {
+export interface GuardDeps {
+  /** Names that pages and callers choose. */
+  names: Names;
+  /** Names that the operator chooses. */
+  operatorNames: Names;
+  allowList: AllowList;
+  ownAddresses: () => readonly OwnAddress[];
+}
+
+export function createGuard({ names, operatorNames, allowList, ownAddresses }: GuardDeps): Guard {
   const canDial = (host: string, address: string, port: number): boolean =>
     allowList.allows(host, address, port) || (isPublicAddress(address) && isWebPort(port));
 
   const check = async (host: string, port: number, signal: AbortSignal): Promise<PinnedTarget> => {
-    const answers = (await nameResolver.resolve(host, signal)).map(sameFamily);
+    const answers = (await names.resolve(host, signal)).map(sameFamily);
     // Servers usually listen on one of the two loopback addresses, and the operator allows that one.
     const allowed = isLoopbackName(host) ? answers.filter((address) => canDial(host, address, port)) : answers;
     const addresses = allowed.length > 0 ? allowed : answers;
@@ -56,7 +65,7 @@ export function createGuard(nameResolver: NameResolver, allowList: AllowList, ow
     for (const { host } of ownOnPort) {
       const name = parseHost(host) ?? host;
       if (name === target.host) return true;
-      const ownIps = isIP(name) !== 0 ? [name] : await nameResolver.resolve(name, signal).catch(() => []);
+      const ownIps = isIP(name) !== 0 ? [name] : await operatorNames.resolve(name, signal).catch(() => []);
       if (
         ownIps.some(
           (address) =>
@@ -70,7 +79,7 @@ export function createGuard(nameResolver: NameResolver, allowList: AllowList, ow
 
   return {
     check,
-    resolveTrusted: async (host, port, signal) => ({ host, port, addresses: (await nameResolver.resolve(host, signal)).map(sameFamily) }),
+    resolveTrusted: async (host, port, signal) => ({ host, port, addresses: (await operatorNames.resolve(host, signal)).map(sameFamily) }),
   };
 }
 
