@@ -80,7 +80,6 @@ const closeReasons: Record<CloseReason, string> = {
   idle_timeout: 'The session was idle for longer than its idle timeout.',
   max_lifetime: 'The session reached its maximum lifetime.',
   unauthorized: 'The API key was revoked or has expired.',
-  session_not_found: 'Reserved. An unknown session is refused with 404 before the handshake.',
   browser_crashed: 'The browser, or the machine that it runs in, exited.',
   limit: 'A plan limit ended the session, it has its maximum number of connections, or this client does not read its messages.',
   credits_exhausted: 'The wallet does not cover the session any longer.',

@@ -48,7 +48,6 @@ export const closeCodes = {
   idle_timeout: 4001,
   max_lifetime: 4002,
   unauthorized: 4003,
-  session_not_found: 4004,
   browser_crashed: 4008,
   limit: 4009,
   credits_exhausted: 4010,

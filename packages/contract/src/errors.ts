@@ -187,6 +187,11 @@ export const errors = {
     retryable: true,
     description: 'An internal error occurred. Try again; if it persists, send the request id to the operator.',
   },
+  not_implemented: {
+    status: 501,
+    retryable: false,
+    description: 'The service does not support the method or the `Transfer-Encoding`. Send the body in chunks without a further coding.',
+  },
   navigation_failed: {
     status: 502,
     retryable: true,

@@ -42,7 +42,8 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   const tooLarge = (): ServiceError =>
     new ServiceError('body_too_large', `The body is larger than ${limits.bytesMax} bytes.`, { details: { limit_bytes: limits.bytesMax } });
   if (Number(request.headers['content-length'] ?? 0) > limits.bytesMax) return Promise.reject(tooLarge());
-  if (request.headers.expect !== undefined) response.writeContinue();
+  // HTTP/1.0 knows no interim responses.
+  if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -1,5 +1,6 @@
 import { METHODS, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { acceptsIdempotencyKey, ServiceError, type Endpoint } from '@berth/contract';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
@@ -48,6 +49,7 @@ class FastifyHttp implements Http {
   readonly #idempotency: Idempotency;
   readonly #upgrades: Upgrades;
   readonly #active = new Set<Exchange>();
+  readonly #malformed = new WeakSet<Socket>();
   /** The methods of each path, in mount order. */
   readonly #methods = new Map<string, string[]>();
   #onIdle: (() => void) | undefined;
@@ -109,12 +111,19 @@ class FastifyHttp implements Http {
     app.setNotFoundHandler((request) => {
       throw routeNotFound((request as unknown as Incoming).exchange);
     });
-    app.server.on('upgrade', (request, socket, head) => void this.#upgrades.handle(request, socket, head));
-    app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
-    app.server.on('checkExpectation', (request: IncomingMessage) =>
-      refuse(request.socket, new ServiceError('bad_request', 'Only `Expect: 100-continue` is supported.'), requestIdOf(request)),
-    );
+    this.#listen(app.server);
     return app;
+  }
+
+  #listen(server: Server): void {
+    server.on('upgrade', (request, socket, head) => this.#afterReplies(socket, () => void this.#upgrades.handle(request, socket, head)));
+    for (const event of ['checkContinue', 'checkExpectation'] as const)
+      server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
+    server.on('connect', (request, socket) => {
+      socket.on('error', () => socket.destroy());
+      const error = new ServiceError('not_implemented', 'This service is not a proxy: CONNECT is not supported.');
+      this.#afterReplies(socket, () => refuse(socket, error, requestIdOf(request)));
+    });
   }
 
   on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
@@ -245,6 +254,11 @@ class FastifyHttp implements Http {
     const hosts = countHeader(request, 'host');
     if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1'))
       throw new ServiceError('bad_request', 'Exactly one Host header is required.');
+    const { expect, 'transfer-encoding': transferEncoding } = request.headers;
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue')
+      throw new ServiceError('bad_request', 'Only `Expect: 100-continue` is supported.');
+    if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked')
+      throw new ServiceError('not_implemented', 'The only supported Transfer-Encoding is `chunked`.');
   }
 
   #finish(exchange: Exchange, response: ServerResponse): void {
@@ -266,6 +280,8 @@ class FastifyHttp implements Http {
     // A malformed URL fails before the first hook.
     const exchange = (request.exchange as Exchange | null) ?? this.#enter(request.raw, reply.raw);
     exchange.code = outcomeOf(thrown).code;
+    // Where the body ends is not certain, so nothing after it is read as a request.
+    if (exchange.code === 'not_implemented') reply.header('connection', 'close');
     logFailure(this.#options.log, thrown, { request_id: exchange.requestId, endpoint: exchange.endpointId });
     reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
     return this.#send(reply, exchange, this.#toErrorPage(thrown, exchange) ?? toErrorResponse(thrown, exchange.requestId));
@@ -291,11 +307,20 @@ class FastifyHttp implements Http {
   }
 
   #rejectMalformed(error: ParserError, socket: Socket): void {
-    const answering = [...this.#active].some(
-      ({ request, response }) => request.socket === socket && response?.headersSent && !response.writableFinished,
-    );
-    if (answering || error.code === 'ECONNRESET') socket.destroy();
-    else refuse(socket, parserError(error, this.#options.limits.urlBytesMax), newId('req'));
+    const cut = [...this.#active].some(({ request, response }) => request.socket === socket && !request.complete && response?.headersSent);
+    if (cut || error.code === 'ECONNRESET') return void socket.destroy();
+    // The parser reports an error for each further chunk.
+    if (this.#malformed.has(socket)) return;
+    this.#malformed.add(socket);
+    this.#afterReplies(socket, () => refuse(socket, parserError(error, this.#options.limits.urlBytesMax), newId('req')));
+  }
+
+  /** Waits for the replies to complete requests that came before on the connection: replies leave in order, and none is lost. */
+  #afterReplies(socket: Duplex, next: () => void): void {
+    const pending = [...this.#active].filter(({ request, response }) => request.socket === socket && request.complete && response !== null);
+    const last = pending.at(-1)?.response;
+    if (!last) return next();
+    last.once('close', () => setImmediate(() => this.#afterReplies(socket, next)));
   }
 
   async listen(host: string, port: number): Promise<{ host: string; port: number }> {

@@ -56,6 +56,8 @@ export class Upgrades {
   #sockets = new Map<Duplex, Exchange>();
   /** One for each message size limit, which `ws` sets by server. */
   readonly #servers = new Map<number, WebSocketServer>();
+  /** Rejects the handshake of a socket. */
+  readonly #accepting = new WeakMap<Duplex, (reason: Error) => void>();
 
   constructor(options: UpgradesDeps) {
     this.#options = options;
@@ -77,6 +79,7 @@ export class Upgrades {
 
   /** For the server's `upgrade` event. Never throws. */
   async handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    if (socket.destroyed) return;
     const exchange = this.#options.open(request);
     this.#sockets.set(socket, exchange);
     socket.on('error', () => socket.destroy());
@@ -137,6 +140,7 @@ export class Upgrades {
     const open = <T>(messageBytesMax: number | undefined, use: (webSocket: WebSocket) => T): Promise<T> =>
       new Promise((resolve, reject) => {
         if (socket.destroyed) return reject(new ClientDisconnected());
+        this.#accepting.set(socket, reject);
         this.#serverFor(messageBytesMax ?? defaultMessageBytesMax).handleUpgrade(request, socket, head, (webSocket) => {
           handshake.accepted = webSocket;
           this.#report(exchange, { status: 101, code: null });
@@ -161,6 +165,10 @@ export class Upgrades {
     // Compression costs more than it saves on loopback and tunnels. Readers of the messages check their UTF-8.
     const options = { noServer: true, perMessageDeflate: false, skipUTF8Validation: true, clientTracking: false };
     const server = new WebSocketServer({ ...options, maxPayload: messageBytesMax });
+    // What the library refuses by itself, such as a malformed subprotocol.
+    server.on('wsClientError', (cause, socket) =>
+      this.#accepting.get(socket)?.(new ServiceError('bad_request', 'The WebSocket handshake is malformed.', { cause })),
+    );
     this.#servers.set(messageBytesMax, server);
     return server;
   }
