@@ -16,6 +16,7 @@ import { hasBerth } from './berth.ts';
 import type { Bench } from './context.ts';
 import { type Check, type Section, passes, printSection } from './figures.ts';
 import { cdp } from './sections/cdp.ts';
+import { cdpFlood } from './sections/cdp-flood.ts';
 import { cold } from './sections/cold.ts';
 import { fetches } from './sections/fetch.ts';
 import { teardown } from './sections/teardown.ts';
@@ -34,7 +35,7 @@ type Measure = (bench: Bench) => Promise<Section>;
 const sections: Record<string, Measure | Record<string, Measure>> = {
   lifecycle,
   cold,
-  cdp,
+  cdp: { calls: cdp, flood: cdpFlood },
   http,
   fetch: fetches,
   memory,
