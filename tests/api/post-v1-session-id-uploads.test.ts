@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, uploadFile } from '@berth/contract';
-import { startApp, type TestApp } from '../harness.ts';
+import { Client, startApp, type TestApp } from '../harness.ts';
 import { endedSession, machineOf, startingSession } from '../session-states.ts';
 
 let served: TestApp;
@@ -68,6 +68,25 @@ describe('409 upload_limit_reached', () => {
     const { details } = await served.refuse(uploadFile, 'upload_limit_reached', { params: { session_id }, body });
     assert.equal(details['files'], 50);
   });
+
+  it('refuses all but fifty of eighty files that are sent at once', async () => {
+    const { session_id } = await served.create();
+    const replies = await Promise.all(Array.from({ length: 80 }, () => served.call(uploadFile, { params: { session_id }, body })));
+    assert.equal(replies.filter(({ status }) => status === 201).length, 50);
+    assert.equal(machineOf(served, session_id).files.uploads.size, 50);
+  });
+
+  it('does not count files that could not be stored', async () => {
+    const { session_id } = await served.create();
+    const { files } = machineOf(served, session_id);
+    const data_base64 = Buffer.alloc(12 * 1024 * 1024).toString('base64');
+    files.isDiskFull = true;
+    const client = new Client(served.url, served.key);
+    for (let count = 0; count < 9; count += 1)
+      assert.ok((await client.send(uploadFile, { params: { session_id }, body: { name: 'large', data_base64 } })).status >= 500);
+    files.isDiskFull = false;
+    assert.equal((await served.call(uploadFile, { params: { session_id }, body })).status, 201);
+  });
 });
 
 describe('409 session_not_ready', () => {
@@ -86,7 +105,12 @@ describe('409 session_ended', () => {
 });
 
 describe('422', () => {
-  for (const name of ['../x', 'a/b', 'a\\b', '..', '.', 'a\nb', 'x'.repeat(201)])
+  it('accepts a file name of 255 bytes', async () => {
+    const name = `${'é'.repeat(127)}x`;
+    assert.equal((await served.call(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } })).body.name, name);
+  });
+
+  for (const name of ['../x', 'a/b', 'a\\b', '..', '.', 'a\nb', 'x'.repeat(201), 'é'.repeat(128)])
     it(`refuses the file name ${JSON.stringify(name.slice(0, 10))}`, async () => {
       const [issue] = await served.issues(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } });
       assert.deepEqual(issue?.loc, ['body', 'name']);

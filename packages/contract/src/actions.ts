@@ -334,6 +334,8 @@ export const getDownload = endpoint({
 });
 
 export const uploadBytesMax = 12 * 1024 * 1024;
+/** Linux allows no longer name. */
+const fileNameBytesMax = 255;
 
 export const UploadRequest = z
   .strictObject({
@@ -343,7 +345,11 @@ export const UploadRequest = z
       .max(200)
       .regex(/^[^/\\\p{Cc}]+$/u)
       .refine((name) => !/^\.{1,2}$/.test(name), { error: 'Input should be a file name', params: { type: 'value_error' } })
-      .meta({ description: 'File name, 1 to 200 characters without slashes.', examples: ['photo.jpg'] }),
+      .refine((name) => new TextEncoder().encode(name).length <= fileNameBytesMax, {
+        error: `String should have at most ${fileNameBytesMax} bytes in UTF-8`,
+        params: { type: 'string_too_long', ctx: { max_bytes: fileNameBytesMax } },
+      })
+      .meta({ description: 'File name without slashes, 1 to 200 characters and at most 255 bytes in UTF-8.', examples: ['photo.jpg'] }),
     data_base64: z
       .base64()
       .max(Math.ceil(uploadBytesMax / 3) * 4)

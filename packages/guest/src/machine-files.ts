@@ -6,13 +6,15 @@
  * links, and only regular files are accepted.
  */
 import { constants } from 'node:fs';
-import { mkdir, open, unlink, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rmdir, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { withFolder } from './folder.ts';
 
 /** Names of downloads (given by the browser) and ids of uploads (given by us). */
 const plainName = /^[A-Za-z0-9_-]{1,64}$/;
-const anyName = /^[^/\0]{1,255}$/;
+const anyName = /^[^/\0]+$/;
+/** Linux allows no longer name. */
+const nameBytesMax = 255;
 
 /** There is no such file, or it is not a regular one. */
 export class NoSuchFile extends Error {}
@@ -41,11 +43,17 @@ export class MachineFiles {
 
   /** Stores an upload and returns its path inside the machine. @throws NoSuchFile for an invalid name, EEXIST for one in use */
   async put(id: string, name: string, data: Buffer | AsyncIterable<Buffer>): Promise<string> {
-    if (!plainName.test(id) || !anyName.test(name) || name === '.' || name === '..') throw new NoSuchFile('no such name');
+    if (!plainName.test(id) || !isFileName(name)) throw new NoSuchFile('no such name');
     // Pages see the file's own name, so each upload has its own folder.
     await withFolder(this.#folders.uploads, async (uploads) => {
       await mkdir(`${uploads}/${id}`, { mode: 0o755 });
-      await withFolder(`${uploads}/${id}`, (folder) => writeNew(`${folder}/${name}`, data));
+      try {
+        await withFolder(`${uploads}/${id}`, (folder) => writeNew(`${folder}/${name}`, data));
+      } catch (error) {
+        // Empty: the file is removed again.
+        await rmdir(`${uploads}/${id}`);
+        throw error;
+      }
     });
     return `${this.#folders.uploadsInside}/${id}/${name}`;
   }
@@ -63,6 +71,9 @@ export class MachineFiles {
     });
   }
 }
+
+const isFileName = (name: string): boolean =>
+  anyName.test(name) && name !== '.' && name !== '..' && Buffer.byteLength(name) <= nameBytesMax;
 
 /** Removes the file again if it could not be written completely. */
 async function writeNew(path: string, data: Buffer | AsyncIterable<Buffer>): Promise<void> {

@@ -22,6 +22,8 @@ export interface UploadedFile {
 export class UploadedFiles {
   readonly #clock: Clock;
   readonly #files = new Map<string, UploadedFile>();
+  /** Stored and being stored: counted before the wait, so that parallel uploads cannot exceed the limits. */
+  #count = 0;
   #bytes = 0;
 
   constructor(clock: Clock) {
@@ -30,7 +32,7 @@ export class UploadedFiles {
 
   /** @throws ServiceError upload_limit_reached */
   async put({ vm }: Machine, name: string, data: Buffer): Promise<UploadedFile> {
-    if (this.#files.size >= filesMax || this.#bytes + data.length > allBytesMax)
+    if (this.#count >= filesMax || this.#bytes + data.length > allBytesMax)
       throw new ServiceError(
         'upload_limit_reached',
         `A session holds at most ${filesMax} files and ${allBytesMax / 1024 ** 2} MB. Create a new session.`,
@@ -38,9 +40,14 @@ export class UploadedFiles {
           details: { files: filesMax, bytes: allBytesMax },
         },
       );
+    this.#count += 1;
     this.#bytes += data.length;
     const fileId = newId('file');
-    const path = await vm.files.put(fileId, name, data);
+    const path = await vm.files.put(fileId, name, data).catch((error: unknown) => {
+      this.#count -= 1;
+      this.#bytes -= data.length;
+      throw error;
+    });
     const sha256 = createHash('sha256').update(data).digest('hex');
     const file = { fileId, name, bytes: data.length, sha256, createdAt: this.#clock.now(), path };
     this.#files.set(fileId, file);

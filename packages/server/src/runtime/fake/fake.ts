@@ -1,5 +1,5 @@
 import { Readable, duplexPair, type Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './browser.ts';
 import {
   NoDisplay,
@@ -118,11 +118,15 @@ class MemoryRuntime implements FakeRuntime {
 class FakeFiles implements VmFiles {
   readonly uploads = new Map<string, Buffer>();
   readonly downloads = new Map<string, Buffer>();
+  /** Whether no upload can be stored. */
+  isDiskFull = false;
 
-  put(id: string, name: string, data: Buffer): Promise<string> {
+  async put(id: string, name: string, data: Buffer): Promise<string> {
+    await setImmediate();
+    if (this.isDiskFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     const path = `/uploads/${id}/${name}`;
     this.uploads.set(path, data);
-    return Promise.resolve(path);
+    return path;
   }
 
   openDownload(name: string): Promise<OpenFile> {

@@ -52,12 +52,11 @@ export async function createMachineFolder(dataDir: string, marker: MachineMarker
 
 /** Creates the folders that the worker shares with a browser running directly on this host. */
 export async function createSharedFolders(dataDir: string, marker: MachineMarker): Promise<void> {
-  for (const path of [hostDownloadsPath(dataDir, marker.id), hostDisplayPath(dataDir, marker.id)]) {
+  // Closed to other users of the host. In its jail the browser has uploads read-only.
+  for (const path of [hostDownloadsPath, hostUploadsPath, hostDisplayPath].map((pathOf) => pathOf(dataDir, marker.id))) {
     await mkdir(path, { mode: 0o700 });
     if (isRoot()) await chown(path, marker.uid, marker.uid);
   }
-  // The browser can read uploads, not change them.
-  await mkdir(hostUploadsPath(dataDir, marker.id), { mode: 0o755 });
 }
 
 /** Replaces the marker atomically, so that a reader never sees half of it. */

@@ -157,11 +157,11 @@ class ProcessRuntime implements Runtime {
     // The data folder is closed to other users.
     marker.workPath = await mkdtemp(join(tmpdir(), 'berth-vm-'));
     await writeMarker(dataDir, marker);
-    await Promise.all(['tmp', 'downloads', 'uploads', 'display'].map((name) => mkdir(join(marker.workPath ?? '', name))));
+    await Promise.all(['tmp', 'downloads', 'uploads', 'display'].map((name) => mkdir(join(marker.workPath ?? '', name), { mode: 0o700 })));
     if (isRoot()) await makeSharedFolder();
     if (isRoot())
       await Promise.all(
-        ['', 'tmp', 'downloads', 'display'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)),
+        ['', 'tmp', 'downloads', 'uploads', 'display'].map((name) => chown(join(marker.workPath ?? '', name), marker.uid, marker.uid)),
       );
     return marker;
   }

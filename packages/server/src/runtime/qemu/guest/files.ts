@@ -9,7 +9,9 @@ import type { GuestStream } from './stream.ts';
 
 /** Names of downloads (given by the browser) and ids of uploads (given by us). */
 const plainName = /^[A-Za-z0-9_-]{1,64}$/;
-const anyName = /^[^/\0]{1,255}$/;
+const anyName = /^[^/\0]+$/;
+/** Linux allows no longer name. */
+const nameBytesMax = 255;
 
 const askMsMax = 10_000;
 /** A tenth of the usual rate under emulation. */
@@ -28,7 +30,7 @@ export class GuestFiles implements VmFiles {
 
   /** @throws NoSuchFile for an invalid name, GuestError, also for an id in use */
   async put(id: string, name: string, data: Buffer): Promise<string> {
-    if (!plainName.test(id) || !anyName.test(name) || name === '.' || name === '..') throw new NoSuchFile('no such name');
+    if (!plainName.test(id) || !isFileName(name)) throw new NoSuchFile('no such name');
     const request = { method: guestRequests.uploads.method, path: `${guestRequests.uploads.path}/${id}/${encodeURIComponent(name)}` };
     const { path } = await this.#control.ask(request, UploadResult, { body: data, msMax: askMsMax + data.length / uploadBytesPerMs });
     if (path !== `${guestPaths.uploads}/${id}/${name}`) throw new GuestError('an upload was stored at another path');
@@ -53,6 +55,9 @@ export class GuestFiles implements VmFiles {
     return Readable.from(readWhole(stream, { bytes, msMax: readMsMax * this.#slowdown }), { objectMode: false });
   }
 }
+
+const isFileName = (name: string): boolean =>
+  anyName.test(name) && name !== '.' && name !== '..' && Buffer.byteLength(name) <= nameBytesMax;
 
 /** Yields exactly `bytes` bytes. The timeout runs only while the consumer waits for the next chunk. */
 async function* readWhole(stream: GuestStream, { bytes, msMax }: { bytes: number; msMax: number }): AsyncGenerator<Buffer> {
