@@ -2,7 +2,8 @@
  * Measures the service against a raw browser and a bare server in the same run,
  * because a host's speed drifts and only ratios are comparable.
  *
- *   npm run bench                       all sections
+ *   npm run bench                       all sections but the soak
+ *   npm run bench -- soak --runs 30     half an hour of ordinary owners beside a hostile one
  *   npm run bench -- lifecycle cdp      some sections
  *   npm run bench -- memory --runs 50   with this many runs
  *   npm run bench -- view/recording     one part of a section
@@ -25,6 +26,7 @@ import { lifecycle } from './sections/lifecycle.ts';
 import { machines } from './sections/machines.ts';
 import { memory } from './sections/memory.ts';
 import { money } from './sections/money.ts';
+import { soak } from './sections/soak.ts';
 import { view } from './sections/view.ts';
 import { serveSite } from './site.ts';
 import { Stage } from './stage.ts';
@@ -43,7 +45,11 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   view,
   money,
   machines,
+  soak,
 };
+
+/** Takes half an hour, so it runs only where it is named. */
+const named = new Set(['soak']);
 
 /** Returns the measurements of a selector: `view` for all parts of a section, `view/recording` for one. */
 function selectMeasures(selector: string): [name: string, measure: Measure][] {
@@ -74,7 +80,12 @@ function parseOptions(): BenchOptions {
   if (unknown.length > 0) throw new Error(`unknown section: ${unknown.join(', ')}. Sections: ${Object.keys(sections).join(', ')}`);
   const runs = values.runs === undefined ? null : Number(values.runs);
   if (runs !== null && (!Number.isInteger(runs) || runs < 1)) throw new Error('--runs must be a whole number of at least 1');
-  return { names: positionals.length > 0 ? positionals : Object.keys(sections), runs, chromium: values.chromium, rawOnly: values.raw };
+  return {
+    names: positionals.length > 0 ? positionals : Object.keys(sections).filter((name) => !named.has(name)),
+    runs,
+    chromium: values.chromium,
+    rawOnly: values.raw,
+  };
 }
 
 /** On a terminal, each progress line replaces the previous one. */
