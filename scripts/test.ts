@@ -21,8 +21,10 @@ const testTimeoutMs = 120_000;
 const batchSize = 16;
 /** A batch takes half a minute; one that takes this long is held open by what a file left behind. */
 const batchTimeoutMs = 300_000;
-/** Two cores: side by side what waits, one after another what measures. */
+/** Two cores: what works, side by side on both. */
 const lanes = 2;
+/** Tests of browsers and processes wait more than they work: two lanes leave two thirds of two cores idle. */
+const waitingLanes = 3;
 
 const staticChecks: Step[] = [
   { name: 'types', commands: [[resolve(bin, 'tsc'), '-p', '.']] },
@@ -70,7 +72,7 @@ const runner = (testMs: number): string[] => [
 
 const quickSteps = (): Step[] => [
   batched('unit tests', unitTests),
-  isolated('unit tests with processes', isolatedUnitTests, lanes),
+  isolated('unit tests with processes', isolatedUnitTests, waitingLanes),
   isolated('unit tests, one at a time', serialUnitTests, 1),
   batched('API tests', apiTests),
   isolated('API tests of the process', isolatedApiTests, lanes),
@@ -78,7 +80,7 @@ const quickSteps = (): Step[] => [
 
 const slowSteps = (): Step[] => [
   isolated('ledger under faults', filesOf('tests/ledger/*.test.ts'), 1),
-  isolated('end-to-end tests', browserTests, lanes),
+  isolated('end-to-end tests', browserTests, waitingLanes),
   isolated('end-to-end tests, one at a time', serialTests, 1),
 ];
 

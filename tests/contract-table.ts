@@ -54,7 +54,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   navigate: { url: 'about:blank' },
   openTab: {},
   createKey: { owner: 'somebody' },
-  makePromoCodes: { tier: 'developer', trial_days: 7 },
+  createPromoCodes: { tier: 'developer', trial_days: 7 },
   redeemPromo: { code: 'no-such-code' },
   checkout: { tier: 'developer' },
   billingWebhook: {
@@ -70,7 +70,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   uploadFile: { name: 'note.txt', data_base64: 'aGVsbG8=' },
   redeemCredits: { code: 'CREDIT-00000' },
   grantCredits: { owner: 'somebody', amount: 0.000001 },
-  makeCreditCodes: { amount: 0.000001 },
+  createCreditCodes: { amount: 0.000001 },
   resizePool: { target: 0 },
 };
 

@@ -92,7 +92,7 @@ describe('200', () => {
       runtime: 'fake',
       isolation: 'process',
       warnings: [],
-      templates: (['headless', 'full_browser'] as const).map((kind) => ({ kind, way: 'process', failures: 0, note: null })),
+      templates: (['headless', 'full_browser'] as const).map((kind) => ({ kind, method: 'process', failures: 0, note: null })),
     });
     assert.match(worker.worker_id, /^wrk_/);
     assert.deepEqual([pressure.admitting, pressure.reason, pressure.waiting], [true, null, 0]);

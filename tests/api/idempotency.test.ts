@@ -11,8 +11,8 @@ import {
   listAudit,
   listKeys,
   listSessions,
-  makeCreditCodes,
-  makePromoCodes,
+  createCreditCodes,
+  createPromoCodes,
   navigate,
   type Endpoint,
 } from '@berth/contract';
@@ -47,9 +47,9 @@ async function requestFor(endpoint: Endpoint): Promise<Request<Endpoint>> {
     return { ...request, params: { key_id } };
   }
   if (endpoint.id === 'redeemCredits')
-    return { ...request, body: { code: (await served.call(makeCreditCodes, { body: { amount: 1 } })).body.codes?.[0] } };
+    return { ...request, body: { code: (await served.call(createCreditCodes, { body: { amount: 1 } })).body.codes?.[0] } };
   if (endpoint.id !== 'redeemPromo') return request;
-  const { codes } = (await served.call(makePromoCodes, { body: { tier: 'developer', trial_days: 1 } })).body;
+  const { codes } = (await served.call(createPromoCodes, { body: { tier: 'developer', trial_days: 1 } })).body;
   return { key: await served.login('trier'), body: { code: codes?.[0] } };
 }
 

@@ -16,8 +16,8 @@ import {
   listAllSessions,
   listSessions,
   listTabs,
-  makeCreditCodes,
-  makePromoCodes,
+  createCreditCodes,
+  createPromoCodes,
   navigate,
   openTab,
   pdf,
@@ -109,9 +109,9 @@ const prepares: Record<string, Prepare> = {
   revokeOwnKey: anOwnKey,
   rotateOwnKey: anOwnKey,
   revokeKey: inParams(async () => ({ key_id: (await served.call(createKey, { body: { owner: 'somebody' } })).body.key_id })),
-  redeemCredits: withBody(async () => ({ code: (await served.call(makeCreditCodes, { body: { amount: 5 } })).body.codes?.[0] })),
-  makePromoCodes: withBody(() => Promise.resolve(aTrial)),
-  redeemPromo: withBody(async () => ({ code: (await served.call(makePromoCodes, { body: aTrial })).body.codes?.[0] })),
+  redeemCredits: withBody(async () => ({ code: (await served.call(createCreditCodes, { body: { amount: 5 } })).body.codes?.[0] })),
+  createPromoCodes: withBody(() => Promise.resolve(aTrial)),
+  redeemPromo: withBody(async () => ({ code: (await served.call(createPromoCodes, { body: aTrial })).body.codes?.[0] })),
 };
 
 /** Endpoints that answer billing_not_configured here. */

@@ -290,7 +290,7 @@ describe('machines that fail to start', () => {
       assert.match((await failures())?.note ?? '', /^The last boot failed at 2026-01-01T00:00:0/);
       await turn();
       await poolHas(app, 1);
-      assert.deepEqual(await failures(), { kind: 'headless', way: 'process', failures: 0, note: null });
+      assert.deepEqual(await failures(), { kind: 'headless', method: 'process', failures: 0, note: null });
       assert.equal((await app.call(health)).status, 200);
       assert.equal(logged.filter((message) => message === 'machine boot failed').length, 1, logged.join('; '));
       assert.equal(await figure(app, 'berth_machine_boot_failures_total{kind="headless"}'), 3);

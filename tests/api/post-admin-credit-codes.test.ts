@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { listAudit, makeCreditCodes, redeemCredits } from '@berth/contract';
+import { listAudit, createCreditCodes, redeemCredits } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 
 let served: TestApp;
@@ -11,7 +11,7 @@ after(() => served.close());
 
 describe('200', () => {
   it('creates one code with the amount', async () => {
-    const { body } = await served.call(makeCreditCodes, { body: { amount: 2.5 } });
+    const { body } = await served.call(createCreditCodes, { body: { amount: 2.5 } });
     const [code = '', ...rest] = body.codes ?? [];
     assert.match(code, /^CREDIT(-[0-9A-HJKMNP-TV-Z]{1,5}){6}$/);
     assert.deepEqual(rest, []);
@@ -19,20 +19,20 @@ describe('200', () => {
   });
 
   it('creates the requested number of distinct codes', async () => {
-    const { body } = await served.call(makeCreditCodes, { body: { amount: 1, count: 1000 } });
+    const { body } = await served.call(createCreditCodes, { body: { amount: 1, count: 1000 } });
     assert.equal(new Set(body.codes).size, 1000);
   });
 
   it('returns codes once; a repeated request reports only their number', async () => {
     const request = { body: { amount: 1, count: 2 }, headers: { 'idempotency-key': 'codes' } };
-    const first = await served.call(makeCreditCodes, request);
-    const second = await served.call(makeCreditCodes, request);
+    const first = await served.call(createCreditCodes, request);
+    const second = await served.call(createCreditCodes, request);
     assert.equal(first.body.codes?.length, 2);
     assert.deepEqual([second.body, second.headers.get('idempotent-replayed')], [{ codes: null }, 'true']);
   });
 
   it('writes the number of codes to the audit log, and none of the codes', async () => {
-    const { body } = await served.call(makeCreditCodes, { body: { amount: 7, count: 3, expires_in_days: 30 } });
+    const { body } = await served.call(createCreditCodes, { body: { amount: 7, count: 3, expires_in_days: 30 } });
     const audit = await served.call(listAudit, { query: { action: 'credit_codes.made', limit: '1' } });
     const [entry] = audit.body;
     assert.deepEqual([entry?.actor, entry?.owner, entry?.details['count'], entry?.details['amount']], ['operator', null, 3, 7]);
@@ -48,7 +48,7 @@ describe('422', () => {
   };
   for (const [field, body] of Object.entries(wrong))
     it(`refuses ${field} out of bounds`, async () => {
-      const [issue] = await served.issues(makeCreditCodes, { body });
+      const [issue] = await served.issues(createCreditCodes, { body });
       assert.deepEqual(issue?.loc, ['body', field]);
     });
 });

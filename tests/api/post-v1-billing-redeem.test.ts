@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { getUsage, listAudit, makePromoCodes, redeemPromo } from '@berth/contract';
+import { getUsage, listAudit, createPromoCodes, redeemPromo } from '@berth/contract';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { startBillingApp, type BillingApp } from '../billing-app.ts';
 
@@ -14,7 +14,7 @@ before(async () => {
 after(() => paid.close());
 
 async function newCode(fields: Record<string, unknown> = {}): Promise<string> {
-  const { body } = await paid.served.call(makePromoCodes, { body: { tier: 'scale', trial_days: 7, ...fields } });
+  const { body } = await paid.served.call(createPromoCodes, { body: { tier: 'scale', trial_days: 7, ...fields } });
   return body.codes?.[0] ?? assert.fail('no code was made');
 }
 const request = async (owner: string, code: string) => ({ key: await paid.served.login(owner), body: { code } });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { getCredits, listAudit, makeCreditCodes, redeemCredits } from '@berth/contract';
+import { getCredits, listAudit, createCreditCodes, redeemCredits } from '@berth/contract';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
@@ -13,7 +13,7 @@ before(async () => {
 after(() => served.close());
 
 async function newCode(amount = 5, fields: { expires_in_days?: number } = {}): Promise<string> {
-  const { body } = await served.call(makeCreditCodes, { body: { amount, ...fields } });
+  const { body } = await served.call(createCreditCodes, { body: { amount, ...fields } });
   return body.codes?.[0] ?? assert.fail('no code was made');
 }
 const balanceOf = async (key: string): Promise<number> => (await served.call(getCredits, { key })).body.balance;

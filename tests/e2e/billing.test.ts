@@ -12,8 +12,8 @@ import {
   grantCredits,
   listAudit,
   listOwnKeys,
-  makeCreditCodes,
-  makePromoCodes,
+  createCreditCodes,
+  createPromoCodes,
   metrics,
   navigate,
   redeemCredits,
@@ -77,7 +77,7 @@ describe('a new user', () => {
   it('is refused a session with an empty wallet until a single-use code is redeemed', async () => {
     const { details } = await acme.client.refuse(createSession, 'insufficient_credits', { body: {} });
     assert.deepEqual(details, { balance: 0, required: 1 });
-    const { body: made } = await fixture.operator.call(makeCreditCodes, {
+    const { body: made } = await fixture.operator.call(createCreditCodes, {
       body: { amount: 8.123456 },
       headers: { 'idempotency-key': 'codes' },
     });
@@ -153,7 +153,7 @@ describe('a new user', () => {
 
   let promo = '';
   it('cannot start a trial with a paid plan', async () => {
-    const { body } = await fixture.operator.call(makePromoCodes, {
+    const { body } = await fixture.operator.call(createPromoCodes, {
       body: { tier: 'pro', trial_days: 14 },
       headers: { 'idempotency-key': 'codes' },
     });

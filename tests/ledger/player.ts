@@ -8,8 +8,8 @@ import {
   getCredits,
   getUsage,
   grantCredits,
-  makeCreditCodes,
-  makePromoCodes,
+  createCreditCodes,
+  createPromoCodes,
   microPerCredit,
   navigate,
   redeemCredits,
@@ -137,7 +137,7 @@ export class Player {
 
   async #makeCodes({ amount, slots }: TaskOf<'make codes'>, options: RequestOptions): Promise<void> {
     const body = { amount: amount / microPerCredit, count: slots.length };
-    const { codes } = this.#expectSuccess(await this.#client.request(makeCreditCodes, options, () => ({ body })), options) as {
+    const { codes } = this.#expectSuccess(await this.#client.request(createCreditCodes, options, () => ({ body })), options) as {
       codes: string[];
     };
     slots.forEach((slot, index) => this.#codes.fill(slot, { code: codes[index]!, amount }));
@@ -275,7 +275,7 @@ export class Player {
 
   async #makePromos({ slots }: TaskOf<'make promos'>, options: RequestOptions): Promise<void> {
     const body = { tier: tierOf.trial, trial_days: trialDays, count: slots.length };
-    const { codes } = this.#expectSuccess(await this.#client.request(makePromoCodes, options, () => ({ body })), options) as {
+    const { codes } = this.#expectSuccess(await this.#client.request(createPromoCodes, options, () => ({ body })), options) as {
       codes: string[];
     };
     slots.forEach((slot, index) => this.#promos.fill(slot, codes[index]!));

@@ -110,8 +110,8 @@ const codeDays = z
   .default(null)
   .describe('Days until the codes expire, 1 to 3650. Default: null, never.');
 
-export const makeCreditCodes = endpoint({
-  id: 'makeCreditCodes',
+export const createCreditCodes = endpoint({
+  id: 'createCreditCodes',
   method: 'POST',
   path: '/admin/credit-codes',
   tag: 'Operators',
@@ -133,8 +133,8 @@ export const makeCreditCodes = endpoint({
   errors: ['store_unavailable'],
 });
 
-export const makePromoCodes = endpoint({
-  id: 'makePromoCodes',
+export const createPromoCodes = endpoint({
+  id: 'createPromoCodes',
   method: 'POST',
   path: '/admin/promo-codes',
   tag: 'Operators',

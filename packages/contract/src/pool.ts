@@ -64,7 +64,7 @@ const PoolVm = z
 
 const PoolTemplate = z.object({
   kind: z.enum(['headless', 'full_browser', 'shell']).describe('Kind of machine.'),
-  way: z
+  method: z
     .enum(['process', 'clone', 'cold'])
     .describe(
       'How machines start. `clone`: from a template. `cold`: by booting, because no template works. `process`: as ' +

@@ -1,9 +1,9 @@
-import { makePromoCodes } from '@berth/contract';
+import { createPromoCodes } from '@berth/contract';
 import { actorOf, type Routes } from '../http/call.ts';
 import type { Billing } from './billing.ts';
 
 export function mountBillingAdmin(routes: Routes, billing: Billing): void {
-  routes.on(makePromoCodes, async ({ principal, body }) => ({
+  routes.on(createPromoCodes, async ({ principal, body }) => ({
     codes: await billing.promos.create({
       tier: body.tier,
       trialDays: body.trial_days,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { grantCredits, makeCreditCodes } from '@berth/contract';
+import { grantCredits, createCreditCodes } from '@berth/contract';
 import { actorOf, type Routes } from '../http/call.ts';
 import { newId } from '../lib/ids.ts';
 import { toCredits, toMicro, type Credits } from './credits.ts';
@@ -11,7 +11,7 @@ export function mountCreditsAdmin(routes: Routes, credits: Credits): void {
     const { balance } = await credits.grant({ opId, owner, amount: toMicro(amount), note, actor: actorOf(call.principal) });
     return { owner, granted: amount, balance: toCredits(balance) };
   });
-  routes.on(makeCreditCodes, async ({ principal, body }) => {
+  routes.on(createCreditCodes, async ({ principal, body }) => {
     const { amount, count, expires_in_days: expiresInDays } = body;
     return { codes: await credits.createCodes({ amount: toMicro(amount), count, expiresInDays, actor: actorOf(principal) }) };
   });

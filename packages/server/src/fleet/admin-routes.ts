@@ -28,7 +28,7 @@ function toPool({ region, targets, vms, worker, pressure, waiting }: Inventory):
       runtime: worker.runtime,
       isolation: worker.isolation,
       warnings: [...worker.warnings],
-      templates: worker.templates.map(({ kind, method, failures, note }) => ({ kind, way: method, failures, note })),
+      templates: worker.templates.map(({ kind, method, failures, note }) => ({ kind, method, failures, note })),
       pressure: {
         admitting: pressure.admitting,
         reason: pressure.reason,
