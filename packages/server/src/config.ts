@@ -131,6 +131,12 @@ const machines = {
   BERTH_VM_MEMORY_MB: variable(integer(512, 65_536), '1024', 'Memory of a virtual machine, in megabytes.'),
   BERTH_VM_CPUS: variable(integer(1, 16), '1', 'Number of virtual CPUs of a virtual machine.'),
   BERTH_CHROMIUM: variable(path, '/usr/lib/chromium/chromium', 'Path of the Chromium executable.'),
+  BERTH_BROWSER_MEMORY_MB_MAX: variable(
+    integer(256, 1_000_000),
+    '2048',
+    'Memory of a browser that runs as a process, with all its pages, in megabytes. A session whose browser needs more ends with ' +
+      '`out_of_memory`; with control groups of version 1 only its largest page is lost. Applies where the host has control groups.',
+  ),
   BERTH_FETCH_CHROMIUM: variable(
     path,
     '/usr/lib/chromium/chromium-headless-shell',

@@ -8,7 +8,7 @@ import { canRun } from './lib/can-run.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog } from './lib/log.ts';
 import { readOrCreateSecret } from './lib/secret-file.ts';
-import { chooseRuntime } from './runtime/choose.ts';
+import { chooseRuntime, protectService } from './runtime/choose.ts';
 import { createVideoEncoders } from './runtime/encoder/encoder.ts';
 import { openStore, type Store } from './store/store.ts';
 import { welcome } from './welcome.ts';
@@ -25,6 +25,8 @@ async function serve(config: Config, running: { store?: Store; app?: App }): Pro
   mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
   const { dataDir, databaseUrl } = config;
   const log = createLog(config.logLevel);
+  // Before the database starts, which inherits it.
+  if (!protectService()) log.info({}, 'service not protected when memory runs out: started without CAP_SYS_RESOURCE');
   const admin = config.adminKey ? { secret: config.adminKey, created: false } : readOrCreateSecret(join(dataDir, 'admin-key'), newAdminKey);
   const [store, encoders] = await Promise.all([
     openStore({ databaseUrl, dataDir, log }).then((opened) => (running.store = opened)),
@@ -32,7 +34,8 @@ async function serve(config: Config, running: { store?: Store; app?: App }): Pro
   ]);
   const shellPath = canRun(config.fetchChromium) ? config.fetchChromium : undefined;
   if (!shellPath) log.info({ path: config.fetchChromium }, 'headless shell not found: fetches use BERTH_CHROMIUM');
-  const browsers = { chromiumPath: config.chromium, shellPath, dataDir, log };
+  const memoryMbMax = config.browserMemoryMbMax;
+  const browsers = { chromiumPath: config.chromium, shellPath, dataDir, log, memoryMbMax };
   const machines = {
     imagesDir: config.imagesDir ?? join(dataDir, 'images'),
     qemuPath: config.qemu,

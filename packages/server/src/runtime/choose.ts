@@ -8,6 +8,8 @@ import { checkKvm } from './qemu/kvm/check.ts';
 import { createQemuRuntime } from './qemu/qemu.ts';
 import type { Runtime } from './runtime.ts';
 
+export { protectService } from './host/confine.ts';
+
 interface RuntimeChoice {
   /** `auto` selects virtual machines where KVM works and the image is built. */
   wanted: 'auto' | 'process' | 'qemu';
@@ -15,6 +17,8 @@ interface RuntimeChoice {
   workerId: string;
   chromiumPath: string;
   shellPath?: string | undefined;
+  /** Of a machine of the process runtime. */
+  memoryMbMax: number;
   imagesDir: string;
   qemuPath: string;
   memoryMb: number;

@@ -1,5 +1,6 @@
 /** How ffmpeg is started and fed: its command line, the jail around it, and the container of its input. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { confined } from '../host/confine.ts';
 import { childrenOf, sendSignal } from '../host/processes.ts';
 import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
 import { sameAsHost } from '../process/jail.ts';
@@ -144,7 +145,7 @@ const logTailLength = 4096;
 
 /** Starts in its own session: a signal from the terminal reaches the worker alone, which then ends its encoders. */
 export function spawnFfmpeg(options: FfmpegCommandOptions, args: string[]): ChildProcess {
-  const command = ffmpegCommand(options, args);
+  const command = confined(ffmpegCommand(options, args));
   const env = { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8' };
   return spawn(command.program, command.args, { cwd: command.cwd, env, detached: true, stdio: ['pipe', 'ignore', 'pipe'] });
 }

@@ -8,7 +8,8 @@ import { readIfThere, readProcesses, withDescendants } from './processes.ts';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 
 export const controllers = ['memory', 'cpu', 'pids'] as const;
-export type Controller = (typeof controllers)[number];
+/** `io` only in v2: in v1 it does not see what the page cache writes. */
+export type Controller = (typeof controllers)[number] | 'io';
 
 /** The visible part of one tree. */
 export interface CgroupTree {
@@ -24,6 +25,8 @@ export type CgroupTrees = ReadonlyMap<Controller | 'unified', CgroupTree>;
 
 /** cgroup v2: a group holds processes or groups, not both. The service moves here, beside its machines. */
 const serviceLeaf = 'berth-service';
+/** As much as ten machines: the service and its database answer for all of them. */
+const serviceWeight = 1000;
 
 interface Mount {
   version: 1 | 2;
@@ -109,8 +112,8 @@ export async function createParent({ version, own }: CgroupTree, wanted: Control
   const path = join(own, name);
   const controllers = version === 1 ? wanted : await availableControllers(own, wanted);
   if (version === 2) await enableControllers(own, controllers);
-  await mkdir(path, { recursive: true });
-  if (version === 2) await enableControllers(path, controllers);
+  await openParent({ version, controllers, path });
+  if (version === 2) await weighService(own, controllers);
   // The folder may exist although no cgroup can be created in it.
   const trial = join(path, `trial-${process.pid}`);
   await mkdir(trial);
@@ -118,10 +121,24 @@ export async function createParent({ version, own }: CgroupTree, wanted: Control
   return { version, controllers, path };
 }
 
+/** Idempotent. */
+export async function openParent({ version, controllers, path }: CgroupParent): Promise<void> {
+  await mkdir(path, { recursive: true });
+  if (version === 2) await enableControllers(path, controllers);
+}
+
+/** Where the service has a leaf of its own. */
+async function weighService(own: string, controllers: Controller[]): Promise<void> {
+  for (const name of ['cpu', 'io'] as const)
+    if (controllers.includes(name))
+      await writeFile(join(own, serviceLeaf, `${name}.weight`), String(serviceWeight), { flag: 'r+' }).catch(() => undefined);
+}
+
 async function availableControllers(group: string, wanted: Controller[]): Promise<Controller[]> {
   const offered = await namesIn(join(group, 'cgroup.controllers'));
-  const controllers = wanted.filter((controller) => offered.includes(controller));
-  if (controllers.length === 0) throw new Error(`the control group ${group} has none of the controllers ${wanted.join(', ')}`);
+  const controllers = [...wanted, 'io' as const].filter((controller) => offered.includes(controller));
+  if (!controllers.some((controller) => wanted.includes(controller)))
+    throw new Error(`the control group ${group} has none of the controllers ${wanted.join(', ')}`);
   return controllers;
 }
 

@@ -226,16 +226,20 @@ describe('a host with control groups of the second generation', () => {
   const read = (...path: string[]): string => readFileSync(join(own, ...path), 'latin1');
   const tree: CgroupTree = { version: 2, top: root, own };
   const open = () =>
-    MachineCgroups.open('berth-1', silentLog, new Map((['memory', 'cpu', 'pids'] as const).map((controller) => [controller, tree])));
+    MachineCgroups.open('berth-1', silentLog, {
+      trees: new Map((['memory', 'cpu', 'pids'] as const).map((controller) => [controller, tree])),
+      memoryBytesMax: 4096 * megabyte,
+    });
 
   it('has a machine’s bounds in the files that its kernel reads', async () => {
     put(join(own, 'cgroup.controllers'), 'cpuset cpu io memory pids\n');
     put(join(own, 'cgroup.subtree_control'), 'cpu\n');
     put(join(own, 'berth-1', 'cgroup.subtree_control'), '\n');
     const groups = (await open()) ?? assert.fail();
-    assert.deepEqual(groups.controllers, ['memory', 'cpu', 'pids']);
-    assert.equal(read('cgroup.subtree_control'), '+memory +pids');
-    assert.equal(read('berth-1', 'cgroup.subtree_control'), '+memory +cpu +pids');
+    assert.deepEqual(groups.controllers, ['memory', 'cpu', 'pids', 'io']);
+    assert.equal(read('cgroup.subtree_control'), '+memory +pids +io');
+    assert.equal(read('berth-1', 'cgroup.subtree_control'), '+memory +cpu +pids +io');
+    assert.equal(read('berth-1', 'memory.max'), String(4096 * megabyte));
     const group = await groups.create('vm_a', { memoryBytes: 512 * megabyte, cpus: 1.5, processes: 64 });
     await group.join(process.pid);
     await group.setWeight('background');
@@ -244,7 +248,9 @@ describe('a host with control groups of the second generation', () => {
       'cgroup.procs': expectedProcs(),
       'cpu.max': '150000 100000',
       'cpu.weight': '10',
+      'io.weight': '10',
       'memory.max': String(512 * megabyte),
+      'memory.oom.group': '1',
       'memory.swap.max': '0',
       'pids.max': '64',
     });
@@ -257,7 +263,7 @@ describe('a host with control groups of the second generation', () => {
   it('that lends this service no controllers runs machines without bounds', async () => {
     put(join(own, 'cgroup.controllers'), 'hugetlb\n');
     assert.equal(await open(), null);
-    assert.equal(await MachineCgroups.open('berth-1', silentLog, new Map()), null);
+    assert.equal(await MachineCgroups.open('berth-1', silentLog, { trees: new Map() }), null);
   });
 });
 

@@ -9,11 +9,19 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../lib/log.ts';
-import { createParent, type CgroupParent, controllers, findCgroupTrees, type CgroupTrees, type Controller } from './cgroup-tree.ts';
+import {
+  createParent,
+  openParent,
+  type CgroupParent,
+  controllers,
+  findCgroupTrees,
+  type CgroupTrees,
+  type Controller,
+} from './cgroup-tree.ts';
 import { childrenOf } from './processes.ts';
 
 export interface MachineLimits {
-  /** Above it the kernel kills the largest process of the machine. Swap is not used. */
+  /** Above it the kernel ends the machine (v2), or its largest process (v1). Swap is not used. */
   memoryBytes: number;
   /** CPU quota in processors; null for an equal share of what is available. */
   cpus: number | null;
@@ -42,18 +50,28 @@ const emptyPollMs = 10;
 export class MachineCgroups {
   readonly #parents: readonly CgroupParent[];
   readonly #ids = new Set<string>();
+  readonly #memoryBytesMax: number | undefined;
 
-  private constructor(parents: readonly CgroupParent[]) {
+  private constructor(parents: readonly CgroupParent[], memoryBytesMax: number | undefined) {
     this.#parents = parents;
+    this.#memoryBytesMax = memoryBytesMax;
   }
 
-  /** `name` separates this service's machines from those of another on the same host. Returns null where no group can be created. */
-  static async open(name: string, log: Log, trees: CgroupTrees = findCgroupTrees()): Promise<MachineCgroups | null> {
+  /**
+   * `name` separates this service's machines from those of another on the same host. `memoryBytesMax` is for all machines
+   * together. Returns null where no group can be created.
+   */
+  static async open(
+    name: string,
+    log: Log,
+    { trees = findCgroupTrees(), memoryBytesMax }: { trees?: CgroupTrees; memoryBytesMax?: number } = {},
+  ): Promise<MachineCgroups | null> {
     const { parents, problems } = await createParents(name, trees);
     const missing = controllers.filter((controller) => !parents.some((parent) => parent.controllers.includes(controller)));
     if (missing.length > 0) log.info({ missing, problems }, 'resource limits unavailable for machines');
     if (parents.length === 0) return null;
-    const groups = new MachineCgroups(parents);
+    if (memoryBytesMax !== undefined) await limitAll(parents, memoryBytesMax);
+    const groups = new MachineCgroups(parents, memoryBytesMax);
     await groups.#removeEmpty();
     return groups;
   }
@@ -67,7 +85,7 @@ export class MachineCgroups {
     const group = this.#group(id);
     try {
       for (const parent of this.#parents) {
-        await mkdir(join(parent.path, id));
+        await mkdir(join(parent.path, id)).catch((error: unknown) => this.#recreate(parent, id, error));
         for (const { file, value, isOptional } of settingsFor(parent, limits)) {
           const written = writeFile(join(parent.path, id, file), String(value));
           await (isOptional ? written.catch(() => undefined) : written);
@@ -80,6 +98,14 @@ export class MachineCgroups {
       await group.remove().catch(() => undefined);
       throw new Error(`control group of ${id} could not be created`, { cause });
     }
+  }
+
+  /** Another service that shares the parent has removed it when its last machine had ended. */
+  async #recreate(parent: CgroupParent, id: string, error: unknown): Promise<void> {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    await openParent(parent);
+    if (this.#memoryBytesMax !== undefined) await limitAll([parent], this.#memoryBytesMax);
+    await mkdir(join(parent.path, id));
   }
 
   /** Ids of machines that have a group, including those of a worker that died. */
@@ -133,6 +159,11 @@ export class MachineCgroup {
     this.#onRemoved = removed;
   }
 
+  /** Folders of the group, one in each tree. A process that writes `0` to their `cgroup.procs` moves itself. */
+  get paths(): string[] {
+    return this.#groups.map(({ path }) => path);
+  }
+
   /**
    * Moves a process and its current descendants into the group; later children
    * start inside. Call it right after the process starts, as memory allocated
@@ -155,6 +186,7 @@ export class MachineCgroup {
     if (!group) return false;
     const { file, [weight]: value } = cpuWeights[group.version];
     await writeFile(join(group.path, file), String(value));
+    if (group.controllers.includes('io')) await writeFile(join(group.path, 'io.weight'), String(value)).catch(() => undefined);
     return true;
   }
 
@@ -201,6 +233,15 @@ async function createParents(name: string, trees: CgroupTrees): Promise<{ parent
   return { parents, problems };
 }
 
+/** A parent that is left from a start with other limits may not allow it; then only the limits of each machine apply. */
+async function limitAll(parents: readonly CgroupParent[], memoryBytes: number): Promise<void> {
+  for (const { version, controllers: has, path } of parents) {
+    if (!has.includes('memory')) continue;
+    const file = version === 1 ? 'memory.limit_in_bytes' : 'memory.max';
+    await writeFile(join(path, file), String(memoryBytes)).catch(() => undefined);
+  }
+}
+
 interface Setting {
   file: string;
   value: number | string;
@@ -211,18 +252,17 @@ interface Setting {
 function settingsFor({ version, controllers: has }: CgroupParent, { memoryBytes, cpus, processes }: MachineLimits): Setting[] {
   const quotaUs = cpus === null ? null : Math.max(quotaUsMin, Math.round(cpus * periodUs));
   const setting = (file: string, value: number | string, isOptional = false): Setting => ({ file, value, isOptional });
-  // No swap: a machine that swaps slows all others. No memory.oom.group (v2 only): a page that uses too much costs its tab,
-  // not the whole machine, and a virtual machine is one process anyway.
+  // No swap: a machine that swaps slows all others. No memory.high: without swap it only makes the machine crawl before it ends.
   const memory =
     version === 1
       ? [setting('memory.limit_in_bytes', memoryBytes), setting('memory.memsw.limit_in_bytes', memoryBytes, true)]
-      : [setting('memory.max', memoryBytes), setting('memory.swap.max', 0, true)];
+      : [setting('memory.max', memoryBytes), setting('memory.swap.max', 0, true), setting('memory.oom.group', 1, true)];
   const cpu =
     version === 1
       ? [setting('cpu.cfs_period_us', periodUs, true), setting('cpu.cfs_quota_us', quotaUs ?? -1, true)]
       : [setting('cpu.max', `${quotaUs ?? 'max'} ${periodUs}`, true)];
   const pids = [setting('pids.max', processes)];
-  return has.flatMap((controller) => ({ memory, cpu, pids })[controller]);
+  return has.flatMap((controller) => ({ memory, cpu, pids, io: [] })[controller]);
 }
 
 async function removeWhenEmpty(path: string): Promise<void> {

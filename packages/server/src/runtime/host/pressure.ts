@@ -44,6 +44,14 @@ export function processorsHere({ procPath = '/proc' }: { procPath?: string } = {
   return Math.min(availableParallelism(), ...quotas);
 }
 
+/** Memory that this service and its machines may use: the host's, or the tightest limit around the service. */
+export function memoryHere({ procPath = '/proc' }: { procPath?: string } = {}): number {
+  const kilobytes = /^MemTotal:\s+(\d+) kB/m.exec(readIfThere(join(procPath, 'meminfo')) ?? '')?.[1];
+  const total = kilobytes === undefined ? Infinity : Number(kilobytes) * 1024;
+  const tree = findCgroupTrees(join(procPath, 'self')).get('memory');
+  return Math.min(total, ...(tree ? groupsAround(tree).map((group) => limitIn(tree, group)) : []));
+}
+
 const numberIn = (path: string): number | null => {
   const text = readIfThere(path)?.trim();
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
@@ -55,17 +63,22 @@ const memAvailable = (path: string): number | null => {
 };
 
 /** Bytes a group may still allocate; null without a limit. Inactive file cache counts as free, as the kernel reclaims it. */
-function roomIn({ version }: CgroupTree, group: string): number | null {
-  const [limits, usage, idle] =
+function roomIn({ version }: Pick<CgroupTree, 'version'>, group: string): number | null {
+  const [usage, idle] =
     version === 2
-      ? ([['memory.max', 'memory.high'], 'memory.current', /^inactive_file (\d+)$/m] as const)
-      : ([['memory.limit_in_bytes'], 'memory.usage_in_bytes', /^total_inactive_file (\d+)$/m] as const);
-  // No limit is `max` in v2, and a number above any memory in v1.
-  const limit = Math.min(...limits.map((file) => numberIn(join(group, file)) ?? Infinity));
+      ? (['memory.current', /^inactive_file (\d+)$/m] as const)
+      : (['memory.usage_in_bytes', /^total_inactive_file (\d+)$/m] as const);
+  const limit = limitIn({ version }, group);
   const used = limit < Number.MAX_SAFE_INTEGER ? numberIn(join(group, usage)) : null;
   if (used === null) return null;
   const reclaimable = Number(idle.exec(readIfThere(join(group, 'memory.stat')) ?? '')?.[1] ?? 0);
   return limit - Math.max(0, used - reclaimable);
+}
+
+/** No limit is `max` in v2, and a number above any memory in v1. */
+function limitIn({ version }: Pick<CgroupTree, 'version'>, group: string): number {
+  const files = version === 2 ? ['memory.max', 'memory.high'] : ['memory.limit_in_bytes'];
+  return Math.min(...files.map((file) => numberIn(join(group, file)) ?? Infinity));
 }
 
 function quotaIn({ version }: CgroupTree, group: string): number {

@@ -49,7 +49,10 @@ for (const jail of ['auto', 'none'] as const) {
     before(async () => {
       runtime = await createProcessRuntime(optionsFor(dataDir, { jail }));
     });
-    after(() => rm(dataDir, { recursive: true }));
+    after(async () => {
+      await runtime.close();
+      await rm(dataDir, { recursive: true });
+    });
 
     const withMachine = async (work: (vm: Vm, cdp: CdpClient) => Promise<void>, kind: VmKind = 'full_browser'): Promise<void> => {
       const vm = await runtime.boot(newVmSpec({ kind }), { signal: bootSignal() });
@@ -288,6 +291,7 @@ describe('a machine with a display', () => {
       .map((line) => Number.parseInt(/:([0-9A-F]{4}) /.exec(line)?.[1] ?? '', 16));
     assert.deepEqual(listening, [3128]);
     await vm.destroy();
+    await runtime.close();
     await rm(dataDir, { recursive: true });
   });
 
@@ -297,6 +301,7 @@ describe('a machine with a display', () => {
     const vm = await runtime.boot(newVmSpec({ kind: 'full_browser' }), { signal: bootSignal() });
     (await RfbViewer.open(await vm.openVnc())).close();
     await vm.destroy();
+    await runtime.close();
     await rm(root, { recursive: true });
   });
 });

@@ -12,6 +12,7 @@ import type { ChildProcess } from 'node:child_process';
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { chromiumFlags, vncSocket, withDisplay } from '@berth/guest';
+import { confined } from '../host/confine.ts';
 import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
 
 /** The port of the egress proxy inside every jail. */
@@ -192,7 +193,11 @@ function environment(options: { id: string; dataDigest: string }, paths: { home:
   };
 }
 
-/** Starts in its own process group and session. Descriptor 2 is the log, 3 the DevTools pipe, 4 receives the egress listener. */
-export function spawnCommand({ program, args, env }: Command): ChildProcess {
+/**
+ * Starts in its own process group and session, and in these control groups. Descriptor 2 is the log, 3 the DevTools pipe,
+ * 4 receives the egress listener.
+ */
+export function spawnCommand(command: Command, groups: readonly string[] = []): ChildProcess {
+  const { program, args, env } = confined(command, groups);
   return spawn(program, args, { env, cwd: '/', detached: true, stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc'] });
 }

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readOutOfMemoryKills } from '@berth/guest';
 import type { Display } from '@berth/guest';
+import type { MachineCgroup } from '../host/cgroup.ts';
 import { childrenOf, niceness, sendSignal, setSessionNice, memoryOf } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
@@ -30,8 +31,10 @@ interface ProcessVmDeps {
   findProcesses: () => HostProcess[];
   /** Removes the folder and forgets the machine: the last step of `destroy`. */
   forget: () => Promise<void>;
-  /** Ends the background priority where the scheduler has no autogroups. */
+  /** Ends the background priority where the scheduler has neither control groups nor autogroups. */
   restorePriority: () => void;
+  /** null where the host allows none: the machine's limits do not apply. */
+  cgroup: Pick<MachineCgroup, 'setWeight' | 'oomKills'> | null;
 }
 
 /** One browser and the processes started with it. */
@@ -107,6 +110,8 @@ export class ProcessVm implements Vm {
   /** Call it right after the start, before the browser has children. */
   lowerPriority(lowerThreadPriority: (pid: number) => boolean): void {
     if (this.pid === null) return;
+    // Where cpu control groups are in use, the kernel ignores the niceness of sessions.
+    void this.#setWeight('background');
     if (setSessionNice(this.pid, niceness.background)) this.#loweredBy = 'session';
     else if (lowerThreadPriority(this.pid)) this.#loweredBy = 'threads';
   }
@@ -125,9 +130,15 @@ export class ProcessVm implements Vm {
   }
 
   prioritize(): void {
+    void this.#setWeight('normal');
     if (this.#loweredBy === 'session' && this.pid !== null) setSessionNice(this.pid, niceness.normal);
     else if (this.#loweredBy === 'threads') this.#deps.restorePriority();
     this.#loweredBy = undefined;
+  }
+
+  /** The group is missing if the machine has ended. */
+  async #setWeight(weight: 'normal' | 'background'): Promise<void> {
+    await this.#deps.cgroup?.setWeight(weight).catch(() => false);
   }
 
   async stats(): Promise<VmStats> {
@@ -156,8 +167,14 @@ export class ProcessVm implements Vm {
     if (this.#destroying) return { reason: 'destroyed', detail };
     // bubblewrap reports a child's signal as 128 plus its number. Out of memory only if the kernel counted an OOM kill.
     const killed = signal === 'SIGKILL' || code === 137;
-    const outOfMemory = killed && readOutOfMemoryKills() > this.#outOfMemoryKillsAtStart;
+    const outOfMemory = killed && (await this.#outOfMemoryKills()) > 0;
     return { reason: outOfMemory ? 'out_of_memory' : 'exited', detail };
+  }
+
+  /** Of the machine, or of the whole host where it has no group. */
+  async #outOfMemoryKills(): Promise<number> {
+    const counted = (await this.#deps.cgroup?.oomKills()) ?? 0;
+    return counted || readOutOfMemoryKills() - this.#outOfMemoryKillsAtStart;
   }
 
   async #end(): Promise<void> {

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { findCgroupTrees } from '../host/cgroup-tree.ts';
 import { readBootId, readProcess, sendSignal } from '../host/processes.ts';
 import { machinePath } from '../host/machine-folder.ts';
 import { createProcessRuntime } from './process.ts';
@@ -20,14 +21,18 @@ const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'runtime-test-'));
 for (const jail of ['auto', 'none'] as const) {
   describeRuntime(jail === 'auto' ? 'process' : 'process without a jail', async () => {
     const dataDir = newDataDir();
+    const runtime = await createProcessRuntime(optionsFor(dataDir, { jail }));
     return {
-      runtime: await createProcessRuntime(optionsFor(dataDir, { jail })),
+      runtime,
       kill: (vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
       freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
       // A program that is there and may not be run.
       failing: () => createProcessRuntime(optionsFor(dataDir, { jail, chromiumPath: '/usr/lib/chromium/resources.pak' })),
       residue: (id) => [...processesOf(id).map((pid) => `process ${pid}`), ...(existsSync(machinePath(dataDir, id)) ? ['folder'] : [])],
-      close: () => rm(dataDir, { recursive: true }),
+      close: async () => {
+        await runtime.close();
+        await rm(dataDir, { recursive: true });
+      },
     };
   });
 }
@@ -38,7 +43,10 @@ describe('a machine of the process runtime', () => {
   before(async () => {
     runtime = await createProcessRuntime(optionsFor(dataDir));
   });
-  after(() => rm(dataDir, { recursive: true }));
+  after(async () => {
+    await runtime.close();
+    await rm(dataDir, { recursive: true });
+  });
 
   const withMachine = async (work: (vm: Vm, cdp: CdpClient) => Promise<void>, overrides: Partial<VmSpec> = {}): Promise<void> => {
     const vm = await runtime.boot(newVmSpec(overrides), { signal: bootSignal() });
@@ -160,6 +168,40 @@ describe('a machine of the process runtime', () => {
       },
       { priority: 'background' },
     );
+  });
+
+  it('has limits from its first instruction, and is ended before the service when memory runs out', async () => {
+    await withMachine(async (vm, cdp) => {
+      await cdp.openPage();
+      const pids = processesOf(vm.id);
+      const read = (pid: number, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+      assert.ok(pids.length > 3);
+      // Without CAP_SYS_RESOURCE of the service, Chromium's main process may lower its own score again.
+      const ended = pids.filter((pid) => pid === vm.pid || read(pid, 'cmdline').includes('--type=renderer'));
+      assert.ok(ended.length > 1);
+      for (const pid of ended) assert.ok(Number(read(pid, 'oom_score_adj')) >= 200, `${pid}: ${read(pid, 'cmdline')}`);
+      const tree = findCgroupTrees().get('memory');
+      if (!tree) return;
+      for (const pid of pids) assert.match(read(pid, 'cgroup'), new RegExp(`/berth-[0-9a-f]{16}/${vm.id}$`, 'm'));
+    });
+  });
+
+  it('that takes more memory than it may loses its page or ends, with the reason', async (t) => {
+    const small = await createProcessRuntime(optionsFor(newDataDir(), { memoryMbMax: 300 }));
+    try {
+      if (!findCgroupTrees().get('memory')) return t.skip('this host has no control groups for memory');
+      const vm = await small.boot(newVmSpec(), { signal: bootSignal() });
+      const cdp = new CdpClient(vm.cdp);
+      const page = await cdp.openPage();
+      await cdp.call('Inspector.enable', {}, page);
+      void cdp.send('Runtime.evaluate', { expression: 'for (window.all = [];;) all.push(new Uint8Array(1e7).fill(1))' }, page);
+      const crashed = (): boolean => cdp.events.some(({ method }) => method === 'Inspector.targetCrashed');
+      const exit = await Promise.race([vm.exited, until(crashed, 20_000).then(() => null)]);
+      if (exit) assert.equal(exit.reason, 'out_of_memory');
+      await vm.destroy();
+    } finally {
+      await small.close();
+    }
   });
 
   it('does not kill another process that has reused the pid of a marker', async () => {

@@ -10,6 +10,8 @@ import type { FileFolders } from '@berth/guest';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
+import { MachineCgroups, type MachineCgroup, type MachineLimits } from '../host/cgroup.ts';
+import { memoryHere } from '../host/pressure.ts';
 import { BootFailed, waitForDevTools } from './devtools-ready.ts';
 import { readProcess } from '../host/processes.ts';
 import { jailCommand, jailDownloadsPath, jailUploadsPath, unjailedCommand, spawnCommand } from './jail.ts';
@@ -44,10 +46,18 @@ export interface ProcessRuntimeOptions {
   clock?: Clock;
   /** `none` starts the browser as a process group with its own profile, without a jail. */
   jail?: 'auto' | 'none';
+  /** Of one machine; what is in its temporary files counts as well. */
+  memoryMbMax?: number;
 }
 
 /** Below this a large page runs out of shared memory, and Chromium uses files instead. */
 const sharedMemoryMin = 512 * 1024 ** 2;
+const megabyte = 1024 ** 2;
+const memoryMbMaxDefault = 2048;
+/** A page of sixty frames has seventy processes with some twenty threads each. */
+const threadsMax = 4096;
+/** Kept back from all machines together, for the service, its database and the host. */
+const serviceMemory = { share: 1 / 8, bytesMin: 768 * megabyte };
 
 /** Creates a runtime that runs browsers as processes of this host, each in a jail where the host allows one. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
@@ -58,6 +68,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     () => true,
   );
   const { size, mtimeMs } = await stat(options.chromiumPath);
+  const { dataDigest } = machinesFolder;
+  const cgroups = await MachineCgroups.open(`berth-${dataDigest}`, options.log, { memoryBytesMax: machinesBytesMax() });
   for (const warning of capabilities.warnings) options.log.warn({ warning }, 'machine isolation reduced');
   return new ProcessRuntime({
     ...options,
@@ -66,16 +78,30 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     ...machinesFolder,
     capabilities,
     smallSharedMemory,
+    cgroups,
+    memoryBytesMax: (options.memoryMbMax ?? memoryMbMaxDefault) * megabyte,
     generation: `chromium-${size}-${Math.round(mtimeMs)}`,
   });
 }
 
-interface ProcessRuntimeDeps extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath' | 'dataDir'>>, MachinesFolder {
+const machinesBytesMax = (total = memoryHere()): number =>
+  Math.floor(Math.max(total / 2, total - Math.max(total * serviceMemory.share, serviceMemory.bytesMin)));
+
+interface ProcessRuntimeDeps
+  extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath' | 'dataDir' | 'memoryMbMax'>>, MachinesFolder {
   shellPath: string;
   capabilities: HostCapabilities;
   smallSharedMemory: boolean;
+  cgroups: MachineCgroups | null;
+  memoryBytesMax: number;
   /** Derived from the size and date of the browser's program, so that it changes with an upgrade. */
   generation: string;
+}
+
+interface MachineStart {
+  spec: VmSpec;
+  marker: MachineMarker;
+  cgroup: MachineCgroup | null;
 }
 
 class ProcessRuntime implements Runtime {
@@ -104,13 +130,15 @@ class ProcessRuntime implements Runtime {
     const marker = await this.#anchor(spec.id);
     const egressServer = this.#deps.capabilities.jail ? undefined : await listen().catch(() => undefined);
     let vm: ProcessVm | undefined;
+    let cgroup: MachineCgroup | null = null;
     try {
       if (!this.#deps.capabilities.jail && !egressServer) throw new BootFailed('no free port for the egress proxy');
-      vm = await this.#start(spec, marker, egressServer);
+      cgroup = (await this.#deps.cgroups?.create(spec.id, this.#limits)) ?? null;
+      vm = await this.#start({ spec, marker, cgroup }, egressServer);
       await ready(vm, signal);
     } catch (cause) {
       egressServer?.close();
-      await (vm ? vm.destroy() : removeMachineFolder(this.#deps.dataDir, spec.id));
+      await (vm ? vm.destroy() : this.#forget(spec.id, cgroup));
       signal.throwIfAborted();
       throw new BootFailed(`machine ${spec.id} did not start: ${vm?.logTail ?? ''}`, { cause });
     }
@@ -126,16 +154,18 @@ class ProcessRuntime implements Runtime {
     return [];
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
+  async close(): Promise<void> {
+    await this.#deps.cgroups?.close();
   }
 
   list(): Promise<VmArtifact[]> {
     return this.#hostArtifacts.list();
   }
 
-  destroy(artifact: VmArtifact): Promise<void> {
-    return this.#hostArtifacts.destroy(artifact);
+  async destroy(artifact: VmArtifact): Promise<void> {
+    await this.#hostArtifacts.destroy(artifact);
+    const isLeft = (await this.list()).some(({ id }) => id === artifact.id);
+    if (!isLeft) await this.#deps.cgroups?.remove(artifact.id);
   }
 
   async #anchor(id: string): Promise<MachineMarker> {
@@ -166,11 +196,23 @@ class ProcessRuntime implements Runtime {
     return marker;
   }
 
-  async #start(spec: VmSpec, marker: MachineMarker, egressServer: Server | undefined): Promise<ProcessVm> {
+  get #limits(): MachineLimits {
+    return { memoryBytes: this.#deps.memoryBytesMax, cpus: null, processes: threadsMax };
+  }
+
+  /** After all processes. A group that is left is empty, and the next start removes it. */
+  async #forget(id: string, cgroup: MachineCgroup | null): Promise<void> {
+    const { dataDir, log } = this.#deps;
+    await cgroup?.remove().catch((error: unknown) => log.warn({ vm: id, err: error }, 'control group not removed'));
+    await removeMachineFolder(dataDir, id);
+    this.#running.delete(id);
+  }
+
+  async #start({ spec, marker, cgroup }: MachineStart, egressServer: Server | undefined): Promise<ProcessVm> {
     const { dataDir, capabilities } = this.#deps;
     const folders = capabilities.jail ? jailFolders(dataDir, spec.id) : unjailedFolders(marker.workPath ?? '');
     const displayPath = spec.kind === 'full_browser' ? this.#displayPath(marker) : null;
-    const child = spawnCommand(this.#command(spec, marker, { egressServer, displayPath }));
+    const child = spawnCommand(this.#command(spec, marker, { egressServer, displayPath }), cgroup?.paths);
     const vm = new ProcessVm({
       spec,
       generation: this.#deps.generation,
@@ -181,10 +223,8 @@ class ProcessRuntime implements Runtime {
       files: new MachineFiles(folders),
       display: displayPath === null ? null : new Display(displayPath),
       findProcesses: () => this.#hostArtifacts.processesOf(spec.id),
-      forget: async () => {
-        await removeMachineFolder(dataDir, spec.id);
-        this.#running.delete(spec.id);
-      },
+      forget: () => this.#forget(spec.id, cgroup),
+      cgroup,
       // Takes some milliseconds in its own process; the worker does not wait for it.
       restorePriority: () => void spawn('renice', ['-n', '0', '-u', String(marker.uid)], { stdio: 'ignore' }).on('error', () => {}),
     });

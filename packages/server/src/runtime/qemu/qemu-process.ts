@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { confined } from '../host/confine.ts';
 import { childrenOf, sendSignal } from '../host/processes.ts';
 import { sendmsgNumbers } from '../process/jail.ts';
 import type { Command } from '../process/jail.ts';
@@ -103,7 +104,8 @@ export class QemuProcess {
  * 6 on are files. The first two are a handshake: the jail reports that it is
  * ready, and the worker confirms that it is alive.
  */
-export function spawnQemu({ program, args, env }: Command, { memory, state }: QemuFiles): ChildProcess {
+export function spawnQemu(command: Command, { memory, state }: QemuFiles): ChildProcess {
+  const { program, args, env } = confined(command);
   const child = spawn(program, args, {
     env,
     cwd: '/',

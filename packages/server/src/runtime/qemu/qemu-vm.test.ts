@@ -123,6 +123,7 @@ describe('a machine behind an agent', () => {
       const artifact = (await other.list()).find(({ id }) => id === vm.id);
       assert.ok(artifact && artifact.pids.includes(vm.pid ?? 0));
       await other.destroy(artifact);
+      await other.close();
       assert.equal((await vm.exited).reason, 'exited');
       assert.deepEqual(processesOf(vm.id), []);
       assert.equal(existsSync(machinePath(dataDir, vm.id)), false);
