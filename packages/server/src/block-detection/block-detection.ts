@@ -2,5 +2,6 @@
 export { classify, type Classification, type Strictness } from './classify.ts';
 export { classifyPage, type NavigationResponse, type PageClassification, type ProbedPage } from './classify-page.ts';
 export type { DomProbe, PageInfo } from './model.ts';
+export { readOutline, type Outline } from './outline.ts';
 export { pageProbeObject, probeScript, type PageProbe, type ProbeResult } from './probe.ts';
 export { signaturesVersion } from './rules.ts';

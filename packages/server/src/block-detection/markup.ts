@@ -4,11 +4,8 @@
  *
  * One pass, linear for any input: every search either advances or ends the pass.
  */
-
-export interface Element {
-  tag: string;
-  attributes: ReadonlyMap<string, string>;
-}
+import { afterDeclaration, elementOf, indexAfter, isLetter, rawElements, rawEnd, slash, startTagEnd, toText } from './tags.ts';
+import type { Element } from './tags.ts';
 
 export interface Markup {
   /** Real elements whose source matches `interesting`, in document order. */
@@ -24,13 +21,13 @@ export interface Markup {
   textLength: number;
 }
 
+/** Characters of a title that are read. */
+const titleMax = 300;
 /** No rule reads the text of a longer page. */
 export const textLimit = 2000;
 /** More matches do not improve the classification. */
 const matchesMax = 400;
 
-/** Elements whose content is text up to the end tag. */
-const rawElements = ['script', 'style', 'textarea', 'title', 'xmp', 'iframe', 'noembed', 'noframes', 'noscript'];
 /** Elements whose content is displayed or stored, and not executed. */
 export const quotingElements: ReadonlySet<string> = new Set(['pre', 'code', 'samp', 'kbd', 'template']);
 /** Elements other than text that a visitor sees or uses. */
@@ -111,8 +108,7 @@ class MarkupReader implements Markup {
       if (this.#quoteDepth > 0 && quotingElements.has(notableAt(html, open + 2))) this.#quoteDepth -= 1;
       return indexAfter(html, '>', open);
     }
-    if (next !== bang && next !== question) return open + 1;
-    return indexAfter(html, html.startsWith('<!--', open) ? '-->' : '>', open + 2);
+    return afterDeclaration(html, open);
   }
 
   #readStart(open: number): number {
@@ -125,10 +121,8 @@ class MarkupReader implements Markup {
       this.elements.push(elementOf(html.slice(open, close)));
     if (name === '') return close;
     if (visibleElements.has(name)) this.#hasVisibleElement = true;
-    const rawEnd = rawEnds.get(name);
-    if (!rawEnd) return close;
-    rawEnd.lastIndex = close;
-    const end = rawEnd.exec(html)?.index ?? html.length;
+    if (!rawElements.has(name)) return close;
+    const end = rawEnd(html, name, close);
     if (name === 'title' && this.title === '') this.title = toText(html.slice(close, Math.min(end, close + titleMax)));
     if (name === 'script') this.#addScript(open, close, end);
     return end;
@@ -161,68 +155,9 @@ class MarkupReader implements Markup {
   }
 }
 
-const titleMax = 300;
-const slash = 0x2f;
-const bang = 0x21;
-const question = 0x3f;
-const isLetter = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
-
 /** The notable element name at this index, else an empty string. */
 function notableAt(html: string, at: number): string {
   if (notableStarts[startCode(html, at)] === 0) return '';
   notable.lastIndex = at;
   return notable.test(html) ? html.slice(at, notable.lastIndex).toLowerCase() : '';
 }
-
-/** The index after the `>` of a start tag, or -1. Only a quote after `=` quotes. */
-function startTagEnd(html: string, from: number): number {
-  for (let at = from; at < html.length; at += 1) {
-    const code = html.charCodeAt(at);
-    if (code === 0x3e) return at + 1;
-    if (code !== 0x3d) continue;
-    while (isSpace(html.charCodeAt(at + 1))) at += 1;
-    const quote = html[at + 1];
-    if (quote !== '"' && quote !== "'") continue;
-    at = html.indexOf(quote, at + 2);
-    if (at === -1) return -1;
-  }
-  return -1;
-}
-
-const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d);
-
-/** The index after the next `mark`, or -1. */
-function indexAfter(html: string, mark: string, from: number): number {
-  const index = html.indexOf(mark, from);
-  return index === -1 ? -1 : index + mark.length;
-}
-
-const rawEnds = new Map(rawElements.map((name) => [name, new RegExp(`</${name}`, 'gi')]));
-
-const attribute = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?/g;
-/** Attributes of a longer tag after this are ignored. */
-const tagMax = 4000;
-
-function elementOf(source: string): Element {
-  const attributes = new Map<string, string>();
-  const tag = /^<[^\s/>]{1,40}/.exec(source)?.[0] ?? '<';
-  const behindName = source.slice(tag.length, tagMax);
-  for (const [, name = '', double, single, bare] of behindName.matchAll(attribute)) {
-    const key = name.toLowerCase();
-    if (!attributes.has(key)) attributes.set(key, decode(double ?? single ?? bare ?? ''));
-  }
-  return { tag: tag.slice(1).toLowerCase(), attributes };
-}
-
-const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', hellip: '…' };
-
-const decode = (text: string): string =>
-  text.includes('&')
-    ? text.replace(/&(?:#(\d{1,6})|#x([0-9a-f]{1,5})|([a-z]{2,6}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
-        if (name !== undefined) return named[name] ?? whole;
-        const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
-        return code > 0 && code < 0x110000 ? String.fromCodePoint(code) : whole;
-      })
-    : text;
-
-const toText = (source: string): string => decode(source).replace(/\s+/g, ' ').trim();

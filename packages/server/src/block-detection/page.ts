@@ -1,8 +1,9 @@
 /** A page as the rules read it: its parsed body and the amount of visible text. */
 import type { BlockVendor } from '@berth/contract';
 import { captchaMarks } from './captcha-marks.ts';
-import { readMarkup, type Element, type Markup } from './markup.ts';
+import { readMarkup, type Markup } from './markup.ts';
 import { smallPageBytes, type Condition, type ElementMark } from './rule.ts';
+import type { Element } from './tags.ts';
 import { rules } from './rules.ts';
 import type { PageInfo } from './model.ts';
 

@@ -1,6 +1,6 @@
 /** Fetches without a browser: the HTTP request, and the page of its response. */
 import type { FetchRequest } from '@berth/contract';
-import { classify } from '../block-detection/block-detection.ts';
+import { classify, readOutline } from '../block-detection/block-detection.ts';
 import { decodeBody, kindOf, type Converter } from '../content/content.ts';
 import type { HttpResult } from '../egress/egress.ts';
 import type { Deadline } from '../lib/deadline.ts';
@@ -40,8 +40,8 @@ export async function readResponse(
   const page = toPageResult(response);
   const kind = kindOf(contentType, body);
   const html = kind === 'html' ? decodeBody(body, contentType).text : '';
-  const title = parseTitle(html);
-  const info = { ...response, cookieNames, html, title, visibleTextLength: null, dom: null, netError: null };
+  const outline = readOutline(html);
+  const info = { ...response, cookieNames, html, title: outline.title, visibleTextLength: null, dom: null, netError: null };
   const { blocked, block, captcha, warnings } = classify(info, request.block_detection);
   Object.assign(page, { block, captcha });
   page.warnings.push(...warnings);
@@ -49,10 +49,10 @@ export async function readResponse(
     if (body.length > 0) addBody(page, { data: body, truncated }, request);
     return { page, needsBrowser: blocked ? 'blocked' : null };
   }
-  const reason = request.mode === 'auto' ? needsBrowser(html, { blocked }) : null;
+  const reason = request.mode === 'auto' ? needsBrowser(outline, { blocked }) : null;
   // When a browser takes over, it converts the page itself.
   if (reason) return { page, needsBrowser: reason };
-  page.title = title;
+  page.title = outline.title;
   if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
   const source = { url, html, mainHtml: undefined, visible: null, text: null };
   await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
@@ -68,13 +68,3 @@ const toPageResult = ({ url, status, headers, contentType, redirects, ttfbMs, wa
   ttfbMs,
   warnings: [...warnings],
 });
-
-/** Without a parser, which is good enough for a title; the format `page` parses the document. */
-function parseTitle(html: string): string {
-  const [, text = ''] = /<title\b[^>]{0,200}>([^<]{0,2000})/i.exec(html) ?? [];
-  const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' };
-  return text
-    .replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (all, name: string) => entities[name] ?? all)
-    .replace(/\s+/g, ' ')
-    .trim();
-}

@@ -1,21 +1,16 @@
 /** The robots.txt of a site (RFC 9309), requested through the fetch's own egress and cached. */
 import { LRUCache } from 'lru-cache';
-import robotsParser from 'robots-parser';
 import { HttpFailure, type HttpClient } from '../egress/egress.ts';
-import type { Clock } from '../lib/clock.ts';
+import { expiringBy, type Clock } from '../lib/clock.ts';
 import { decodeBody } from '../content/content.ts';
 import { limits } from './limits.ts';
+import { parseRobots } from './robots-rules.ts';
 
 /** The product token that robots.txt rules match. */
 export const robotsAgent = 'Berth';
 
-/** The package exports one function; its types say otherwise. */
-const parseRobots = robotsParser as unknown as (
-  url: string,
-  text: string,
-) => { isAllowed(url: string, agent: string): boolean | undefined };
-
-const rulesMax = 1000;
+/** All rules in memory. */
+const cacheBytesMax = 32 * 1024 * 1024;
 const ttlMs = 3_600_000;
 /** A site that answers 429 or 5xx is asked again soon. */
 const unavailableTtlMs = 60_000;
@@ -23,20 +18,24 @@ const unavailableTtlMs = 60_000;
 const fetchMsMax = 10_000;
 
 interface Rules {
-  allows(url: string): boolean;
+  allows(url: string): Promise<boolean>;
   /** Why a page is not allowed. */
   reason: string;
+  bytes: number;
   /** 0: not cached. */
   ttlMs: number;
 }
 
-const allowAll: Rules = { allows: () => true, reason: 'no rules', ttlMs };
+/** Of an entry without rules. */
+const entryBytes = 500;
+
+const allowAll: Rules = { allows: () => Promise.resolve(true), reason: 'no rules', bytes: entryBytes, ttlMs };
 
 export class Robots {
   readonly #rules: LRUCache<string, Rules>;
 
   constructor(clock: Clock) {
-    this.#rules = new LRUCache({ max: rulesMax, ttl: ttlMs, ttlResolution: 0, perf: { now: () => clock.monotonicMs() + 1 } });
+    this.#rules = new LRUCache({ maxSize: cacheBytesMax, sizeCalculation: ({ bytes }) => bytes, ttl: ttlMs, ...expiringBy(clock) });
   }
 
   /** Returns null when the page may be fetched, else why not. */
@@ -47,7 +46,7 @@ export class Robots {
     const rules = cached ?? (await this.#fetchRules(client, address, signal));
     // A hit does not extend the entry's life.
     if (!cached && rules.ttlMs > 0) this.#rules.set(cacheKey, rules, { ttl: rules.ttlMs });
-    return rules.allows(url) ? null : rules.reason;
+    return (await rules.allows(url)) ? null : rules.reason;
   }
 
   /** RFC 9309, 2.3.1: 4xx allows everything, 5xx disallows everything. */
@@ -58,10 +57,11 @@ export class Robots {
         { ...request, bodyBytesMax: limits.robotsBytesMax, wireBytesMax: limits.robotsBytesMax },
         { signal },
       );
-      if (status >= 500 || status === 429) return { allows: () => false, reason: `robots.txt answers ${status}`, ttlMs: unavailableTtlMs };
+      if (status >= 500 || status === 429)
+        return { allows: () => Promise.resolve(false), reason: `robots.txt answers ${status}`, bytes: entryBytes, ttlMs: unavailableTtlMs };
       if (status >= 400) return allowAll;
-      const parsed = parseRobots(address, decodeBody(body, contentType).text);
-      return { allows: (url) => parsed.isAllowed(url, robotsAgent) !== false, reason: 'robots.txt disallows it', ttlMs };
+      const rules = await parseRobots(decodeBody(body, contentType).text, robotsAgent);
+      return { allows: (url) => rules.allows(url), reason: 'robots.txt disallows it', bytes: entryBytes + rules.bytes, ttlMs };
     } catch (error) {
       // The page cannot be reached either, and its own error is clearer.
       if (error instanceof HttpFailure) return { ...allowAll, ttlMs: 0 };

@@ -1,0 +1,5 @@
+export const kilobytes = 1024;
+export const megabytes = 1024 * 1024;
+
+/** The unit, repeated to this length. */
+export const fill = (unit: string, chars: number): string => unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars);
