@@ -33,6 +33,7 @@ const staticChecks: Step[] = [
   { name: 'format', commands: [[resolve(bin, 'oxfmt'), '--check']] },
   { name: 'boundaries', commands: [[node, 'scripts/boundaries.ts']] },
   { name: 'words', commands: [[node, 'scripts/words.ts']] },
+  { name: 'regexes', commands: [[node, 'scripts/regexes.ts']] },
   { name: 'contract', commands: [[node, 'scripts/openapi.ts', '--check']] },
   { name: 'configuration page', commands: [[node, 'scripts/configuration.ts', '--check']] },
   { name: 'errors page', commands: [[node, 'scripts/errors-page.ts', '--check']] },

@@ -1,6 +1,7 @@
 /** The only reader of the environment: a schema and a description for each variable, refused at start when a value is wrong. */
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import { withoutTrailing } from './lib/urls.ts';
 import { loginAlgorithms } from './login/login.ts';
 
 const integer = (min: number, max: number) =>
@@ -48,7 +49,7 @@ const server = {
   BERTH_HOST: variable(z.string().min(1), '127.0.0.1', 'Address to listen on.'),
   BERTH_PORT: variable(integer(0, 65_535), '8080', 'TCP port to listen on. `0` picks a free port and prints it at start.'),
   BERTH_PUBLIC_URL: variable(
-    webUrl.transform((text) => text.replace(/\/+$/, '')),
+    webUrl.transform((text) => withoutTrailing(text, '/')),
     null,
     'URL at which clients reach the service, used for links in responses. Default: the URL of each request.',
   ),

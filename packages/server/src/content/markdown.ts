@@ -38,7 +38,7 @@ const exclude = [
  * need not be parsed first, which takes many times as long as the conversion.
  */
 export const canSkipParsing = (html: string): boolean =>
-  !/<(dialog|(html|body)\b[^>]*\b(hidden|display))\b/i.test(html) &&
+  !/<(dialog|(html|body)\b[^<>]*\b(hidden|display))\b/i.test(html) &&
   (html.match(/display\s*:\s*none/gi) ?? []).every((declaration) => declaration === 'display:none' || declaration === 'display: none');
 
 /** A long base URL in front of a million links would exhaust the memory. */

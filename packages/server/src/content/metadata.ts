@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../lib/urls.ts';
 import { collapse, elementsNamed, isInside, resolveUrl, type CheerioAPI } from './dom.ts';
 import type { PageMetadata, Warnings } from './model.ts';
 
@@ -81,7 +82,8 @@ function readJsonLd($: CheerioAPI, warnings: Warnings): unknown[] {
 
 /** Undefined for invalid JSON. Accepts a comment or CDATA section around it, and raw line ends in strings. */
 function parseBlock(source: string): unknown {
-  const bare = source.replace(/^\s*(<!--|(\/\/\s*)?<!\[CDATA\[)/, '').replace(/(-->|(\/\/\s*)?\]\]>)\s*;?\s*$/, '');
+  const content = withoutTrailing(source.trim(), ';').trimEnd();
+  const bare = content.replace(/^(<!--|(\/\/\s*)?<!\[CDATA\[)/, '').replace(/(-->|(\/\/\s*)?\]\]>)$/, '');
   for (const candidate of [bare, bare.replace(/[\n\r\t]+/g, ' ')]) {
     try {
       const block: unknown = JSON.parse(candidate);

@@ -7,6 +7,7 @@
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { withoutTrailing } from '../lib/urls.ts';
 
 /** In addition to what ipaddr.js does not call `unicast`. */
 const deniedRanges = [
@@ -68,7 +69,7 @@ export function parseHost(text: string): string | null {
 
 /** The hostname of a `URL`, without brackets and trailing dots. Null when nothing is left. */
 export function plainHost(hostname: string): string | null {
-  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.+$/, '');
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : withoutTrailing(hostname, '.');
   return bare === '' ? null : bare;
 }
 

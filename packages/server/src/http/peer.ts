@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
+import { withoutTrailing } from '../lib/urls.ts';
 
 /**
  * The client's address, and the URL at which it reached the service.
@@ -15,7 +16,7 @@ export class Peers {
   /** @throws TypeError unless `trustedProxies` holds only IP addresses and CIDR ranges */
   constructor(trustedProxies: readonly string[], publicUrl: string | null) {
     for (const entry of trustedProxies) this.#trust(entry);
-    this.#publicOrigin = publicUrl === null ? null : publicUrl.replace(/\/+$/, '');
+    this.#publicOrigin = publicUrl === null ? null : withoutTrailing(publicUrl, '/');
   }
 
   #trust(entry: string): void {

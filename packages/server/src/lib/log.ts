@@ -22,7 +22,8 @@ const secretFields = [
 ];
 const redactedPaths = secretFields
   .flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
-  .map((path) => path.replace(/[^.*]*-[^.]*/g, (part) => `["${part}"]`).replaceAll('.["', '["'));
+  .map((path) => path.split('.').map((part) => (part.includes('-') ? `["${part}"]` : part)))
+  .map((parts) => parts.join('.').replaceAll('.["', '["'));
 
 /**
  * Structured logs on standard error. Standard output is for the lines that
