@@ -28,7 +28,8 @@ Use \`error.code\` in programs; messages may change. When \`error.retryable\` is
 in \`Retry-After\`, or for a second, and double the wait with each attempt. Repeat a POST with the same \`Idempotency-Key\`, so that it takes
 effect once. Give \`error.request_id\` to the operator when you report a problem; it leads to the log lines of the request.
 
-A request that breaks its schema gets status 422 and a list of all issues:
+A request that breaks its schema gets status 422 and a list of its issues: all of them, or the first hundred and the number of the others in
+\`omitted\`:
 
 \`\`\`json
 {

@@ -1,6 +1,6 @@
 /** Helpers of the table tests, derived from the contract. */
 import { z } from 'zod';
-import { endpoints, errorsOf, hasValidation, type Endpoint, type ErrorCode } from '@berth/contract';
+import { endpoints, errorsOf, type Endpoint, type ErrorCode } from '@berth/contract';
 
 /** `GET /v1/session/{session_id}` as a title. */
 export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
@@ -18,7 +18,7 @@ export function suitesOf(endpoint: Endpoint, coveredOnce: ReadonlySet<ErrorCode>
     String(endpoint.status),
     ...(endpoint.alsoStatus ?? []).map(String),
     ...codes.map((code) => `${statusOf(code)} ${code}`),
-    ...(hasValidation(endpoint) ? ['422'] : []),
+    ...((endpoint.body ?? endpoint.query) ? ['422'] : []),
   ];
 }
 

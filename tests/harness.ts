@@ -23,6 +23,7 @@ import { silentLog, type Log } from '../packages/server/src/lib/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
 import { openStore } from '../packages/server/src/store/store.ts';
 import { testStore, type TestStore } from '../packages/server/src/store/test-store.ts';
+import { assertInDocument } from './declared-replies.ts';
 import type { Issuer } from './issuer.ts';
 
 export const adminKey = 'test-admin-key-0123456789abcdef0123456789';
@@ -177,9 +178,7 @@ export class Client {
   }
 
   async call<E extends Endpoint>(endpoint: E, request: Request<E> = {}): Promise<Reply<ReplyOf<E>>> {
-    const reply = await this.send(endpoint, request);
-    assertDeclared(endpoint, reply);
-    return reply as Reply<ReplyOf<E>>;
+    return (await this.send(endpoint, request)) as Reply<ReplyOf<E>>;
   }
 
   async refuse<E extends Endpoint>(
@@ -217,7 +216,9 @@ export class Client {
     const text = await response.text();
     const type = response.headers.get('content-type') ?? '';
     const body: unknown = type.startsWith('application/json') ? JSON.parse(text) : type.startsWith('text/plain') ? text : undefined;
-    return { status: response.status, headers: response.headers, text, body };
+    const reply = { status: response.status, headers: response.headers, text, body };
+    assertDeclared(endpoint, reply);
+    return reply;
   }
 
   async #credential({ auth }: Endpoint, key: string | null | undefined): Promise<Record<string, string>> {
@@ -233,8 +234,9 @@ export function pathOf(endpoint: Endpoint, { params = {}, query = {} }: Pick<Req
   return search ? `${path}?${search}` : path;
 }
 
-/** Every reply must be declared by the contract. */
-function assertDeclared(endpoint: Endpoint, reply: Reply): void {
+/** Every reply must be declared by the contract and by the document that is made from it. */
+export function assertDeclared(endpoint: Endpoint, reply: Reply): void {
+  assertInDocument(endpoint, reply);
   const where = `${endpoint.method} ${endpoint.path} answered ${reply.status}: ${reply.text.slice(0, 2000)}`;
   if (reply.status === endpoint.status || endpoint.alsoStatus?.includes(reply.status)) {
     // Parsing drops undeclared fields, so the result must equal the body.
@@ -243,7 +245,7 @@ function assertDeclared(endpoint: Endpoint, reply: Reply): void {
     return;
   }
   if (reply.status === 422) {
-    assert.ok(hasValidation(endpoint) || endpoint.method === 'POST', where);
+    assert.ok(hasValidation(endpoint), where);
     ValidationBody.parse(reply.body);
     return;
   }

@@ -2,6 +2,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import WebSocket from 'ws';
+import { assertInDocument, endpointOf } from './declared-replies.ts';
 import type { Reply } from './harness.ts';
 
 export interface RawRequest {
@@ -23,12 +24,15 @@ export async function sendAsIs(origin: string, { method, path, headers, body }: 
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString();
   const isJson = incoming.headers['content-type']?.startsWith('application/json');
-  return {
+  const reply = {
     status: incoming.statusCode ?? 0,
     headers: new Headers(toPairs(incoming.rawHeaders)),
     text,
     body: isJson ? JSON.parse(text) : undefined,
   };
+  const endpoint = endpointOf(method, path);
+  if (endpoint) assertInDocument(endpoint, reply);
+  return reply;
 }
 
 function toPairs(raw: readonly string[]): [string, string][] {

@@ -2,8 +2,18 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { createSession, fetchPage, getSession, listAllSessions, listSessions, navigate, openTab, type Endpoint } from '@berth/contract';
-import { bodySchemaOf, goodRequest, nameOf, withBody, wrongValues } from '../contract-table.ts';
+import {
+  createSession,
+  errors,
+  fetchPage,
+  getSession,
+  listAllSessions,
+  listSessions,
+  navigate,
+  openTab,
+  type Endpoint,
+} from '@berth/contract';
+import { bodySchemaOf, goodRequest, nameOf, overHttp, withBody, wrongValues } from '../contract-table.ts';
 import { adminKey, pathOf, startApp, type TestApp } from '../harness.ts';
 
 let served: TestApp;
@@ -174,6 +184,19 @@ describe('a request that takes no body', () => {
     });
     assert.equal(rotated.status, 422);
   });
+});
+
+describe('a request that cannot be read', () => {
+  const params = { ...goodRequest(getSession, { session_id: 'a' }).params, path: 'vnc.html' };
+  for (const endpoint of overHttp.filter(({ path }) => path.startsWith('/v1') || path.startsWith('/admin')))
+    it(`is answered by ${nameOf(endpoint)} as its description says`, async () => {
+      const long = await served.refuse(endpoint, 'uri_too_long', { params, query: { filler: 'x'.repeat(9000) } });
+      assert.equal(long.details['limit_bytes'], 8192);
+      await served.refuse(endpoint, 'headers_too_large', { params, headers: { 'x-filler': 'x'.repeat(20_000) } });
+      if (!endpoint.path.includes('{')) return;
+      const malformed = await fetch(served.url + endpoint.path.replace(/\{\w+\}/g, '%ff'), { method: endpoint.method });
+      assert.equal(malformed.status, errors['bad_request'].status);
+    });
 });
 
 /** Addresses that are not web pages: files, browser pages, code, and unsupported protocols. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createSession, getCaptcha, navigate } from '@berth/contract';
-import { startApp, type TestApp } from '../harness.ts';
-import { endedSession, startingSession } from '../session-states.ts';
+import { closeTab, createSession, getCaptcha, getSession, listTabs, navigate, openTab } from '@berth/contract';
+import { startApp, type Reply, type TestApp } from '../harness.ts';
+import { assertError, endedSession, machineOf, muteSession, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -27,6 +27,32 @@ describe('200', () => {
 describe('404 session_not_found', () => {
   it('answers an unknown session', async () => {
     await served.refuse(getCaptcha, 'session_not_found', { params: { session_id: 'ses_none' } });
+  });
+});
+
+/** Asks about a page that does not answer, and returns the reply when `happens` has. */
+async function askWhile(session_id: string, happens: () => unknown): Promise<Reply> {
+  const asking = served.call(getCaptcha, { params: { session_id } });
+  // Answered after the detection has begun.
+  for (let turn = 0; turn < 3; turn += 1) await served.call(getSession, { params: { session_id } });
+  await happens();
+  return asking;
+}
+
+describe('404 tab_not_found', () => {
+  it('answers when the tab closes during the call', async () => {
+    const session_id = await muteSession(served);
+    const { body: first } = await served.call(listTabs, { params: { session_id } });
+    await served.call(openTab, { params: { session_id }, body: { active: false } });
+    const tab_id = first[0]?.tab_id ?? '';
+    assertError(await askWhile(session_id, () => served.call(closeTab, { params: { session_id, tab_id } })), 404, 'tab_not_found');
+  });
+});
+
+describe('502 session_lost', () => {
+  it('answers when the browser crashes during the call', async () => {
+    const session_id = await muteSession(served);
+    assertError(await askWhile(session_id, () => machineOf(served, session_id).crash()), 502, 'session_lost');
   });
 });
 

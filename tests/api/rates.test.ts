@@ -1,10 +1,10 @@
-/** Rate limits of plans and their headers. */
+/** Rate limits of plans and their headers, and the plan's part in a default. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createOwnKey, health, listOwnKeys, listRegions, listSessions, metrics } from '@berth/contract';
+import { createOwnKey, createSession, health, listOwnKeys, listRegions, listSessions, metrics } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 
 const open = {
@@ -20,13 +20,26 @@ let served: TestApp;
 before(async () => {
   writeFileSync(
     join(folder, 'tiers.json'),
-    JSON.stringify({ default_tier: 'open', tiers: { open, slow: { ...open, requests_per_minute: 5, key_calls_per_minute: 3 } } }),
+    JSON.stringify({
+      default_tier: 'open',
+      tiers: { open, slow: { ...open, requests_per_minute: 5, key_calls_per_minute: 3 }, brief: { ...open, max_session_seconds: 120 } },
+    }),
   );
   served = await startApp({ environment: { BERTH_TIERS_FILE: join(folder, 'tiers.json') } });
 });
 after(async () => {
   await served.close();
   rmSync(folder, { recursive: true });
+});
+
+describe('a plan with short sessions', () => {
+  it('is the default of the longest and the idle time', async () => {
+    const key = await served.ownerKey('brief-one', 'brief');
+    const { timeout_seconds, idle_timeout_seconds } = await served.create({}, { key });
+    assert.deepEqual([timeout_seconds, idle_timeout_seconds], [120, 120]);
+    const [issue, ...more] = await served.issues(createSession, { key, body: { idle_timeout_seconds: 121 } });
+    assert.deepEqual([issue?.loc, issue?.ctx, more], [['body', 'idle_timeout_seconds'], { le: 120 }, []]);
+  });
 });
 
 describe('a plan with a rate', () => {

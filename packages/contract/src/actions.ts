@@ -1,5 +1,6 @@
 /** Endpoints of a session's pages beside navigation: actions, screenshots, PDF, content, storage, files, events, traffic. */
 import { z } from 'zod';
+import { boundedRecord, boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
 import { PathId, Timestamp, queryBool, sessionParams } from './fields.ts';
@@ -7,20 +8,18 @@ import { parseSelector } from './step-fields.ts';
 import { StorageState } from './storage-state.ts';
 import { StepResult, Steps } from './steps.ts';
 
-const TabId = z.string().min(1).max(200).optional().describe('Id of the tab to use. Default: the active tab.');
+const TabId = boundedString(1, 200).optional().describe('Id of the tab to use. Default: the active tab.');
 
 export const actionsTimeoutMs = { min: 1000, max: 180_000, default: 60_000 } as const;
 
 export const RunActionsRequest = z
   .strictObject({
     actions: Steps.min(1).optional().describe('Steps to run in order, 1 to 50. Required unless `recording` is sent.'),
-    recording: z
-      .record(z.string(), z.unknown())
+    recording: boundedRecord(boundedString(0, 64), z.unknown(), 50)
       .optional()
       .describe('A recording exported as JSON from Chrome’s DevTools Recorder, to run instead of `actions`.'),
     tab_id: TabId,
-    inputs: z
-      .record(z.string().max(64), z.unknown())
+    inputs: boundedRecord(boundedString(0, 64), z.unknown(), 200)
       .default({})
       .describe('Values for `{{inputs.name}}` placeholders in the steps. Default: none.'),
     stop_on_error: z.boolean().default(true).describe('Whether to stop at the first step that fails. Default: `true`.'),
@@ -92,10 +91,7 @@ export const ScreenshotRequest = z
     format: ImageFormat.default('png').describe('Image format. Default: `png`.'),
     quality: Quality,
     full_page: z.boolean().default(false).describe('Whether to capture the full page instead of the visible area. Default: `false`.'),
-    selector: z
-      .string()
-      .min(1)
-      .max(2000)
+    selector: boundedString(1, 2000)
       .refine((text) => parseSelector(text) !== null, {
         error: 'Input should be a selector of the step language',
         params: { type: 'selector' },
@@ -165,9 +161,7 @@ export const PdfOptions = z
     paper_width_inches: inches.default(8.27).describe('Paper width in inches, 0.1 to 200. Default: 8.27 (A4).'),
     paper_height_inches: inches.default(11.69).describe('Paper height in inches, 0.1 to 200. Default: 11.69 (A4).'),
     margin_inches: z.number().min(0).max(10).default(0.4).describe('Margin on all sides in inches, 0 to 10. Default: 0.4.'),
-    page_ranges: z
-      .string()
-      .max(200)
+    page_ranges: boundedString(0, 200)
       .regex(/^\d+(-\d*)?(,\s*\d+(-\d*)?)*$/)
       .optional()
       .meta({ description: 'Pages to print, such as `1-3` or `1,4-`. Default: all pages.', examples: ['1-3', '1,4-'] }),
@@ -339,10 +333,7 @@ const fileNameBytesMax = 255;
 
 export const UploadRequest = z
   .strictObject({
-    name: z
-      .string()
-      .min(1)
-      .max(200)
+    name: boundedString(1, 200)
       .regex(/^[^/\\\p{Cc}]+$/u)
       .refine((name) => !/^\.{1,2}$/.test(name), { error: 'Input should be a file name', params: { type: 'value_error' } })
       .refine((name) => new TextEncoder().encode(name).length <= fileNameBytesMax, {

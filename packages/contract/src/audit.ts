@@ -1,5 +1,6 @@
 /** The audit log of keys, credits, plans and sessions. */
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, pageHeaders, pageQuery, queryInt } from './fields.ts';
 import { OwnerId } from './keys.ts';
@@ -50,7 +51,7 @@ export const listAudit = endpoint({
   query: z.strictObject({
     ...pageQuery,
     owner: OwnerId.optional().describe('Only entries that affect this owner.'),
-    actor: z.string().min(1).max(300).optional().describe('Only entries by this actor, such as `operator` or `key:KEY_ID`.'),
+    actor: boundedString(1, 300).optional().describe('Only entries by this actor, such as `operator` or `key:KEY_ID`.'),
     action: z.enum(auditActions).optional().describe('Only entries with this action.'),
     since: queryInt(0, 253_402_300_799).optional().describe('Only entries from this time on, in Unix seconds.'),
   }),

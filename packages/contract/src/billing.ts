@@ -1,5 +1,6 @@
 /** Endpoints of plans: purchase, billing portal, promo codes and the webhook of the payment provider. */
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { Code } from './credits.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, WebUrl } from './fields.ts';
@@ -38,7 +39,7 @@ export const checkout = endpoint({
   auth: 'login',
   body: z
     .strictObject({
-      tier: z.string().min(1).max(64).describe('Plan to buy: a tier that has a price in the tiers file.'),
+      tier: boundedString(1, 64).describe('Plan to buy: a tier that has a price in the tiers file.'),
       success_url: WebUrl.optional().describe(
         'URL to which the payment provider redirects after the purchase. Default: the API reference of this service.',
       ),

@@ -58,5 +58,5 @@ export const getCaptcha = endpoint({
   params: sessionParams,
   reply: CaptchaStatus,
   status: 200,
-  errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
+  errors: ['session_not_found', 'session_not_ready', 'session_ended', 'session_lost', 'tab_not_found', 'store_unavailable'],
 });

@@ -1,5 +1,6 @@
 /** Endpoints for DevTools clients: connection details, the WebSocket and its discovery. */
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, sessionParams } from './fields.ts';
 import { sessionStatuses } from './session.ts';
@@ -56,7 +57,7 @@ export const closeCodes = {
 export type CloseReason = keyof typeof closeCodes;
 
 const connectQuery = z.object({
-  token: z.string().max(2048).optional().describe('Connect token of the session. API keys are not accepted in URLs.'),
+  token: boundedString(0, 2048).optional().describe('Connect token of the session. API keys are not accepted in URLs.'),
 });
 
 export const openCdp = endpoint({

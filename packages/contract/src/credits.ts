@@ -1,5 +1,6 @@
 /** Endpoints of an owner's prepaid wallet: balance, grants and codes. */
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { OwnerId } from './keys.ts';
 
@@ -49,7 +50,7 @@ export const getCredits = endpoint({
 });
 
 /** A credit or promo code. Upper and lower case and dashes are ignored. */
-export const Code = z.string().min(1).max(128);
+export const Code = boundedString(1, 128);
 
 export const redeemCredits = endpoint({
   id: 'redeemCredits',
@@ -87,7 +88,7 @@ export const grantCredits = endpoint({
     .strictObject({
       owner: OwnerId.describe('Id of the owner. The owner is created if it does not exist.'),
       amount: CreditAmount.describe('Credits to add: more than 0, at most 1,000,000,000, with up to 6 decimals.'),
-      note: z.string().max(500).nullable().default(null).describe('Note for the audit log, at most 500 characters. Default: null, none.'),
+      note: boundedString(0, 500).nullable().default(null).describe('Note for the audit log, at most 500 characters. Default: null, none.'),
     })
     .meta({ id: 'GrantRequest' }),
   reply: z
@@ -145,7 +146,7 @@ export const createPromoCodes = endpoint({
   auth: 'admin',
   body: z
     .strictObject({
-      tier: z.string().min(1).max(64).describe('Plan to try: a tier of the tiers file.'),
+      tier: boundedString(1, 64).describe('Plan to try: a tier of the tiers file.'),
       trial_days: z.int().min(1).max(365).describe('Length of the trial in days, 1 to 365.'),
       count: codeCount,
       expires_in_days: codeDays,

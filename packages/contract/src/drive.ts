@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { Block, Captcha } from './block.ts';
 import { endpoint } from './endpoint.ts';
 import { BrowsableUrl, PathId, Timestamp, sessionParams } from './fields.ts';
@@ -16,7 +17,7 @@ const TimeoutMs = z.int().min(1000).max(120_000).describe('Maximum time for the 
 export const NavigateRequest = z
   .strictObject({
     url: BrowsableUrl.describe('URL to open: `http`, `https` or `about:blank`, at most 8192 characters.'),
-    session_id: z.string().max(200).optional().describe('Id of the session. Optional; if sent, it must equal the id in the path.'),
+    session_id: boundedString(0, 200).optional().describe('Id of the session. Optional; if sent, it must equal the id in the path.'),
     wait_until: WaitUntil.default('load').describe(
       'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
         'traffic). Default: `load`.',
@@ -27,7 +28,7 @@ export const NavigateRequest = z
       'How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at ' +
         'all. Default: `default`.',
     ),
-    tab_id: z.string().min(1).max(200).optional().describe('Id of the tab to navigate. Default: the active tab.'),
+    tab_id: boundedString(1, 200).optional().describe('Id of the tab to navigate. Default: the active tab.'),
   })
   .meta({ id: 'NavigateRequest' });
 export type NavigateRequest = z.infer<typeof NavigateRequest>;

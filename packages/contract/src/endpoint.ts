@@ -94,17 +94,35 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   metrics: ['missing_admin_key', 'invalid_admin_key', 'missing_metrics_token', 'invalid_metrics_token', 'rate_limited'],
 };
 
+/** Errors of any endpoint: of a request that cannot be read, and of a service that fails, is too slow or shuts down. */
+export const commonErrors = [
+  'bad_request',
+  'request_timeout',
+  'uri_too_long',
+  'headers_too_large',
+  'not_implemented',
+  'internal_error',
+  'draining',
+  'deadline_exceeded',
+] as const satisfies readonly ErrorCode[];
+
+/** Methods whose body is read, also where the endpoint expects none. */
+const hasReadableBody = ({ method }: Endpoint): boolean => method !== 'GET';
+
+/** Whether view links open endpoints of this auth class. A person who opens one in a browser gets errors as a page. */
+export const acceptsLinks = (auth: Auth): boolean => auth === 'view' || auth === 'vnc' || auth === 'recording';
+
 /** Whether an `Idempotency-Key` is honoured. Keys belong to a caller, so the endpoint must authenticate it. */
 export const acceptsIdempotencyKey = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
 
 /** All error codes of an endpoint, including the implied ones. For 422 see {@link hasValidation}. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {
-  const implied: ErrorCode[] = [...authErrors[endpoint.auth]];
+  const implied: ErrorCode[] = [...commonErrors, ...authErrors[endpoint.auth]];
   if (acceptsIdempotencyKey(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');
   if (endpoint.cost) implied.push('insufficient_credits', 'plan_limit_exceeded');
-  if (endpoint.body ?? endpoint.rawBody) implied.push('body_too_large', 'unsupported_media_type', 'request_timeout');
+  if (hasReadableBody(endpoint)) implied.push('body_too_large', 'unsupported_media_type');
   return [...new Set([...endpoint.errors, ...implied])];
 }
 
 /** Whether a request to the endpoint can break a schema, with the response status 422. */
-export const hasValidation = (endpoint: Endpoint): boolean => Boolean(endpoint.body ?? endpoint.query);
+export const hasValidation = (endpoint: Endpoint): boolean => endpoint.query !== undefined || hasReadableBody(endpoint);

@@ -287,19 +287,38 @@ export const ValidationIssue = z
   .meta({ id: 'ValidationIssue' });
 export type ValidationIssue = z.infer<typeof ValidationIssue>;
 
+/** Maximum number of issues in a 422. The others are counted. */
+export const issuesMax = 100;
+
 export const ValidationBody = z
-  .object({ detail: z.array(ValidationIssue).describe('All errors of the request.') })
+  .object({
+    detail: z.array(ValidationIssue).max(issuesMax).describe(`Errors of the request: all of them, or the first ${issuesMax}.`),
+    omitted: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Number of further errors that were found. Absent if `detail` has all of them. Lists stop after some thousand.'),
+  })
   .meta({ id: 'ValidationBody' });
 export type ValidationBody = z.infer<typeof ValidationBody>;
 
 /** A request that breaks its schema, or a limit of the owner's plan. The response status is 422. */
 export class ValidationError extends Error {
   readonly detail: ValidationIssue[];
+  /** Number of issues that `detail` does not have. */
+  readonly omitted: number;
 
-  constructor(detail: ValidationIssue[]) {
-    super(detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
+  /** `omitted`: number of issues beside `detail`, of which at most {@link issuesMax} are retained. */
+  constructor(detail: ValidationIssue[], omitted = 0) {
+    const shown = detail.slice(0, issuesMax);
+    super(shown.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; '));
     this.name = 'ValidationError';
-    this.detail = detail;
+    this.detail = shown;
+    this.omitted = omitted + detail.length - shown.length;
+  }
+
+  get body(): ValidationBody {
+    return this.omitted === 0 ? { detail: this.detail } : { detail: this.detail, omitted: this.omitted };
   }
 }
 

@@ -1,5 +1,6 @@
 /** Endpoints of fetch: a page in the requested formats, at once or as a job. */
 import { z } from 'zod';
+import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { ImageFormat, Link, PdfOptions, Picture, actionsTimeoutMs } from './actions.ts';
 import { Block, Captcha, blockTypes } from './block.ts';
 import { BlockDetection, WaitUntil } from './drive.ts';
@@ -16,15 +17,12 @@ export type FetchFormat = (typeof fetchFormats)[number];
 export const fetchModes = ['browser', 'http', 'auto'] as const;
 export const retryReasons = ['blocked', 'timeout', 'proxy_error', '5xx'] as const;
 
-const Selector = z.string().min(1).max(2000);
+const Selector = boundedString(1, 2000);
 
 export const ExtractField = z
   .strictObject({
     selector: Selector.describe('CSS selector of the element, 1 to 2000 characters.'),
-    attr: z
-      .string()
-      .min(1)
-      .max(100)
+    attr: boundedString(1, 100)
       .optional()
       .describe('Attribute to read instead of the text. `href` and `src` are returned as absolute URLs.'),
     type: z.enum(['text', 'html', 'number', 'url', 'date', 'boolean']).default('text').describe('Type of the value. Default: `text`.'),
@@ -36,10 +34,8 @@ export type ExtractField = z.infer<typeof ExtractField>;
 export const FetchRequest = z
   .strictObject({
     url: WebUrl.describe('URL to fetch, `http` or `https`, at most 8192 characters.'),
-    formats: z
-      .array(z.enum(fetchFormats))
+    formats: boundedList(z.enum(fetchFormats), fetchFormats.length)
       .min(1)
-      .max(fetchFormats.length)
       .default(['html', 'metadata'])
       .describe('Formats to return. Default: `html` and `metadata`.'),
     mode: z
@@ -53,43 +49,31 @@ export const FetchRequest = z
       .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
       .default('GET')
       .describe('HTTP method. Methods other than GET require `mode: http`. Default: `GET`.'),
-    body: z
-      .string()
-      .max(2_000_000)
+    body: boundedString(0, 2_000_000)
       .nullable()
       .default(null)
       .describe('Request body, at most 2,000,000 characters. Requires `mode: http`. Default: null, none.'),
     headers: HeaderMap.default({}).describe('Up to 20 HTTP headers to send. Default: none.'),
-    cookies: z
-      .array(
-        z.strictObject({
-          name: z
-            .string()
-            .min(1)
-            .max(256)
-            .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
-            .describe('Name of the cookie, 1 to 256 characters.'),
-          value: z
-            .string()
-            .max(4096)
-            .regex(/^[\x21-\x3a\x3c-\x7e]*$/)
-            .describe('Value of the cookie, at most 4096 characters.'),
-          domain: z.string().min(1).max(253).optional().describe('Domain of the cookie. Default: the host of `url`.'),
-          path: z.string().min(1).max(1024).regex(/^\//).default('/').describe('Path of the cookie. Default: `/`.'),
-        }),
-      )
-      .max(100)
+    cookies: boundedList(
+      z.strictObject({
+        name: boundedString(1, 256)
+          .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
+          .describe('Name of the cookie, 1 to 256 characters.'),
+        value: boundedString(0, 4096)
+          .regex(/^[\x21-\x3a\x3c-\x7e]*$/)
+          .describe('Value of the cookie, at most 4096 characters.'),
+        domain: boundedString(1, 253).optional().describe('Domain of the cookie. Default: the host of `url`.'),
+        path: boundedString(1, 1024).regex(/^\//).default('/').describe('Path of the cookie. Default: `/`.'),
+      }),
+      100,
+    )
       .default([])
       .describe('Up to 100 cookies to send. Default: none.'),
-    session_id: z
-      .string()
-      .max(200)
+    session_id: boundedString(0, 200)
       .nullable()
       .default(null)
       .describe('Id of a session to fetch with: its active tab, cookies and egress are used. Default: null, a browser context of its own.'),
-    region: z
-      .string()
-      .max(64)
+    region: boundedString(0, 64)
       .optional()
       .describe('Region code from `GET /v1/regions`. Default: the region of the worker that receives the request.'),
     proxy: ProxyRequest.nullable().default(null).describe('Proxy for the fetch. Default: null, the region’s default egress.'),
@@ -118,14 +102,14 @@ export const FetchRequest = z
       .boolean()
       .default(false)
       .describe('Whether to return only the main content of the page, without navigation and footer. Default: `false`.'),
-    include_selectors: z
-      .array(Selector)
-      .max(50)
+    include_selectors: boundedList(Selector, 50)
       .default([])
       .describe('CSS selectors of the elements to keep, at most 50. Default: the whole page.'),
-    exclude_selectors: z.array(Selector).max(50).default([]).describe('CSS selectors of elements to remove, at most 50. Default: none.'),
+    exclude_selectors: boundedList(Selector, 50).default([]).describe('CSS selectors of elements to remove, at most 50. Default: none.'),
     extract: z
-      .strictObject({ fields: z.record(z.string().min(1).max(64), ExtractField).describe('The values to extract, by name.') })
+      .strictObject({
+        fields: boundedRecord(boundedString(1, 64), ExtractField, 100).describe('The values to extract, by name, at most 100.'),
+      })
       .nullable()
       .default(null)
       .describe('Values to extract from the page, returned in `json`. Default: null, none.'),
@@ -148,17 +132,13 @@ export const FetchRequest = z
       .boolean()
       .default(false)
       .describe('Whether to refuse connections to known advertising and tracking hosts. Default: `false`.'),
-    block_resources: z
-      .array(z.enum(resourceTypes))
-      .max(resourceTypes.length)
+    block_resources: boundedList(z.enum(resourceTypes), resourceTypes.length)
       .default([])
       .describe('Types of resources that the page does not load. Default: none.'),
     retry: z
       .strictObject({
         max_attempts: z.int().min(1).max(5).default(2).describe('Maximum number of attempts, 1 to 5. Default: 2.'),
-        on: z
-          .array(z.enum(retryReasons))
-          .max(retryReasons.length)
+        on: boundedList(z.enum(retryReasons), retryReasons.length)
           .default([...retryReasons])
           .describe('Results after which to retry. Default: all of them.'),
         ignore_cooldown: z.boolean().default(false).describe('Whether to fetch although the site is in a cooldown. Default: `false`.'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 
 /** Type and context that a custom check gives its issue, in pydantic's terms. */
 export interface ValidationIssueParams {
@@ -11,9 +12,7 @@ const issueParams = (type: string, ctx: Record<string, unknown> = {}): { params:
 const parseUrl = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
 /** A URL that a browser may open: http, https, or about:blank. */
-export const BrowsableUrl = z
-  .string()
-  .max(8192)
+export const BrowsableUrl = boundedString(0, 8192)
   .refine((text) => parseUrl(text) !== null, { error: 'Input should be a valid URL', abort: true, ...issueParams('url_parsing') })
   .refine((text) => isBrowsable(text), {
     error: "URL scheme should be 'http' or 'https', or 'about:blank'",
@@ -22,9 +21,7 @@ export const BrowsableUrl = z
   .meta({ format: 'uri', examples: ['https://example.com/'] });
 
 /** An http or https URL. */
-export const WebUrl = z
-  .string()
-  .max(8192)
+export const WebUrl = boundedString(0, 8192)
   .refine((text) => parseUrl(text) !== null, { error: 'Input should be a valid URL', abort: true, ...issueParams('url_parsing') })
   .refine((text) => /^https?:$/.test(parseUrl(text)?.protocol ?? ''), {
     error: "URL scheme should be 'http' or 'https'",
@@ -40,9 +37,7 @@ export function isBrowsable(text: string): boolean {
 
 export const Timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.', examples: ['2026-11-21T09:30:00.000Z'] });
 
-export const Locale = z
-  .string()
-  .max(35)
+export const Locale = boundedString(0, 35)
   .refine(isLocale, { error: 'Input should be a BCP 47 language tag such as en-GB', ...issueParams('locale') })
   .meta({ examples: ['en-GB'] });
 
@@ -54,9 +49,7 @@ function isLocale(tag: string): boolean {
   }
 }
 
-export const Timezone = z
-  .string()
-  .max(64)
+export const Timezone = boundedString(0, 64)
   .refine(isTimezone, { error: 'Input should be an IANA time zone such as Europe/Berlin', ...issueParams('timezone') })
   .meta({ examples: ['Europe/Berlin'] });
 
@@ -81,7 +74,7 @@ export const queryBool = z.preprocess(
 /** Query parameters of paginated lists. The cursor is opaque. */
 export const pageQuery = {
   limit: queryInt(1, 500).default(100).describe('Maximum number of items per page, 1 to 500. Default: 100.'),
-  cursor: z.string().min(1).max(512).optional().describe('Value of `X-Next-Cursor` of the previous page. Default: the first page.'),
+  cursor: boundedString(1, 512).optional().describe('Value of `X-Next-Cursor` of the previous page. Default: the first page.'),
 };
 
 export const pageHeaders = {
@@ -91,7 +84,7 @@ export const pageHeaders = {
 };
 
 /** An id in a path. Its form is not checked: a malformed id gets the same response as an unknown one. */
-export const PathId = z.string();
+export const PathId = boundedString(0, 8192);
 
 export const sessionParams = z.object({ session_id: PathId.describe('Id of the session.') });
 

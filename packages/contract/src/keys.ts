@@ -1,11 +1,9 @@
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp } from './fields.ts';
 
-export const OwnerId = z
-  .string()
-  .min(1)
-  .max(64)
+export const OwnerId = boundedString(1, 64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:|@-]*$/)
   .meta({
     description: 'Id of the owner, 1 to 64 characters. For users who sign in, it is the organization as the identity provider names it.',
@@ -38,11 +36,8 @@ export const CreatedKey = Key.extend({
 export const CreateKeyRequest = z
   .strictObject({
     owner: OwnerId.describe('Id of the owner. The owner is created if it does not exist.'),
-    name: z.string().min(1).max(64).nullable().default(null).describe('Name of the key, 1 to 64 characters. Default: null, none.'),
-    tier: z
-      .string()
-      .min(1)
-      .max(64)
+    name: boundedString(1, 64).nullable().default(null).describe('Name of the key, 1 to 64 characters. Default: null, none.'),
+    tier: boundedString(1, 64)
       .optional()
       .describe('Plan to set for the owner: a tier of the tiers file. Default: the plan stays as it is.'),
     expires_in_days: z
@@ -55,7 +50,7 @@ export const CreateKeyRequest = z
   })
   .meta({ id: 'CreateKeyRequest' });
 
-const keyName = z.string().min(1).max(64).nullable().default(null);
+const keyName = boundedString(1, 64).nullable().default(null);
 
 export const CreateOwnKeyRequest = z
   .strictObject({

@@ -3,17 +3,30 @@ import { test } from 'node:test';
 import { apiVersion, endpoints, errors, createOpenApiDocument } from './contract.ts';
 
 type Json = Record<string, unknown>;
+interface Response {
+  description: string;
+  headers?: Record<string, { description?: string }>;
+  content?: Record<string, { schema: Json }>;
+}
 interface Operation {
   operationId: string;
   summary?: string;
   description?: string;
   parameters?: { name: string; in: string; required: boolean; description?: string; schema: Json }[];
   requestBody?: Json;
-  responses: Record<string, { description: string; headers?: Record<string, { description?: string }> }>;
+  responses: Record<string, Response | { $ref: string }>;
   security: Json[];
 }
 const document = createOpenApiDocument({ endpoints, version: apiVersion, serverUrl: 'http://localhost:8080' });
 const paths = document['paths'] as Record<string, Record<string, Operation>>;
+const shared = (document['components'] as { responses: Record<string, Response> }).responses;
+const responsesOf = ({ responses }: Operation): [string, Response][] =>
+  Object.entries(responses).map(([status, response]) => [status, '$ref' in response ? resolve(response.$ref) : response]);
+const resolve = (reference: string): Response => {
+  const response = shared[reference.replace('#/components/responses/', '')];
+  assert.ok(response, reference);
+  return response;
+};
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
@@ -39,9 +52,10 @@ test('references every component, and only existing ones', () => {
   const { schemas, securitySchemes } = document['components'] as { schemas: Json; securitySchemes: Json };
   assert.deepEqual(
     [...references].sort(),
-    Object.keys(schemas)
-      .map((name) => `#/components/schemas/${name}`)
-      .sort(),
+    [
+      ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
+      ...Object.keys(shared).map((name) => `#/components/responses/${name}`),
+    ].sort(),
   );
   for (const { operation } of operations)
     for (const scheme of operation.security) assert.ok(Object.keys(scheme).every((name) => name in securitySchemes));
@@ -65,8 +79,10 @@ test('requires fields with a default in responses, not in requests', () => {
 test('lists the error codes of each status', () => {
   const create = paths['/v1/session']?.['post'];
   assert.ok(create);
-  assert.deepEqual(Object.keys(create.responses), ['201', '401', '402', '403', '408', '409', '413', '415', '422', '429', '503', '504']);
-  assert.match(create.responses['429']?.description ?? '', /concurrency_limit.*create_rate_limit.*rate_limited/s);
+  const statuses = ['201', '400', '401', '402', '403', '408', '409', '413', '414', '415', '422', '429', '431', '500', '501', '503', '504'];
+  const responses = Object.fromEntries(responsesOf(create));
+  assert.deepEqual(Object.keys(responses), statuses);
+  assert.match(responses['429']?.description ?? '', /rate_limited.*concurrency_limit|concurrency_limit.*rate_limited/s);
 });
 
 const summaryVerbs = [
@@ -146,19 +162,34 @@ test('describes every property of every schema', () => {
 });
 
 test('describes every parameter, response, header and tag', () => {
-  const missing = operations.flatMap(({ operation: { operationId, parameters = [], responses } }) => [
-    ...parameters.filter((parameter) => !isDescribed(parameter)).map(({ name }) => `${operationId} ${name}`),
-    ...Object.entries(responses).flatMap(([status, { description, headers = {} }]) => [
-      ...(description === '' ? [`${operationId} ${status}`] : []),
-      ...Object.entries(headers)
-        .filter(([, header]) => !isDescribed(header))
-        .map(([name]) => `${operationId} ${status} ${name}`),
-    ]),
-  ]);
+  const missing = operations.flatMap(({ operation }) => {
+    const { operationId, parameters = [] } = operation;
+    return [
+      ...parameters.filter((parameter) => !isDescribed(parameter)).map(({ name }) => `${operationId} ${name}`),
+      ...responsesOf(operation).flatMap(([status, { description, headers = {} }]) => [
+        ...(description === '' ? [`${operationId} ${status}`] : []),
+        ...Object.entries(headers)
+          .filter(([, header]) => !isDescribed(header))
+          .map(([name]) => `${operationId} ${status} ${name}`),
+      ]),
+    ];
+  });
   assert.deepEqual([...new Set(missing)], []);
   for (const tag of document['tags'] as { name: string; description?: string }[]) assert.ok(isDescribed(tag), tag.name);
 });
 
 test('describes every error code', () => {
   for (const [code, { description }] of Object.entries(errors)) assert.match(description, /^[A-Z][^]*\.$/, code);
+});
+
+test('declares what any call may be answered with, and pages for people who open links', () => {
+  for (const { path, method, operation } of operations) {
+    const responses = Object.fromEntries(responsesOf(operation));
+    for (const status of ['400', '408', '414', '431', '500', '501', '503', '504'])
+      assert.ok(responses[status], `${method} ${path} ${status}`);
+    if (method !== 'get') for (const status of ['413', '415', '422']) assert.ok(responses[status], `${method} ${path} ${status}`);
+  }
+  const player = paths['/v1/session/{session_id}/recordings/{rec_id}/{asset_path}']?.['get'];
+  assert.ok(player);
+  assert.deepEqual(Object.keys(Object.fromEntries(responsesOf(player))['404']?.content ?? {}), ['application/json', 'text/html']);
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorsOf, acceptsIdempotencyKey, hasValidation } from './endpoint.ts';
+import { acceptsIdempotencyKey, acceptsLinks, commonErrors, errorsOf, hasValidation } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
@@ -30,7 +30,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl }: OpenApi
     ...(serverUrl === undefined ? {} : { servers: [{ url: serverUrl }] }),
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: components.schemas(), securitySchemes },
+    components: { schemas: components.schemas(), responses: components.responses(), securitySchemes },
   };
 }
 
@@ -161,15 +161,25 @@ function createResponses(endpoint: Endpoint, components: Components): Json {
       description: endpoint.replyKind === 'bytes' ? 'Part of the file.' : 'The same body; the status reports a failure.',
     };
   for (const [status, codes] of Object.entries(groupByStatus(errorsOf(endpoint))))
-    statuses[status] ??= createErrorResponse(Number(status), codes, components);
-  if (hasValidation(endpoint) || endpoint.method === 'POST')
-    statuses['422'] = {
-      description: 'The request does not match its schema. All errors are reported at once.',
-      headers: commonHeaders,
-      content: json(components.reference(ValidationBody, 'output')),
-    };
+    statuses[status] ??=
+      acceptsLinks(endpoint.auth) || !isCommon(codes)
+        ? createErrorResponse({ status: Number(status), codes, isLink: acceptsLinks(endpoint.auth) }, components)
+        : components.response(toComponentName(codes), () => createErrorResponse({ status: Number(status), codes }, components));
+  if (hasValidation(endpoint)) statuses['422'] = components.response('ValidationFailed', () => createValidationResponse(components));
   return statuses;
 }
+
+const isCommon = (codes: readonly ErrorCode[]): boolean => codes.every((code) => commonErrors.some((common) => common === code));
+
+/** `uri_too_long` becomes `UriTooLong`. */
+const toComponentName = (codes: readonly ErrorCode[]): string =>
+  codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or');
+
+const createValidationResponse = (components: Components): Json => ({
+  description: 'The request does not match its schema. All errors are reported at once, up to a hundred of them.',
+  headers: commonHeaders,
+  content: json(components.reference(ValidationBody, 'output')),
+});
 
 const commonHeaders = {
   'X-Request-Id': {
@@ -190,14 +200,22 @@ function createSuccessResponse({ summary, reply, replyKind, replyHeaders = {} }:
   return { description: summary, headers, content: json(reply ? components.reference(reply, 'output') : {}) };
 }
 
-function createErrorResponse(status: number, codes: ErrorCode[], components: Components): Json {
+interface ErrorResponseOptions {
+  status: number;
+  codes: readonly ErrorCode[];
+  /** Whether a person may open the endpoint by a link, and get the error as a page. */
+  isLink?: boolean;
+}
+
+function createErrorResponse({ status, codes, isLink = false }: ErrorResponseOptions, components: Components): Json {
   const headers: Json = { ...commonHeaders };
   if (status === 429 || status === 503)
     headers['Retry-After'] = { description: 'Seconds to wait before a retry.', schema: { type: 'integer' } };
   if (status === 401)
     headers['WWW-Authenticate'] = { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } };
   const description = codes.map((code) => `- \`${code}\`: ${errors[code].description}`).join('\n');
-  return { description, headers, content: json(components.reference(ErrorBody, 'output')) };
+  const page = isLink ? { 'text/html': { schema: { type: 'string' } } } : {};
+  return { description, headers, content: { ...json(components.reference(ErrorBody, 'output')), ...page } };
 }
 
 function groupByStatus(codes: readonly ErrorCode[]): Record<number, ErrorCode[]> {
@@ -209,7 +227,7 @@ function groupByStatus(codes: readonly ErrorCode[]): Record<number, ErrorCode[]>
 const json = (schema: Json): Json => ({ 'application/json': { schema } });
 
 /**
- * The schemas with an id, each written once.
+ * The schemas with an id and the responses that most endpoints have, each written once.
  *
  * A field with a default is optional in requests and always present in responses,
  * so a schema that both use can have two forms. The request form is then named `…Input`.
@@ -218,6 +236,16 @@ class Components {
   #forms: Record<'input' | 'output', Map<string, Json>> = { input: new Map(), output: new Map() };
   /** References of requests. Their names are known when all schemas have been converted. */
   #references: { reference: Json; id: string }[] = [];
+  #responses = new Map<string, Json>();
+
+  response(name: string, create: () => Json): Json {
+    if (!this.#responses.has(name)) this.#responses.set(name, create());
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  responses(): Json {
+    return Object.fromEntries([...this.#responses].sort(([one], [other]) => (one < other ? -1 : 1)));
+  }
 
   reference(schema: z.ZodType, io: 'input' | 'output'): Json {
     const id = schema.meta()?.id;

@@ -1,5 +1,6 @@
 /** Endpoints of recordings of sessions that were created with `record`. */
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, sessionParams } from './fields.ts';
 
@@ -66,9 +67,7 @@ export const readRecordingAsset = endpoint({
     asset_path: PathId.describe('Name of the file, such as `index.html`.'),
   }),
   query: z.object({
-    token: z
-      .string()
-      .max(2048)
+    token: boundedString(0, 2048)
       .optional()
       .describe('View token of the scope `recording`, for the first request. Later requests use the cookie that the first one sets.'),
   }),

@@ -1,5 +1,6 @@
 /** Endpoints of the self-heal data about sites: blocks, health and strategies. */
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { BlockEvidence, blockTypes, blockVendors, confidences } from './block.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, queryInt } from './fields.ts';
@@ -154,10 +155,7 @@ export const SelfHealOverview = z
   .meta({ id: 'SelfHealOverview' });
 export type SelfHealOverviewResponse = z.infer<typeof SelfHealOverview>;
 
-const Domain = z
-  .string()
-  .min(1)
-  .max(253)
+const Domain = boundedString(1, 253)
   .refine(isHost, { error: 'Input should be a host name such as example.com', params: { type: 'host_name' } })
   .meta({ description: 'Host name of the site. It stands for its registrable domain.', examples: ['example.com'] });
 

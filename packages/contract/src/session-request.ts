@@ -1,5 +1,6 @@
 /** The request body of session creation. */
 import { z } from 'zod';
+import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { captchaProviders } from './captcha.ts';
 import { BrowsableUrl, Locale, Timezone, connectionHeaders } from './fields.ts';
 import { StorageState } from './storage-state.ts';
@@ -7,17 +8,12 @@ import { StorageState } from './storage-state.ts';
 export const resourceTypes = ['image', 'media', 'font', 'stylesheet', 'websocket'] as const;
 
 /** `example.com` or `*.example.com`, lower case, in ASCII form. */
-export const DomainPattern = z
-  .string()
-  .min(1)
-  .max(253)
+export const DomainPattern = boundedString(1, 253)
   .regex(/^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/)
   .meta({ examples: ['example.com', '*.example.com'] });
 
 /** `http://`, `https://` or `socks5://`, with host and port, optionally with credentials. */
-export const ProxyServer = z
-  .string()
-  .max(2048)
+export const ProxyServer = boundedString(0, 2048)
   .regex(/^(https?|socks5):\/\/\S+$/)
   .refine((text) => URL.canParse(text), { error: 'Input should be a valid URL', params: { type: 'url_parsing' } })
   .meta({ examples: ['http://proxy.example:3128', 'socks5://proxy.example:1080'] });
@@ -33,16 +29,13 @@ export const ProxyRequest = z
     server: ProxyServer.optional().describe(
       'Proxy address for `type: external`: `http://`, `https://` or `socks5://`, with host and port. Required for that type.',
     ),
-    username: z.string().max(256).optional().describe('User name for the proxy, at most 256 characters.'),
-    password: z.string().max(1024).optional().describe('Password for the proxy, at most 1024 characters. Never returned.'),
-    servers: z
-      .array(ProxyServer)
+    username: boundedString(0, 256).optional().describe('User name for the proxy, at most 256 characters.'),
+    password: boundedString(0, 1024).optional().describe('Password for the proxy, at most 1024 characters. Never returned.'),
+    servers: boundedList(ProxyServer, 50)
       .min(1)
-      .max(50)
       .optional()
       .describe('For `type: rotating`: 1 to 50 proxy addresses of your own, each optionally with credentials. Default: the region’s list.'),
-    country: z
-      .string()
+    country: boundedString(2, 2)
       .regex(/^[A-Z]{2}$/)
       .optional()
       .describe('Use only the region’s proxies in this country, ISO 3166-1 alpha-2. Default: any country.'),
@@ -53,9 +46,7 @@ export const ProxyRequest = z
         'For `type: rotating`: when the next proxy is used. `on_request`: after a call to `rotate-ip`. ' +
           '`every_connection`: for each new connection. Default: `on_request`.',
       ),
-    bypass: z
-      .array(DomainPattern)
-      .max(50)
+    bypass: boundedList(DomainPattern, 50)
       .default([])
       .describe('Up to 50 hosts that are reached without the proxy, such as `example.com` or `*.example.com`. Default: none.'),
   })
@@ -86,37 +77,18 @@ export const Viewport = z
   .meta({ id: 'Viewport' });
 export type Viewport = z.infer<typeof Viewport>;
 
-const HeaderName = z
-  .string()
-  .min(1)
-  .max(128)
+const HeaderName = boundedString(1, 128)
   .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
   .refine((name) => !connectionHeaders.has(name.toLowerCase()), {
     error: 'This header is set by the connection and cannot be changed',
     params: { type: 'header_not_allowed' },
   });
-const HeaderValue = z
-  .string()
-  .max(4096)
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
+const HeaderValue = boundedString(0, 4096).regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
-const limitEntries = (entriesMax: number) => (context: z.core.ParsePayload<Record<string, string>>) => {
-  if (Object.keys(context.value).length > entriesMax)
-    context.issues.push({
-      code: 'custom',
-      message: `Input should have at most ${entriesMax} entries`,
-      input: context.value,
-      params: { type: 'too_long', ctx: { max_length: entriesMax } },
-    });
-};
+export const HeaderMap = boundedRecord(HeaderName, HeaderValue, 20);
 
-export const HeaderMap = z.record(HeaderName, HeaderValue).check(limitEntries(20));
-
-export const SessionName = z.string().min(1).max(64);
-export const Metadata = z
-  .record(z.string().min(1).max(64), z.string().max(512))
-  .check(limitEntries(50))
-  .meta({ examples: [{ job: 'prices' }] });
+export const SessionName = boundedString(1, 64);
+export const Metadata = boundedRecord(boundedString(1, 64), boundedString(0, 512), 50).meta({ examples: [{ job: 'prices' }] });
 
 /** Bounds of the timeouts. The maximum of the owner's plan is checked later. */
 export const timerBounds = { timeoutSeconds: { min: 30, max: 86_400 }, idleTimeoutSeconds: { min: 10 } } as const;
@@ -152,13 +124,11 @@ export const CreateSessionRequest = z
     kind: SessionKind.default('headless').describe(
       'Kind of browser. `full_browser` has windows on a display, which `vnc-token` gives access to. Default: `headless`.',
     ),
-    region: z
-      .string()
-      .max(64)
+    region: boundedString(0, 64)
       .optional()
       .describe('Region code from `GET /v1/regions`. Default: the region of the worker that receives the request.'),
-    timeout_seconds: TimeoutSeconds.default(900).describe(
-      'Maximum lifetime in seconds, 30 to 86400. The plan may set a lower maximum. Default: 900.',
+    timeout_seconds: TimeoutSeconds.optional().describe(
+      'Maximum lifetime in seconds, 30 to 86400. The plan may set a lower maximum. Default: 900, or the plan’s maximum if that is less.',
     ),
     idle_timeout_seconds: IdleTimeoutSeconds.optional().describe(
       'Seconds without API calls or DevTools traffic after which the session ends: 10 to 86400, and at most ' +
@@ -177,10 +147,7 @@ export const CreateSessionRequest = z
     viewport: Viewport.default({ width: 1280, height: 720, device_scale_factor: 1 }).describe(
       'Size of the page area. Default: 1280 × 720 at scale 1.',
     ),
-    user_agent: z
-      .string()
-      .min(1)
-      .max(1024)
+    user_agent: boundedString(1, 1024)
       .regex(/^[\x20-\x7e]+$/)
       .nullable()
       .default(null)
@@ -197,15 +164,11 @@ export const CreateSessionRequest = z
       .boolean()
       .default(false)
       .describe('Whether to refuse connections to known advertising and tracking hosts. Default: `false`.'),
-    block_resources: z
-      .array(z.enum(resourceTypes))
-      .max(resourceTypes.length)
+    block_resources: boundedList(z.enum(resourceTypes), resourceTypes.length)
       .default([])
       .describe('Types of resources that pages do not load. Default: none.'),
-    allowed_domains: z
-      .array(DomainPattern)
+    allowed_domains: boundedList(DomainPattern, 50)
       .min(1)
-      .max(50)
       .nullable()
       .default(null)
       .describe(
@@ -232,7 +195,7 @@ export const CreateSessionRequest = z
   })
   .check((context) => {
     const { timeout_seconds: timeout, idle_timeout_seconds: idle } = context.value;
-    if (idle !== undefined && idle > timeout) context.issues.push(idleAboveTimeout(idle, timeout));
+    if (idle !== undefined && timeout !== undefined && idle > timeout) context.issues.push(idleAboveTimeout(idle, timeout));
   })
   .meta({ id: 'CreateSessionRequest' });
 export type CreateSessionRequest = z.infer<typeof CreateSessionRequest>;

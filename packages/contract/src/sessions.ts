@@ -1,5 +1,6 @@
 /** Endpoints of sessions: create, get, update, list and end. */
 import { z } from 'zod';
+import { boundedList, boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { pageHeaders, pageQuery, queryBool, sessionParams } from './fields.ts';
 import { CreateSessionRequest, IdleTimeoutSeconds, Metadata, SessionName, TimeoutSeconds } from './session-request.ts';
@@ -22,10 +23,9 @@ export const UpdateSessionRequest = z
 export type UpdateSessionRequest = z.infer<typeof UpdateSessionRequest>;
 
 /** Parses `status=ready,ended`. Unknown statuses are rejected. */
-const StatusList = z
-  .string()
+const StatusList = boundedString(0, 200)
   .transform((text) => text.split(','))
-  .pipe(z.array(z.enum(sessionStatuses)).min(1));
+  .pipe(boundedList(z.enum(sessionStatuses), 20).min(1));
 
 const statusQuery = StatusList.optional().meta({
   type: 'string',
@@ -48,7 +48,7 @@ const rejectUnknownKeys = (context: z.core.ParsePayload<Record<string, unknown>>
 
 export const ListSessionsQuery = z
   .object({ status: statusQuery, name: SessionName.optional().describe('Only sessions with exactly this name.'), ...pageQuery })
-  .catchall(z.string().max(512))
+  .catchall(boundedString(0, 512))
   // Also runs when a known field is invalid, so that all issues are reported at once.
   .check(
     z.core._check(
@@ -169,7 +169,7 @@ export const listAllSessions = endpoint({
   auth: 'admin',
   query: z.strictObject({
     status: statusQuery,
-    owner: z.string().min(1).max(64).optional().describe('Only sessions of this owner.'),
+    owner: boundedString(1, 64).optional().describe('Only sessions of this owner.'),
     ...pageQuery,
   }),
   reply: z.array(AdminSession),

@@ -1,5 +1,6 @@
 /** Building blocks of steps: selectors, patterns, templates and common fields. */
 import { z } from 'zod';
+import { boundedList, boundedString } from './bounds.ts';
 import { BrowsableUrl } from './fields.ts';
 import { parseTemplate } from './step-template.ts';
 
@@ -33,15 +34,11 @@ function parseAria(body: string): ParsedSelector | null {
 
 /** A text whose placeholders `{{inputs.x}}` and `{{vars.y | trim}}` are filled in when the step runs. */
 export const templated = (min: number, max: number) =>
-  z
-    .string()
-    .min(min)
-    .max(max)
-    .check((context) => {
-      const { problem } = parseTemplate(context.value);
-      if (problem !== undefined)
-        context.issues.push({ code: 'custom', message: problem, input: context.value, params: { type: 'template' } });
-    });
+  boundedString(min, max).check((context) => {
+    const { problem } = parseTemplate(context.value);
+    if (problem !== undefined)
+      context.issues.push({ code: 'custom', message: problem, input: context.value, params: { type: 'template' } });
+  });
 
 const selectorForms = 'a CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/ or pierce/';
 const SelectorText = templated(1, 2000).refine((text) => parseSelector(text) !== null, {
@@ -49,7 +46,7 @@ const SelectorText = templated(1, 2000).refine((text) => parseSelector(text) !==
   params: { type: 'selector' },
 });
 
-export const Selector = z.union([SelectorText, z.array(SelectorText).min(1).max(8)]).meta({
+export const Selector = z.union([SelectorText, boundedList(SelectorText, 8).min(1)]).meta({
   id: 'Selector',
   description:
     `${selectorForms[0]?.toUpperCase()}${selectorForms.slice(1)}. ` +
@@ -58,10 +55,8 @@ export const Selector = z.union([SelectorText, z.array(SelectorText).min(1).max(
 });
 export type Selector = z.infer<typeof Selector>;
 
-export const Selectors = z
-  .array(Selector)
+export const Selectors = boundedList(Selector, 20)
   .min(1)
-  .max(20)
   .describe(
     'Alternative selectors, 1 to 20, tried in order: the first that matches anything is used. If it matches ' +
       'several elements, the first visible one is used, or the first of all if none is visible.',
@@ -110,10 +105,10 @@ export const StepUrl = templated(1, 8192)
   });
 
 export const stepIdForm = '[A-Za-z][A-Za-z0-9_-]{0,63}';
-export const StepId = z.string().regex(new RegExp(`^${stepIdForm}$`));
+export const StepId = boundedString(0, 64).regex(new RegExp(`^${stepIdForm}$`));
 
 const variable = '[A-Za-z_][A-Za-z0-9_]{0,63}';
-export const VariableName = z.string().regex(new RegExp(`^${variable}$`));
+export const VariableName = boundedString(0, 64).regex(new RegExp(`^${variable}$`));
 
 export const Condition = z
   .strictObject({
@@ -140,35 +135,30 @@ const timeoutMs = (defaultMs: number) =>
 /** Fields of every step. */
 export const commonFields = {
   id: StepId.optional().describe('Id of the step, for `goto:` and `opened_by:`. Unique in the whole list.'),
-  description: z.string().max(500).optional().describe('Note of your own, at most 500 characters.'),
+  description: boundedString(0, 500).optional().describe('Note of your own, at most 500 characters.'),
   timeout_ms: timeoutMs(10_000).describe(
     'Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: 10000.',
   ),
   optional: z.boolean().default(false).describe('Whether a failure counts as `skipped`, so that the next step runs. Default: `false`.'),
   retries: z.int().min(0).max(5).default(0).describe('Number of retries after a failure, 0 to 5. Default: 0.'),
   if: Condition.optional().describe('Condition without which the step is skipped.'),
-  save_as: z
-    .string()
+  save_as: boundedString(0, 66)
     .regex(new RegExp(`^${variable}(\\[\\])?$`))
     .optional()
     .describe('Name of the variable that stores the output. `name[]` appends it to a list.'),
-  on_error: z
-    .string()
+  on_error: boundedString(0, 69)
     .regex(new RegExp(`^(fail|continue|goto:${stepIdForm})$`))
     .default('fail')
     .describe('What to do after a failure: `fail`, `continue`, or `goto:<id>` of a step in the same list. Default: `fail`.'),
-  frame: z
-    .array(SelectorText)
+  frame: boundedList(SelectorText, 8)
     .min(1)
-    .max(8)
     .optional()
     .describe(
       'Path to the frame of the step: 1 to 8 selectors of frame elements, from the outermost to the innermost. ' +
         'Default: the main frame.',
     ),
   within: VariableName.optional().describe('`as` of an enclosing `for_each`: the step searches only in its current element.'),
-  tab: z
-    .string()
+  tab: boundedString(0, 207)
     .regex(new RegExp(`^(main|newest|opened_by:${stepIdForm}|tab_id:[A-Za-z0-9_-]{1,200})$`))
     .default('main')
     .describe(

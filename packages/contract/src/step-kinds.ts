@@ -1,5 +1,6 @@
 /** The steps without nested steps. */
 import { z } from 'zod';
+import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { connectionHeaders } from './fields.ts';
 import { Pattern, Selectors, StepUrl, commonFields, exactlyOne, onlyWith, slowFields, templated } from './step-fields.ts';
 import { Viewport } from './session-request.ts';
@@ -48,9 +49,7 @@ const pointed = {
   ...target,
   position,
   force,
-  modifiers: z
-    .array(z.enum(['Alt', 'Control', 'Meta', 'Shift']))
-    .max(4)
+  modifiers: boundedList(z.enum(['Alt', 'Control', 'Meta', 'Shift']), 4)
     .default([])
     .describe('Modifier keys to hold. Default: none.'),
 };
@@ -74,17 +73,17 @@ const TypeStep = step('type', {
   text: templated(0, 10_000).describe('Text to type, at most 10000 characters; may contain placeholders.'),
   delay_ms: delayMs.describe('Milliseconds between two keys, 0 to 1000. Default: 0.'),
 }).meta({ id: 'TypeStep', description: 'Types text key by key.' });
-const Keys = z.string().min(1).max(100);
+const Keys = boundedString(1, 100);
 const PressStep = step('press', {
   selectors: Selectors.optional().describe('Selectors of the element to focus first. Default: the focused element.'),
-  keys: z.union([Keys, z.array(Keys).min(1).max(50)]).meta({
+  keys: z.union([Keys, boundedList(Keys, 50).min(1)]).meta({
     description: 'A key or key combination, or up to 50 of them in order.',
     examples: ['Enter', 'Control+A', ['ArrowDown', 'Enter']],
   }),
   delay_ms: delayMs.describe('Milliseconds between two keys, 0 to 1000. Default: 0.'),
 }).meta({ id: 'PressStep', description: 'Presses keys or key combinations.' });
 
-const choices = <T extends z.ZodType>(one: T) => z.union([one, z.array(one).max(100)]).optional();
+const choices = <T extends z.ZodType>(one: T) => z.union([one, boundedList(one, 100)]).optional();
 const SelectStep = step('select', {
   ...target,
   value: choices(templated(0, 1000)).describe('Value of the option, or a list of at most 100 values.'),
@@ -110,7 +109,7 @@ const CheckStep = step('check', {
 });
 const UploadStep = step('upload', {
   ...target,
-  file_ids: z.array(z.string().min(1).max(200)).max(20).describe('Ids of uploaded files, at most 20. An empty list clears the field.'),
+  file_ids: boundedList(boundedString(1, 200), 20).describe('Ids of uploaded files, at most 20. An empty list clears the field.'),
 }).meta({
   id: 'UploadStep',
   description: 'Gives files to a file field.',
@@ -164,10 +163,7 @@ const WaitStep = slowStep('wait', {
   text: Pattern.optional().describe('Text that the page must show.'),
   url: Pattern.optional().describe('Pattern that the URL of the page must match.'),
   network_idle: z.literal(true).optional().describe('Wait until there is no network traffic.'),
-  function: z
-    .string()
-    .min(1)
-    .max(10_000)
+  function: boundedString(1, 10_000)
     .optional()
     .describe('JavaScript expression to evaluate in the page until it is true, where the operator allows `evaluate`.'),
 })
@@ -177,10 +173,7 @@ const WaitStep = slowStep('wait', {
     description: 'Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is required.',
   });
 
-const AttributeName = z
-  .string()
-  .max(100)
-  .regex(/^[A-Za-z_:][\w:.-]*$/);
+const AttributeName = boundedString(0, 100).regex(/^[A-Za-z_:][\w:.-]*$/);
 const value = {
   attribute: AttributeName.optional().describe('Attribute to read; URLs are made absolute. Default: the text of the element.'),
   as: z.enum(['text', 'html', 'value', 'number', 'boolean', 'date', 'url']).default('text').describe('Type of the value. Default: `text`.'),
@@ -196,10 +189,7 @@ const StepExtractField = z
     description: 'A value to extract. Without `selectors` it is read from the element itself. It is null if nothing matches.',
   });
 export type StepExtractField = z.infer<typeof StepExtractField>;
-const Fields = z.record(z.string().min(1).max(64), StepExtractField).refine((fields) => Object.keys(fields).length <= 100, {
-  error: 'Input should have at most 100 entries',
-  params: { type: 'too_long', ctx: { max_length: 100 } },
-});
+const Fields = boundedRecord(boundedString(1, 64), StepExtractField, 100);
 const ExtractStep = step('extract', {
   selectors: Selectors.optional().describe(
     'Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the fields are searched.',
@@ -243,14 +233,12 @@ const PdfStep = slowStep('pdf', {
   paper_width_inches: inches.optional().describe('Paper width in inches, 0 to 200. Default: the browser’s default.'),
   paper_height_inches: inches.optional().describe('Paper height in inches, 0 to 200. Default: the browser’s default.'),
   margin_inches: z.number().min(0).max(20).optional().describe('Margin on all sides in inches, 0 to 20. Default: the browser’s default.'),
-  page_ranges: z
-    .string()
-    .max(200)
+  page_ranges: boundedString(0, 200)
     .regex(/^[\d\s,-]+$/)
     .optional()
     .describe('Pages to print, such as `1-3` or `1,4-`. Default: all pages.'),
-  header_template: z.string().max(10_000).optional().describe('HTML of the page header, at most 10000 characters. Default: none.'),
-  footer_template: z.string().max(10_000).optional().describe('HTML of the page footer, at most 10000 characters. Default: none.'),
+  header_template: boundedString(0, 10_000).optional().describe('HTML of the page header, at most 10000 characters. Default: none.'),
+  footer_template: boundedString(0, 10_000).optional().describe('HTML of the page footer, at most 10000 characters. Default: none.'),
   prefer_css_page_size: z.boolean().default(false).describe('Whether a page size set in CSS takes precedence. Default: `false`.'),
 }).meta({ id: 'PdfStep', description: 'Prints the page to a PDF document.' });
 const part = { selectors: Selectors.optional().describe('Selectors of a single element to read. Default: the page.') };
@@ -281,20 +269,18 @@ const DialogStep = step('dialog', {
   description: 'Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have occurred.',
 });
 const SetCookieStep = step('set_cookie', {
-  name: z.string().min(1).max(256).describe('Name of the cookie, 1 to 256 characters.'),
+  name: boundedString(1, 256).describe('Name of the cookie, 1 to 256 characters.'),
   value: templated(0, 4096).describe('Value of the cookie, at most 4096 characters; may contain placeholders.'),
   url: StepUrl.optional().describe('URL for which to set the cookie. Default: the page’s URL, if `domain` is not given either.'),
-  domain: z.string().min(1).max(253).optional().describe('Domain of the cookie, 1 to 253 characters.'),
-  path: z.string().min(1).max(1024).optional().describe('Path of the cookie, 1 to 1024 characters.'),
+  domain: boundedString(1, 253).optional().describe('Domain of the cookie, 1 to 253 characters.'),
+  path: boundedString(1, 1024).optional().describe('Path of the cookie, 1 to 1024 characters.'),
   expires: z.int().min(0).max(253_402_300_799).optional().describe('Expiry time in Unix seconds. Default: a session cookie.'),
   http_only: z.boolean().default(false).describe('Whether the cookie is hidden from JavaScript. Default: `false`.'),
   secure: z.boolean().default(false).describe('Whether the cookie is sent over HTTPS only. Default: `false`.'),
   same_site: z.enum(['Strict', 'Lax', 'None']).optional().describe('SameSite attribute of the cookie. Default: the browser’s default.'),
 }).meta({ id: 'SetCookieStep', description: 'Sets a cookie.' });
 const SetHeaderStep = step('set_header', {
-  name: z
-    .string()
-    .max(128)
+  name: boundedString(0, 128)
     .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
     .describe('Name of the header, at most 128 characters.'),
   value: templated(0, 4096)
@@ -317,7 +303,7 @@ const SetViewportStep = step('set_viewport', Viewport.shape).meta({
   description: 'Changes the size of the page area.',
 });
 const EvaluateStep = step('evaluate', {
-  expression: z.string().min(1).max(100_000).describe('JavaScript expression, 1 to 100000 characters.'),
+  expression: boundedString(1, 100_000).describe('JavaScript expression, 1 to 100000 characters.'),
 }).meta({
   id: 'EvaluateStep',
   description: 'Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is awaited.',

@@ -1,12 +1,13 @@
 /** Steps with nested steps, and the union of all steps. */
 import { z } from 'zod';
+import { boundedList } from './bounds.ts';
 import { Condition, Selectors, VariableName, commonFields, exactlyOne, templated } from './step-fields.ts';
 import { plainSteps, type PlainStep } from './step-kinds.ts';
 
 /** Maximum number of steps in one list. */
 export const stepsMax = 50;
 
-const NestedSteps = z.lazy((): z.ZodType<Step[]> => z.array(Step).max(stepsMax));
+const NestedSteps = z.lazy((): z.ZodType<Step[]> => boundedList(Step, stepsMax));
 const Iterations = z.int().min(1).max(500);
 
 type Common = { [Name in keyof typeof commonFields]: z.infer<(typeof commonFields)[Name]> };

@@ -4,6 +4,7 @@ import type { Step } from './step-nesting.ts';
 
 const totalStepsMax = 500;
 const depthMax = 4;
+const tooMany = `Input should have at most ${totalStepsMax} steps, including nested ones`;
 
 type Issue = z.core.$ZodRawIssue;
 type Path = (string | number)[];
@@ -22,12 +23,23 @@ const createIssue = (path: Path, input: unknown, message: string, type = 'value_
   params: { type },
 });
 
+/** Counts the steps of a list, also nested ones, before any of them is examined. */
+export function tooManySteps(list: readonly unknown[]): { message: string; params: { type: string } } | null {
+  const unread = [...list];
+  for (let count = 0; unread.length > 0; count += 1) {
+    if (count >= totalStepsMax) return { message: tooMany, params: { type: 'too_long' } };
+    const step = unread.pop();
+    if (typeof step !== 'object' || step === null) continue;
+    for (const nested of ['steps' in step && step.steps, 'else' in step && step.else])
+      if (Array.isArray(nested)) unread.push(...nested.slice(0, totalStepsMax + 1));
+  }
+  return null;
+}
+
 export function checkSteps(steps: readonly Step[]): Issue[] {
   const issues: Issue[] = [];
   const ids = new Set<string>();
-  let count = 0;
   visitLists(steps, { path: [], depth: 1, elements: [] }, (list, { path, depth, elements }) => {
-    count += list.length;
     if (depth > depthMax && list.length > 0)
       issues.push(createIssue(path, list, `Steps may be nested at most ${depthMax} levels deep`, 'too_deep'));
     for (const [index, step] of list.entries()) {
@@ -42,8 +54,6 @@ export function checkSteps(steps: readonly Step[]): Issue[] {
         issues.push(createIssue([...at, 'on_error'], step.on_error, 'Input should name the id of a step in the same list'));
     }
   });
-  if (count > totalStepsMax)
-    issues.push(createIssue([], count, `Input should have at most ${totalStepsMax} steps, including nested ones`, 'too_long'));
   return [...issues, ...checkTabs(steps, ids)];
 }
 

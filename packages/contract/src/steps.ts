@@ -1,7 +1,8 @@
 /** The step language, which sessions and fetches share. */
 import { z } from 'zod';
+import { boundedList } from './bounds.ts';
 import { Step, stepsMax } from './step-nesting.ts';
-import { checkSteps } from './step-rules.ts';
+import { checkSteps, tooManySteps } from './step-rules.ts';
 
 export { Condition, Selector, Selectors, parsePattern, parseSelector, type ParsedSelector } from './step-fields.ts';
 export type { PlainStep, StepExtractField } from './step-kinds.ts';
@@ -9,12 +10,9 @@ export { Step, stepTypes, type ForEachStep, type IfStep, type RepeatStep, type S
 export { parseTemplate, type TemplateFilter, type TemplateValue } from './step-template.ts';
 
 /** The steps of a request, in order. */
-export const Steps = z
-  .array(Step)
-  .max(stepsMax)
-  .check(({ value, issues }) => {
-    issues.push(...checkSteps(value));
-  });
+export const Steps = boundedList(Step, stepsMax, { before: tooManySteps }).check(({ value, issues }) => {
+  issues.push(...checkSteps(value));
+});
 
 export const stepErrorCodes = [
   'timeout',

@@ -1,5 +1,6 @@
 /** Endpoints of the live view and VNC: links, pages and WebSockets. */
 import { z } from 'zod';
+import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, sessionParams } from './fields.ts';
 
@@ -51,9 +52,7 @@ export const VncToken = z.object({ ...tokenFields, token_type: z.literal('vnc').
 export type VncTokenResponse = z.infer<typeof VncToken>;
 
 const tokenQuery = z.object({
-  token: z
-    .string()
-    .max(2048)
+  token: boundedString(0, 2048)
     .optional()
     .describe('Token of the link, for the first request. Later requests use the cookie that the first one sets.'),
 });

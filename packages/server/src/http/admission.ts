@@ -1,9 +1,8 @@
-import { ServiceError } from '@berth/contract';
+import { acceptsLinks, ServiceError } from '@berth/contract';
 import type { Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Credentials, Guards, Principal } from './call.ts';
-import { acceptsLinks } from './error-page.ts';
 import type { Exchange } from './exchange.ts';
 import { networkOf } from './peer.ts';
 import type { Peers } from './peer.ts';

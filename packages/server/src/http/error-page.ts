@@ -1,12 +1,8 @@
 /** Errors as HTML, for a person who opens a link in a browser. */
-import type { Auth } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 
 /** Renders the page. `message` is already escaped for HTML. */
 export type ErrorPage = (status: number, message: string) => string;
-
-/** Whether view links open endpoints of this auth class. */
-export const acceptsLinks = (auth: Auth): boolean => auth === 'view' || auth === 'vnc' || auth === 'recording';
 
 /** Whether a browser navigates here. Programs and scripts of pages send another `Accept`. */
 export const prefersHtml = ({ method, headers }: IncomingMessage): boolean =>

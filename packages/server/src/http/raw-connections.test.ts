@@ -115,7 +115,7 @@ test('a body with a further transfer coding is 501, and its bytes are not read a
     const head = `POST /things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${auth.authorization}\r\nContent-Type: application/json\r\n`;
     const reply = await sendRaw(port, `${head}Transfer-Encoding: ${coding}\r\n\r\n`, 'c\r\n{"name":"a"}\r\n0\r\n\r\n');
     assert.equal(reply.status, 501, coding);
-    assert.match(reply.body, /"not_implemented"/);
+    assert.ok(reply.body.includes('not_implemented'));
   }
 });
 

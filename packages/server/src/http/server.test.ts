@@ -181,7 +181,7 @@ describe('an error', () => {
     const response = await fetch(`${origin}/fail/broken`, { headers: { 'x-request-id': 'r2' } });
     assert.equal(response.status, 500);
     const text = await response.text();
-    assert.match(text, /internal_error/);
+    assert.ok(text.includes('internal_error'));
     assert.doesNotMatch(text, /secret|stack/);
     assert.match(String(logged[0]?.fields && 'err' in logged[0].fields ? logged[0].fields.err : ''), /secret inside/);
     assert.equal(logged[0]?.fields && 'request_id' in logged[0].fields ? logged[0].fields.request_id : '', 'r2');

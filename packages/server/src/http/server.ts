@@ -1,14 +1,14 @@
 import { METHODS, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { acceptsIdempotencyKey, ServiceError, type Endpoint } from '@berth/contract';
+import { acceptsIdempotencyKey, acceptsLinks, ServiceError, type Endpoint } from '@berth/contract';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { newId } from '../lib/ids.ts';
 import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
 import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
-import { acceptsLinks, prefersHtml } from './error-page.ts';
+import { prefersHtml } from './error-page.ts';
 import { clientClosedRequestStatus, logFailure, outcomeOf, toErrorPage, toErrorResponse, type HttpResponse } from './errors.ts';
 import { ClientDisconnected, Exchange } from './exchange.ts';
 import { Idempotency } from './idempotency.ts';

@@ -19,6 +19,7 @@ export interface RawRequest {
 const methodsWithBody = new Set(['POST', 'PATCH', 'DELETE']);
 const noFields = z.strictObject({});
 const none: Parsed = { ok: true, value: undefined };
+const failed = (...issues: ValidationIssue[]): Parsed => ({ ok: false, issues, omitted: 0 });
 
 /**
  * Puts params, query and body into the exchange. Returns the raw body, by which
@@ -33,7 +34,7 @@ export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawR
   if (response && methodsWithBody.has(endpoint.method)) {
     bytes = await takeBody(endpoint, request, response, limits);
     if (endpoint.rawBody === undefined) body = parseBody(endpoint, request, bytes);
-    else if (bytes === undefined) body = { ok: false, issues: [validationIssue(['body'], missing)] };
+    else if (bytes === undefined) body = failed(validationIssue(['body'], missing));
     else exchange.rawBody = bytes;
   }
   fill(exchange, endpoint, raw, body);
@@ -45,10 +46,17 @@ export function fill(exchange: Exchange, endpoint: Endpoint, raw: RawRequest, bo
   const params = endpoint.params ? parseText('path', endpoint.params, raw.params) : none;
   const query = endpoint.query ? parseText('query', endpoint.query, raw.query) : none;
   const headers = endpoint.method === 'POST' ? parseIdempotencyKey(exchange.request) : none;
-  if (!params.ok || !query.ok || !headers.ok || !body.ok)
-    throw new ValidationError([params, query, headers, body].flatMap((part) => (part.ok ? [] : part.issues)));
+  if (!params.ok || !query.ok || !headers.ok || !body.ok) throw toValidationError([params, query, headers, body]);
   // Safe: the handler was mounted with the same endpoint whose schemas produced these values.
   Object.assign(exchange, { params: params.value, query: query.value, body: body.value });
+}
+
+function toValidationError(parts: readonly Parsed[]): ValidationError {
+  const rejected = parts.filter((part) => !part.ok);
+  return new ValidationError(
+    rejected.flatMap(({ issues }) => issues),
+    rejected.reduce((sum, { omitted }) => sum + omitted, 0),
+  );
 }
 
 const visibleAscii = '^[\\x21-\\x7e]{1,255}$';
@@ -61,22 +69,20 @@ function parseIdempotencyKey({ headers }: IncomingMessage): Parsed {
     msg: 'The header should be 1 to 255 visible ASCII characters',
     ctx: { pattern: visibleAscii },
   };
-  return { ok: false, issues: [validationIssue(['header', 'idempotency-key'], description, key)] };
+  return failed(validationIssue(['header', 'idempotency-key'], description, key));
 }
 
 function parseText(part: RequestPart, schema: z.ZodType, values: Record<string, unknown>): Parsed {
   // Path ids are checked where they are looked up: one with a NUL is simply unknown.
   const issues = part === 'path' ? [] : unstorable(part, values);
-  return issues.length > 0 ? { ok: false, issues } : parsePart(part, schema, values);
+  return issues.length > 0 ? failed(...issues) : parsePart(part, schema, values);
 }
 
 /** The database's text type cannot store a NUL. */
 const unstorable = (part: RequestPart, values: Record<string, unknown>): ValidationIssue[] =>
   Object.entries(values)
     .filter(([name, value]) => !isStorableText(name) || (typeof value === 'string' && !isStorableText(value)))
-    .map(([name, value]) =>
-      validationIssue([part, name.toWellFormed()], { type: 'value_error', msg: 'Input should not contain a NUL character' }, value),
-    );
+    .map(([name, value]) => validationIssue([part, name], { type: 'value_error', msg: 'Input should not contain a NUL character' }, value));
 
 async function takeBody(
   endpoint: Endpoint,
@@ -97,18 +103,15 @@ async function takeBody(
 function parseBody(endpoint: Endpoint, request: IncomingMessage, bytes: Buffer | undefined): Parsed {
   if (bytes === undefined) {
     if (!endpoint.body) return none;
-    return endpoint.bodyOptional ? parsePart('body', endpoint.body, {}) : { ok: false, issues: [validationIssue(['body'], missing)] };
+    return endpoint.bodyOptional ? parsePart('body', endpoint.body, {}) : failed(validationIssue(['body'], missing));
   }
   if (!endpoint.body) checkBodyType(request);
   const text = bodyText(bytes);
   const reading = text === null ? { ok: false as const, problem: 'not valid UTF-8' } : parseJson(text);
   if (reading.ok) return parsePart('body', endpoint.body ?? noFields, reading.value);
-  if ('forbiddenKey' in reading) return { ok: false, issues: [validationIssue(['body', ...reading.forbiddenKey], extraForbidden)] };
+  if ('forbiddenKey' in reading) return failed(validationIssue(['body', ...reading.forbiddenKey], extraForbidden));
   // Invalid JSON may contain secrets that no field name marks, so none of it is shown.
-  return {
-    ok: false,
-    issues: [validationIssue(['body'], { type: 'json_invalid', msg: 'JSON decode error', ctx: { error: reading.problem } }, {})],
-  };
+  return failed(validationIssue(['body'], { type: 'json_invalid', msg: 'JSON decode error', ctx: { error: reading.problem } }, {}));
 }
 
 /** Parses a query string; a repeated name becomes a list. */
@@ -117,7 +120,8 @@ export function parseQuery(text: string): Record<string, unknown> {
   if (text === '') return values;
   for (const [name, value] of new URLSearchParams(text)) {
     const before = values[name];
-    values[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+    if (Array.isArray(before)) before.push(value);
+    else values[name] = before === undefined ? value : [before, value];
   }
   return values;
 }

@@ -171,3 +171,22 @@ test('a text of megabytes is refused as fast as a short one', () => {
   assert.deepEqual([type, input], ['string_too_long', 'a'.repeat(200)]);
   assert.ok(performance.now() - startMs < 1000);
 });
+
+test('lists a hundred issues and counts the others', () => {
+  const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`field${index}`, index]));
+  const parsed = parsePart('body', CreateSessionRequest, { ...unknown, kind: 'tall', timeout_seconds: 'x' });
+  assert.ok(!parsed.ok);
+  assert.deepEqual([parsed.issues.length, parsed.issues.length + parsed.omitted], [100, 5002]);
+});
+
+test('shows no more of a name or a value than a few hundred characters', () => {
+  const [issue] = faultsOf(CreateSessionRequest, { ['n'.repeat(1_000_000)]: { ['m'.repeat(1_000_000)]: 'v'.repeat(1_000_000) } });
+  assert.ok(JSON.stringify(issue).length < 1500);
+  const wide = Array.from({ length: 200 }, () => Array.from({ length: 200 }, () => Array(200).fill('http://user:pass@host/'.repeat(40))));
+  assert.ok(JSON.stringify(faultsOf(CreateSessionRequest, { name: wide })).length < 1500);
+});
+
+test('takes a long name for a secret one, because its end is not seen', () => {
+  const [issue] = faultsOf(CreateSessionRequest, { viewport: 3, [`${'n'.repeat(300)}_password`]: 'hunter2' });
+  assert.doesNotMatch(JSON.stringify([issue, faultsOf(CreateSessionRequest, { [`${'n'.repeat(300)}_password`]: 'hunter2' })]), /hunter2/);
+});

@@ -1,4 +1,4 @@
-import type { ValidationIssue, ValidationIssueParams } from '@berth/contract';
+import { issuesMax, type ValidationIssue, type ValidationIssueParams } from '@berth/contract';
 import { z } from 'zod';
 import { withoutSecrets } from '../lib/log.ts';
 
@@ -8,10 +8,11 @@ export type RequestPart = 'body' | 'query' | 'path' | 'header';
 /** Issues of record keys and map elements are already finalized and have no schema. */
 type Issue = z.core.$ZodRawIssue | z.core.$ZodIssue;
 type IssueDescription = { type: string; msg: string; ctx?: Record<string, unknown> };
-export type Parsed = { ok: true; value: unknown } | { ok: false; issues: ValidationIssue[] };
+export type Parsed = { ok: true; value: unknown } | { ok: false; issues: ValidationIssue[]; omitted: number };
 
 /**
- * Validates one part of a request and reports all issues in the format of pydantic v2.
+ * Validates one part of a request and reports its issues in the format of pydantic v2:
+ * the first hundred, and the number of the others.
  *
  * zod's `safeParse` drops the schema that raised an issue. It is needed here:
  * only the schema says that an integer was expected instead of a string.
@@ -20,12 +21,24 @@ export function parsePart(part: RequestPart, schema: z.ZodType, value: unknown):
   const payload = schema._zod.run({ value, issues: [] }, { async: false });
   if (payload instanceof Promise) throw new TypeError('schemas of the contract must be synchronous');
   if (payload.issues.length === 0) return { ok: true, value: payload.value };
-  return { ok: false, issues: payload.issues.flatMap((issue) => toValidationIssues(part, issue, value)) };
+  const issues: ValidationIssue[] = [];
+  let count = 0;
+  for (const issue of payload.issues) {
+    if (issues.length < issuesMax) issues.push(...toValidationIssues(part, issue, value).slice(0, issuesMax - issues.length));
+    count += countIssues(issue);
+  }
+  return { ok: false, issues, omitted: count - issues.length };
+}
+
+/** The number of issues that `toValidationIssues` makes of one. */
+function countIssues(issue: Issue): number {
+  if (issue.code === 'unrecognized_keys') return issue.keys.length;
+  return issue.code === 'invalid_key' || issue.code === 'invalid_element' ? issue.issues.length : 1;
 }
 
 /** An issue that no schema can report. */
 export function validationIssue(loc: readonly PropertyKey[], description: IssueDescription, input: unknown = null): ValidationIssue {
-  const path = loc.map(String);
+  const path = loc.map((name) => cut(String(name)));
   return { loc: path, msg: description.msg, type: description.type, input: redactInput(input, path), ctx: description.ctx ?? {} };
 }
 
@@ -35,7 +48,7 @@ export const extraForbidden: IssueDescription = { type: 'extra_forbidden', msg: 
 function toValidationIssues(part: RequestPart, issue: Issue, whole: unknown): ValidationIssue[] {
   const loc = [part, ...(issue.path ?? [])];
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => validationIssue([...loc, key], extraForbidden, at(issue.input, [key])));
+    return issue.keys.slice(0, issuesMax).map((key) => validationIssue([...loc, key], extraForbidden, at(issue.input, [key])));
   if (issue.code === 'invalid_key')
     return issue.issues.map((inner) => validationIssue([...loc, '[key]', ...inner.path], describeIssue(inner), issue.input));
   if (issue.code === 'invalid_element')
@@ -118,6 +131,7 @@ function describeBound(origin: string, side: 'least' | 'most', bound: number, in
       msg: `String should have ${at} ${items(bound, 'character')}`,
       ctx: length,
     };
+  if (origin === 'record') return { type: 'too_long', msg: `Input should have at most ${bound} entries`, ctx: length };
   if (origin !== 'number' && origin !== 'int')
     return { type: least ? 'too_short' : 'too_long', msg: `Input should have ${at} ${items(bound, 'item')}`, ctx: length };
   const compared = least ? 'greater than' : 'less than';
@@ -148,14 +162,18 @@ function describeCustom(issue: Extract<Issue, { code: 'custom' }>): IssueDescrip
 
 const secretName = /^(?:.*(?:password|passwd|secret|token|authorization|cookie)s?|key|.*api[-_]?key|x-admin-key|username|value)$/i;
 const inputLengthMax = 200;
+/** A name that is cut may end in anything. */
+const isSecretName = (name: string): boolean => name.length >= inputLengthMax || secretName.test(name);
+/** Values of an input that are examined. No more than a few of them can be shown. */
+const inspectedValuesMax = 100;
 /** Longer than what is shown, so that a secret which begins there is recognised as a whole. */
 const inspectedLengthMax = 1000;
 
 /** The rejected value as it may be shown to the caller: shortened and without secrets. */
 function redactInput(input: unknown, loc: readonly string[]): unknown {
   if (input === undefined || input === null) return null;
-  if (loc.slice(1).some((name) => secretName.test(name))) return '[secret]';
-  const open = withoutSecretFields(input, 0);
+  if (loc.slice(1).some(isSecretName)) return '[secret]';
+  const open = withoutSecretFields(input, 0, { values: inspectedValuesMax });
   if (typeof open === 'string') return cut(open);
   if (typeof open === 'number' || typeof open === 'boolean') return open;
   const text = JSON.stringify(open);
@@ -165,16 +183,21 @@ function redactInput(input: unknown, loc: readonly string[]): unknown {
 /** Never cuts a surrogate pair in half. */
 const cut = (text: string): string => text.slice(0, inputLengthMax).toWellFormed();
 
-function withoutSecretFields(value: unknown, depth: number): unknown {
+/** `left`: how many more values may be examined, whatever their nesting. */
+function withoutSecretFields(value: unknown, depth: number, left: { values: number }): unknown {
+  left.values -= 1;
   if (typeof value === 'string') return withoutSecrets(value.slice(0, inspectedLengthMax));
   if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value !== 'object' || value === null) return value ?? null;
   // Deeper values would be cut off anyway, and a cycle would never end.
-  if (depth > 8) return '…';
-  if (Array.isArray(value)) return value.slice(0, inputLengthMax).map((item) => withoutSecretFields(item, depth + 1));
-  const entries = Object.entries(value).slice(0, inputLengthMax);
+  if (depth > 8 || left.values <= 0) return '…';
+  if (Array.isArray(value)) return value.slice(0, left.values).map((item) => withoutSecretFields(item, depth + 1, left));
+  const names = Object.keys(value).slice(0, left.values);
   return Object.fromEntries(
-    entries.map(([name, inner]) => [name, secretName.test(name) ? '[secret]' : withoutSecretFields(inner, depth + 1)]),
+    names.map((name) => [
+      cut(name),
+      isSecretName(name) ? '[secret]' : withoutSecretFields((value as Record<string, unknown>)[name], depth + 1, left),
+    ]),
   );
 }

@@ -41,8 +41,9 @@ export interface SessionSpecDeps {
   captchaProviders: readonly CaptchaProviderName[];
 }
 
-/** Used when the request sets no idle timeout. */
-const idleTimeoutSeconds = 300;
+/** Used when the request sets none. A plan may allow less. */
+const defaultTimeoutSeconds = 900;
+const defaultIdleTimeoutSeconds = 300;
 
 /**
  * Checks the bounds that only the owner's plan and the regions file know.
@@ -54,7 +55,9 @@ export function createSessionSpec(
   request: CreateSessionRequest,
 ): Omit<SessionSpec, 'ticket'> {
   const { tier, actor } = requester;
-  const issues = planIssues(request, tier.max_session_seconds);
+  const timeoutSeconds = request.timeout_seconds ?? Math.min(defaultTimeoutSeconds, tier.max_session_seconds);
+  const idle = request.idle_timeout_seconds ?? Math.min(defaultIdleTimeoutSeconds, timeoutSeconds);
+  const issues = [...planIssues(request, tier.max_session_seconds), ...idleIssues(idle, timeoutSeconds)];
   const region = deps.regions.resolve(request.region);
   if (!region) issues.push(unknownRegionIssue(deps.regions, request.region));
   issues.push(...captchaIssues(request.captcha, deps.captchaProviders));
@@ -68,7 +71,6 @@ export function createSessionSpec(
 
   const now = deps.clock.now();
   const policy = toEgressPolicy(request, region);
-  const idle = request.idle_timeout_seconds ?? Math.min(idleTimeoutSeconds, request.timeout_seconds);
   return {
     request,
     policy,
@@ -86,12 +88,12 @@ export function createSessionSpec(
       metadata: request.metadata,
       settings: toSettings(request, requester.purpose, tier.tab_limit ?? deps.tabLimits[request.kind]),
       lastSeen: emptyLastSeen,
-      timeoutSeconds: request.timeout_seconds,
+      timeoutSeconds,
       idleTimeoutSeconds: idle,
       createdAt: now,
       startedAt: null,
       lastActivityAt: now,
-      expiresAt: new Date(now.getTime() + request.timeout_seconds * 1000),
+      expiresAt: new Date(now.getTime() + timeoutSeconds * 1000),
       endedAt: null,
     },
   };
@@ -128,30 +130,25 @@ const toSettings = (request: CreateSessionRequest, purpose: SessionPurpose, tabL
 export function planIssues(request: { timeout_seconds?: number | undefined }, secondsMax: number): ValidationIssue[] {
   const { timeout_seconds: seconds } = request;
   if (seconds === undefined || seconds <= Math.min(secondsMax, timerBounds.timeoutSeconds.max)) return [];
-  return [
-    {
-      loc: ['body', 'timeout_seconds'],
-      msg: `Input should be less than or equal to ${secondsMax}`,
-      type: 'less_than_equal',
-      input: seconds,
-      ctx: { le: secondsMax },
-    },
-  ];
+  return [aboveMaximum('timeout_seconds', seconds, secondsMax)];
 }
+
+const idleIssues = (idleSeconds: number, timeoutSeconds: number): ValidationIssue[] =>
+  idleSeconds > timeoutSeconds ? [aboveMaximum('idle_timeout_seconds', idleSeconds, timeoutSeconds)] : [];
+
+const aboveMaximum = (field: string, input: number, maximum: number): ValidationIssue => ({
+  loc: ['body', field],
+  msg: `Input should be less than or equal to ${maximum}`,
+  type: 'less_than_equal',
+  input,
+  ctx: { le: maximum },
+});
 
 /** Fields absent from the request keep their values. @throws ValidationError */
 export function toSessionUpdate(record: SessionRecord, request: UpdateSessionRequest, tier: Tier): SessionUpdate {
-  const issues = planIssues(request, tier.max_session_seconds);
   const timeoutSeconds = request.timeout_seconds ?? record.timeoutSeconds;
   const idleTimeoutSeconds = request.idle_timeout_seconds ?? Math.min(record.idleTimeoutSeconds, timeoutSeconds);
-  if (idleTimeoutSeconds > timeoutSeconds)
-    issues.push({
-      loc: ['body', 'idle_timeout_seconds'],
-      msg: `Input should be less than or equal to ${timeoutSeconds}`,
-      type: 'less_than_equal',
-      input: idleTimeoutSeconds,
-      ctx: { le: timeoutSeconds },
-    });
+  const issues = [...planIssues(request, tier.max_session_seconds), ...idleIssues(idleTimeoutSeconds, timeoutSeconds)];
   if (issues.length > 0) throw new ValidationError(issues);
   return {
     name: request.name === undefined ? record.name : request.name,

@@ -1,0 +1,65 @@
+/** Compares replies with the OpenAPI document, as a client that was generated from it sees them. */
+import assert from 'node:assert/strict';
+import { apiVersion, createOpenApiDocument, endpoints, type Endpoint } from '@berth/contract';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+
+interface Response {
+  content?: Record<string, { schema: object }>;
+}
+type Responses = Record<string, Response | { $ref: string }>;
+
+const document = createOpenApiDocument({ endpoints, version: apiVersion });
+const paths = document['paths'] as Record<string, Record<string, { responses: Responses }>>;
+const shared = (document['components'] as { responses: Record<string, Response> }).responses;
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+ajv.addSchema(document, 'openapi');
+const validators = new Map<object, ValidateFunction>();
+
+/** Fails unless the document declares the status, the media type and the form of the body. */
+export function assertInDocument(
+  { method, path }: Pick<Endpoint, 'method' | 'path'>,
+  reply: { status: number; headers: Headers; text: string },
+): void {
+  const where = `${method} ${path} answered ${reply.status}: ${reply.text.slice(0, 2000)}`;
+  const declared = paths[path]?.[method.toLowerCase()]?.responses[reply.status];
+  assert.ok(declared, `the status is not in the OpenAPI document: ${where}`);
+  const { content } = '$ref' in declared ? resolve(declared.$ref) : declared;
+  if (!content) return assert.equal(reply.text, '', `a body that is not in the OpenAPI document: ${where}`);
+  const type = reply.headers.get('content-type')?.split(';', 1)[0] ?? '';
+  const { schema } = content[type] ?? content['*/*'] ?? {};
+  assert.ok(schema, `the type ${type} is not in the OpenAPI document: ${where}`);
+  if (type !== 'application/json') return;
+  const validate = validatorOf(schema);
+  assert.ok(
+    validate(JSON.parse(reply.text)),
+    `the body is not what the OpenAPI document says: ${ajv.errorsText(validate.errors)}: ${where}`,
+  );
+}
+
+function resolve(reference: string): Response {
+  const response = shared[reference.replace('#/components/responses/', '')];
+  assert.ok(response, reference);
+  return response;
+}
+
+function validatorOf(schema: object): ValidateFunction {
+  const existing = validators.get(schema);
+  if (existing) return existing;
+  // References inside the document are relative to it.
+  const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')) as object;
+  const validate = ajv.compile(absolute);
+  validators.set(schema, validate);
+  return validate;
+}
+
+const patterns = endpoints.map((endpoint) => ({
+  endpoint,
+  pattern: new RegExp(`^${endpoint.path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+}));
+
+/** The endpoint of a request; undefined where there is none. Fixed paths go before those with parameters. */
+export const endpointOf = (method: string, target: string): Endpoint | undefined =>
+  patterns
+    .filter(({ endpoint, pattern }) => endpoint.method === method && pattern.test(target.split('?', 1)[0] ?? ''))
+    .sort((one, other) => one.endpoint.path.split('{').length - other.endpoint.path.split('{').length)[0]?.endpoint;
