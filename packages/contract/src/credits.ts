@@ -8,8 +8,9 @@ import { OwnerId } from './keys.ts';
 export const microPerCredit = 1_000_000;
 
 const creditsMax = 1_000_000_000;
-/** Amounts with more decimals are rejected, not rounded. */
+/** Amounts with more decimals are rejected, not rounded: also to nothing. */
 const isExact = (credits: number): boolean =>
+  Math.round(credits * microPerCredit) > 0 &&
   Math.abs(credits * microPerCredit - Math.round(credits * microPerCredit)) < 1e-6 * Math.max(1, Math.abs(credits));
 
 export const CreditAmount = z

@@ -26,7 +26,10 @@ const answers: [word: string, answer: (page: FakePage) => unknown][] = [
   ['visibleToo', (page) => ({ probe: pageProbeOf(page), whole: snapshotOf(page), visible: snapshotOf(page) })],
   ['takeSnapshot', snapshotOf],
   ['documentStart', pageProbeOf],
-  ['localStorage.getItem', ({ url }) => ({ origin: new URL(url).origin, items: [{ name: 'theme', value: 'dark' }] })],
+  [
+    'localStorage.getItem',
+    ({ url }) => (url.startsWith('http') ? { origin: new URL(url).origin, items: [{ name: 'theme', value: 'dark' }] } : null),
+  ],
   ['[innerWidth, innerHeight', () => [1280, 720, 1]],
   ['return find(...given)', () => ({ index: -1, count: 0, visible: false })],
   ['[scrollX, scrollY]', () => [0, 0]],
