@@ -162,6 +162,10 @@ function addOwnFiles(root: string): void {
     mkdirSync(join(root, path), { recursive: true });
   }
   const links = { '/run/machine-id': 'etc/machine-id', '/proc/self/mounts': 'etc/mtab', '/run': 'var/run', '/tmp': 'var/tmp' };
+  // Chromium's policy comes with the agent.
+  const policies = join(root, 'etc/chromium/policies/managed');
+  mkdirSync(policies, { recursive: true });
+  symlinkSync('/opt/berth/packages/guest/src/chromium-policy.json', join(policies, 'berth.json'));
   for (const [target, path] of Object.entries(links)) symlinkSync(target, join(root, path));
 }
 

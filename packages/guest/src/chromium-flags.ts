@@ -3,7 +3,17 @@
  * set over DevTools, so that any machine fits any session.
  */
 
+import { fileURLToPath } from 'node:url';
 import { initialDisplay } from './display-start.ts';
+
+/**
+ * Managed policy of a machine's browser: its own pages, files and extensions
+ * cannot be opened, whoever asks, except the PDF viewer and a new tab in the
+ * window.
+ */
+export const chromiumPolicyFile = fileURLToPath(new URL('./chromium-policy.json', import.meta.url));
+/** Where the builds of Chromium and Chrome look for it. */
+export const chromiumPolicyPaths = ['/etc/chromium/policies/managed/berth.json', '/etc/opt/chrome/policies/managed/berth.json'];
 
 /** Features that cost memory, CPU time or connections at start and have no use here. */
 const disabledFeatures = [
@@ -79,6 +89,8 @@ const fixedFlags = [
   '--password-store=basic',
   '--use-mock-keychain',
   '--mute-audio',
+  // Sites see a mouse, as on a desktop: (hover: hover) and (pointer: fine). The machine has no device that says so.
+  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
   // Background pages behave like the front one: no throttling, no dialogs that wait for a person.
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',

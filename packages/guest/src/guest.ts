@@ -4,7 +4,7 @@
  * The process runtime uses it on the host. In a virtual machine the agent
  * (`main.ts`) uses it, controlled over the protocol of `@berth/contract/guest`.
  */
-export { chromiumFlags } from './chromium-flags.ts';
+export { chromiumFlags, chromiumPolicyFile, chromiumPolicyPaths } from './chromium-flags.ts';
 export { Display, makeSharedFolder, NoDisplay, removeStaleDisplaySockets, vncSocket } from './display.ts';
 export { displayPrograms, displaySize, initialDisplay, withDisplay } from './display-start.ts';
 export { withFolder } from './folder.ts';

@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { chromiumFlags, vncSocket, withDisplay } from '@berth/guest';
+import { chromiumFlags, chromiumPolicyFile, chromiumPolicyPaths, vncSocket, withDisplay } from '@berth/guest';
 import { confined } from '../host/confine.ts';
 import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
 
@@ -136,6 +136,7 @@ function fileSystem(options: JailOptions): string[] {
     ...readOnly,
     ...['/bin', '/sbin', '/lib', '/lib64'].flatMap(sameAsHost),
     ...optional.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...chromiumPolicyPaths.flatMap(boundPolicy),
     ...(chromiumFolder.startsWith('/usr/lib/') ? [] : ['--ro-bind', chromiumFolder, chromiumFolder]),
     // The crash reporter's two processes would run outside the machine's session, for reports that nobody reads.
     ...maskedCrashReporter(chromiumFolder),
@@ -148,6 +149,13 @@ function fileSystem(options: JailOptions): string[] {
     ...(options.hostDisplayPath === null ? [] : ['--bind', options.hostDisplayPath, jailDisplayPath]),
     ...['--chdir', '/home', '--remount-ro', '/'],
   ];
+}
+
+/** bubblewrap would close the folders that it creates to the browser's user. */
+function boundPolicy(path: string): string[] {
+  const folders = path.split('/').slice(2, -1);
+  const parents = folders.map((_, at) => `/etc/${folders.slice(0, at + 1).join('/')}`);
+  return [...parents.flatMap((folder) => ['--dir', folder]), '--ro-bind', chromiumPolicyFile, path];
 }
 
 /** Recreates a path of the host as a link or a bind mount: most hosts have links here, older ones folders. */

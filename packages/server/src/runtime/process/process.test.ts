@@ -99,12 +99,27 @@ describe('a machine of the process runtime', () => {
   });
 
   it('shows nothing of the host in its file system', async () => {
+    await withMachine(async (vm, cdp) => {
+      await cdp.openPage();
+      const main = processesOf(vm.id).find((pid) => /^Name:\s+chromium$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')));
+      const root = `/proc/${main}/root`;
+      assert.ok(existsSync(`${root}/etc/ssl`));
+      for (const path of ['/etc/shadow', '/etc/passwd', '/root', '/var/lib', '/run', '/sys', dataDir, process.cwd()])
+        assert.equal(existsSync(`${root}${path}`), false, path);
+    });
+  });
+
+  it('opens neither files nor pages of the browser, whoever asks', async () => {
     await withMachine(async (_vm, cdp) => {
       const page = await cdp.openPage();
-      for (const path of ['/etc/shadow', '/etc/passwd', '/root', '/var/lib', '/run', '/sys', dataDir, process.cwd()]) {
-        assert.match(await loaded(cdp, page, `file://${path}`), /ERR_FILE_NOT_FOUND|ERR_ACCESS_DENIED/, path);
-      }
-      assert.doesNotMatch(await loaded(cdp, page, 'file:///'), /root|work|data/);
+      for (const url of [
+        'file:///etc/ssl',
+        'chrome://version',
+        'chrome-untrusted://print/',
+        'view-source:http://x/',
+        'devtools://devtools/x',
+      ])
+        assert.match(await loaded(cdp, page, url), /ERR_BLOCKED_BY_ADMINISTRATOR|This page is blocked/, url);
     });
   });
 
