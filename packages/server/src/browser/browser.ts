@@ -20,7 +20,7 @@ import { Console } from './tabs/console.ts';
 import { Display } from './screencast/display.ts';
 import { Downloads } from './storage/downloads.ts';
 import { TabRemoteInput } from './input/remote-input.ts';
-import { Multiplexer } from './cdp/multiplexer.ts';
+import { Multiplexer, type PausedTarget } from './cdp/multiplexer.ts';
 import { Screencast } from './screencast/screencast.ts';
 import { navigate, type EgressReason } from './page/navigate.ts';
 import { createPage, type TabDeps } from './page/page.ts';
@@ -105,7 +105,9 @@ class AttachedBrowser implements Browser {
     const { downloadsPath } = vm;
     this.#display = new Display(vm, log);
     const onChanged = (): void => this.#tabsChanged();
-    this.#tabs = new Tabs(this.#connection, { log, clock, downloadsPath, display: this.#display, isClientWatching, emit, onChanged });
+    const holdResume = (target: PausedTarget, resume: () => void): void => this.#multiplexer.holdResume(target, resume);
+    const tabsDeps = { log, clock, downloadsPath, display: this.#display, isClientWatching, holdResume, emit, onChanged };
+    this.#tabs = new Tabs(this.#connection, tabsDeps);
     this.#screencast = new Screencast({ connection: this.#connection, front: () => this.#tabs.front });
     this.#console = new Console({
       connection: this.#connection,
@@ -123,7 +125,7 @@ class AttachedBrowser implements Browser {
       ruleContext: () => ({
         downloadsPath,
         acceptDownloads: this.#tabs.settings.acceptDownloads,
-        tabsFree: this.#tabs.limit - this.#tabs.count,
+        tabsFree: this.#tabs.limit - this.#tabs.count - this.#multiplexer.openingTabs,
         contextsFree: this.#multiplexer.contextsFree,
       }),
       onActivity: () => this.#touch(),

@@ -64,6 +64,58 @@ describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
     await browser.close();
   });
 
+  it('sets up popups before their first script, beside a Puppeteer client that resumes them at once', async () => {
+    await launched.browser.prepare(settings({ tabLimit: 20 }));
+    const browser = await connect();
+    const other = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    const [context] = browser.contexts();
+    const page = context!.pages()[0]!;
+    await context!.addInitScript('globalThis.injected = 42');
+    await context!.exposeFunction('mine', () => 7);
+    await page.goto(site.url);
+    const open = (url: string): Promise<unknown> =>
+      page.evaluate(`(() => { const opened = window.open(${JSON.stringify(url)}); return [opened.injected, typeof opened.mine]; })()`);
+    for (const url of ['', 'about:blank', '/child', '/child', '/child']) assert.deepEqual(await open(url), [42, 'function'], url);
+    await until(() => launched.browser.tabs().length === 6);
+    await until(async () => (await other.pages()).length === 6);
+    await other.disconnect();
+    await browser.close();
+  });
+
+  it('fails at once for the tabs over the limit that it opens at the same time', async () => {
+    const browser = await connect();
+    const context = browser.contexts()[0]!;
+    const opened = await Promise.allSettled(Array.from({ length: 9 }, () => context.newPage()));
+    const failures = opened.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));
+    assert.equal(failures.length, 4);
+    for (const failure of failures) assert.match(failure, /tab limit of this session is reached/);
+    assert.equal(context.pages().length, 6);
+    await browser.close();
+  });
+
+  it("hides the PDF viewer's extension", async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    let wire = '';
+    launched.cdp.on('data', (chunk: Buffer) => (wire += chunk.toString()));
+    await page.goto(`${site.url}/pdf`);
+    const viewer = /"targetId":"([0-9A-F]{32})","type":"iframe"[^{}]*"url":"chrome-extension:/;
+    await until(() => viewer.test(wire));
+    const targetId = viewer.exec(wire)?.[1] ?? '';
+    const cdp = await browser.newBrowserCDPSession();
+    const { targetInfos } = await cdp.send('Target.getTargets', { filter: [{}] });
+    assert.deepEqual(
+      targetInfos.filter(({ url }) => url.startsWith('chrome-extension:')),
+      [],
+    );
+    await assert.rejects(cdp.send('Target.attachToTarget', { targetId, flatten: true }), /No target with given id found/);
+    await assert.rejects(cdp.send('Target.getTargetInfo', { targetId }), /No target with given id found/);
+    assert.deepEqual(page.context().pages().length, 1);
+    await page.goto(site.url);
+    assert.equal(await page.title(), 'home');
+    await browser.close();
+  });
+
   it("takes downloads into the machine's folder whatever path the client names", async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
@@ -120,6 +172,19 @@ describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
     await page.evaluate('location.href = "file:///etc/passwd"').catch(() => {});
     assert.equal(await page.evaluate('document.body.innerText'), '');
     await browser.close();
+  });
+});
+
+describe('the end of a browser', { timeout: 60_000 }, () => {
+  it('detaches targets before it closes the socket', async () => {
+    const puppet = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    const [page] = await puppet.pages();
+    const seen: string[] = [];
+    page?.once('close', () => seen.push('page'));
+    puppet.once('disconnected', () => seen.push('browser'));
+    launched.browser.detach();
+    await until(() => seen.length === 2);
+    assert.deepEqual(seen, ['page', 'browser']);
   });
 });
 

@@ -12,14 +12,27 @@ import { type Connection, isTargetEvent, withoutSession } from './connection.ts'
 import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
 import { BrowserClosed } from '../model.ts';
 import { ClientContexts } from './client-contexts.ts';
+import { parseMessage, type ClientMessage, type MessageError } from './client-message.ts';
+import { Attachments, type Attachment } from './attachments.ts';
+import {
+  isHidden,
+  noSuchTarget,
+  replyIdOf,
+  toError,
+  withoutHiddenTarget,
+  withoutHiddenTargets,
+  type Reply,
+  type TargetInfo,
+} from './client-replies.ts';
 import { applyRules, type RuleContext } from './client-rules.ts';
+import { Resumption } from './resumption.ts';
 
 /** A page's whole content or a fulfilled response fits in one message; more is an attack. */
 const messageBytesMax = 64 * 1024 * 1024;
-/** The browser's own parser stops at 300, and its error then has no id. */
-const paramsDepthMax = 200;
 /** A client with a faulty library sends a bad message now and then; more are deliberate. */
 const clientErrorsMax = 10;
+/** Of the worker's own commands on clients' sessions. No client can send it. */
+const ownCommandId = -(2 ** 31);
 
 interface MultiplexerDeps {
   log: Log;
@@ -30,29 +43,23 @@ interface MultiplexerDeps {
   onClientClosed(): void;
 }
 
-interface Attachment {
-  client: Client;
-  parent: string | null;
-  targetId: string | null;
-  isWatchingPage: boolean;
-}
-
-interface ClientMessage {
-  id: number;
-  method: string;
-  params: Record<string, unknown>;
-  sessionId: string | undefined;
-}
-
 interface TargetEvent {
   method: string;
-  params: { sessionId?: string; targetInfo?: { targetId: string; type: string; url: string } };
+  params: { sessionId?: string; targetInfo?: TargetInfo };
+}
+
+/** A target that the worker's own session waits on, too. `parentId`: the page of a frame or worker. */
+export interface PausedTarget {
+  targetId: string;
+  type: string;
+  parentId: string | null;
 }
 
 export class Multiplexer {
   readonly #connection: Connection;
   readonly #deps: MultiplexerDeps;
-  readonly #attachments = new Map<string, Attachment>();
+  readonly #attachments = new Attachments<Client>();
+  readonly #resumption = new Resumption<Client>();
   readonly #clients = new Set<Client>();
   readonly #contexts = new ClientContexts<Client>();
 
@@ -60,10 +67,21 @@ export class Multiplexer {
     this.#connection = connection;
     this.#deps = options;
     connection.onForeign = (sessionId, frame) => this.#deliver(sessionId, frame);
+    // A target may get its address after a client has attached to it.
+    connection.on('Target.targetInfoChanged', ({ targetInfo }) => {
+      if (isHidden(targetInfo)) for (const each of this.#attachments.ofTarget(targetInfo.targetId)) this.#hide(each);
+    });
   }
 
   get count(): number {
     return this.#clients.size;
+  }
+
+  /** Tabs that clients are opening. */
+  get openingTabs(): number {
+    let sum = 0;
+    for (const { openingTabs } of this.#clients) sum += openingTabs;
+    return sum;
   }
 
   /** How many more browser contexts clients may create. */
@@ -73,8 +91,12 @@ export class Multiplexer {
 
   /** Whether a client has enabled the events of this page, and so handles its dialogs. */
   isWatching(targetId: string): boolean {
-    for (const attachment of this.#attachments.values()) if (attachment.isWatchingPage && attachment.targetId === targetId) return true;
-    return false;
+    return this.#attachments.ofTarget(targetId).some(({ isWatchingPage }) => isWatchingPage);
+  }
+
+  /** Calls `resume` when every client that waits on the target has resumed it. */
+  holdResume({ targetId, type, parentId }: PausedTarget, resume: () => void): void {
+    this.#resumption.hold(targetId, this.#attachments.waiting(type, parentId), resume);
   }
 
   /** @throws BrowserClosed */
@@ -82,22 +104,26 @@ export class Multiplexer {
     const { sessionId } = await this.#connection.send('Target.attachToBrowserTarget', undefined);
     const client = new Client(sessionId, options);
     this.#clients.add(client);
-    this.#attachments.set(sessionId, { client, parent: null, targetId: null, isWatchingPage: false });
+    this.#attachments.add({ sessionId, client, parent: null, targetId: null, targetType: 'browser' });
     return { receive: (message) => this.#receive(client, message), close: () => this.#close(client) };
   }
 
   /** Ends every client: the browser has closed. */
   end(): void {
-    for (const client of this.#clients) client.end('browser_gone');
+    this.#resumption.end();
+    for (const client of this.#clients) {
+      for (const attachment of this.#attachments.removeAll(client)) this.#sendDetached(attachment);
+      client.end('browser_gone');
+    }
     this.#clients.clear();
-    this.#attachments.clear();
   }
 
   #close(client: Client): void {
     if (!this.#clients.delete(client)) return;
     client.isOpen = false;
     this.#contexts.onClosed(client);
-    for (const [sessionId, attachment] of this.#attachments) if (attachment.client === client) this.#attachments.delete(sessionId);
+    this.#attachments.removeAll(client);
+    this.#resumption.leave(client);
     // Its child sessions, paused pages and the contexts created with `disposeOnDetach` end with its session.
     this.#connection
       .send('Target.detachFromTarget', { sessionId: client.sessionId })
@@ -117,7 +143,8 @@ export class Multiplexer {
     if (!attachment) return;
     this.#contexts.onReply(attachment.client, sessionId, frame);
     if (isTargetEvent(frame) && !this.#trackAttachment(sessionId, attachment, frame)) return;
-    this.#send(attachment.client, attachment.parent === null ? withoutSession(frame) : frame);
+    if (replyIdOf(frame) === ownCommandId) return;
+    this.#send(attachment.client, attachment.replies.apply(attachment.parent === null ? withoutSession(frame) : frame));
   }
 
   #send(client: Client, message: string | Buffer): void {
@@ -126,21 +153,40 @@ export class Multiplexer {
   }
 
   /** Maintains the tree of attachments. Returns false when the event must not reach the client. */
-  #trackAttachment(parent: string, { client }: Attachment, frame: Buffer): boolean {
+  #trackAttachment(parent: string, { client }: Attachment<Client>, frame: Buffer): boolean {
     const { method, params } = JSON.parse(frame.toString('utf8')) as TargetEvent;
-    const info = params.targetInfo;
-    if (info && (info.type === 'browser_ui' || /^(chrome|devtools):/.test(info.url))) return false;
-    if (method === 'Target.attachedToTarget' && params.sessionId) {
-      this.#attachments.set(params.sessionId, { client, parent, targetId: info?.targetId ?? null, isWatchingPage: false });
-    } else if (method === 'Target.detachedFromTarget' && params.sessionId && this.#attachments.get(params.sessionId)?.client === client) {
-      this.#forget(params.sessionId);
+    const { sessionId, targetInfo: info } = params;
+    if (method === 'Target.attachedToTarget' && sessionId !== undefined && info) {
+      if (isHidden(info)) this.#detach(parent, sessionId);
+      else this.#attachments.add({ sessionId, client, parent, targetId: info.targetId, targetType: info.type });
+    } else if (method === 'Target.detachedFromTarget' && sessionId !== undefined) {
+      const attachment = this.#attachments.get(sessionId);
+      if (attachment?.client !== client) return true;
+      if (attachment.targetId !== null) this.#resumption.leave(client, attachment.targetId);
+      this.#attachments.remove(sessionId);
     }
-    return true;
+    return !(info && isHidden(info));
   }
 
-  #forget(sessionId: string): void {
-    this.#attachments.delete(sessionId);
-    for (const [child, attachment] of this.#attachments) if (attachment.parent === sessionId) this.#forget(child);
+  /** Takes a target that has become one of the browser's own from a client. */
+  #hide(attachment: Attachment<Client>): void {
+    this.#attachments.remove(attachment.sessionId);
+    if (attachment.parent === null) return;
+    this.#detach(attachment.parent, attachment.sessionId);
+    this.#sendDetached(attachment);
+  }
+
+  /** Also resumes the target, which nobody else may. */
+  #detach(parent: string, sessionId: string): void {
+    this.#connection.forward(
+      JSON.stringify({ id: ownCommandId, method: 'Target.detachFromTarget', params: { sessionId }, sessionId: parent }),
+    );
+  }
+
+  #sendDetached({ client, sessionId, parent, targetId }: Attachment<Client>): void {
+    if (parent === null) return;
+    const event = { method: 'Target.detachedFromTarget', params: { sessionId, targetId } };
+    this.#send(client, JSON.stringify(parent === client.sessionId ? event : { ...event, sessionId: parent }));
   }
 
   #receive(client: Client, raw: string | Buffer): void {
@@ -178,24 +224,52 @@ export class Multiplexer {
       this.#disconnect(client, 'browser_close');
       return;
     }
-    this.#trackCommand(attachment, method, params);
+    this.#trackCommand(attachment, { id, method, params });
     this.#contexts.onCommand(client, `${sessionId ?? client.sessionId} ${id}`, { method, params });
     // Serialized again from the checked values, so that the browser cannot read anything else.
-    this.#connection.forward(
-      JSON.stringify({
-        id,
-        method,
-        params: decision.kind === 'rewrite' ? decision.params : params,
-        sessionId: sessionId ?? client.sessionId,
-      }),
-    );
+    const message = JSON.stringify({
+      id,
+      method,
+      params: decision.kind === 'rewrite' ? decision.params : params,
+      sessionId: sessionId ?? client.sessionId,
+    });
+    if (method === 'Runtime.runIfWaitingForDebugger') this.#resume(attachment, () => this.#connection.forward(message));
+    else this.#connection.forward(message);
   }
 
-  #trackCommand(attachment: Attachment, method: string, params: Record<string, unknown>): void {
+  #resume({ client, targetId, targetType, autoAttachFilter }: Attachment<Client>, forward: () => void): void {
+    // Whoever resumes a tab and does not attach to its page does not wait on that, either.
+    if (targetType === 'tab' && !autoAttachFilter) this.#resumption.leave(client);
+    if (targetId === null) forward();
+    else this.#resumption.resume(targetId, client, forward);
+  }
+
+  #trackCommand(attachment: Attachment<Client>, { id, method, params }: Pick<ClientMessage, 'id' | 'method' | 'params'>): void {
+    const { targetId, replies } = attachment;
     if (method === 'Page.enable') attachment.isWatchingPage = true;
     else if (method === 'Page.disable') attachment.isWatchingPage = false;
-    else if (method === 'Page.bringToFront' && attachment.targetId !== null) this.#deps.onActivate(attachment.targetId);
+    else if (method === 'Page.bringToFront' && targetId !== null) this.#deps.onActivate(targetId);
     else if (method === 'Target.activateTarget' && typeof params['targetId'] === 'string') this.#deps.onActivate(params['targetId']);
+    else if (method === 'Target.setAutoAttach') this.#attachments.onAutoAttach(attachment.sessionId, params);
+    else if (method === 'Target.getTargets') replies.onReply(id, withoutHiddenTargets);
+    else if (method === 'Target.getTargetInfo') replies.onReply(id, withoutHiddenTarget);
+    else if (method === 'Target.attachToTarget') replies.onReply(id, (reply) => this.#withoutHiddenSession(reply));
+    else if (method === 'Target.createTarget') this.#countTab(attachment, id);
+  }
+
+  /** The event came before the reply. */
+  #withoutHiddenSession(reply: Reply): Reply {
+    const sessionId = reply.result?.['sessionId'];
+    return typeof sessionId !== 'string' || this.#attachments.get(sessionId) ? reply : toError(reply, noSuchTarget);
+  }
+
+  /** Tabs that clients open at the same time are counted before the browser has opened them. */
+  #countTab({ client, replies }: Attachment<Client>, id: number): void {
+    client.openingTabs += 1;
+    replies.onReply(id, (reply) => {
+      client.openingTabs -= 1;
+      return reply;
+    });
   }
 }
 
@@ -204,6 +278,8 @@ class Client {
   readonly options: DevtoolsClientOptions;
   isOpen = true;
   errorCount = 0;
+  /** Its `Target.createTarget` commands without a reply. */
+  openingTabs = 0;
 
   constructor(sessionId: string, options: DevtoolsClientOptions) {
     this.sessionId = sessionId;
@@ -214,47 +290,4 @@ class Client {
     this.isOpen = false;
     this.options.onClose(reason);
   }
-}
-
-interface MessageError {
-  id?: number | undefined;
-  code: number;
-  message: string;
-}
-
-/** The message as Chromium would read it, or Chromium's error for it. */
-function parseMessage(raw: string | Buffer): ClientMessage | MessageError {
-  let value: unknown;
-  try {
-    value = JSON.parse(typeof raw === 'string' ? raw : raw.toString('utf8'));
-  } catch {
-    return { code: -32700, message: 'JSON: the message cannot be parsed' };
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { code: -32600, message: 'Message must be an object' };
-  const { id, method, params, sessionId, ...others } = value as Record<string, unknown>;
-  if (typeof id !== 'number' || !Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1)
-    return { code: -32600, message: "Message must have integer 'id' property" };
-  if (typeof method !== 'string') return { id, code: -32600, message: "Message must have string 'method' property" };
-  if (sessionId !== undefined && typeof sessionId !== 'string')
-    return { id, code: -32600, message: "Message may have string 'sessionId' property" };
-  if (Object.keys(others).length > 0)
-    return { id, code: -32600, message: "Message has property other than 'id', 'method', 'sessionId', 'params'" };
-  if (params === undefined || params === null) return { id, method, params: {}, sessionId };
-  if (typeof params !== 'object' || Array.isArray(params))
-    return { id, code: -32600, message: "Message may have object 'params' property" };
-  if (!isShallow(params)) return { id, code: -32600, message: `'params' is deeper than ${paramsDepthMax}` };
-  return { id, method, params: params as Record<string, unknown>, sessionId };
-}
-
-/** Level by level and without recursion, so that deep params cannot exhaust the stack. */
-function isShallow(top: object): boolean {
-  let level: object[] = [top];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > paramsDepthMax) return false;
-    const below: object[] = [];
-    for (const each of level)
-      for (const value of Object.values(each)) if (typeof value === 'object' && value !== null) below.push(value as object);
-    level = below;
-  }
-  return true;
 }

@@ -23,6 +23,9 @@ import {
 } from './settings.ts';
 import type { Tab } from './tab.ts';
 
+/** Calls back when a paused target may run. */
+export type HoldResume = (resume: () => void) => void;
+
 interface PreparationDeps {
   log: Log;
   downloadsPath: string;
@@ -48,7 +51,7 @@ export class Preparation {
     this.#stopped = true;
   }
 
-  async preparePage(tab: Tab, settings: BrowserSettings, isWaiting: boolean): Promise<void> {
+  async preparePage(tab: Tab, settings: BrowserSettings, hold: HoldResume | null): Promise<void> {
     const { sessionId } = tab;
     // Focus emulation keeps a background page rendering: otherwise clicks and screenshots there would wait for ever.
     const sent = [
@@ -62,7 +65,7 @@ export class Preparation {
     }
     sent.push(...this.apply(tab, settings));
     this.onPrepared(sessionId);
-    if (isWaiting) sent.push(this.send(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId));
+    if (hold) sent.push(this.#resume(sessionId, hold));
     if (!tab.isPrivate && !this.#deps.display.isAvailable) sent.push(this.#measureWindow(tab, settings));
     await Promise.all(sent);
   }
@@ -86,7 +89,7 @@ export class Preparation {
   prepareChild(
     sessionId: string,
     type: string,
-    { settings, isWatched, isWaiting }: { settings: BrowserSettings; isWatched: boolean; isWaiting: boolean },
+    { settings, isWatched, hold }: { settings: BrowserSettings; isWatched: boolean; hold: HoldResume | null },
   ): void {
     const commands = type === 'iframe' ? frameCommands(settings, this.version) : workerCommands(settings, this.version);
     for (const each of commands) this.sendNoReply(each, sessionId);
@@ -95,7 +98,13 @@ export class Preparation {
     if (isWatched) this.sendNoReply(enableNetwork, sessionId);
     this.sendNoReply(attachToChildren, sessionId);
     this.onPrepared(sessionId);
-    if (isWaiting) this.sendNoReply(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId);
+    if (hold) void this.#resume(sessionId, hold);
+  }
+
+  #resume(sessionId: string, hold: HoldResume): Promise<void> {
+    return new Promise((resolve) => {
+      hold(() => void this.send(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId).then(resolve));
+    });
   }
 
   downloadCommand(settings: BrowserSettings, browserContextId?: string): CommandCall {

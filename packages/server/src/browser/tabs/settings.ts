@@ -11,6 +11,8 @@ export const commandCall = <C extends Command>(method: C, params: Params<C>): Co
 type TargetFilter = { type?: string; exclude?: boolean }[];
 export const pagesOnly: TargetFilter = [{ type: 'page' }, { exclude: true }];
 export const pagesAndWorkers: TargetFilter = [{ type: 'page' }, { type: 'service_worker' }, { type: 'shared_worker' }, { exclude: true }];
+/** All but the wrappers of pages. */
+export const allTargets: TargetFilter = [{ type: 'browser', exclude: true }, { type: 'tab', exclude: true }, {}];
 export const childTargets: TargetFilter = [
   { type: 'iframe' },
   { type: 'worker' },

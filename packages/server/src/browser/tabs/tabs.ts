@@ -10,6 +10,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, type Connection } from '../cdp/connection.ts';
+import { isHiddenAddress } from '../cdp/client-rules.ts';
+import type { PausedTarget } from '../cdp/multiplexer.ts';
 import { Dialogs, TabSessions, describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 import type { Display } from '../screencast/display.ts';
 import {
@@ -24,8 +26,8 @@ import {
 } from '../model.ts';
 import { NetworkWatchers } from '../network/network-watchers.ts';
 import { TabOpener } from './opening.ts';
-import { Preparation } from './preparation.ts';
-import { commandCall, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
+import { Preparation, type HoldResume } from './preparation.ts';
+import { commandCall, allTargets, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
 import { Titles } from './titles.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
@@ -39,6 +41,11 @@ const eventUrlCharsMax = 2048;
 /** A fetched page may open a window or two; more is abuse. */
 const privateTabsMax = 4;
 
+/** What a person gets who opens a tab in the browser's window. */
+const isNewTabPage = (url: string): boolean => /^chrome:\/\/new-?tab[a-z-]*\/?$/.test(url);
+
+const resumeAtOnce: HoldResume = (resume) => resume();
+
 interface TabsDeps {
   log: Log;
   clock: Clock;
@@ -46,6 +53,8 @@ interface TabsDeps {
   display: Display;
   /** Whether a customer's client handles this page's dialogs. */
   isClientWatching(targetId: string): boolean;
+  /** Calls `resume` when every client that waits on the target is ready. */
+  holdResume(target: PausedTarget, resume: () => void): void;
   emit(event: BrowserEvent): void;
   /** The result of `list` has changed. */
   onChanged(): void;
@@ -109,7 +118,7 @@ export class Tabs {
   /** Attaches to the open pages. Resolves when the browser has replied; its first page may open later. */
   async start(): Promise<BrowserVersion> {
     const attached = Promise.all([
-      this.#connection.send('Target.setDiscoverTargets', { discover: true, filter: pagesAndWorkers }),
+      this.#connection.send('Target.setDiscoverTargets', { discover: true, filter: allTargets }),
       this.#connection.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: pagesOnly }),
     ]);
     this.#setFresh(attached.then(() => this.#firstTab()));
@@ -331,8 +340,15 @@ export class Tabs {
     this.preparation.prepareChild(sessionId, targetInfo.type, {
       settings,
       isWatched: (tab?.networkWatchers ?? 0) > 0,
-      isWaiting: waitingForDebugger,
+      hold: waitingForDebugger ? this.#holdOf(targetInfo, parent) : null,
     });
+  }
+
+  /** Resumes a paused target. What a frame or worker opens is not held: its clients are not known here. */
+  #holdOf({ targetId, type }: TargetInfo, parent: string | undefined): HoldResume {
+    const page = this.sessions.pageOf(parent);
+    if (parent !== undefined && !page) return resumeAtOnce;
+    return (resume) => this.#deps.holdResume({ targetId, type, parentId: page?.id ?? null }, resume);
   }
 
   #add(sessionId: string, info: TargetInfo, isWaiting: boolean): void {
@@ -349,7 +365,8 @@ export class Tabs {
     else tab.onPausedDocument = (paused) => this.#continueResponse(paused, sessionId);
     if (this.settingsOf(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
-    tab.ready = this.preparation.preparePage(tab, this.settingsOf(tab), isWaiting);
+    const hold = isPrivate ? resumeAtOnce : this.#holdOf(info, undefined);
+    tab.ready = this.preparation.preparePage(tab, this.settingsOf(tab), isWaiting ? hold : null);
     this.#emit(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
     this.#emitChanged(tab);
     this.#opener.onAttached(tab);
@@ -441,6 +458,10 @@ export class Tabs {
     const { url, title } = tab;
     describeTab(tab, info);
     if (tab.url !== url || tab.title !== title) this.#emitChanged(tab);
+    if (tab.url !== url && isHiddenAddress(tab.url) && !isNewTabPage(tab.url)) {
+      this.#deps.log.info({ url: tab.url.slice(0, 200) }, 'tab with a page of the browser closed');
+      this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId: tab.id }));
+    }
   }
 
   #emit(tab: Tab, event: BrowserEvent): void {

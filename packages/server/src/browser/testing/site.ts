@@ -42,6 +42,11 @@ const replies: Record<string, Reply> = {
         inner: innerWidth, screen: screen.width, agent: navigator.userAgent, zone: Intl.DateTimeFormat().resolvedOptions().timeZone
       }</script>`,
     ),
+  '/pdf': (_, response) =>
+    void response.writeHead(200, { 'content-type': 'application/pdf' }).end(`%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj
+trailer<</Root 1 0 R>>`),
   '/auth': (_, response) =>
     void response.writeHead(401, { 'www-authenticate': 'Basic realm="x"', 'content-type': 'text/html' }).end('<title>who</title>'),
   '/echo': (request, response) =>

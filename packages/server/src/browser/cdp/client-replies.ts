@@ -1,0 +1,67 @@
+/** Replies of the browser that a client gets in another form. */
+import { isHiddenAddress } from './client-rules.ts';
+
+export interface Reply {
+  id: number;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string };
+  sessionId?: string;
+}
+
+/** Returns the reply that the client gets. */
+type ReplyChange = (reply: Reply) => Reply;
+
+/** Chromium writes the id first, so that an event costs one look. */
+const replyStart = Buffer.from('{"id":');
+
+/** The id of a reply; undefined for an event. */
+export function replyIdOf(frame: Buffer): number | undefined {
+  if (frame.length <= replyStart.length || frame.compare(replyStart, 0, replyStart.length, 0, replyStart.length) !== 0) return undefined;
+  const id = Number.parseInt(frame.toString('latin1', replyStart.length, replyStart.length + 11), 10);
+  return Number.isNaN(id) ? undefined : id;
+}
+
+/** Of one DevTools session. A reply that has no change passes unparsed. */
+export class ClientReplies {
+  readonly #changes = new Map<number, ReplyChange>();
+
+  onReply(id: number, change: ReplyChange): void {
+    this.#changes.set(id, change);
+  }
+
+  apply(frame: Buffer): Buffer | string {
+    if (this.#changes.size === 0) return frame;
+    const id = replyIdOf(frame);
+    const change = id === undefined ? undefined : this.#changes.get(id);
+    if (id === undefined || !change) return frame;
+    this.#changes.delete(id);
+    return JSON.stringify(change(JSON.parse(frame.toString('utf8')) as Reply));
+  }
+}
+
+export interface TargetInfo {
+  targetId: string;
+  type: string;
+  url: string;
+}
+
+/** Whether no client may see or attach to a target. */
+export const isHidden = ({ type, url }: TargetInfo): boolean => type === 'browser_ui' || isHiddenAddress(url);
+
+/** The browser's own error. */
+export const noSuchTarget = { code: -32602, message: 'No target with given id found' };
+
+export const toError = ({ id, sessionId }: Reply, error: Reply['error'] & object): Reply =>
+  sessionId === undefined ? { id, error } : { id, error, sessionId };
+
+/** To `Target.getTargets`. */
+export function withoutHiddenTargets(reply: Reply): Reply {
+  const targetInfos = reply.result?.['targetInfos'] as TargetInfo[] | undefined;
+  return targetInfos ? { ...reply, result: { targetInfos: targetInfos.filter((info) => !isHidden(info)) } } : reply;
+}
+
+/** To `Target.getTargetInfo`. */
+export function withoutHiddenTarget(reply: Reply): Reply {
+  const info = reply.result?.['targetInfo'] as TargetInfo | undefined;
+  return info && isHidden(info) ? toError(reply, noSuchTarget) : reply;
+}
