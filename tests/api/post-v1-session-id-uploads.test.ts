@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, uploadFile } from '@berth/contract';
-import { Client, startApp, type TestApp } from '../harness.ts';
+import { Client, eventually, startApp, type TestApp } from '../harness.ts';
 import { endedSession, machineOf, startingSession } from '../session-states.ts';
 
 let served: TestApp;
@@ -71,9 +71,16 @@ describe('409 upload_limit_reached', () => {
 
   it('refuses all but fifty of eighty files that are sent at once', async () => {
     const { session_id } = await served.create();
-    const replies = await Promise.all(Array.from({ length: 80 }, () => served.call(uploadFile, { params: { session_id }, body })));
-    assert.equal(replies.filter(({ status }) => status === 201).length, 50);
-    assert.equal(machineOf(served, session_id).files.uploads.size, 50);
+    const { files } = machineOf(served, session_id);
+    const release = files.hold();
+    const statuses: number[] = [];
+    const calls = Array.from({ length: 80 }, async () => {
+      statuses.push((await served.call(uploadFile, { params: { session_id }, body })).status);
+    });
+    await eventually('all are refused or wait', () => statuses.length + files.waiting === 80);
+    release();
+    await Promise.all(calls);
+    assert.deepEqual([statuses.filter((status) => status === 201).length, files.uploads.size], [50, 50]);
   });
 
   it('does not count files that could not be stored', async () => {

@@ -1,5 +1,5 @@
 import { Readable, duplexPair, type Duplex } from 'node:stream';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './browser.ts';
 import {
   NoDisplay,
@@ -120,9 +120,21 @@ class FakeFiles implements VmFiles {
   readonly downloads = new Map<string, Buffer>();
   /** Whether no upload can be stored. */
   isDiskFull = false;
+  /** Uploads that wait for the disk. */
+  waiting = 0;
+  #disk: Promise<void> = Promise.resolve();
+
+  /** Uploads wait until the returned function is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#disk = promise;
+    return resolve;
+  }
 
   async put(id: string, name: string, data: Buffer): Promise<string> {
-    await setImmediate();
+    this.waiting += 1;
+    await this.#disk;
+    this.waiting -= 1;
     if (this.isDiskFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     const path = `/uploads/${id}/${name}`;
     this.uploads.set(path, data);
