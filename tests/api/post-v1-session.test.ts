@@ -267,6 +267,45 @@ describe('422', () => {
       );
     });
 
+  const plain = { name: 'a', value: 'b', domain: 'site.test', path: '/', expires: -1, httpOnly: false, secure: false };
+  const refusedCookies: [field: string, change: object][] = [
+    ['value', { value: 'a\u0000' }],
+    ['value', { value: 'a\ud800' }],
+    ['name', { name: 'a\n' }],
+    ['path', { path: 'a' }],
+    ['secure', { name: '__Secure-a' }],
+    ['domain', { name: '__Host-a', secure: true, domain: '.site.test' }],
+    ['value', { name: '', value: '' }],
+    ['value', { value: 'x'.repeat(4096) }],
+    ['partitionKey', { partitionKey: 'nonsense', secure: true }],
+  ];
+  for (const [field, change] of refusedCookies)
+    it(`refuses a cookie with ${JSON.stringify(change).slice(0, 60)} by its place, and starts no browser`, async () => {
+      const { booted } = served.runtime.counts;
+      const issues = await served.issues(createSession, { body: { storage_state: { cookies: [plain, { ...plain, ...change }] } } });
+      assert.deepEqual(
+        issues.map(({ loc }) => loc.join('.')),
+        [`body.storage_state.cookies.1.${field}`],
+      );
+      assert.equal(served.runtime.counts.booted, booted);
+    });
+
+  it('reports the place of a cookie that only the browser refuses, and leaves no machine', async () => {
+    const before = await machinesLeft(served);
+    const cookies = [plain, plain, { ...plain, domain: 'refused.test' }, plain];
+    const [issue, ...more] = await served.issues(createSession, { body: { storage_state: { cookies } } });
+    assert.deepEqual([issue?.loc, more], [['body', 'storage_state', 'cookies', '2'], []]);
+    assert.deepEqual(await machinesLeft(served), before);
+  });
+
+  it('accepts NUL and half characters in the local storage of a storage state, and nowhere else', async () => {
+    const localStorage = [{ name: '\ud800', value: 'a\u0000\udc00' }];
+    const storage_state = { origins: [{ origin: 'http://site.test', localStorage }] };
+    assert.equal((await served.create({ storage_state })).status, 'ready');
+    const [issue] = await served.issues(createSession, { body: { storage_state, name: 'a\ud800' } });
+    assert.deepEqual(issue?.loc, ['body']);
+  });
+
   it('leaves no session and no machine', async () => {
     const before = await machinesLeft(served);
     await served.issues(createSession, { body: { timeout_seconds: 1, region: 'nowhere' } });

@@ -262,7 +262,8 @@ export const getStorageState = endpoint({
   summary: 'Get storage state',
   description:
     'Returns the cookies and local storage of the session in Playwright’s format. Local storage covers the origins ' +
-    'of the open tabs. Send the result as `storage_state` when you create a session to restore it.',
+    'of the open tabs, with all characters as pages stored them. Send the result as `storage_state` when you create ' +
+    'a session to restore it. Cookies that no client can set are left out, such as those of sandboxed frames.',
   auth: 'bearer',
   params: sessionParams,
   reply: StorageState,

@@ -46,6 +46,11 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   body?: B;
   /** Whether the body may be omitted. */
   bodyOptional?: boolean;
+  /**
+   * Top-level fields of the body whose strings may contain NUL and unpaired
+   * surrogates, because they are never stored. Default: none may.
+   */
+  exactTextFields?: readonly string[];
   /** Passes the body to the handler as raw bytes, for example to verify a signature. Excludes `body`. */
   rawBody?: 'json' | 'form';
   reply?: R;

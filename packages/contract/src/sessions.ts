@@ -77,6 +77,7 @@ export const createSession = endpoint({
       .describe('Whether to wait until the browser is ready. `false` returns at once with `status: starting`. Default: `true`.'),
   }),
   body: CreateSessionRequest,
+  exactTextFields: ['storage_state'],
   reply: Session,
   status: 201,
   errors: [

@@ -5,25 +5,85 @@ import { boundedList, boundedString } from './bounds.ts';
 const cookiesMax = 3000;
 const originsMax = 200;
 const itemsMax = 5000;
+/** Of name and value together, in UTF-8, as browsers limit them (RFC 6265bis, section 5.7). */
+const cookieBytesMax = 4096;
+const cookiePathCharsMax = 1024;
+/** Browsers limit the local storage of an origin to as many characters. */
+const itemCharsMax = 5_242_880;
 
-export const StoredCookie = z
-  .strictObject({
-    name: boundedString(0, 4096).describe('Name of the cookie, at most 4096 characters.'),
-    value: boundedString(0, 8192).describe('Value of the cookie, at most 8192 characters.'),
-    domain: boundedString(1, 256).describe('Domain of the cookie, 1 to 256 characters. A leading dot includes subdomains.'),
-    path: boundedString(1, 4096).describe('Path of the cookie, 1 to 4096 characters.'),
-    expires: z.number().describe('Expiry time in Unix seconds; -1 for a session cookie.'),
-    httpOnly: z.boolean().describe('Whether the cookie is hidden from JavaScript.'),
-    secure: z.boolean().describe('Whether the cookie is sent over HTTPS only.'),
-    sameSite: z.enum(['Strict', 'Lax', 'None']).optional().describe('SameSite attribute of the cookie. Default: the browser’s default.'),
-    partitionKey: boundedString(0, 512).optional().describe('Partition key of a partitioned cookie (CHIPS), at most 512 characters.'),
-  })
-  .meta({ id: 'StoredCookie' });
+const CookieFields = z.strictObject({
+  name: boundedString(0, cookieBytesMax).describe('Name of the cookie. Name and value together have 1 to 4096 bytes in UTF-8.'),
+  value: boundedString(0, cookieBytesMax).describe('Value of the cookie.'),
+  domain: boundedString(1, 256).describe('Domain of the cookie, 1 to 256 characters. A leading dot includes subdomains.'),
+  path: boundedString(1, cookiePathCharsMax).describe('Path of the cookie, which begins with `/`, 1 to 1024 characters.'),
+  expires: z.number().describe('Expiry time in Unix seconds; -1 for a session cookie.'),
+  httpOnly: z.boolean().describe('Whether the cookie is hidden from JavaScript.'),
+  secure: z.boolean().describe('Whether the cookie is sent over HTTPS only.'),
+  sameSite: z.enum(['Strict', 'Lax', 'None']).optional().describe('SameSite attribute of the cookie. Default: the browser’s default.'),
+  partitionKey: boundedString(0, 512)
+    .optional()
+    .describe('Partition key of a partitioned cookie (CHIPS): the top-level site, such as `https://example.com`, at most 512 characters.'),
+  _crHasCrossSiteAncestor: z
+    .boolean()
+    .optional()
+    .describe('Whether a partitioned cookie is of a frame with a cross-site ancestor, as Playwright names it. Default: false.'),
+});
+
+export const StoredCookie = CookieFields.check((context) => {
+  for (const [field, message] of findCookieFaults(context.value))
+    context.issues.push({
+      code: 'custom',
+      message,
+      path: [field],
+      input: context.value[field],
+      params: { type: 'value_error' },
+      continue: true,
+    });
+}).meta({ id: 'StoredCookie' });
 export type StoredCookie = z.infer<typeof StoredCookie>;
 
+type CookieFault = [field: keyof z.infer<typeof CookieFields>, message: string];
+
+/** What browsers refuse of a cookie (RFC 6265bis, section 5.7). */
+function findCookieFaults(cookie: z.infer<typeof CookieFields>): CookieFault[] {
+  const { name, value, path, partitionKey } = cookie;
+  const faults: CookieFault[] = [];
+  for (const field of ['name', 'value', 'domain', 'path', 'partitionKey'] as const)
+    if (!isCookieText(cookie[field] ?? ''))
+      faults.push([field, 'Input should have no control characters, semicolons, unpaired surrogates or spaces at its ends']);
+  if (name.includes('=')) faults.push(['name', 'Input should have no equals sign']);
+  if (name === '' && value === '') faults.push(['value', 'Name and value should not both be empty']);
+  // A server would take what is before the sign for the name.
+  if (name === '' && (value.includes('=') || /^__(host|secure|http)-/i.test(value)))
+    faults.push(['value', 'Input should have no equals sign and no name prefix where the name is empty']);
+  if (new TextEncoder().encode(name + value).length > cookieBytesMax)
+    faults.push(['value', `Name and value together should have at most ${cookieBytesMax} bytes in UTF-8`]);
+  if (!path.startsWith('/')) faults.push(['path', 'Input should begin with a slash']);
+  if (partitionKey !== undefined && !URL.canParse(partitionKey))
+    faults.push(['partitionKey', 'Input should be a site such as https://example.com']);
+  return [...faults, ...findPrefixFaults(cookie)];
+}
+
+/** By the prefix of its name, a cookie promises how it was set. */
+function findPrefixFaults({ name, domain, path, secure, httpOnly, partitionKey }: z.infer<typeof CookieFields>): CookieFault[] {
+  const faults: CookieFault[] = [];
+  const prefix = /^__(host-http|http|host|secure)-/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  const shown = `__${prefix.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())}-`;
+  if (prefix !== '' && !secure) faults.push(['secure', `Input should be true for a cookie with the prefix ${shown}`]);
+  if (prefix.endsWith('http') && !httpOnly) faults.push(['httpOnly', `Input should be true for a cookie with the prefix ${shown}`]);
+  if (prefix.startsWith('host') && path !== '/') faults.push(['path', `Input should be / for a cookie with the prefix ${shown}`]);
+  if (prefix.startsWith('host') && domain.startsWith('.'))
+    faults.push(['domain', `Input should have no leading dot for a cookie with the prefix ${shown}`]);
+  if (partitionKey !== undefined && !secure) faults.push(['secure', 'Input should be true for a partitioned cookie']);
+  return faults;
+}
+
+// oxlint-disable-next-line no-control-regex -- Browsers refuse them.
+const isCookieText = (text: string): boolean => text.isWellFormed() && !/[\x00-\x1f\x7f;]|^ | $/.test(text);
+
 const StoredItem = z.strictObject({
-  name: boundedString(0, 65_536).describe('Key of the item, at most 65536 characters.'),
-  value: boundedString(0, 5_242_880).describe('Value of the item, at most 5242880 characters.'),
+  name: boundedString(0, itemCharsMax).describe('Key of the item, at most 5242880 characters, any of UTF-16.'),
+  value: boundedString(0, itemCharsMax).describe('Value of the item, at most 5242880 characters, any of UTF-16.'),
 });
 
 export const StorageState = z

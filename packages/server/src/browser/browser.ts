@@ -37,6 +37,7 @@ import type { StorageState } from '@berth/contract';
 
 export { BrowserClosed, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
 export { sanitizeFileName } from './storage/downloads.ts';
+export { CookieRefused } from './storage/storage.ts';
 export type * from './page/private-model.ts';
 export type * from './screencast/model.ts';
 export type {

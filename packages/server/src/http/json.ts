@@ -10,7 +10,8 @@ type JsonParseResult = { ok: true; value: unknown } | { ok: false; problem: stri
 /** Deeper than any valid request, and far below the stack limit of a recursive reader. */
 const depthMax = 64;
 
-export function parseJson(text: string): JsonParseResult {
+/** `exactTextFields`: top-level fields whose strings may contain NUL and unpaired surrogates. */
+export function parseJson(text: string, exactTextFields: readonly string[] = []): JsonParseResult {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -23,7 +24,8 @@ export function parseJson(text: string): JsonParseResult {
   if (text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')) {
     const forbiddenKey = findForbiddenKey(value, []);
     if (forbiddenKey) return { ok: false, forbiddenKey };
-    if (text.includes('\\u') && !isStorable(value)) return { ok: false, problem: 'a string contains a NUL or an unpaired surrogate' };
+    if (text.includes('\\u') && !isStorable(value, exactTextFields))
+      return { ok: false, problem: 'a string contains a NUL or an unpaired surrogate' };
   }
   return { ok: true, value };
 }
@@ -83,9 +85,9 @@ function findForbiddenKey(value: unknown, path: string[]): string[] | null {
   return null;
 }
 
-/** Whether a database's text type can store every string in it. */
-function isStorable(value: unknown): boolean {
+/** Whether a database's text type can store every string in it, except below these keys. */
+function isStorable(value: unknown, exceptKeys: readonly string[] = []): boolean {
   if (typeof value === 'string') return isStorableText(value);
   if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorable(inner));
+  return Object.entries(value).every(([key, inner]) => exceptKeys.includes(key) || (isStorableText(key) && isStorable(inner)));
 }

@@ -107,7 +107,7 @@ function parseBody(endpoint: Endpoint, request: IncomingMessage, bytes: Buffer |
   }
   if (!endpoint.body) checkBodyType(request);
   const text = bodyText(bytes);
-  const reading = text === null ? { ok: false as const, problem: 'not valid UTF-8' } : parseJson(text);
+  const reading = text === null ? { ok: false as const, problem: 'not valid UTF-8' } : parseJson(text, endpoint.exactTextFields);
   if (reading.ok) return parsePart('body', endpoint.body ?? noFields, reading.value);
   if ('forbiddenKey' in reading) return failed(validationIssue(['body', ...reading.forbiddenKey], extraForbidden));
   // Invalid JSON may contain secrets that no field name marks, so none of it is shown.

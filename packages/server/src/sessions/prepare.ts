@@ -1,7 +1,8 @@
 /** Makes a machine the one that a session asked for. */
-import { ServiceError, type StorageState } from '@berth/contract';
-import { BrowserClosed, NavigationError } from '../browser/browser.ts';
+import { ServiceError, ValidationError, type StorageState } from '@berth/contract';
+import { BrowserClosed, CookieRefused, NavigationError } from '../browser/browser.ts';
 import type { Machine } from '../fleet/fleet.ts';
+import { validationIssue } from '../http/validation-issues.ts';
 import type { VmKind } from '../runtime/runtime.ts';
 import type { LiveSession } from './live.ts';
 import type { SessionSpec } from './spec.ts';
@@ -13,7 +14,7 @@ const startNavigationMsMax = 60_000;
 /** Nobody watches the pages of a fetch, so these need no compositor. */
 export const vmKindOf = ({ record, request }: SessionSpec): VmKind => (record.settings.purpose === 'fetch' ? 'shell' : request.kind);
 
-/** Applies the session's settings and storage state. @throws ServiceError no_capacity */
+/** Applies the session's settings and storage state. @throws ServiceError no_capacity; ValidationError for a cookie that the browser refuses */
 export async function prepareMachine(session: LiveSession, machine: Machine, spec: SessionSpec): Promise<void> {
   const { request, record } = spec;
   try {
@@ -40,7 +41,14 @@ export async function prepareMachine(session: LiveSession, machine: Machine, spe
 
 async function restoreStorage({ browser }: Machine, state: StorageState, signal: AbortSignal): Promise<void> {
   await browser.tabReady();
-  await browser.setStorageState(state, { signal });
+  try {
+    await browser.setStorageState(state, { signal });
+  } catch (error) {
+    if (!(error instanceof CookieRefused)) throw error;
+    const issue = { type: 'value_error', msg: 'The browser refuses this cookie. Correct it, or leave it out.' };
+    const loc = ['body', 'storage_state', 'cookies', String(error.index)];
+    throw new ValidationError([validationIssue(loc, issue, state.cookies[error.index])]);
+  }
 }
 
 /** Best effort: records the result in `session.startNavigation` and never throws. */

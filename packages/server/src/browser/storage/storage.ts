@@ -1,7 +1,7 @@
 /** Reads and writes cookies and local storage. */
 import type { Protocol } from 'devtools-protocol';
-import type { StorageState } from '@berth/contract';
-import type { Connection } from '../cdp/connection.ts';
+import { StoredCookie, type StorageState } from '@berth/contract';
+import { ProtocolError, type Connection } from '../cdp/connection.ts';
 import type { Page } from '../page/model.ts';
 import { PageError } from '../page/model.ts';
 import type { CookieParam } from '../page/private-model.ts';
@@ -27,9 +27,22 @@ const readLocalStorage = `() => {
   }
 }`;
 
-const writeLocalStorage = `(items) => {
-  for (const { name, value } of items) localStorage.setItem(name, value);
+/** As JSON, whose escapes keep NUL and unpaired surrogates on the path to the page. */
+const writeLocalStorage = `(json) => {
+  for (const { name, value } of JSON.parse(json)) localStorage.setItem(name, value);
 }`;
+
+/** The browser refused a cookie. */
+export class CookieRefused extends PageError {
+  /** Its position among those of the call. */
+  readonly index: number;
+
+  constructor(index: number, cause: unknown) {
+    super('not_possible', 'The browser refused a cookie.', { cause });
+    this.name = 'CookieRefused';
+    this.index = index;
+  }
+}
 
 export async function readStorageState({ connection, tabs, page }: StorageDeps, signal: AbortSignal): Promise<StorageState> {
   const contextId = tabs[0]?.contextId;
@@ -40,17 +53,11 @@ export async function readStorageState({ connection, tabs, page }: StorageDeps, 
   for (const tab of tabs)
     for (const { origin, items } of await originsOf(page(tab.id), signal)) if (items.length > 0) origins.set(origin, items);
   return {
-    cookies: cookies.map(({ name, value, domain, path, expires, httpOnly, secure, sameSite, partitionKey }) => ({
-      name,
-      value,
-      domain,
-      path,
-      expires: expires < 0 ? -1 : expires,
-      httpOnly,
-      secure,
-      ...(sameSite ? { sameSite } : {}),
-      ...(partitionKey ? { partitionKey: partitionKey.topLevelSite } : {}),
-    })),
+    // A cookie of an opaque partition belongs to one document; some that sites set, such as with a tab, no client can set.
+    cookies: cookies
+      .filter(({ partitionKeyOpaque }) => partitionKeyOpaque !== true)
+      .map(toStoredCookie)
+      .filter((cookie) => StoredCookie.safeParse(cookie).success),
     origins: [...origins].map(([origin, localStorage]) => ({ origin, localStorage })),
   };
 }
@@ -69,7 +76,7 @@ async function originsOf(page: Page, signal: AbortSignal): Promise<OriginItems[]
   });
   for (const frame of frames) {
     try {
-      const within = { signal, timeoutMs: page.timeoutScale.ms(originTimeoutMs), maxBytes: originBytesMax };
+      const within = { signal, timeoutMs: page.timeoutScale.ms(originTimeoutMs), maxBytes: originBytesMax, exactText: true };
       const result = await page.call<OriginItems | null>(frame.id, readLocalStorage, [], within);
       if (result) results.push(result);
     } catch (error) {
@@ -90,11 +97,27 @@ export async function writeStorageState({ connection, tabs, page }: StorageDeps,
   await withBlankSites(connection, tab, signal, async () => {
     for (const { origin, localStorage } of origins) {
       await page(tab.id).navigate({ url: origin, waitUntil: 'commit', timeoutMs }, { signal });
-      await page(tab.id).call(page(tab.id).mainFrame(), writeLocalStorage, [localStorage], { signal, timeoutMs });
+      await page(tab.id).call(page(tab.id).mainFrame(), writeLocalStorage, [JSON.stringify(localStorage)], { signal, timeoutMs });
     }
     await page(tab.id).navigate({ url: 'about:blank', waitUntil: 'commit', timeoutMs }, { signal });
   });
   await connection.send('Page.resetNavigationHistory', undefined, { sessionId: tab.sessionId, signal });
+}
+
+function toStoredCookie(cookie: Protocol.Network.Cookie): StorageState['cookies'][number] {
+  const { name, value, domain, path, expires, httpOnly, secure, sameSite, partitionKey: partition } = cookie;
+  return {
+    name,
+    value,
+    domain,
+    path,
+    expires: expires < 0 ? -1 : expires,
+    httpOnly,
+    secure,
+    ...(sameSite ? { sameSite } : {}),
+    ...(partition ? { partitionKey: partition.topLevelSite } : {}),
+    ...(partition?.hasCrossSiteAncestor ? { _crHasCrossSiteAncestor: true } : {}),
+  };
 }
 
 /** Serves an empty page for every site while `work` runs, so that storage can be written without requests to the sites. */
@@ -116,23 +139,51 @@ async function withBlankSites(connection: Connection, tab: Tab, signal: AbortSig
   }
 }
 
+/** @throws CookieRefused, ProtocolError, CommandTimeout, BrowserClosed, or the signal's reason */
 export async function setCookies(
   connection: Connection,
   contextId: string | undefined,
   cookies: readonly CookieParam[],
   signal: AbortSignal,
 ): Promise<void> {
-  if (cookies.length === 0) return;
-  // JSON omits undefined.
-  const params = cookies as Protocol.Network.CookieParam[];
-  await connection.send(
-    'Storage.setCookies',
-    contextId === undefined ? { cookies: params } : { cookies: params, browserContextId: contextId },
-    { signal },
-  );
+  const set = async (some: readonly CookieParam[]): Promise<ProtocolError | null> => {
+    if (some.length === 0) return null;
+    // JSON omits undefined.
+    const params = some as Protocol.Network.CookieParam[];
+    const context = contextId === undefined ? {} : { browserContextId: contextId };
+    try {
+      await connection.send('Storage.setCookies', { cookies: params, ...context }, { signal });
+      return null;
+    } catch (error) {
+      if (error instanceof ProtocolError) return error;
+      throw error;
+    }
+  };
+  const failure = await set(cookies);
+  if (!failure) return;
+  if (failure.code !== invalidParamsCode) throw failure;
+  throw new CookieRefused(await findRefused(cookies, set), failure);
 }
 
-function toCookieParam({ expires, partitionKey, ...cookie }: StorageState['cookies'][number]): CookieParam {
-  const partition = partitionKey === undefined ? {} : { partitionKey: { topLevelSite: partitionKey, hasCrossSiteAncestor: false } };
+/** The protocol's error code for parameters that a command does not accept. */
+const invalidParamsCode = -32602;
+
+/** The position of the first cookie that is refused, by halves: the browser does not name it. */
+async function findRefused(
+  cookies: readonly CookieParam[],
+  set: (some: readonly CookieParam[]) => Promise<ProtocolError | null>,
+): Promise<number> {
+  let [accepted, refused] = [0, cookies.length];
+  while (refused - accepted > 1) {
+    const middle = Math.floor((accepted + refused) / 2);
+    if (await set(cookies.slice(accepted, middle))) refused = middle;
+    else accepted = middle;
+  }
+  return accepted;
+}
+
+function toCookieParam(stored: StorageState['cookies'][number]): CookieParam {
+  const { expires, partitionKey: topLevelSite, _crHasCrossSiteAncestor: hasCrossSiteAncestor = false, ...cookie } = stored;
+  const partition = topLevelSite === undefined ? {} : { partitionKey: { topLevelSite, hasCrossSiteAncestor } };
   return { ...cookie, ...partition, ...(expires < 0 ? {} : { expires }) };
 }

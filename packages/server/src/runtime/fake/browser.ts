@@ -3,7 +3,7 @@
  * The address decides the outcome: `http://status-404.test/` answers 404,
  * `http://fail-ERR_NAME_NOT_RESOLVED.test/` fails with that error,
  * `http://title.test/?a\ud800` has the title in its query, which may have escapes of JSON,
- * `http://hang.test/` never answers, `http://mute.test/` loads a page that answers
+ * cookies of `refused.test` are refused, `http://hang.test/` never answers, `http://mute.test/` loads a page that answers
  * no call, all others load at once.
  */
 import { randomBytes } from 'node:crypto';
@@ -243,6 +243,8 @@ export class FakeBrowser {
     // Never resolved: the caller times out.
     if (session.page?.isMute === true && asksPage.has(method)) return new Pending();
     if (fixedAnswers[method]) return fixedAnswers[method];
+    if (method === 'Storage.setCookies' && JSON.stringify(params).includes('refused.test'))
+      throw new ProtocolError(-32602, 'Invalid cookie fields');
     if (domain === 'Input') this.inputs.push({ method, params });
     if (session.page && (domain === 'Page' || domain === 'Runtime') && !acceptedMethods.has(method))
       return this.#callPage(session, session.page, { method, params });
