@@ -45,6 +45,7 @@ const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: r
 const serialUnitTests = filesOf(
   'packages/server/src/runtime/{encoder,host,process}/*.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
+  'packages/server/src/ops/stall-watch.test.ts',
 );
 /** Unit tests that start browsers, processes or database servers, or read figures of their own process. */
 const isolatedUnitTests = filesOf(

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { health } from '@berth/contract';
+import { health, metrics } from '@berth/contract';
+import { runFor } from '../../packages/server/src/lib/sections.ts';
 import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
+import { adminKey, eventually } from '../harness.ts';
 
 let served: ProxiedApp;
 before(async () => {
   served = await startProxiedApp();
 });
 after(() => served.close());
+
+/** Keeps the main thread busy for so much of its own time. */
+function work(cpuMs: number): void {
+  const before = process.threadCpuUsage();
+  while (process.threadCpuUsage(before).user < cpuMs * 1000);
+}
 
 const checksOf = async (): Promise<[number, string, Record<string, string>]> => {
   const { status, body } = await served.call(health, { key: null });
@@ -16,7 +24,26 @@ const checksOf = async (): Promise<[number, string, Record<string, string>]> => 
 
 describe('200', () => {
   it('lists every check when all pass', async () => {
-    assert.deepEqual(await checksOf(), [200, 'ok', { store: 'ok', sessions: 'ok', machines: 'ok', drain: 'ok' }]);
+    const [status, overall, { event_loop: eventLoop, ...checks }] = await checksOf();
+    assert.deepEqual([status, overall, checks], [200, 'ok', { store: 'ok', sessions: 'ok', machines: 'ok', drain: 'ok' }]);
+    // Depends on the load of the test machine.
+    assert.ok(eventLoop !== undefined);
+  });
+
+  it('reports a stall of the event loop, and what for, without refusing work', async () => {
+    // A busy host may take most of the time, which is then no fault of the worker.
+    await eventually('a stall is reported', async () => {
+      runFor({ name: 'fetch' }, () => work(800));
+      return (await checksOf())[2]['event_loop'] === 'degraded';
+    });
+    const { status, body } = await served.call(health, { key: null });
+    assert.deepEqual([status, body.status], [200, 'ok']);
+    assert.match(
+      body.checks['event_loop']?.note ?? '',
+      /^stood still \d+ times in the last ten minutes, for [\d.]+ s at most, last during/,
+    );
+    const reply = await fetch(served.url + metrics.path, { headers: { 'x-admin-key': adminKey } });
+    assert.match(await reply.text(), /^berth_event_loop_stalls_total\{during="\w+"\} [1-9]/m);
   });
 
   it('reports the kind and number of machines', async () => {

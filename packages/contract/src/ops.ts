@@ -3,7 +3,9 @@ import { endpoint } from './endpoint.ts';
 
 export const Health = z
   .object({
-    status: z.enum(['ok', 'degraded', 'unhealthy']).describe('Overall status: the worst of all checks.'),
+    status: z
+      .enum(['ok', 'degraded', 'unhealthy'])
+      .describe('Overall status: the worst of all checks except `event_loop`, which only reports.'),
     checks: z
       .record(
         z.string(),

@@ -40,6 +40,7 @@ import { mountMetering } from './metering/routes.ts';
 import { Metrics } from './ops/metrics.ts';
 import { Ops } from './ops/ops.ts';
 import { mountMetrics, mountOps } from './ops/routes.ts';
+import { StallWatch } from './ops/stall-watch.ts';
 import { adminGuard, metricsGuard } from './owners/owners.ts';
 import { mountRecordings } from './recordings/routes.ts';
 import { Recordings } from './recordings/recordings.ts';
@@ -210,6 +211,7 @@ export class App {
   readonly fetches: Fetches;
   readonly loops: readonly Loop[];
   readonly #metrics: Metrics;
+  readonly #stalls: StallWatch;
   /** Loops that no service starts. */
   readonly #standaloneLoops: readonly Loop[];
   readonly #deps: AppDeps;
@@ -259,8 +261,9 @@ export class App {
       ...this.#standaloneLoops,
     ];
     for (const loop of this.loops) loop.onError((err) => log.warn({ err, loop: loop.name }, 'loop iteration failed'));
-    const metricsDeps = { version: apiVersion, credits, metering, billing, gate: services.gate, fleet, sessions, jobs, loops: this.loops };
-    this.#metrics = new Metrics(metricsDeps);
+    this.#stalls = new StallWatch({ log });
+    const observed = { gate: services.gate, fleet, sessions, jobs, loops: this.loops, stalls: this.#stalls };
+    this.#metrics = new Metrics({ version: apiVersion, credits, metering, billing, ...observed });
     for (const line of billing.warnings()) log.warn({}, line);
     this.http = this.#mount();
     this.#cleanup.push('runtime', () => fleet.deps.runtime.close());
@@ -275,6 +278,8 @@ export class App {
     const { metering, fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#services;
     const { host, port } = await this.http.listen(config.host, config.port);
     this.#own.push({ host, port });
+    this.#stalls.start();
+    this.#cleanup.push('stall watch', () => this.#stalls.stop());
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     fleet.announce(config.publicUrl ?? address);
     // Stopped in reverse order: jobs before their sessions, sessions before recordings, and all before the machines.
@@ -346,7 +351,7 @@ export class App {
     mountFleetAdmin(http, fleet);
     mountSelfHealAdmin(http, selfHeal);
     mountMetrics(http, this.#metrics);
-    mountOps(http, new Ops({ store, fleet, loops: this.loops, isDraining }));
+    mountOps(http, new Ops({ store, fleet, loops: this.loops, stalls: this.#stalls, isDraining }));
     mountDocs(http);
     return http;
   }

@@ -4,6 +4,7 @@ import { classify, readOutline } from '../block-detection/block-detection.ts';
 import { decodeBody, kindOf, type Converter } from '../content/content.ts';
 import type { HttpResult } from '../egress/egress.ts';
 import type { Deadline } from '../lib/deadline.ts';
+import { section } from '../lib/sections.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
 import { needsBrowser, type BrowserReason } from './needs-browser.ts';
@@ -39,10 +40,10 @@ export async function readResponse(
   const { url, contentType, setCookieNames: cookieNames, truncated, body } = response;
   const page = toPageResult(response);
   const kind = kindOf(contentType, body);
-  const html = kind === 'html' ? decodeBody(body, contentType).text : '';
-  const outline = readOutline(html);
+  const html = kind === 'html' ? section('decode', () => decodeBody(body, contentType).text) : '';
+  const outline = section('outline', () => readOutline(html));
   const info = { ...response, cookieNames, html, title: outline.title, visibleTextLength: null, dom: null, netError: null };
-  const { blocked, block, captcha, warnings } = classify(info, request.block_detection);
+  const { blocked, block, captcha, warnings } = section('classify', () => classify(info, request.block_detection));
   Object.assign(page, { block, captcha });
   page.warnings.push(...warnings);
   if (kind !== 'html') {

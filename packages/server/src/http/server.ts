@@ -5,6 +5,7 @@ import { acceptsIdempotencyKey, acceptsLinks, ServiceError, type Endpoint } from
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { newId } from '../lib/ids.ts';
+import { runFor, section } from '../lib/sections.ts';
 import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
 import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
@@ -183,7 +184,8 @@ class FastifyHttp implements Http {
       },
       handler: (request, reply) => {
         const incoming = request as unknown as Incoming;
-        return serve({ exchange: incoming.exchange, request: incoming, reply });
+        const { exchange } = incoming;
+        return runFor({ name: endpoint.id, requestId: exchange.requestId }, () => serve({ exchange, request: incoming, reply }));
       },
     });
   }
@@ -392,7 +394,7 @@ function toResponse(endpoint: Endpoint, exchange: Exchange, result: unknown): Ht
     return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...exchange.headers }, body: String(result) };
   if (endpoint.replyKind === 'html')
     return { status, headers: { ...exchange.headers, 'content-type': 'text/html; charset=utf-8' }, body: String(result) };
-  return { status, headers: exchange.headers, body: JSON.stringify(result) };
+  return { status, headers: exchange.headers, body: section('respond', () => JSON.stringify(result)) };
 }
 
 /**

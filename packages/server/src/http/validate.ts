@@ -8,6 +8,7 @@ import type { BodyLimits } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { extraForbidden, validationIssue, missing, parsePart } from './validation-issues.ts';
 import type { Parsed, RequestPart } from './validation-issues.ts';
+import { section } from '../lib/sections.ts';
 import { parseJson } from './json.ts';
 
 /** The unvalidated request. */
@@ -33,7 +34,8 @@ export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawR
   let bytes: Buffer | undefined;
   if (response && methodsWithBody.has(endpoint.method)) {
     bytes = await takeBody(endpoint, request, response, limits);
-    if (endpoint.rawBody === undefined) body = parseBody(endpoint, request, bytes);
+    const taken = bytes;
+    if (endpoint.rawBody === undefined) body = section('validate', () => parseBody(endpoint, request, taken));
     else if (bytes === undefined) body = failed(validationIssue(['body'], missing));
     else exchange.rawBody = bytes;
   }

@@ -1,3 +1,5 @@
+import { runFor } from './sections.ts';
+
 interface LoopStatus {
   turns: number;
   lastStartedAt: Date | null;
@@ -70,7 +72,7 @@ export class Loop {
       this.#again = false;
       this.status = { ...this.status, turns: this.status.turns + 1, lastStartedAt: new Date() };
       try {
-        await this.#iterate(this.#stopped.signal);
+        await runFor({ name: this.name }, () => this.#iterate(this.#stopped.signal));
         this.status = { ...this.status, lastError: null, failures: 0 };
       } catch (error) {
         this.status = { ...this.status, lastError: String(error), failures: this.status.failures + 1 };

@@ -49,6 +49,7 @@ function createMetrics(stats: Partial<MetricsDeps> = {}) {
     sessions: { live: new Map(), onEnded: (listener) => listeners.push(listener) },
     jobs: { load: { pending: 0, slots: 0 } },
     loops: [],
+    stalls: { totals: new Map() },
     ...stats,
   });
   const read = async (): Promise<Map<string, Metric>> => readMetrics(await metrics.text());
@@ -104,6 +105,13 @@ describe('the metrics', () => {
     assert.equal(await value('berth_residential_egress_bytes_total{direction="in"}'), 700);
     assert.equal(await value('berth_residential_egress_bytes_total{direction="out"}'), 50);
     assert.equal(await value('berth_egress_routes'), 2);
+  });
+
+  it('report stalls of the event loop by what it did', async () => {
+    const totals = new Map([['fetch', { count: 2, seconds: 1.5 }]]);
+    const { value } = createMetrics({ stalls: { totals } });
+    assert.equal(await value('berth_event_loop_stalls_total{during="fetch"}'), 2);
+    assert.equal(await value('berth_event_loop_stall_seconds_total{during="fetch"}'), 1.5);
   });
 
   it('count requests by endpoint and status, and how long they took', async () => {

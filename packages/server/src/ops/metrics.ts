@@ -10,6 +10,7 @@ import type { Jobs } from '../jobs/jobs.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metering } from '../metering/metering.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { StallTotals, StallWatch } from './stall-watch.ts';
 
 export interface MetricsDeps {
   version: string;
@@ -21,6 +22,7 @@ export interface MetricsDeps {
   sessions: Pick<Sessions, 'live' | 'onEnded'>;
   jobs: Pick<Jobs, 'load'>;
   loops: readonly Loop[];
+  stalls: Pick<StallWatch, 'totals'>;
 }
 
 /** From a cached response to a page load that uses its whole deadline. */
@@ -75,6 +77,7 @@ export class Metrics {
     registerSessionMetrics(readings, deps);
     registerMachineMetrics(readings, deps);
     registerJobAndLoopMetrics(readings, deps);
+    registerStallMetrics(readings, deps);
   }
 
   /** Called by the HTTP server for every request. */
@@ -169,6 +172,15 @@ function registerMachineMetrics(readings: Readings, { fleet }: MetricsDeps): voi
   );
   readings.gauge('berth_machine_boots_waiting', 'Sessions that wait for a machine to start.', () => fleet.stats().waiting);
   readings.gauge('berth_admitting', '1 while this host has room for another machine.', () => Number(fleet.stats().admitting));
+}
+
+function registerStallMetrics(readings: Readings, { stalls }: MetricsDeps): void {
+  const rows = (value: (totals: StallTotals) => number) => (): Rows =>
+    [...stalls.totals].map(([during, totals]) => [{ during }, value(totals)]);
+  const count = rows((totals) => totals.count);
+  const seconds = rows((totals) => totals.seconds);
+  readings.counterRows('berth_event_loop_stalls_total', 'Times that the event loop stood still, by what it did.', ['during'], count);
+  readings.counterRows('berth_event_loop_stall_seconds_total', 'How long it stood still.', ['during'], seconds);
 }
 
 function registerJobAndLoopMetrics(readings: Readings, { version, jobs, loops }: MetricsDeps): void {

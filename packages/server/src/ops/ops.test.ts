@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FleetStats } from '../fleet/fleet.ts';
 import { Ops, type OpsDeps } from './ops.ts';
+import type { Stall } from './stall-watch.ts';
 
 const well: FleetStats = {
   runtime: { name: 'qemu-tcg', isolation: 'microvm', warnings: ['machines are emulated'] },
@@ -22,7 +23,13 @@ const well: FleetStats = {
 
 const machinesOf = async (stats: Partial<FleetStats>) => {
   const store = { ping: () => Promise.resolve() } as unknown as OpsDeps['store'];
-  const ops = new Ops({ store, fleet: { stats: () => ({ ...well, ...stats }) }, loops: [], isDraining: () => false });
+  const ops = new Ops({
+    store,
+    fleet: { stats: () => ({ ...well, ...stats }) },
+    loops: [],
+    stalls: { recent: () => [] },
+    isDraining: () => false,
+  });
   const { status, checks } = await ops.health();
   assert.equal(checks['machines']?.status, status);
   return [status, checks['machines']?.note];
@@ -44,4 +51,24 @@ describe('the health of machines', () => {
     assert.equal(status, 'degraded');
     assert.match(String(note), /; full_browser machines are booted cold, without a template;/);
   });
+});
+
+describe('the health of the event loop', () => {
+  const checkFor = async (...causes: string[]) => {
+    const stalls = causes.map((during, i): Stall => ({ at: new Date(), ms: 1200 - 300 * i, cpuMs: 900, during, section: null }));
+    const store = { ping: () => Promise.resolve() } as unknown as OpsDeps['store'];
+    const deps = { store, fleet: { stats: () => well }, loops: [], stalls: { recent: () => stalls }, isDraining: () => false };
+    const { status, checks } = await new Ops(deps).health();
+    assert.equal(status, 'ok', 'a stall is over when it is reported');
+    return checks['event_loop'];
+  };
+
+  it('is degraded after a stall, and says what for', async () => {
+    assert.deepEqual(await checkFor('fetch', 'reaper'), {
+      status: 'degraded',
+      note: 'stood still 2 times in the last ten minutes, for 1.2 s at most, last during reaper',
+    });
+  });
+
+  it('is not degraded by what the host took', async () => assert.equal((await checkFor('host'))?.status, 'ok'));
 });

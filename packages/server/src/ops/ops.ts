@@ -3,11 +3,13 @@ import type { Health } from '@berth/contract';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Store } from '../store/store.ts';
+import type { StallWatch } from './stall-watch.ts';
 
 export interface OpsDeps {
   store: Store;
   fleet: Pick<Fleet, 'stats'>;
   loops: readonly Loop[];
+  stalls: Pick<StallWatch, 'recent'>;
   isDraining: () => boolean;
 }
 
@@ -31,6 +33,8 @@ export class Ops {
       drain: this.#drain(),
     };
     const worst = Object.values(checks).map((check) => check.status);
+    // A stall is over when it is reported: the worker serves, and removing it would only move the load.
+    checks['event_loop'] = this.#eventLoop();
     return { status: worst.includes('unhealthy') ? 'unhealthy' : worst.includes('degraded') ? 'degraded' : 'ok', checks };
   }
 
@@ -61,6 +65,17 @@ export class Ops {
     ];
     const note = [`${runtime.name} runtime (${runtime.isolation})`, counts, ...troubles, ...runtime.warnings].join('; ');
     return { status: troubles.length > 0 ? 'degraded' : 'ok', note };
+  }
+
+  /** What the host took from the worker is reported, but no fault of the worker. */
+  #eventLoop(): Check {
+    const stalls = this.#deps.stalls.recent();
+    const last = stalls.at(-1);
+    if (!last) return { status: 'ok', note: 'no stall in the last ten minutes' };
+    const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+    const longest = stalls.reduce((ms, stall) => Math.max(ms, stall.ms), 0);
+    const note = `stood still ${stalls.length} times in the last ten minutes, for ${seconds(longest)} at most, last during ${last.during}`;
+    return { status: stalls.every(({ during }) => during === 'host') ? 'ok' : 'degraded', note };
   }
 
   #drain(): Check {

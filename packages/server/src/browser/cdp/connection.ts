@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d.ts';
 import type { Log } from '../../lib/log.ts';
+import { section } from '../../lib/sections.ts';
 import { mayBeUnstorable, toStorableValue } from '../../lib/text.ts';
 import { BrowserClosed } from '../model.ts';
 import { PageError } from '../page/model.ts';
@@ -75,7 +76,7 @@ export class Connection {
     this.#log = log;
     this.timeoutScale = timeoutScale;
     this.#pipe = new Pipe(stream, {
-      onFrame: (frame) => this.#route(frame),
+      onFrame: (frame) => section('devtools', () => this.#route(frame)),
       onClose: (reason, cause) => {
         log.debug({ reason, err: cause }, 'DevTools pipe closed');
         this.end(reason);

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { longestSection, runFor, section } from './sections.ts';
+
+const wait = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+const longestOf = (work: () => void) => {
+  const fromMs = performance.now();
+  work();
+  return longestSection(fromMs, performance.now());
+};
+
+it('adds up sections of one name, without what they contain', () => {
+  const longest = longestOf(() =>
+    runFor({ name: 'fetch' }, () => {
+      for (let i = 0; i < 3; i += 1) section('robots', () => wait(20));
+      section('classify', () => wait(40));
+      wait(10);
+    }),
+  );
+  assert.deepEqual([longest?.name, longest?.caller?.name], ['robots', 'fetch']);
+  assert.ok((longest?.ms ?? 0) >= 55);
+});
+
+it('returns what the work returns, and leaves the section when it throws', async () => {
+  assert.equal(await runFor({ name: 'a' }, () => Promise.resolve(1)), 1);
+  assert.throws(() => section('b', () => assert.fail()));
+  assert.equal(
+    longestOf(() => wait(5)),
+    null,
+  );
+});
+
+it('counts only the time that was asked about', () => {
+  section('early', () => wait(30));
+  assert.equal(longestOf(() => section('late', () => wait(5)))?.name, 'late');
+});
