@@ -63,6 +63,8 @@ const apiTests = filesOf('tests/api/**/*.test.ts').filter((file) => !isolatedApi
 /** End-to-end tests that compare times, or whose pages must answer in time: they have the machine to themselves. */
 const serialTests = filesOf('tests/e2e/{block-detection,hostile,live-view,settings,view-safety,vnc}.test.ts');
 const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !serialTests.includes(file));
+/** Seeded requests, connections and messages: each file is capped at a few seconds and reads its own memory. */
+const fuzzTests = filesOf('tests/fuzz/*.test.ts');
 const fixtureTests = filesOf('tests/shop/*.test.ts');
 
 const runner = (testMs: number): string[] => [
@@ -82,6 +84,7 @@ const quickSteps = (): Step[] => [
 
 const slowSteps = (): Step[] => [
   isolated('ledger under faults', filesOf('tests/ledger/*.test.ts'), 1),
+  isolated('fuzz', fuzzTests, lanes),
   isolated('end-to-end tests', browserTests, waitingLanes),
   isolated('end-to-end tests, one at a time', serialTests, 1),
 ];

@@ -249,6 +249,8 @@ export function assertDeclared(endpoint: Endpoint, reply: Reply): void {
     ValidationBody.parse(reply.body);
     return;
   }
+  // People who open links in a browser get a page.
+  if (reply.headers.get('content-type')?.startsWith('text/html')) return;
   const { error } = ErrorBody.parse(reply.body, { error: () => where });
   assert.ok(errorsOf(endpoint).includes(error.code), `undeclared: ${where}`);
   assert.equal(errors[error.code].status, reply.status, where);
