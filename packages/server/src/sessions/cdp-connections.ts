@@ -4,7 +4,7 @@ import { BrowserClosed, type DevtoolsClient } from '../browser/browser.ts';
 import { ownerOf, type Credentials, type Principal, type Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Loop } from '../lib/loop.ts';
-import { signToken, verifyToken } from '../lib/signed-token.ts';
+import { openToken, sealToken } from '../lib/sealed-token.ts';
 import type { Keys } from '../keys/keys.ts';
 import type { Connection, LiveSession } from './live.ts';
 import { service } from './session.ts';
@@ -39,7 +39,7 @@ export class CdpConnections {
   /** Authenticates endpoints with auth `connect`: an API key in the header, or a token for the session in the path. */
   authenticate = async (credentials: Credentials): Promise<Principal> => {
     if (credentials.authorization !== undefined || credentials.token === undefined) return this.#keys.authenticate(credentials);
-    const claims = verifyToken(this.#secret, credentials.token, 'connect', this.#clock.now());
+    const claims = await openToken(this.#secret, credentials.token, 'connect', this.#clock.now());
     const isValid =
       claims &&
       claims.session === credentials.params['session_id'] &&
@@ -53,7 +53,7 @@ export class CdpConnections {
     const owner = ownerOf(principal);
     const { session, machine } = await this.#sessions.ready(owner, sessionId);
     const expiresAt = Math.floor(this.#clock.now().getTime() / 1000) + tokenSeconds;
-    const token = signToken(this.#secret, { purpose: 'connect', owner, session: sessionId, keyId: principal.keyId, expiresAt });
+    const token = await sealToken(this.#secret, { purpose: 'connect', owner, session: sessionId, keyId: principal.keyId, expiresAt });
     const cdpUrl = `${toCdpUrl(origin, sessionId)}?token=${token}`;
     return {
       session_id: sessionId,

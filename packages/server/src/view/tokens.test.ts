@@ -5,7 +5,7 @@ import type { Credentials, Principal } from '../http/call.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
-import { signToken } from '../lib/signed-token.ts';
+import { sealToken } from '../lib/sealed-token.ts';
 import type { SessionRecord, SessionView } from '../sessions/sessions.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
 import { Tokens, type TokensDeps } from './tokens.ts';
@@ -190,16 +190,19 @@ describe('a link', () => {
   it('opens nothing where it is not ours to the last letter', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
-    const [payload = '', signature = ''] = token.split('.');
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { expiresAt: number };
-    const forged = Buffer.from(JSON.stringify({ ...claims, scope: 'control' })).toString('base64url');
-    const stranger = signToken(Buffer.alloc(32, 8), { ...claims, purpose: 'view', owner: 'anna', session: id, keyId: null });
+    const control = await tokenFor(id, 'control');
+    const [header = '', , iv = '', sealed = '', tag = ''] = token.split('.');
+    const claims = { expiresAt: fixture.clock.now().getTime() / 1000 + 300, scope: 'control', issuedAtMs: 0, grantId: 'lnk_1' };
+    const stranger = await sealToken(Buffer.alloc(32, 8), { ...claims, purpose: 'view', owner: 'anna', session: id, keyId: null });
+    const open = Buffer.from('{"alg":"none"}').toString('base64url');
     for (const text of [
-      `${forged}.${signature}`,
-      payload,
-      `${payload}.`,
-      `.${signature}`,
-      `${token}.${signature}`,
+      `${header}..${iv}.${control.split('.')[3]}.${tag}`,
+      `${open}..${iv}.${sealed}.${tag}`,
+      `${open}.${Buffer.from(JSON.stringify({ ...claims, aud: 'view' })).toString('base64url')}.`,
+      header,
+      `${header}..${iv}.${sealed}.`,
+      `.${tag}`,
+      `${token}.${tag}`,
       stranger,
       '',
       '.',
@@ -208,11 +211,10 @@ describe('a link', () => {
       await isRefused('view', id, { token: text }, text);
   });
 
-  it('is none where it was signed for something else', async () => {
+  it('is none where it was sealed for something else', async () => {
     const id = fixture.add();
     const claims = { owner: 'anna', session: id, keyId: null, expiresAt: fixture.clock.now().getTime() / 1000 + 300 };
-    for (const token of [signToken(secret, { ...claims, purpose: 'connect' }), signToken(secret, { ...claims, purpose: 'view' })])
-      await isRefused('view', id, { token });
+    for (const purpose of ['connect', 'view']) await isRefused('view', id, { token: await sealToken(secret, { ...claims, purpose }) });
   });
 
   it('can be opened again and again until its time is over, and by then no more', async () => {
@@ -302,10 +304,12 @@ describe('making a link', () => {
     assert.equal(url, `${origin}/v1/session/${id}/vnc/vnc.html?token=${token}`);
   });
 
-  it('holds no secret and no key, and fits what addresses may hold', async () => {
-    const token = await tokenFor(fixture.add());
-    assert.match(token, /^[\w-]+\.[\w-]{43}$/);
-    assert.ok(token.length < 500, `${token.length} characters`);
+  it('reveals neither owner nor key nor session, and fits what addresses may hold', async () => {
+    const id = fixture.add();
+    const token = await tokenFor(id);
+    const readable = token + token.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
+    for (const text of [id, 'anna', keyOf('anna').keyId ?? assert.fail(), 'lnk_', 'view']) assert.ok(!readable.includes(text), text);
+    assert.ok(token.length < 600, `${token.length} characters`);
   });
 
   it('needs a session of one’s own that is not over', async () => {
@@ -530,7 +534,7 @@ describe('revoking links', () => {
     await tokens.revoke(keyOf('anna'), id);
     await isRefused('view', id, { token });
     assert.equal(fixture.lines.length, 1);
-    assert.ok(fixture.lines[0]?.includes(id) && !fixture.lines[0].includes(token.split('.')[1] ?? ''));
+    assert.ok(fixture.lines[0]?.includes(id) && !fixture.lines[0].includes(token.split('.')[3] ?? assert.fail()));
   });
 });
 

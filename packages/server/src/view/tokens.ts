@@ -14,7 +14,7 @@ import type { Clock } from '../lib/clock.ts';
 import { isId, newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
-import { signToken, verifyToken } from '../lib/signed-token.ts';
+import { openToken, sealToken } from '../lib/sealed-token.ts';
 import { sessionEndedError, type SessionRecord, type Sessions } from '../sessions/sessions.ts';
 import { Grants, type Link } from './grants.ts';
 import { pruneRevocations, revocationsOf, writeRevocation } from './store.ts';
@@ -28,7 +28,7 @@ export interface TokensDeps extends TokenValidityDeps {
   log: Log;
 }
 
-/** What a token is signed for. A token of one purpose is invalid for the other. */
+/** What a token is sealed for. A token of one purpose is invalid for the other. */
 type Purpose = 'view' | 'vnc';
 type Scope = Link['scope'];
 type CloseConnection = (reason: 'unauthorized' | 'session_ended') => void;
@@ -141,7 +141,7 @@ export class Tokens {
   }
 
   async #authenticate({ token, viewCookies, params }: Credentials, purpose: Purpose, scopes: readonly Scope[]): Promise<Principal> {
-    const links = token === undefined ? this.#grants.find(viewCookies) : this.#linksOfToken(token, purpose);
+    const links = token === undefined ? this.#grants.find(viewCookies) : await this.#linksOfToken(token, purpose);
     // Strangers can plant cookies, so cookies of other sessions are ignored.
     const candidates = links.filter(({ sessionId, scope }) => sessionId === params['session_id'] && scopes.includes(scope));
     const validity = await checkValidity(this.#deps, candidates);
@@ -158,11 +158,11 @@ export class Tokens {
   }
 
   /** Returns one link, or none for an invalid token. */
-  #linksOfToken(token: string, purpose: Purpose): Link[] {
-    const claims = verifyToken(this.#deps.secret, token, purpose, this.#deps.clock.now());
+  async #linksOfToken(token: string, purpose: Purpose): Promise<Link[]> {
+    const claims = await openToken(this.#deps.secret, token, purpose, this.#deps.clock.now());
     if (claims?.scope === undefined || claims.issuedAtMs === undefined || claims.grantId === undefined) return [];
     const { owner, session: sessionId, keyId, issuedAtMs, grantId } = claims;
-    // This service signed it, so it has one of the scopes.
+    // This service sealed it, so it has one of the scopes.
     return [{ owner, sessionId, keyId, scope: claims.scope as Scope, issuedAtMs, grantId }];
   }
 
@@ -172,7 +172,7 @@ export class Tokens {
     const expiresAt = Math.floor(clock.now().getTime() / 1000) + ttlSeconds;
     const claims = { owner: ownerOf(principal), session: sessionId, keyId: principal.keyId, expiresAt };
     const grant = { scope, issuedAtMs: this.#nextTimestampMs(revokedAt), grantId: newId('lnk') };
-    const token = signToken(secret, { purpose: scope === 'vnc' ? 'vnc' : 'view', ...claims, ...grant });
+    const token = await sealToken(secret, { purpose: scope === 'vnc' ? 'vnc' : 'view', ...claims, ...grant });
     return { token, session_id: sessionId, expires_at: new Date(expiresAt * 1000).toISOString(), expires_in: ttlSeconds };
   }
 
