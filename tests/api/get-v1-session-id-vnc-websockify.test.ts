@@ -112,6 +112,17 @@ describe('101', () => {
     assert.deepEqual(await other.closed, { code: 4008, reason: 'browser_crashed' });
   });
 
+  it('is closed with 4010 bad_message when the display refuses what the client sends', async () => {
+    const sessionId = await create();
+    const viewer = await show(sessionId);
+    displayOf(sessionId).dropClients();
+    assert.deepEqual(await viewer.closed, { code: 4010, reason: 'bad_message' });
+    const next = await show(sessionId);
+    await eventually('the next client is greeted', () => received(next) === greeting);
+    next.socket.terminate();
+    await eventually('nothing is left', () => displayOf(sessionId).connections === 0);
+  });
+
   it('is closed with 4003 unauthorized within a second after its links or its key are revoked', async () => {
     const sessionId = await create();
     const { key, raw } = await served.app.keys.create({

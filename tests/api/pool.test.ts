@@ -288,6 +288,9 @@ describe('machines that fail to start', () => {
       const sick = await app.call(health);
       assert.deepEqual([sick.status, sick.body.checks['machines']?.status], [503, 'degraded']);
       assert.match((await failures())?.note ?? '', /^The last boot failed at 2026-01-01T00:00:0/);
+      await resize(app, 0);
+      assert.equal((await app.call(health)).status, 200, 'the pool wants none');
+      await resize(app, 1);
       await turn();
       await poolHas(app, 1);
       assert.deepEqual(await failures(), { kind: 'headless', method: 'process', failures: 0, note: null });

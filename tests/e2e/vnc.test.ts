@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import {
   connectSession,
@@ -15,6 +16,7 @@ import {
   type SessionResponse,
 } from '@berth/contract';
 import { chromium } from 'playwright-core';
+import { WebSocket } from 'ws';
 import type { Client } from '../harness.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
@@ -79,6 +81,17 @@ describe('the window of a headful browser', () => {
     await viewer.page.mouse.click(...(await at(spot, sizes)));
     await eventually('the address bar has the focus', async () => (await colour()) !== before);
   };
+
+  it('closes a client that speaks no VNC with a code for that, and goes on', async () => {
+    const token = new URL(await linkTo()).searchParams.get('token') ?? '';
+    const address = `${service.url.replace('http', 'ws')}/v1/session/${session.session_id}/vnc/websockify?token=${token}`;
+    const socket = new WebSocket(address);
+    await once(socket, 'open');
+    socket.send(Buffer.from('GET / HTTP/1.1\r\nHost: display\r\n\r\n'));
+    const [code, reason] = (await once(socket, 'close')) as [number, Buffer];
+    assert.equal(`${code} ${reason.toString()}`, '4010 bad_message');
+    assert.equal((await client.call(getSession, { params: params() })).body.status, 'ready');
+  });
 
   it('is reported by its session, which accepts drive calls', async () => {
     assert.equal(session.kind, 'full_browser');

@@ -184,7 +184,7 @@ export class Fleet implements FleetContext {
       return machine;
     } catch (error) {
       // An abort or an unavailable store is no boot failure.
-      if (!signal.aborted && !(error instanceof ServiceError)) this.history.recordFailure(kind, error);
+      if (!signal.aborted && !(error instanceof ServiceError)) this.history.recordFailure(kind, error, { forPool: sessionId === null });
       await this.release(id);
       this.slots.delete(id);
       throw error;

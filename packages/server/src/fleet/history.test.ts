@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 const fail = (times: number): void => {
-  for (let n = 0; n < times; n += 1) history.recordFailure('headless', new Error('no'));
+  for (let n = 0; n < times; n += 1) history.recordFailure('headless', new Error('no'), { forPool: true });
 };
 /** How long until the pool retries. */
 function backoffMs(): number {
@@ -46,11 +46,33 @@ describe('machines that do not start', () => {
 
   it('count as failing after three in a row, for ten minutes', () => {
     fail(2);
-    assert.deepEqual(history.failing(), []);
+    assert.deepEqual(
+      history.failing(() => true),
+      [],
+    );
     fail(1);
-    assert.deepEqual(history.failing(), ['headless']);
+    assert.deepEqual(
+      history.failing(() => true),
+      ['headless'],
+    );
     clock.advance(10 * 60_000 + 1);
-    assert.deepEqual(history.failing(), []);
+    assert.deepEqual(
+      history.failing(() => true),
+      [],
+    );
+  });
+
+  it('do not count as failing once the pool wants none, unless sessions need them', () => {
+    fail(3);
+    assert.deepEqual(
+      history.failing(() => false),
+      [],
+    );
+    history.recordFailure('headless', new Error('no'), { forPool: false });
+    assert.deepEqual(
+      history.failing(() => false),
+      ['headless'],
+    );
   });
 
   it('are counted by kind beside those that start', () => {

@@ -17,6 +17,8 @@ interface Boots {
   failed: number;
   /** Consecutive failures. */
   failures: number;
+  /** Whether the last failure was a machine for the pool, not for a session. */
+  failedForPool: boolean;
   failedMs: number;
   failedAt: Date | null;
 }
@@ -41,8 +43,9 @@ export class FleetHistory {
   }
 
   /** Warns at the first failure only, until a boot succeeds. */
-  recordFailure(kind: VmKind, error: unknown): void {
+  recordFailure(kind: VmKind, error: unknown, { forPool }: { forPool: boolean }): void {
     const boots = this.#boots[kind];
+    boots.failedForPool = forPool;
     boots.failed += 1;
     boots.failures += 1;
     boots.failedMs = this.#clock.monotonicMs();
@@ -69,11 +72,11 @@ export class FleetHistory {
     return this.#clock.monotonicMs() - failedMs < backoffMs;
   }
 
-  /** Kinds with consecutive recent boot failures. */
-  failing(): VmKind[] {
+  /** Kinds with consecutive recent boot failures, except of machines for a pool that wants none. */
+  failing(wantsPool: (kind: VmKind) => boolean): VmKind[] {
     const sinceMs = this.#clock.monotonicMs() - failingMsMax;
-    return this.#each().flatMap(([kind, { failures, failedMs }]) =>
-      failures >= failuresBeforeFailing && failedMs >= sinceMs ? [kind] : [],
+    return this.#each().flatMap(([kind, { failures, failedMs, failedForPool }]) =>
+      failures >= failuresBeforeFailing && failedMs >= sinceMs && (!failedForPool || wantsPool(kind)) ? [kind] : [],
     );
   }
 
@@ -86,4 +89,11 @@ export class FleetHistory {
   }
 }
 
-const noBoots = (): Boots => ({ byMethod: { process: 0, clone: 0, cold: 0 }, failed: 0, failures: 0, failedMs: 0, failedAt: null });
+const noBoots = (): Boots => ({
+  byMethod: { process: 0, clone: 0, cold: 0 },
+  failed: 0,
+  failures: 0,
+  failedForPool: false,
+  failedMs: 0,
+  failedAt: null,
+});

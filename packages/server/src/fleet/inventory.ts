@@ -137,7 +137,7 @@ export function readStats(fleet: FleetContext): FleetStats {
     bootFailures: boots.map(({ kind, failed }) => ({ kind, count: failed })),
     retired: history.retired,
     templates: kinds.map((kind) => ({ kind, isCold: templates.some((template) => template.kind === kind && template.method === 'cold') })),
-    failing: history.failing(),
+    failing: history.failing((kind) => poolKinds.some((pooled) => pooled === kind && targets.share(pooled) > 0)),
     waiting,
     admitting: pressure.read().admitting,
   };

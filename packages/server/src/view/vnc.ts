@@ -3,6 +3,7 @@ import { ServiceError } from '@berth/contract';
 import type { ViewCloseReason } from '@berth/contract/live-view';
 import type { Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import { NoDisplay } from '../runtime/runtime.ts';
 import type { LiveSession, Machine } from '../sessions/sessions.ts';
 import { closeSocket, countViewer, viewCloseReason, startHeartbeat, type Socket } from './viewer-socket.ts';
@@ -13,6 +14,8 @@ export type RegisterConnection = (close: (reason: ViewCloseReason) => void) => (
 const socketsMax = 10;
 /** For messages of the viewer; pasted text is the largest. */
 const messageBytesMax = 1024 * 1024;
+/** A display accepts a client at once. */
+const probeTimeoutMs = 2000;
 
 /** Splices sockets to the displays of `full_browser` sessions. Data is inspected only to detect user activity. */
 export class Vnc {
@@ -37,7 +40,7 @@ export class Vnc {
       const display = await openDisplay(machine);
       const { socket, stream } = await acceptStream(display, upgrade);
       startHeartbeat(socket, this.#clock);
-      new Splice({ socket, stream, display }, session, onEnd).start(registerConnection);
+      new Splice({ socket, stream, display, machine }, session, onEnd).start(registerConnection);
     } catch (error) {
       onEnd();
       throw error;
@@ -79,6 +82,7 @@ interface SpliceStreams {
   /** The socket as a byte stream. */
   stream: Duplex;
   display: Duplex;
+  machine: Machine;
 }
 
 /** Connects a socket with a display and closes both together. */
@@ -114,14 +118,25 @@ class Splice {
       this.#end('session_ended');
       stream.destroy();
     });
-    display.once('close', () => this.#end('browser_crashed'));
+    display.once('close', () => void this.#onDisplayClosed());
     stream.on('data', (chunk: Buffer) => {
       if (!this.#hasEnded && !isWatchOnly(chunk)) this.#session.touch();
     });
     stream.pipe(display);
     // The socket is closed with a reason, which ending the stream would not send.
     display.pipe(stream, { end: false });
-    if (display.destroyed) this.#end('browser_crashed');
+    if (display.destroyed) void this.#onDisplayClosed();
+  }
+
+  /** A display that still accepts clients has closed this one for what it sent. */
+  async #onDisplayClosed(): Promise<void> {
+    if (this.#hasEnded) return;
+    try {
+      (await orAbort(openDisplay(this.#streams.machine), AbortSignal.timeout(probeTimeoutMs))).on('error', () => undefined).destroy();
+      this.#end('bad_message');
+    } catch {
+      this.#end('browser_crashed');
+    }
   }
 
   #end(reason: ViewCloseReason): void {

@@ -154,6 +154,10 @@ export class FakeBrowser {
     this.#pipe.pause();
   }
 
+  thaw(): void {
+    this.#pipe.resume();
+  }
+
   /** Delays new tabs until the returned function is called, like a browser that is busy with a heavy page. */
   delayTabs(): () => void {
     const delayed: (() => void)[] = [];

@@ -282,8 +282,13 @@ class FakeDisplay {
     return Promise.resolve();
   }
 
+  /** Closes all connections, as a display does with clients that send what it does not understand. */
+  dropClients(): void {
+    for (const connection of this.#open) connection.destroy();
+  }
+
   end(): void {
     this.#hasEnded = true;
-    for (const connection of this.#open) connection.destroy();
+    this.dropClients();
   }
 }
