@@ -82,7 +82,7 @@ const closeReasons: Record<CloseReason, string> = {
   max_lifetime: 'The session reached its maximum lifetime.',
   unauthorized: 'The API key was revoked or has expired.',
   browser_crashed: 'The browser, or the machine that it runs in, exited.',
-  limit: 'A plan limit ended the session, it has its maximum number of connections, or this client does not read its messages.',
+  limit: 'A plan limit ended the session, it has its maximum number of connections, or too much of it is unread or unfinished.',
   credits_exhausted: 'The wallet does not cover the session any longer.',
   service_restart: 'The worker is shutting down. Create a new session.',
 };
@@ -92,7 +92,7 @@ const viewCloseReasons: Record<ViewCloseReason, string> = {
   unauthorized: 'The link was revoked or has expired, or its API key was revoked. Request a new link.',
   browser_crashed: 'The browser, or its display, exited.',
   limit: 'The session has its maximum number of viewers, or this viewer does not acknowledge frames.',
-  bad_message: 'The page sent an invalid command.',
+  bad_message: 'The page sent an invalid command or too many, or the client sent what the display does not understand.',
   service_restart: 'The worker is shutting down.',
 };
 
@@ -101,7 +101,7 @@ const protocolCodes = [
   ['1000', '`browser_close`', '`/cdp`: the client sent `Browser.close`.'],
   ['1002', '`protocol_error`', '`/cdp`: the client sent an invalid DevTools message.'],
   ['1003', '`binary_only`', 'VNC: the client sent a text message.'],
-  ['1009', '', 'A message is larger than the endpoint allows.'],
+  ['1009', '', 'A message is larger than the endpoint allows; `/cdp`: 64 MiB.'],
   ['1011', '`internal_error`', 'An internal error occurred. Connect again.'],
 ];
 

@@ -133,6 +133,30 @@ describe('101', () => {
     socket.terminate();
   });
 
+  it('makes a client wait that sends more than its browser reads, and loses nothing of it', async () => {
+    const { session_id } = await served.create();
+    const { socket, send } = await openSocket(addressOf(session_id), withKey());
+    const { browser, cdp } = machineOf(served, session_id);
+    browser.freeze();
+    const text = 'x'.repeat(1024 * 1024);
+    const answers = Array.from({ length: 60 }, () => send('Browser.getVersion', { text }));
+    await eventually('the browser is behind', () => cdp.writableLength > 8 * text.length);
+    await served.call(getSession, { params: { session_id } });
+    assert.ok(cdp.writableLength < 12 * text.length, `${cdp.writableLength} bytes are queued`);
+    browser.thaw();
+    assert.equal((await Promise.all(answers)).length, 60);
+    socket.terminate();
+  });
+
+  it('is closed with 1009 at the head of a message over 64 MiB', async () => {
+    const { session_id } = await served.create();
+    const { socket, closed } = await openSocket(addressOf(session_id), withKey());
+    socket.on('error', () => {});
+    socket.send(Buffer.alloc(64 * 1024 * 1024 + 1), { binary: false });
+    assert.equal((await closed).code, 1009);
+    assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
+  });
+
   it('closes a client that sends no valid protocol messages and keeps the session', async () => {
     const { session_id } = await served.create();
     for (const text of ['not json', '[]', '{"id":"x"}', `{"id":1,"method":"${'x'.repeat(100)}`]) {

@@ -83,10 +83,10 @@ async function rawClient(): Promise<{
     const id = ++last;
     const { promise, resolve } = Promise.withResolvers<Answer>();
     waiting.set(id, resolve);
-    client.receive(JSON.stringify({ id, method, params, sessionId }));
+    void client.receive(JSON.stringify({ id, method, params, sessionId }));
     return promise;
   };
-  return { ask, raw: (text) => client.receive(text), client, messages, closed };
+  return { ask, raw: (text) => void client.receive(text), client, messages, closed };
 }
 
 async function evaluator(): Promise<(expression: string) => Promise<unknown>> {

@@ -96,8 +96,12 @@ export class BrowserClosed extends Error {}
 
 /** A customer's DevTools connection, from the browser's side. */
 export interface DevtoolsClient {
-  /** Passes on one protocol message of the customer. */
-  receive(message: string | Buffer): void;
+  /**
+   * Passes on one protocol message of the customer. Where it returns a promise,
+   * the session has had its share of the worker, or the browser does not keep
+   * up: the next message should wait until it resolves.
+   */
+  receive(message: string | Buffer): Promise<void> | undefined;
   /** Detaches the client and everything it attached to. Idempotent. */
   close(): void;
 }

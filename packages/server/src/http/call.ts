@@ -109,6 +109,8 @@ export interface Upgrade {
   accept: (options?: { messageBytesMax?: number }) => Promise<WebSocket>;
   /** The same as a byte stream of binary messages, with back-pressure. */
   acceptStream: (options?: { messageBytesMax?: number }) => Promise<{ socket: WebSocket; stream: Duplex }>;
+  /** False, and the socket closed with 4009, when the client, its session or all clients leave too much unread. */
+  hasRoom: (socket: WebSocket) => boolean;
   request: IncomingMessage;
   socket: Duplex;
 }

@@ -4,6 +4,7 @@ import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Guards, Routes } from './call.ts';
 import type { ErrorPage } from './error-page.ts';
+import { defaultSocketLimits, type SocketLimits } from './socket-budgets.ts';
 
 export interface HttpLimits {
   /** Unless the endpoint sets its own. */
@@ -17,6 +18,7 @@ export interface HttpLimits {
   deadlineMs: number;
   /** Interval of keep-alive comments on event streams. */
   keepAliveMs: number;
+  sockets: SocketLimits;
 }
 
 export const defaultLimits: HttpLimits = {
@@ -26,6 +28,7 @@ export const defaultLimits: HttpLimits = {
   requestTimeoutMs: 15_000,
   deadlineMs: 30_000,
   keepAliveMs: 15_000,
+  sockets: defaultSocketLimits,
 };
 
 export interface HttpOptions {

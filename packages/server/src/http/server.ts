@@ -68,6 +68,7 @@ class FastifyHttp implements Http {
       open: (request) => new Exchange(request, null, requestIdOf(request)),
       check: (exchange) => this.#check(exchange),
       defaultDeadlineMs: options.limits.deadlineMs,
+      socketLimits: options.limits.sockets,
       onEmpty: () => this.#onIdle?.(),
     });
     this.#app = this.#createApp();

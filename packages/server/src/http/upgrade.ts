@@ -4,12 +4,14 @@ import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { createWebSocketStream, WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { Log } from '../lib/log.ts';
 import type { Admission } from './admission.ts';
+import { BoundedSocket } from './bounded-socket.ts';
 import type { Call, Principal, Upgrade } from './call.ts';
 import { logFailure, outcomeOf } from './errors.ts';
 import { ClientDisconnected, type Exchange } from './exchange.ts';
 import type { HttpOptions } from './options.ts';
 import type { Peers } from './peer.ts';
 import { refuse } from './refusal.ts';
+import { SocketBudgets, type SocketLimits } from './socket-budgets.ts';
 import { fill, parseQuery } from './validate.ts';
 
 type LooseSocketHandler = (call: Call, upgrade: Upgrade) => Promise<void> | void;
@@ -37,12 +39,15 @@ interface UpgradesDeps {
   open(request: IncomingMessage): Exchange;
   check(exchange: Exchange): void;
   defaultDeadlineMs: number;
+  socketLimits: SocketLimits;
   /** Called when the last socket has closed. */
   onEmpty(): void;
 }
 
-/** 256 MiB: a DevTools message may contain a whole heap snapshot or a large download. */
-const defaultMessageBytesMax = 256 * 1024 * 1024;
+/** A page's whole content or a fulfilled response fits in one DevTools message of a client; more is an attack. */
+const defaultMessageBytesMax = 64 * 1024 * 1024;
+/** For the other side's close frame. */
+const closeTimeoutMs = 2000;
 /** Characters of a path in an error message. */
 const shownPathMax = 200;
 
@@ -55,12 +60,14 @@ export class Upgrades {
   #routes: SocketRoute[] = [];
   #sockets = new Map<Duplex, Exchange>();
   /** One for each message size limit, which `ws` sets by server. */
-  readonly #servers = new Map<number, WebSocketServer>();
+  readonly #servers = new Map<number, SocketServer>();
+  readonly #budgets: SocketBudgets;
   /** Rejects the handshake of a socket. */
   readonly #accepting = new WeakMap<Duplex, (reason: Error) => void>();
 
   constructor(options: UpgradesDeps) {
     this.#options = options;
+    this.#budgets = new SocketBudgets(options.socketLimits);
   }
 
   /** Number of open and pending WebSockets. */
@@ -142,6 +149,8 @@ export class Upgrades {
         if (socket.destroyed) return reject(new ClientDisconnected());
         this.#accepting.set(socket, reject);
         this.#serverFor(messageBytesMax ?? defaultMessageBytesMax).handleUpgrade(request, socket, head, (webSocket) => {
+          const params = exchange.params as Record<string, string> | undefined;
+          webSocket.begin(socket, { owner: exchange.principal.owner, sessionId: params?.['session_id'] ?? '' }, this.#budgets);
           handshake.accepted = webSocket;
           this.#report(exchange, { status: 101, code: null });
           // Handlers wait for the close event that follows; an unhandled error event would end the process.
@@ -156,15 +165,17 @@ export class Upgrades {
       // Created synchronously, so that it misses no message.
       acceptStream: ({ messageBytesMax } = {}) =>
         open(messageBytesMax, (webSocket) => ({ socket: webSocket, stream: binaryStream(webSocket) })),
+      hasRoom: (webSocket) => {
+        if (webSocket instanceof BoundedSocket) this.#budgets.enforce('unread', webSocket);
+        return webSocket.readyState === webSocket.OPEN;
+      },
     };
   }
 
-  #serverFor(messageBytesMax: number): WebSocketServer {
+  #serverFor(messageBytesMax: number): SocketServer {
     const existing = this.#servers.get(messageBytesMax);
     if (existing) return existing;
-    // Compression costs more than it saves on loopback and tunnels. Readers of the messages check their UTF-8.
-    const options = { noServer: true, perMessageDeflate: false, skipUTF8Validation: true, clientTracking: false };
-    const server = new WebSocketServer({ ...options, maxPayload: messageBytesMax });
+    const server = createSocketServer(messageBytesMax);
     // What the library refuses by itself, such as a malformed subprotocol.
     server.on('wsClientError', (cause, socket) =>
       this.#accepting.get(socket)?.(new ServiceError('bad_request', 'The WebSocket handshake is malformed.', { cause })),
@@ -191,6 +202,22 @@ export class Upgrades {
     for (const server of this.#servers.values()) server.close();
   }
 }
+
+/** Which the library's types do not know. */
+const closing = { closeTimeout: closeTimeoutMs };
+const createSocketServer = (messageBytesMax: number) =>
+  new WebSocketServer({
+    noServer: true,
+    WebSocket: BoundedSocket,
+    // Compression costs more than it saves on loopback and tunnels. Readers of the messages check their UTF-8.
+    perMessageDeflate: false,
+    skipUTF8Validation: true,
+    clientTracking: false,
+    maxPayload: messageBytesMax,
+    autoPong: false,
+    ...closing,
+  });
+type SocketServer = ReturnType<typeof createSocketServer>;
 
 /** Has no effect where the handler has already closed the socket with a better reason. */
 function closeAfter(webSocket: WebSocket, error: unknown): void {

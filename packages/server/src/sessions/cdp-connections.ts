@@ -15,8 +15,6 @@ type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 /** Lifetime of a connect token. Open sockets outlive it and close with their session. */
 const tokenSeconds = 300;
 const connectionsMax = 32;
-/** A client with this many unread bytes is disconnected. */
-const unreadBytesMax = 256 * 1024 * 1024;
 /** Often enough that proxies do not close an idle socket. */
 const pingMs = 20_000;
 
@@ -80,7 +78,6 @@ export class CdpConnections {
     const connection: Connection = { keyId: principal.keyId, close: (reason) => closeSocket(socket, reason) };
     session.connections.add(connection);
     session.touch();
-    // Listeners first: messages that arrive before the client is attached are buffered.
     const bridge = new Bridge(socket);
     socket.once('close', () => {
       bridge.close();
@@ -91,7 +88,11 @@ export class CdpConnections {
     try {
       bridge.attach(
         await machine.browser.connectClient({
-          send: (message) => sendTo(socket, message),
+          send: (message) => {
+            if (!upgrade.hasRoom(socket)) return false;
+            socket.send(message, { binary: false });
+            return true;
+          },
           onClose: (reason) => this.#onClientClose(session, socket, reason),
         }),
       );
@@ -130,19 +131,24 @@ export class CdpConnections {
   }
 }
 
-/** Passes a socket's messages to its DevTools client in order, and buffers those that arrive before the client is attached. */
+/** Passes a socket's messages to its DevTools client in order, and reads the socket only as fast as the client takes them. */
 class Bridge {
-  #pending: Buffer[] = [];
+  /** Messages of a chunk that was read before the socket paused. */
+  #waiting: Buffer[] = [];
   #client: DevtoolsClient | null = null;
+  #isPaused = true;
   #closed = false;
+  readonly #socket: Socket;
   readonly #ping: NodeJS.Timeout;
 
   constructor(socket: Socket) {
+    this.#socket = socket;
+    // Until the client is attached.
+    socket.pause();
     socket.on('message', (data) => {
       // `ws` delivers one Buffer per message with its default `binaryType`.
-      const message = data as Buffer;
-      if (this.#client) this.#client.receive(message);
-      else this.#pending.push(message);
+      this.#waiting.push(data as Buffer);
+      if (!this.#isPaused) this.#pass();
     });
     // A `close` event follows and cleans up.
     socket.on('error', () => undefined);
@@ -153,29 +159,36 @@ class Bridge {
   attach(client: DevtoolsClient): void {
     if (this.#closed) return client.close();
     this.#client = client;
-    for (const message of this.#pending) client.receive(message);
-    this.#pending = [];
+    this.#continue();
   }
 
   close(): void {
     this.#closed = true;
+    this.#waiting = [];
     clearInterval(this.#ping);
     this.#client?.close();
+  }
+
+  #continue = (): void => {
+    this.#isPaused = false;
+    this.#pass();
+    if (!this.#isPaused) this.#socket.resume();
+  };
+
+  #pass(): void {
+    for (let message = this.#waiting.shift(); message && !this.#isPaused; message = this.#waiting.shift()) {
+      const room = this.#client?.receive(message);
+      if (!room) continue;
+      this.#isPaused = true;
+      this.#socket.pause();
+      void room.then(this.#continue);
+      return;
+    }
   }
 }
 
 /** The URL of a session's DevTools socket, without a token. */
 export const toCdpUrl = (origin: string, sessionId: string): string => `${origin.replace(/^http/, 'ws')}/v1/session/${sessionId}/cdp`;
-
-function sendTo(socket: Socket, message: string | Buffer): boolean {
-  if (socket.readyState !== socket.OPEN) return false;
-  if (socket.bufferedAmount > unreadBytesMax) {
-    closeSocket(socket, 'limit');
-    return false;
-  }
-  socket.send(message, { binary: false });
-  return true;
-}
 
 function closeSocket(socket: Socket, reason: CloseReason): void {
   socket.close(closeCodes[reason], reason);

@@ -261,8 +261,8 @@ async function openBridge(browser: Browser): Promise<Bridge> {
       })
       .then((client) => {
         socket.off('message', keep);
-        for (const data of early) client.receive(data);
-        socket.on('message', (data: Buffer) => client.receive(data));
+        for (const data of early) void client.receive(data);
+        socket.on('message', (data: Buffer) => void client.receive(data));
         socket.on('close', () => client.close());
       });
   });

@@ -129,6 +129,11 @@ export class Connection {
     this.#pipe.write(message);
   }
 
+  /** Resolves when the browser has read what was sent to it; undefined while it keeps up. */
+  drained(): Promise<void> | undefined {
+    return this.#pipe.drained();
+  }
+
   on<E extends EventName>(name: E, listener: (params: EventParams<E>, sessionId: string | undefined) => void): () => void {
     const listeners = this.#listeners.get(name) ?? new Set<Listener>();
     const listening: Listener = listener;

@@ -8,6 +8,7 @@
  * ids are unique within a session, so they pass as they are.
  */
 import type { Log } from '../../lib/log.ts';
+import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
 import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
 import { BrowserClosed } from '../model.ts';
@@ -27,8 +28,6 @@ import {
 import { applyRules, type RuleContext } from './client-rules.ts';
 import { Resumption } from './resumption.ts';
 
-/** A page's whole content or a fulfilled response fits in one message; more is an attack. */
-const messageBytesMax = 64 * 1024 * 1024;
 /** A client with a faulty library sends a bad message now and then; more are deliberate. */
 const clientErrorsMax = 10;
 /** Of the worker's own commands on clients' sessions. No client can send it. */
@@ -61,6 +60,8 @@ export class Multiplexer {
   readonly #attachments = new Attachments<Client>();
   readonly #resumption = new Resumption<Client>();
   readonly #clients = new Set<Client>();
+  /** Of all clients together, so that a session with many has no more than one with one. */
+  readonly #turn = new TurnBudget();
   readonly #contexts = new ClientContexts<Client>();
 
   constructor(connection: Connection, options: MultiplexerDeps) {
@@ -189,16 +190,14 @@ export class Multiplexer {
     this.#send(client, JSON.stringify(parent === client.sessionId ? event : { ...event, sessionId: parent }));
   }
 
-  #receive(client: Client, raw: string | Buffer): void {
-    if (!client.isOpen) return;
+  #receive(client: Client, raw: string | Buffer): Promise<void> | undefined {
+    if (!client.isOpen) return undefined;
     this.#deps.onActivity();
-    if (raw.length > messageBytesMax) {
-      this.#disconnect(client, 'protocol_error');
-      return;
-    }
+    this.#turn.isSpent();
     const message = parseMessage(raw);
     if ('code' in message) this.#sendError(client, message);
     else this.#applyRules(client, message);
+    return this.#connection.drained() ?? (this.#turn.isSpent() ? nextTurn() : undefined);
   }
 
   #sendError(client: Client, error: MessageError): void {

@@ -3,12 +3,16 @@
  * JSON text cannot contain.
  */
 import type { Duplex } from 'node:stream';
+import { TurnBudget } from '../../lib/turn-budget.ts';
 
 /** Chromium's own messages stay below 256 MiB; a longer one is garbage or an attack on our memory. */
 const frameBytesMax = 256 * 1024 * 1024;
 
 /** A browser that does not read while this much is queued is frozen. Twice the largest message that a client may send. */
 const queueBytesMax = 128 * 1024 * 1024;
+
+/** While more than this is queued, clients are not read. */
+const fullBytes = 8 * 1024 * 1024;
 
 /** Minimum memory of a held chunk: a message that arrives byte by byte takes a thousand times its size. */
 const pieceBytesMin = 1024;
@@ -72,12 +76,17 @@ export class Pipe {
   readonly #stream: Duplex;
   readonly #events: PipeEvents;
   readonly #splitter = new FrameSplitter();
+  readonly #turn = new TurnBudget();
+  /** Messages of a chunk that wait for the next turn. */
+  #waiting: Buffer[] = [];
+  #drained: PromiseWithResolvers<void> | null = null;
   #open = true;
 
   constructor(stream: Duplex, events: PipeEvents) {
     this.#stream = stream;
     this.#events = events;
     stream.on('data', this.#onData);
+    stream.on('drain', this.#onDrain);
     stream.on('end', this.#onEnd);
     stream.on('close', this.#onEnd);
     stream.on('error', this.#onError);
@@ -91,13 +100,25 @@ export class Pipe {
     if (this.#stream.writableLength > queueBytesMax) this.#close('unresponsive', new Error('the browser does not read its pipe'));
   }
 
+  /** Resolves when the browser has read what is queued; undefined while it keeps up. */
+  drained(): Promise<void> | undefined {
+    if (!this.#open || this.#stream.writableLength <= fullBytes) return undefined;
+    this.#drained ??= Promise.withResolvers<void>();
+    return this.#drained.promise;
+  }
+
   /** Stops using the stream without calling `onClose`. The error listener stays, so that a late error is not thrown. */
   detach(): void {
     if (!this.#open) return;
     this.#open = false;
+    this.#waiting = [];
+    this.#onDrain();
     this.#stream.off('data', this.#onData);
+    this.#stream.off('drain', this.#onDrain);
     this.#stream.off('end', this.#onEnd);
     this.#stream.off('close', this.#onEnd);
+    // So that its end is noticed.
+    this.#stream.resume();
   }
 
   #close(reason: 'closed' | 'unresponsive', cause: unknown): void {
@@ -108,14 +129,41 @@ export class Pipe {
 
   #onData = (chunk: Buffer): void => {
     try {
-      this.#splitter.push(chunk, (frame) => {
-        if (this.#open) this.#events.onFrame(frame);
-      });
+      this.#splitter.push(chunk, (frame) => this.#waiting.push(frame));
     } catch (error) {
+      this.#deliver(() => false);
       this.#close('closed', error);
     }
+    this.#deliverInTurns();
   };
 
-  #onEnd = (): void => this.#close('closed', new Error('the pipe ended'));
+  /** A browser that floods its pipe, such as by the console of a page, is read further in the next turn. */
+  #deliverInTurns = (): void => {
+    this.#deliver(() => this.#turn.isSpent());
+    if (!this.#open) return;
+    if (!this.#turn.isSpent()) {
+      if (this.#stream.isPaused()) this.#stream.resume();
+      return;
+    }
+    this.#stream.pause();
+    setImmediate(this.#deliverInTurns);
+  };
+
+  #deliver(shouldStop: () => boolean): void {
+    const frames = this.#waiting;
+    this.#waiting = [];
+    let next = 0;
+    while (next < frames.length && this.#open && !shouldStop()) this.#events.onFrame(frames[next++] as Buffer);
+    if (this.#open && next < frames.length) this.#waiting = frames.slice(next).concat(this.#waiting);
+  }
+
+  #onEnd = (): void => {
+    this.#deliver(() => false);
+    this.#close('closed', new Error('the pipe ended'));
+  };
   #onError = (error: Error): void => this.#close('closed', error);
+  #onDrain = (): void => {
+    this.#drained?.resolve();
+    this.#drained = null;
+  };
 }

@@ -142,7 +142,7 @@ async function customer(
     onClose: () => {},
   });
   const ask = (method: string, params: object): void =>
-    client.receive(JSON.stringify({ id: ++lastId, method, params, ...(sessionId ? { sessionId } : {}) }));
+    void client.receive(JSON.stringify({ id: ++lastId, method, params, ...(sessionId ? { sessionId } : {}) }));
   ask('Target.attachToTarget', { targetId: tabId, flatten: true });
   await until(() => sessionId !== '');
   return { frames: () => frames, ask, client };

@@ -1,0 +1,81 @@
+/** What the service holds in memory for WebSockets, bounded for each socket, each session and the worker. */
+import { closeCodes } from '@berth/contract';
+
+const mebibyte = 1024 * 1024;
+
+export interface SocketLimits {
+  /** Sent and not yet read by the client. */
+  unread: { socket: number; session: number; worker: number };
+  /** Received of messages that are not complete. A single message has its own maximum. */
+  unfinished: { session: number; worker: number };
+}
+
+/** Each is exceeded by one message at most: the one that is refused next. */
+export const defaultSocketLimits: SocketLimits = {
+  unread: { socket: 128 * mebibyte, session: 256 * mebibyte, worker: 512 * mebibyte },
+  unfinished: { session: 128 * mebibyte, worker: 512 * mebibyte },
+};
+
+/** Smaller amounts start no sum over all sockets; they count in it. */
+const ignoredShare = 1 / 128;
+
+/** An open WebSocket, as far as it is counted. */
+export interface CountedSocket {
+  readonly owner: string | null;
+  readonly sessionId: string;
+  readonly unfinishedBytes: number;
+  readonly bufferedAmount: number;
+  readonly readyState: number;
+  readonly OPEN: number;
+  /** Reads nothing any more. */
+  hold(): void;
+  close(code: number, reason: string): void;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+type Figure = 'unread' | 'unfinished';
+const bytesOf: Record<Figure, (socket: CountedSocket) => number> = {
+  unread: (socket) => socket.bufferedAmount,
+  unfinished: (socket) => socket.unfinishedBytes,
+};
+
+export class SocketBudgets {
+  readonly #limits: SocketLimits;
+  readonly #sockets = new Set<CountedSocket>();
+
+  constructor(limits: SocketLimits) {
+    this.#limits = limits;
+  }
+
+  add(socket: CountedSocket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  /** Closes the sockets that hold too much: this one, the largest of its session, or the largest of the owner who holds most. */
+  enforce(figure: Figure, socket: CountedSocket): void {
+    const limits = this.#limits[figure];
+    const bytes = bytesOf[figure];
+    if ('socket' in limits && bytes(socket) > limits.socket) return close(figure, socket);
+    if (bytes(socket) < limits.session * ignoredShare) return;
+    const open = [...this.#sockets].filter((each) => each.readyState === each.OPEN);
+    const ofSession = open.filter((each) => each.sessionId === socket.sessionId);
+    if (sumOf(ofSession, bytes) > limits.session) return close(figure, largestOf(ofSession, bytes));
+    if (sumOf(open, bytes) <= limits.worker) return;
+    const owners = Map.groupBy(open, (each) => each.owner);
+    const [heaviest = []] = [...owners.values()].toSorted((one, other) => sumOf(other, bytes) - sumOf(one, bytes));
+    close(figure, largestOf(heaviest, bytes));
+  }
+}
+
+function close(figure: Figure, socket: CountedSocket | undefined): void {
+  // The rest of the message stays unread until the library terminates the connection.
+  if (figure === 'unfinished') socket?.hold();
+  socket?.close(closeCodes.limit, 'limit');
+}
+
+const sumOf = (sockets: readonly CountedSocket[], bytes: (socket: CountedSocket) => number): number =>
+  sockets.reduce((sum, socket) => sum + bytes(socket), 0);
+
+const largestOf = (sockets: readonly CountedSocket[], bytes: (socket: CountedSocket) => number): CountedSocket | undefined =>
+  sockets.toSorted((one, other) => bytes(other) - bytes(one))[0];
