@@ -22,7 +22,7 @@ let browser: Browser;
 before(async () => void (site = await openSite()));
 after(() => site.close());
 beforeEach(async () => {
-  launched = await launch({ egressRefusal: (host) => (host === '127.0.0.2' ? 'blocked_by_policy' : null) });
+  launched = await launch({ egressFailureOf: (_, port) => (port === 443 ? null : 'dns_failed') });
   browser = launched.browser;
 });
 afterEach(() => launched.end());
@@ -121,7 +121,7 @@ describe('navigate', { timeout: 90_000 }, () => {
     assert.equal(await failure('/loop'), 'too_many_redirects');
     assert.equal(await failure('/reset'), 'connection_reset');
     assert.equal(await failure('/download'), 'aborted');
-    assert.equal(await failure('/gate?reason=dns_failed'), 'dns_failed');
+    assert.equal(await failure('/unreachable'), 'dns_failed');
     assert.equal(await failure('http://nosuch.invalid/'), 'dns_failed');
     assert.equal(await failure('http://127.0.0.1:9/'), 'blocked_by_policy');
     assert.equal(await failure('http://127.0.0.1:28642/'), 'connection_refused');

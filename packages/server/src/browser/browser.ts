@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Vm } from '../runtime/runtime.ts';
 import { Connection, CommandTimeout } from './cdp/connection.ts';
+import type { EgressFailureOf } from './cdp/net-errors.ts';
 import {
   BrowserClosed,
   NavigationError,
@@ -22,7 +23,7 @@ import { Downloads } from './storage/downloads.ts';
 import { TabRemoteInput } from './input/remote-input.ts';
 import { Multiplexer, type PausedTarget } from './cdp/multiplexer.ts';
 import { Screencast } from './screencast/screencast.ts';
-import { navigate, type EgressReason } from './page/navigate.ts';
+import { navigate } from './page/navigate.ts';
 import { createPage, type TabDeps } from './page/page.ts';
 import type { Page } from './page/model.ts';
 import { TimeoutScale } from './timeout-scale.ts';
@@ -60,8 +61,8 @@ const pingTimeoutMs = 15_000;
 export interface AttachOptions {
   log: Log;
   clock: Clock;
-  /** Why the gate recently refused this host. For https the browser itself only knows that its tunnel failed. */
-  egressRefusal?: ((host: string) => EgressReason | null) | undefined;
+  /** Why the gate recently did not reach a host. The browser itself only knows that it failed. */
+  egressFailureOf?: EgressFailureOf | undefined;
   /** The machine's `Runtime.slowness`; default 1. */
   slowness?: number | undefined;
 }
@@ -97,10 +98,10 @@ class AttachedBrowser implements Browser {
   lastActivityMs: number;
 
   constructor(vm: Machine, options: AttachOptions) {
-    const { log, clock, slowness } = options;
+    const { log, clock, slowness, egressFailureOf } = options;
     this.#options = options;
     this.lastActivityMs = clock.monotonicMs();
-    this.#connection = new Connection(vm.cdp, { log, timeoutScale: new TimeoutScale(slowness) });
+    this.#connection = new Connection(vm.cdp, { log, timeoutScale: new TimeoutScale(slowness), egressFailureOf });
     const emit = (event: BrowserEvent): void => this.#emit(event);
     const isClientWatching = (targetId: string): boolean => this.#multiplexer.isWatching(targetId);
     const { downloadsPath } = vm;
@@ -189,11 +190,7 @@ class AttachedBrowser implements Browser {
     return this.#drive(async () => {
       const tab = this.#tabs.get(tabId);
       const shouldKeepNetwork = (): boolean => this.#tabs.network.isNeeded(tab);
-      return navigate(
-        { connection: this.#connection, tab, egressRefusal: this.#options.egressRefusal, shouldKeepNetwork },
-        request,
-        signal,
-      );
+      return navigate({ connection: this.#connection, tab, shouldKeepNetwork }, request, signal);
     });
   }
 
@@ -211,14 +208,13 @@ class AttachedBrowser implements Browser {
   }
 
   #createPrivatePage(tab: Tab): PrivatePage {
-    const { egressRefusal, clock } = this.#options;
+    const { clock } = this.#options;
     return new FetchedPage({
       connection: this.#connection,
       tabs: this.#tabs,
       tab,
       page: this.#pageOf(tab),
       now: () => clock.now(),
-      egressRefusal,
     });
   }
 
@@ -287,11 +283,10 @@ class AttachedBrowser implements Browser {
   }
 
   #pageOf(tab: Tab): Page {
-    const { egressRefusal } = this.#options;
     const deps = this.#tabDeps(tab);
     return createPage({
       ...deps,
-      navigate: (request, { signal }) => this.#drive(() => navigate({ ...deps, egressRefusal }, request, signal)),
+      navigate: (request, { signal }) => this.#drive(() => navigate(deps, request, signal)),
     });
   }
 

@@ -35,9 +35,10 @@ export class HttpFailure extends Error {
   }
 }
 
-const netErrors = {
+/** What a browser that reaches sites itself reports. */
+export const netErrors = {
   dns_failed: 'net::ERR_NAME_NOT_RESOLVED',
-  blocked_by_policy: 'net::ERR_BLOCKED_BY_ADMINISTRATOR',
+  blocked_by_policy: 'net::ERR_BLOCKED_BY_CLIENT',
   connection_refused: 'net::ERR_CONNECTION_REFUSED',
   connection_reset: 'net::ERR_CONNECTION_RESET',
   timeout: 'net::ERR_CONNECTION_TIMED_OUT',

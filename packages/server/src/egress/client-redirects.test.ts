@@ -198,7 +198,7 @@ test('refuses a redirect to an internal address, another scheme, an unsafe port 
     'http://[::ffff:a00:1]/',
     '//0x7f.1/',
   ])
-    assert.deepEqual(await failureOf(to), ['blocked_by_policy', 'net::ERR_BLOCKED_BY_ADMINISTRATOR', 1], to);
+    assert.deepEqual(await failureOf(to), ['blocked_by_policy', 'net::ERR_BLOCKED_BY_CLIENT', 1], to);
   for (const to of ['file:///etc/passwd', 'javascript:alert(1)', 'data:text/html,x', 'ftp://127.0.0.1/'])
     assert.deepEqual(await failureOf(to), ['blocked_by_policy', 'net::ERR_UNSAFE_REDIRECT', 1], to);
   assert.deepEqual(await failureOf('http://127.0.0.1:6667/'), ['blocked_by_policy', 'net::ERR_UNSAFE_PORT', 1]);

@@ -96,7 +96,7 @@ test('reports what is wrong with a certificate, unless HTTPS errors are ignored'
   assert.deepEqual([failed.reason, failed.netError], ['tls_error', 'net::ERR_CERT_AUTHORITY_INVALID']);
   assert.ok(failed.progress.bytesIn > 0);
   assert.deepEqual([failed.progress.bytesIn, failed.progress.bytesOut], [strict.route.stats().bytesIn, strict.route.stats().bytesOut]);
-  assert.equal(route.lastRefusal('other.example'), null);
+  assert.equal(route.lastRefusal('other.example', port), null);
   const silent = await bareSite(t, () => {});
   assert.equal((await failure(`https://127.0.0.1:${silent.port}/`, { timeoutMs: 60 })).reason, 'timeout');
   await eventually(() => silent.open() === 0, 'a handshake that hangs is aborted');
@@ -224,7 +224,7 @@ test('never goes direct when a proxy is down or refuses, and reports a proxy err
         assert.equal(failed.reason, 'proxy_error', `${scheme} by ${url}`);
         assert.doesNotMatch(failed.message, /hush/);
       }
-      assert.equal(route.lastRefusal('127.0.0.1'), 'proxy_error', url);
+      assert.equal(route.lastRefusal('127.0.0.1', canary.port), 'proxy_error', url);
     }
   assert.equal(canary.accepted(), 0);
 });

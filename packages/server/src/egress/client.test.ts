@@ -194,7 +194,7 @@ test('ends with its route', async (t) => {
   assert.equal(route.stats().bytesIn, 0);
 });
 
-const refused = ['blocked_by_policy', 'net::ERR_BLOCKED_BY_ADMINISTRATOR'];
+const refused = ['blocked_by_policy', 'net::ERR_BLOCKED_BY_CLIENT'];
 
 test('refuses every spelling of an address inside, and anything before there is a policy', async (t) => {
   const { failure, route } = client(t, { allowText: '', resolver: async () => ['93.184.216.34', '10.1.2.3'] });
@@ -215,7 +215,7 @@ test('refuses every spelling of an address inside, and anything before there is 
     const { reason, netError } = await failure(`http://${host}/`);
     assert.deepEqual([reason, netError], refused, host);
   }
-  assert.equal(route.lastRefusal('mixed.example'), 'blocked_by_policy');
+  assert.equal(route.lastRefusal('mixed.example', 80), 'blocked_by_policy');
   assert.equal(route.stats().bytesOut, 0);
   assert.equal((await client(t, { policy: null }).failure('http://127.0.0.1/')).reason, 'blocked_by_policy');
 });
@@ -298,7 +298,7 @@ test('stops waiting for a connection when the request times out', async (t) => {
   const started = performance.now();
   assert.equal((await failure('http://slow.example/', { timeoutMs: 40 })).reason, 'timeout');
   assert.ok(performance.now() - started < 1500);
-  assert.equal(route.lastRefusal('slow.example'), null);
+  assert.equal(route.lastRefusal('slow.example', 80), null);
   const proxy = await bareSite(t, () => {});
   route.apply({ ...direct, upstreams: [{ url: `http://127.0.0.1:${proxy.port}`, ip: null, country: null, isTrusted: true }] });
   const waiting = failure('http://127.0.0.1:8081/', { timeoutMs: 100 });

@@ -202,8 +202,8 @@ export class MachineEgress implements EgressRoute {
     return { ip: current?.ip ?? null, country: current?.country ?? null, ...totals, connectionsOpen: this.#connections.size };
   }
 
-  lastRefusal(host: string): EgressRefusal | null {
-    return this.#refusals.get(parseHost(host) ?? host) ?? null;
+  lastRefusal(host: string, port: number): EgressRefusal | null {
+    return this.#refusals.get(authorityText(parseHost(host) ?? host, port)) ?? null;
   }
 
   close(): void {
@@ -254,14 +254,14 @@ export class MachineEgress implements EgressRoute {
       return plan.usesAbsoluteForm ? proxySocket : tunnelThrough(proxy.upstream, proxySocket, { host, port: target.port }, deadline);
     });
     socket.on('error', () => {});
-    this.#refusals.delete(target.host);
+    this.#refusals.delete(authorityText(target.host, target.port));
     return socket;
   }
 
   /** Remembers and logs why a host was not reached. Returns the reason for the browser. */
   recordFailure(host: string, port: number, error: unknown): EgressRefusal {
     const reason = toRefusal(error);
-    if (!this.#closed) this.#refusals.set(host, reason);
+    if (!this.#closed) this.#refusals.set(authorityText(host, port), reason);
     this.#logFailure(host, port, error);
     return reason;
   }

@@ -17,6 +17,7 @@ export type {
   HttpRedirect,
   RequestCookie,
 } from './client.ts';
+export { netErrors } from './client-failure.ts';
 export { AllowListError, parseAllowList } from './allow-list.ts';
 export type { AllowList } from './allow-list.ts';
 export { isPublicAddress, parseHost } from './addresses.ts';

@@ -59,6 +59,8 @@ async function relay(route: MachineEgress, plan: RoutePlan, { request, response,
   });
   try {
     response.sendDate = false;
+    // Without this Node adds `Connection: keep-alive` where the site sent none.
+    response.removeHeader('connection');
     response.writeHead(incoming.statusCode ?? 502, toStatusText(incoming.statusMessage), toResponseHeaders(incoming));
   } catch (cause) {
     incoming.destroy();
@@ -78,7 +80,13 @@ function toSiteHeaders(request: IncomingMessage, url: URL): string[] {
 /** Content-Length beside Transfer-Encoding is dropped: request smuggling (RFC 9112, 6.3). */
 function toResponseHeaders(incoming: IncomingMessage): string[] {
   const isChunked = incoming.headers['transfer-encoding'] !== undefined;
-  return filterHeaders(incoming.rawHeaders, (name) => name === refusalHeader || (isChunked && name === 'content-length'));
+  const headers = filterHeaders(incoming.rawHeaders, (name) => name === refusalHeader || (isChunked && name === 'content-length'));
+  // A page sees these as it would without a proxy. They say the same of both connections, except for an upgrade, which there is none of.
+  const ofConnection = ['connection', 'keep-alive'].flatMap((name) => {
+    const value = incoming.headers[name];
+    return typeof value === 'string' && /^[\w\s,;=-]+$/.test(value) && !/upgrade/i.test(value) ? [name, value] : [];
+  });
+  return [...headers, ...ofConnection];
 }
 
 const toStatusText = (text: string | undefined): string => (text ?? '').replace(/[^\t\x20-\x7e\x80-\xff]/g, '');
@@ -130,12 +138,9 @@ function sendRefusal(response: ServerResponse, reason: EgressRefusal): void {
     return;
   }
   const text = toStatus(reason) === 403 ? 'Forbidden\n' : 'Not reached\n';
-  response
-    .writeHead(toStatus(reason), {
-      [refusalHeader]: reason,
-      'content-type': 'text/plain',
-      'cache-control': 'no-store',
-      'content-length': text.length,
-    })
-    .end(text);
+  const headers = [refusalHeader, reason, 'Content-Type', 'text/plain', 'Cache-Control', 'no-store', 'Content-Length', String(text.length)];
+  response.writeHead(toStatus(reason), [...headers, ...invalidHeaders]).end(text);
 }
+
+/** With two places to go to the browser takes the response for none at all, as from a site that it cannot reach. */
+const invalidHeaders = ['Location', '/1', 'Location', '/2'];

@@ -4,7 +4,7 @@
  */
 import { Server } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { once } from 'node:events';
 import { systemClock } from '../lib/clock.ts';
@@ -191,7 +191,9 @@ function pipeBoth(
   site.once('error', (error) => site.bytesRead === before && onFailure(error));
   site.once('close', (broken) => {
     if (broken || !connection.writable) {
-      connection.destroy();
+      // The browser sees a reset as a reset.
+      if (broken && connection instanceof Socket) connection.resetAndDestroy();
+      else connection.destroy();
       return;
     }
     // The last bytes are flushed, but not for ever to a browser that does not read.

@@ -116,5 +116,5 @@ test('closes the connection to a site when the browser disconnects before the re
   await eventually(() => target.open() === 1, 'the site is asked');
   socket.destroy();
   await eventually(() => target.open() === 0, 'the site is closed');
-  assert.equal(from.route.lastRefusal('127.0.0.1'), null);
+  assert.equal(from.route.lastRefusal('127.0.0.1', target.port), null);
 });

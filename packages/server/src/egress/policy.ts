@@ -57,7 +57,7 @@ export interface EgressRoute {
   rotate(signal: AbortSignal): Promise<RotationResult>;
   stats(): EgressStats;
   /** Why the gate last refused or failed to reach this host, for the navigation error. */
-  lastRefusal(host: string): EgressRefusal | null;
+  lastRefusal(host: string, port: number): EgressRefusal | null;
   /** Drops every connection. `stats` are final afterwards. */
   close(): void;
 }

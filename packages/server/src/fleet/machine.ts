@@ -61,7 +61,12 @@ export async function bootMachine(deps: BootDeps, options: BootOptions, signal: 
     const priority = sessionId === null ? 'background' : 'normal';
     const vm = await runtime.boot({ id, kind, acceptEgress: (connection) => egress.accept(connection), priority }, { signal });
     cleanup.push('machine', () => vm.destroy());
-    const attached = attachBrowser(vm, { log, clock, egressRefusal: (host) => egress.lastRefusal(host), slowness: runtime.slowdown });
+    const attached = attachBrowser(vm, {
+      log,
+      clock,
+      egressFailureOf: (host, port) => egress.lastRefusal(host, port),
+      slowness: runtime.slowdown,
+    });
     const browser = await orAbort(attached, signal);
     // A waiting session gets its browser at once; its first page opens while the caller connects. A pool machine waits for both.
     if (sessionId === null) await orAbort(browser.tabReady(), signal);

@@ -7,6 +7,7 @@ import { mayBeUnstorable, toStorableValue } from '../../lib/text.ts';
 import { BrowserClosed } from '../model.ts';
 import { PageError } from '../page/model.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
+import { NetErrors, type EgressFailureOf } from './net-errors.ts';
 import { Pipe } from './pipe.ts';
 
 export type Command = keyof ProtocolMapping.Commands;
@@ -66,14 +67,19 @@ export class Connection {
   readonly #pending = new Map<number, Pending>();
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #ownSessions = new Set<string>();
+  readonly netErrors: NetErrors;
   #lastId = 0;
   #closedReason: 'closed' | 'unresponsive' | null = null;
   readonly #closed = Promise.withResolvers<'closed' | 'unresponsive'>();
   /** Messages of sessions that are not the worker's own. */
   onForeign: (sessionId: string, frame: Buffer) => void = () => {};
 
-  constructor(stream: Duplex, { log, timeoutScale }: { log: Log; timeoutScale: TimeoutScale }) {
+  constructor(
+    stream: Duplex,
+    { log, timeoutScale, egressFailureOf }: { log: Log; timeoutScale: TimeoutScale; egressFailureOf?: EgressFailureOf | undefined },
+  ) {
     this.#log = log;
+    this.netErrors = new NetErrors(egressFailureOf ?? (() => null));
     this.timeoutScale = timeoutScale;
     this.#pipe = new Pipe(stream, {
       onFrame: (frame) => section('devtools', () => this.#route(frame)),
@@ -162,7 +168,8 @@ export class Connection {
     this.#closed.resolve(reason);
   }
 
-  #route(frame: Buffer): void {
+  #route(raw: Buffer): void {
+    const frame = this.netErrors.apply(raw);
     const sessionId = sessionOf(frame);
     if (sessionId !== undefined && !this.#ownSessions.has(sessionId)) {
       this.onForeign(sessionId, frame);
@@ -185,7 +192,7 @@ export class Connection {
     const pending = this.#pending.get(id);
     if (!pending) return;
     if (message.error) pending.reject(new ProtocolError(pending.method, message.error.code, message.error.message));
-    else pending.resolve(message.result);
+    else pending.resolve(pending.method === 'Page.navigate' ? this.netErrors.inReply(message.result) : message.result);
   }
 
   #emit(method: string, params: unknown, sessionId: string | undefined): void {

@@ -254,6 +254,12 @@ export class Multiplexer {
     else if (method === 'Target.getTargetInfo') replies.onReply(id, withoutHiddenTarget);
     else if (method === 'Target.attachToTarget') replies.onReply(id, (reply) => this.#withoutHiddenSession(reply));
     else if (method === 'Target.createTarget') this.#countTab(attachment, id);
+    else if (method === 'Page.navigate') replies.onReply(id, (reply) => this.#withNetError(reply, params));
+  }
+
+  #withNetError(reply: Reply, { url }: Record<string, unknown>): Reply {
+    const result = this.#connection.netErrors.inReply(reply.result, String(url)) as Reply['result'];
+    return result ? { ...reply, result } : reply;
   }
 
   /** The event came before the reply. */

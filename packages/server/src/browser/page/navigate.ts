@@ -9,19 +9,6 @@ import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../model.ts';
 import { Deadline } from '../../lib/deadline.ts';
 
-/** The egress gate's reason in its own response to a plain HTTP request that failed or was refused. */
-export const egressHeader = 'x-berth-egress';
-const egressReasons: readonly string[] = [
-  'dns_failed',
-  'blocked_by_policy',
-  'connection_refused',
-  'connection_reset',
-  'timeout',
-  'proxy_error',
-];
-
-export type EgressReason = 'dns_failed' | 'blocked_by_policy' | 'connection_refused' | 'connection_reset' | 'timeout' | 'proxy_error';
-
 /** `Page.stopLoading` is a round trip to the page; one that hangs must not delay the response. */
 const stopTimeoutMs = 1000;
 /** The head of a response follows within milliseconds, in a separate event. */
@@ -64,7 +51,6 @@ export function toNavigationFailure(netError: string): NavigationFailure {
 interface NavigationDeps {
   connection: Connection;
   tab: Tab;
-  egressRefusal?: ((host: string) => EgressReason | null) | undefined;
   /** Whether the Network domain must stay on afterwards, for settings or listeners. */
   shouldKeepNetwork: () => boolean;
   /** Whether the caller reads title and URL from the page itself, so that they are not requested here. */
@@ -86,7 +72,6 @@ export async function navigate(deps: NavigationDeps, request: NavigationRequest,
 class NavigationWatch {
   readonly #connection: Connection;
   readonly #tab: Tab;
-  readonly #egressRefusal: NavigationDeps['egressRefusal'];
   readonly #shouldKeepNetwork: () => boolean;
   readonly #trail: DocumentTrail;
   readonly #readsPage: boolean;
@@ -107,7 +92,6 @@ class NavigationWatch {
   constructor(deps: NavigationDeps, waitUntil: WaitUntil, by: Deadline) {
     this.#connection = deps.connection;
     this.#tab = deps.tab;
-    this.#egressRefusal = deps.egressRefusal;
     this.#shouldKeepNetwork = deps.shouldKeepNetwork;
     this.#trail = deps.trail ?? new DocumentTrail(deps.connection, deps.tab);
     this.#readsPage = deps.readsPage === true;
@@ -131,7 +115,7 @@ class NavigationWatch {
     try {
       const answer = await Promise.race([this.#start(request), this.#committed.promise.then(() => null)]);
       if (answer) await this.#awaitHead(answer);
-      const result = answer && this.#classifyReply(answer, request);
+      const result = answer && this.#classifyReply(answer);
       if (typeof result === 'object' && result !== null) return await this.#withoutPage(result);
       if (result === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
       await this.#committed.promise;
@@ -178,24 +162,19 @@ class NavigationWatch {
   }
 
   /** Returns the response if it has no document, null if a document will be committed. */
-  #classifyReply(answer: Protocol.Page.NavigateResponse, request: NavigationRequest): MainResponse | 'same_document' | null {
+  #classifyReply(answer: Protocol.Page.NavigateResponse): MainResponse | 'same_document' | null {
     const { loaderId, errorText } = answer;
     if (errorText) {
       const response = loaderId === undefined ? undefined : this.#trail.of(loaderId);
       if (errorText !== 'net::ERR_ABORTED' && loaderId !== undefined && !this.#commits.includes(loaderId)) this.#errorPageId = loaderId;
       if (response && isAnswerWithoutPage(errorText, response.status)) return response;
-      throw this.#failure(errorText, request.url);
+      throw new NavigationError(toNavigationFailure(errorText), errorText, `The page could not be loaded: ${errorText}.`);
     }
     if (answer.isDownload) throw new NavigationError('aborted', 'net::ERR_ABORTED', 'The URL is a download and not a page.');
     if (loaderId === undefined) return 'same_document';
     this.#loaderId = this.#commits.includes(loaderId) ? (this.#commits.at(-1) ?? loaderId) : loaderId;
     this.#check();
     return null;
-  }
-
-  #failure(netError: string, address: string): NavigationError {
-    const refusal = netError.includes('TUNNEL_CONNECTION_FAILED') ? this.#egressRefusal?.(new URL(address).hostname) : null;
-    return new NavigationError(refusal ?? toNavigationFailure(netError), netError, `The page could not be loaded: ${netError}.`);
   }
 
   #watchTab(): void {
@@ -260,11 +239,6 @@ class NavigationWatch {
 
   #conclude(): Promise<NavigationResult> {
     const response = this.#trail.of(this.#loaderId);
-    if (response && response.url.startsWith('http:')) {
-      const reason = response.headers[egressHeader];
-      if (reason !== undefined && egressReasons.includes(reason))
-        throw new NavigationError(reason as EgressReason, null, `The request failed at the egress gate: ${reason}.`);
-    }
     this.#tab.statusCode = response?.status || null;
     return this.#describe(response, this.#tab.statusCode);
   }

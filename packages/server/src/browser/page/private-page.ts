@@ -6,7 +6,7 @@ import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
 import { NavigationError, type NavigationResult } from '../model.ts';
-import { egressHeader, navigate, type EgressReason } from './navigate.ts';
+import { navigate } from './navigate.ts';
 import { NetworkLog } from '../network/network-log.ts';
 import type { Page } from './model.ts';
 import type {
@@ -42,7 +42,6 @@ interface PrivatePageDeps {
   tab: Tab;
   page: Page;
   now: () => Date;
-  egressRefusal: ((host: string) => EgressReason | null) | undefined;
 }
 
 export class FetchedPage implements PrivatePage {
@@ -89,14 +88,14 @@ export class FetchedPage implements PrivatePage {
   }
 
   async load(request: LoadRequest, { signal }: { signal: AbortSignal }): Promise<LoadResult> {
-    const { connection, tabs, tab, egressRefusal } = this.#deps;
+    const { connection, tabs, tab } = this.#deps;
     const trail = this.#trail;
     this.#captured = null;
     const noPage = new AbortController();
     this.#loading = { ...request, noPage, readByMs: systemClock.monotonicMs() + request.timeoutMs * bodyTimeShare };
     try {
       const result = await navigate(
-        { connection, tab, egressRefusal, shouldKeepNetwork: () => tabs.network.isNeeded(tab), trail, readsPage: request.readsPage },
+        { connection, tab, shouldKeepNetwork: () => tabs.network.isNeeded(tab), trail, readsPage: request.readsPage },
         request,
         AbortSignal.any([signal, noPage.signal]),
       );
@@ -162,9 +161,6 @@ export class FetchedPage implements PrivatePage {
     const redirects = status >= 300 && status < 400 && responseHeaders.some(({ name }) => name.toLowerCase() === 'location');
     this.#lastRequestId = paused.networkId ?? null;
     if (!load || paused.responseErrorReason || redirects || !hasBody(status)) return this.#continueResponse(paused);
-    // The egress gate's own response is not a page of the site; the navigation reads it.
-    if (paused.request.url.startsWith('http:') && valueOf(responseHeaders, egressHeader) !== undefined)
-      return this.#continueResponse(paused);
     const kind = documentKind(responseHeaders);
     const keepsBody = load.keepBody || isWithheld(status, responseHeaders);
     if (kind === 'page' && !keepsBody) return this.#continueResponse(paused);

@@ -23,7 +23,8 @@ const replies: Record<string, Reply> = {
     void response
       .writeHead(200, { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment; filename="a.bin"' })
       .end('contents'),
-  '/gate': (_, response, url) => html(response, 'refused', 502, { 'x-berth-egress': url.searchParams.get('reason') ?? '' }),
+  // As the egress gate replies for a site that it does not reach.
+  '/unreachable': (_, response) => void response.writeHead(502, ['Location', '/1', 'Location', '/2']).end(),
   '/onward': (_, response) => html(response, '<title>onward</title><script>location.href="/"</script>'),
   '/alert': (_, response) =>
     html(response, '<title>before</title><script>alert(1); confirm(2); prompt(3); print(); document.title="after"</script>'),

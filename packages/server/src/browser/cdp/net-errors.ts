@@ -1,0 +1,124 @@
+/**
+ * Network errors in the words of a browser that reaches sites itself.
+ *
+ * Behind the egress gate a site that cannot be reached fails with one of two
+ * errors, which say nothing about the site. The gate knows the reason. The texts
+ * of the two are replaced in what the browser reports; what a page sees is a
+ * failed load either way.
+ */
+import { netErrors, type EgressRefusal } from '../../egress/egress.ts';
+
+/** Why the gate recently did not reach a host; null without a failure. */
+export type EgressFailureOf = (host: string, port: number) => EgressRefusal | null;
+
+/** To the gate's reply to plain HTTP, and to its refusal of a tunnel. */
+const gateErrors = /net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION|net::ERR_TUNNEL_CONNECTION_FAILED/;
+/** The same of a WebSocket, which has no code. */
+const socketError = 'Establishing a tunnel via proxy server failed.';
+
+/** Requests whose address is known. A page that has more of them open loses the reasons of the oldest. */
+const requestsMax = 4096;
+/** An origin is shorter; the rest of an address is not needed. */
+const originBytesMax = 300;
+
+/** Chromium writes the fields of a message in a fixed order, so that addresses are found without parsing. */
+const methodStart = Buffer.from('{"method":"');
+const requestSent = { name: Buffer.from('Network.requestWillBeSent","params":{"requestId":"'), url: Buffer.from('"request":{"url":"') };
+const socketCreated = { name: Buffer.from('Network.webSocketCreated","params":{"requestId":"'), url: Buffer.from('"url":"') };
+const failures = ['Network.loadingFailed"', 'Network.webSocketFrameError"', 'Log.entryAdded"'].map((name) => Buffer.from(name));
+
+interface FailureEvent {
+  method: string;
+  params: {
+    requestId?: string;
+    errorText?: string;
+    errorMessage?: string;
+    entry?: { text: string; url?: string; networkRequestId?: string };
+  };
+}
+
+export class NetErrors {
+  readonly #failureOf: EgressFailureOf;
+  /** The start of each request's address. */
+  readonly #addresses = new Map<string, string>();
+
+  constructor(failureOf: EgressFailureOf) {
+    this.#failureOf = failureOf;
+  }
+
+  /** The frame with the reason of a failure. A frame that reports none is returned as it is. */
+  apply(frame: Buffer): Buffer {
+    // 'N' of Network or 'L' of Log.
+    const first = frame[methodStart.length];
+    if ((first !== 0x4e && first !== 0x4c) || !startsWith(frame, methodStart, 0)) return frame;
+    if (startsWith(frame, requestSent.name, methodStart.length)) this.#remember(frame, requestSent);
+    else if (startsWith(frame, socketCreated.name, methodStart.length)) this.#remember(frame, socketCreated);
+    else if (failures.some((name) => startsWith(frame, name, methodStart.length))) return this.#explain(frame);
+    return frame;
+  }
+
+  /** The error text for a request that failed with this one. */
+  textOf(errorText: string, { requestId = '', url = '' }: { requestId?: string | undefined; url?: string | undefined }): string {
+    if (!gateErrors.test(errorText)) return errorText;
+    return errorText.replace(gateErrors, this.#reasonText(requestId, url) ?? '$&');
+  }
+
+  /** The result of `Page.navigate` to the address. */
+  inReply(result: unknown, url?: string): unknown {
+    const { errorText, loaderId } = (result ?? {}) as { errorText?: unknown; loaderId?: string };
+    // A document's request id is its loader id.
+    return typeof errorText === 'string'
+      ? { ...(result as object), errorText: this.textOf(errorText, { requestId: loaderId, url }) }
+      : result;
+  }
+
+  #reasonText(requestId: string, url: string): string | null {
+    const address = URL.parse(this.#addresses.get(requestId) ?? url);
+    if (!address) return null;
+    const isSecure = address.protocol === 'https:' || address.protocol === 'wss:';
+    const reason = this.#failureOf(address.hostname, address.port === '' ? (isSecure ? 443 : 80) : Number(address.port));
+    return reason === null ? null : netErrors[reason];
+  }
+
+  #remember(frame: Buffer, { name, url }: { name: Buffer; url: Buffer }): void {
+    const idStart = methodStart.length + name.length;
+    const idEnd = frame.indexOf('"', idStart);
+    const start = frame.indexOf(url, idEnd) + url.length;
+    if (idEnd < 0 || start < url.length) return;
+    const text = frame.toString('latin1', start, Math.min(start + originBytesMax, frame.length));
+    const origin = /^(?:https?|wss?):\/\/[^/?#"\\]+/.exec(text)?.[0];
+    if (origin === undefined) return;
+    const id = frame.toString('latin1', idStart, idEnd);
+    // A redirected request has a new address, and counts as new.
+    this.#addresses.delete(id);
+    this.#addresses.set(id, origin);
+    if (this.#addresses.size <= requestsMax) return;
+    for (const oldest of this.#addresses.keys()) {
+      this.#addresses.delete(oldest);
+      return;
+    }
+  }
+
+  #explain(frame: Buffer): Buffer {
+    const text = frame.toString('utf8');
+    if (!gateErrors.test(text) && !text.includes(socketError)) return frame;
+    const event = JSON.parse(text) as FailureEvent;
+    const { requestId, errorText, errorMessage, entry } = event.params;
+    if (errorText !== undefined) event.params.errorText = this.textOf(errorText, { requestId });
+    if (errorMessage !== undefined) event.params.errorMessage = this.#socketTextOf(errorMessage, requestId ?? '', '');
+    if (entry) {
+      entry.text = this.textOf(entry.text, { requestId: entry.networkRequestId, url: entry.url });
+      entry.text = this.#socketTextOf(entry.text, '', /'(wss?:\/\/[^']+)'/.exec(entry.text)?.[1] ?? '');
+    }
+    return Buffer.from(JSON.stringify(event));
+  }
+
+  #socketTextOf(text: string, requestId: string, url: string): string {
+    if (!text.includes(socketError)) return text;
+    const reason = this.#reasonText(requestId, url);
+    return reason === null ? text : text.replace(socketError, `Error in connection establishment: ${reason}`);
+  }
+}
+
+const startsWith = (frame: Buffer, text: Buffer, at: number): boolean =>
+  frame.length >= at + text.length && frame.compare(text, 0, text.length, at, at + text.length) === 0;
