@@ -36,7 +36,7 @@ async function drives(owner: Owner, page: string): Promise<Work> {
     pauseMs: 1500,
     turn: async (step) => {
       await step('navigate', () => call(owner, 'POST', `${path}/navigate`, { url: page }));
-      await step('content', () => call(owner, 'POST', `${path}/content`, { formats: ['markdown'] }));
+      await step('content', () => call(owner, 'GET', `${path}/content?format=markdown`));
     },
     close: () => endSession(owner, session),
   };

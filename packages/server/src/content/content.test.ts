@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { silentLog } from '../lib/log.ts';
 import { Content, ContentFailed, type ContentFailure, type ContentDeps, type ContentOptions } from './content.ts';
@@ -23,6 +24,12 @@ const failure =
     error instanceof ContentFailed && error.reason === reason;
 
 const owner = 'own_a';
+
+/** The nineteenth field; the command's name in parentheses may hold spaces. */
+function niceOf(stat: string): number {
+  const text = readFileSync(stat, 'utf8');
+  return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[16]);
+}
 
 /** A megabyte of attributes on one element: the parser searches duplicates one by one. */
 const attributeBomb = `<p ${Array.from({ length: 150_000 }, (_, index) => `a${index}`).join(' ')}>x`;
@@ -142,6 +149,14 @@ describe('conversions', () => {
     const running = content.convert(options(attributeBomb), { owner, signal });
     await Promise.all([assert.rejects(running, failure('failed')), content.close(), content.close()]);
     await assert.rejects(content.convert(options('<p>x'), { owner, signal }), failure('failed'));
+  });
+
+  it('have a lower priority than the thread that answers requests', async () => {
+    const content = open();
+    await content.convert(options('<p>x'), { owner, signal });
+    const nices = readdirSync('/proc/self/task').map((id) => niceOf(`/proc/self/task/${id}/stat`));
+    const own = niceOf(`/proc/self/task/${process.pid}/stat`);
+    assert.ok(Math.max(...nices) > own, `${own} of ${nices.join()}`);
   });
 
   it('keep no process alive when done', () => {

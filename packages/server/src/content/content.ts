@@ -67,6 +67,8 @@ const idleMsMax = 30_000;
 
 /** Most of the heap is parsed pages, which are short-lived. V8's default would come on top of `heapMbMax`. */
 const youngHeapMbMax = 48;
+/** Of the thread alone: Linux schedules each thread by its own. */
+const threadNice = 5;
 
 export class Content {
   readonly #deps: Required<ContentDeps>;
@@ -96,6 +98,8 @@ export class Content {
       // Hostile input must not reach this process's environment.
       env: {},
       execArgv: [],
+      // On a busy host conversions wait for the service, not every request for conversions.
+      niceIncrement: threadNice,
       recordTiming: false,
     });
     // A thread may die between two pages. Without a listener the error would end the process.
