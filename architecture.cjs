@@ -5,6 +5,7 @@ module.exports.ladder = [
   'page-scripts',
   // tools: no word of the product
   'lib',
+  'disk',
   'store',
   'http',
   // accounts: who may, and what it costs

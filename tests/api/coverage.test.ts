@@ -51,6 +51,7 @@ const tables = [
   'credentials',
   'login',
   'capacity',
+  'disk',
   'metered',
   'spending',
   'rates',

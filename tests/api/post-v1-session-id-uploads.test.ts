@@ -96,6 +96,21 @@ describe('409 upload_limit_reached', () => {
   });
 });
 
+describe('503 no_capacity', () => {
+  it('refuses a file for which the owner has no space left', async () => {
+    const small = await startApp({ environment: { BERTH_DISK_OWNER_MB_MAX: '1' } });
+    try {
+      const params = { session_id: (await small.create()).session_id };
+      const large = { name: 'large', data_base64: Buffer.alloc(1024 ** 2 + 1).toString('base64') };
+      const { details } = await small.refuse(uploadFile, 'no_capacity', { params, body: large });
+      assert.deepEqual(details, { reason: 'disk_low' });
+      assert.equal((await small.call(uploadFile, { params, body })).status, 201);
+    } finally {
+      await small.close();
+    }
+  });
+});
+
 describe('409 session_not_ready', () => {
   it('asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);

@@ -375,7 +375,7 @@ export const uploadFile = endpoint({
   body: UploadRequest,
   reply: UploadedFile,
   status: 201,
-  errors: ['session_not_found', 'session_not_ready', 'session_ended', 'upload_limit_reached', 'store_unavailable'],
+  errors: ['session_not_found', 'session_not_ready', 'session_ended', 'upload_limit_reached', 'no_capacity', 'store_unavailable'],
   cost: 'action',
   bodyLimitBytes: Math.ceil((uploadBytesMax * 4) / 3) + 4096,
 });

@@ -204,7 +204,11 @@ export const errors = {
     description: 'The payment provider refused the request or did not respond. Try again.',
   },
   session_lost: { status: 502, retryable: false, description: 'The browser was lost during the call. Create a new session.' },
-  no_capacity: { status: 503, retryable: true, description: 'No browser is available now. Try again after `Retry-After` seconds.' },
+  no_capacity: {
+    status: 503,
+    retryable: true,
+    description: 'No browser or no disk space is available now. Try again after `Retry-After` seconds.',
+  },
   draining: { status: 503, retryable: true, description: 'The worker is shutting down. Try again after `Retry-After` seconds.' },
   billing_not_configured: { status: 503, retryable: false, description: 'Billing is not configured on this service. Ask the operator.' },
   login_unavailable: {

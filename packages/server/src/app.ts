@@ -11,6 +11,7 @@ import { Content } from './content/content.ts';
 import { mountCreditsAdmin } from './credits/admin-routes.ts';
 import { mountCredits } from './credits/routes.ts';
 import { assertIsolated } from './exposure.ts';
+import type { Disk } from './disk/disk.ts';
 import { Drive } from './drive/drive.ts';
 import { mountDrive } from './drive/routes.ts';
 import { Captchas, type CaptchaConfig } from './captcha/captcha.ts';
@@ -52,6 +53,7 @@ import { mountConnect, mountSessionAdmin, mountSessions } from './sessions/route
 import { Sessions } from './sessions/sessions.ts';
 import type { Store } from './store/store.ts';
 import { mountView } from './view/routes.ts';
+import { openDisk } from './open-disk.ts';
 import { Pages, View } from './view/view.ts';
 
 export interface AppDeps {
@@ -84,6 +86,7 @@ const userAgent = `Mozilla/5.0 (compatible; Berth/${apiVersion})`;
 const nobody = { owner: null, keyId: null, requestsPerMinute: null, scope: 'nobody' };
 
 interface AppServices extends Accounts {
+  disk: Disk;
   regions: Regions;
   gate: EgressGate;
   fleet: Fleet;
@@ -137,9 +140,10 @@ async function buildServices(
   });
   const captchas = new Captchas({ config: captchaConfig(config), clock, log });
   const captchaProviders = captchas.configured;
+  const disk = openDisk(config, log);
   const tabLimits = { headless: config.tabsMax, full_browser: config.tabsFullBrowserMax };
   const limits = { tabLimits, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
-  const sessions = new Sessions({ store, owners, audit, metering, fleet, regions, clock, log, workerId, ...limits });
+  const sessions = new Sessions({ store, owners, audit, metering, fleet, disk, regions, clock, log, workerId, ...limits });
   const content = new Content({ threadsMax: contentThreadsMax, log });
   const { allowEvaluate } = config;
   const drive = new Drive({ sessions, metering, clock, content, captchas, allowEvaluate });
@@ -154,17 +158,19 @@ async function buildServices(
     workerId,
     encoders,
     silentWorkers,
+    disk,
     limits: recordingLimits,
   });
   const recordingOf = (owner: string, sessionId: string): Promise<string | null> => recordings.recordingOf(owner, sessionId);
   const view = new View({ keys, sessions, store, clock, secret, recordingOf, drive, pages: new Pages(pagesPath), log });
   const { jobsRunningMax: runningMax, jobsQueuedMax: queuedMax, fetchPagesMax: pagesMax, fetchMachinesMax: machinesMax } = config;
-  const jobs = new Jobs({ store, clock, log, workerId, silentWorkers, runningMax, queuedMax });
+  const jobs = new Jobs({ store, disk, clock, log, workerId, silentWorkers, runningMax, queuedMax });
   const selfHeal = new SelfHeal({ store, clock, log, secret, enabled: strategiesFor(captchaProviders) });
   const work = { owners, metering, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
   const fetches = new Fetches({ ...work, allowEvaluate, pagesMax, machinesMax, userAgent });
   return {
     ...accounts,
+    disk,
     regions,
     gate,
     fleet,
@@ -206,6 +212,7 @@ export class App {
   readonly keys: Accounts['keys'];
   readonly sessions: Sessions;
   readonly fleet: Fleet;
+  readonly disk: Disk;
   readonly jobs: Jobs;
   readonly selfHeal: SelfHeal;
   readonly fetches: Fetches;
@@ -236,6 +243,7 @@ export class App {
     this.keys = keys;
     this.sessions = sessions;
     this.fleet = fleet;
+    this.disk = services.disk;
     this.jobs = jobs;
     this.selfHeal = selfHeal;
     this.fetches = fetches;
@@ -249,6 +257,7 @@ export class App {
       connects.revocations,
       ...view.loops,
       pruning,
+      services.disk.watch,
     ];
     const machines = [fleet.heartbeat, fleet.pings, fleet.reaper, fleet.refill, sessions.timers, sessions.recovery, sessions.retention];
     this.loops = [
@@ -311,7 +320,7 @@ export class App {
 
   #mount(): Http {
     const { config, store, clock, log, adminKey } = this.#deps;
-    const { keys, logins, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = this.#services;
+    const { disk, keys, logins, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = this.#services;
     const { tokens, pages } = view;
     const isDraining = (): boolean => this.#draining;
     const http = createHttp({
@@ -330,6 +339,7 @@ export class App {
       onCompleted: this.#metrics.observeRequest,
       log,
       store,
+      disk,
       clock,
       publicUrl: config.publicUrl,
       trustedProxies: config.trustedProxies,
@@ -351,7 +361,7 @@ export class App {
     mountFleetAdmin(http, fleet);
     mountSelfHealAdmin(http, selfHeal);
     mountMetrics(http, this.#metrics);
-    mountOps(http, new Ops({ store, fleet, loops: this.loops, stalls: this.#stalls, isDraining }));
+    mountOps(http, new Ops({ store, fleet, disk, loops: this.loops, stalls: this.#stalls, isDraining }));
     mountDocs(http);
     return http;
   }

@@ -73,6 +73,32 @@ const storage = {
   ),
 };
 
+const disk = {
+  BERTH_DISK_FREE_MB_MIN: variable(
+    integer(0, 1_000_000),
+    '1024',
+    'Free disk space, of the data directory and of the embedded database, that is left to the database, in megabytes. Below it ' +
+      'new sessions and jobs are refused, and downloads, uploads and recordings end.',
+  ),
+  BERTH_DISK_RESERVE_MB: variable(
+    integer(0, 100_000),
+    '128',
+    'Size of a file beside the embedded database that is deleted when the disk is full, so that the database can still write, ' +
+      'in megabytes. `0`: no such file.',
+  ),
+  BERTH_DISK_OWNER_MB_MAX: variable(
+    integer(1, 100_000_000),
+    '10240',
+    'Disk space for one owner’s downloads, uploads, recordings and stored replies on this worker, in megabytes. An owner never ' +
+      'gets more than half of what all owners can have.',
+  ),
+  BERTH_DOWNLOADS_MB_MAX: variable(
+    integer(1, 1_000_000),
+    '1024',
+    'Maximum size of the downloads of a session together, in megabytes. A download that exceeds it ends as `too_large`.',
+  ),
+};
+
 const access = {
   BERTH_ADMIN_KEY: variable(
     secret,
@@ -256,6 +282,7 @@ const operations = {
 export const variableGroups = {
   Server: server,
   Storage: storage,
+  Disk: disk,
   'Keys and sign-in': access,
   Machines: machines,
   'Pool and limits': limits,
@@ -270,6 +297,7 @@ export const variableGroups = {
 const variables = {
   ...server,
   ...storage,
+  ...disk,
   ...access,
   ...machines,
   ...limits,

@@ -46,6 +46,7 @@ export type {
   BrowserEvent,
   BrowserSettings,
   DownloadInfo,
+  DownloadLimit,
   DevtoolsClient,
   NavigationRequest,
   NavigationResult,
@@ -154,6 +155,7 @@ class AttachedBrowser implements Browser {
 
   prepare(settings: Parameters<Browser['prepare']>[0]): Promise<void> {
     if (settings.keepNetworkLog) this.#keepNetworkLog();
+    if (settings.downloadLimit) this.#downloads.limit = settings.downloadLimit;
     return this.#tabs.apply(settings);
   }
 

@@ -20,6 +20,15 @@ export interface BrowserSettings {
   /** Whether network events are recorded for a HAR from the first page on. */
   keepNetworkLog: boolean;
   tabLimit: number;
+  /** Default: the limits of `Downloads` alone. */
+  downloadLimit?: DownloadLimit | undefined;
+}
+
+/** What the downloads of a session may take on the disk. */
+export interface DownloadLimit {
+  bytesMax: number;
+  /** Asks for this size of all downloads together. False: there is no room. */
+  resize(bytes: number): boolean;
 }
 
 export interface BrowserVersion {

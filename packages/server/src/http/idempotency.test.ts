@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { PathId, ServiceError, endpoint } from '@berth/contract';
 import { z } from 'zod';
@@ -6,6 +7,7 @@ import { ManualClock } from '../lib/clock.ts';
 import { testStore } from '../store/test-store.ts';
 import type { TestStore } from '../store/test-store.ts';
 import { pruneIdempotencyKeys } from './idempotency.ts';
+import { claimKey, storeResponse, trimResponses, type KeyClaim } from './store.ts';
 import { auth, serve } from './server.fixture.ts';
 import type { Http } from './server.ts';
 
@@ -168,4 +170,23 @@ test('is 1 to 255 visible ASCII characters', async (t) => {
     assert.deepEqual(detail[0]?.loc, ['header', 'idempotency-key']);
   }
   assert.equal(done(), 0);
+});
+
+test('makes room for new responses of an owner by dropping the oldest', async () => {
+  const { store } = database;
+  const dates = { staleBefore: new Date(0), expiredBefore: new Date(0) };
+  const claimOf = (scope: string, key: string, atMs: number): KeyClaim => ({
+    scope: `${scope} POST /make`,
+    key,
+    requestHash: Buffer.alloc(32),
+    claimedAt: new Date(atMs),
+  });
+  const claims = [1, 2, 3].map((at) => claimOf('owner:large', `k${at}`, at * 1000));
+  const others = [claimOf('owner:larger', 'k1', 0), claimOf('owner:large', 'running', 0)];
+  for (const claim of [...claims, ...others]) await claimKey(store, claim, dates);
+  const body = JSON.stringify({ headers: {}, body: randomBytes(75_000).toString('base64') });
+  for (const claim of [...claims, ...others.slice(0, 1)]) await storeResponse(store, claim, { status: 201, text: body });
+  await trimResponses(store, 'owner:large', 250_000);
+  const left = await Promise.all([...claims, ...others].map(async (claim) => (await claimKey(store, claim, dates)) !== null));
+  assert.deepEqual(left, [false, true, true, true, true]);
 });

@@ -3,19 +3,26 @@ import { ServiceError, ValidationError } from '@berth/contract';
 import type { Endpoint } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { RetentionBudget, type Disk } from '../disk/disk.ts';
 import type { Store } from '../store/store.ts';
 import { toErrorResponse } from './errors.ts';
 import type { HttpResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { claimKey, deleteClaim, storeResponse, pruneKeys } from './store.ts';
+import { claimKey, deleteClaim, storeResponse, trimResponses, pruneKeys } from './store.ts';
 import type { StoredResponse, KeyClaim } from './store.ts';
 
 const retentionMs = 24 * 3600 * 1000;
 /** A request may take this much longer than its deadline; an older claim belongs to a dead worker. */
 const claimMarginMs = 30_000;
 
+/** Of one owner: the oldest responses make room for new ones. A page as JSON has some megabytes. */
+const ownerBytesMax = 64 * 1024 ** 2;
+/** Larger responses are not stored while the disk is low. */
+const smallBytesMax = 64 * 1024;
+
 interface IdempotencyDeps {
   store: Store;
+  disk: Disk;
   clock: Clock;
   log: Log;
 }
@@ -29,9 +36,12 @@ interface IdempotencyDeps {
  */
 export class Idempotency {
   #options: IdempotencyDeps;
+  readonly #budget: RetentionBudget;
 
   constructor(options: IdempotencyDeps) {
     this.#options = options;
+    const { store, disk } = options;
+    this.#budget = new RetentionBudget(disk, { bytesMax: ownerBytesMax, trim: (scope, bytes) => trimResponses(store, scope, bytes) });
   }
 
   /**
@@ -51,14 +61,16 @@ export class Idempotency {
       expiredBefore: new Date(claim.claimedAt.getTime() - retentionMs),
     });
     if (match) return replay(match, claim, exchange.requestId);
+    const { owner, scope } = exchange.principal;
+    const outcomeOf = { claim, scope, owner: owner ?? scope };
     let answer: HttpResponse;
     try {
       answer = await work();
     } catch (error) {
-      await this.#storeOutcome(claim, isReplayable(error) ? toStoredResponse(toErrorResponse(error, exchange.requestId), []) : null);
+      await this.#storeOutcome(outcomeOf, isReplayable(error) ? toStoredResponse(toErrorResponse(error, exchange.requestId), []) : null);
       throw error;
     }
-    await this.#storeOutcome(claim, toStoredResponse(answer, endpoint.secretReplyFields ?? []));
+    await this.#storeOutcome(outcomeOf, toStoredResponse(answer, endpoint.secretReplyFields ?? []));
     return answer;
   }
 
@@ -72,14 +84,23 @@ export class Idempotency {
   }
 
   /** The caller gets the response of the work even if it cannot be stored. */
-  async #storeOutcome(claim: KeyClaim, stored: StoredResponse | null): Promise<void> {
+  async #storeOutcome({ claim, scope, owner }: OutcomeOf, stored: StoredResponse | null): Promise<void> {
+    const { store, disk } = this.#options;
     try {
-      if (stored) await storeResponse(this.#options.store, claim, stored);
-      else await deleteClaim(this.#options.store, claim);
+      const text = stored === null ? '' : JSON.stringify(stored.reply);
+      if (stored === null || (disk.isLow && text.length > smallBytesMax)) return await deleteClaim(store, claim);
+      await storeResponse(store, claim, { status: stored.status, text });
+      await this.#budget.add(owner, text.length, scope);
     } catch (error) {
       this.#options.log.warn({ err: error, scope: claim.scope }, 'idempotent response not stored');
     }
   }
+}
+
+interface OutcomeOf {
+  claim: KeyClaim;
+  owner: string;
+  scope: string;
 }
 
 /** Deletes responses older than 24 hours and returns their number. */

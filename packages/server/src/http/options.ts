@@ -1,4 +1,5 @@
 import type { Endpoint, ErrorCode } from '@berth/contract';
+import type { Disk } from '../disk/disk.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
@@ -36,6 +37,7 @@ export interface HttpOptions {
   log: Log;
   /** Stores the responses to requests with an `Idempotency-Key`. */
   store: Store;
+  disk: Disk;
   clock: Clock;
   /** The public URL of the service; null: taken from each request. */
   publicUrl: string | null;

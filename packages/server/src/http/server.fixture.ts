@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
+import { createUnlimitedDisk } from '../disk/disk.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
@@ -72,6 +73,7 @@ export const testOptions: HttpOptions = {
   guards,
   log: silentLog,
   store: noStore,
+  disk: createUnlimitedDisk(silentLog),
   clock: systemClock,
   publicUrl: null,
   limits: defaultLimits,

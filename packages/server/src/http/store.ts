@@ -76,11 +76,11 @@ export async function claimKey(
 const findKey = (store: Store, { scope, key }: KeyClaim) =>
   keys(store).selectFrom('idempotency_keys').selectAll().where('scope', '=', scope).where('key', '=', key).executeTakeFirst();
 
-/** Stores the response, unless another worker has taken over the claim. */
-export async function storeResponse(store: Store, claim: KeyClaim, stored: StoredResponse): Promise<void> {
+/** Stores the response, as JSON, unless another worker has taken over the claim. */
+export async function storeResponse(store: Store, claim: KeyClaim, stored: { status: number; text: string }): Promise<void> {
   await keys(store)
     .updateTable('idempotency_keys')
-    .set({ status: stored.status, body: sql<StoredResponse['reply']>`${JSON.stringify(stored.reply)}::json` })
+    .set({ status: stored.status, body: sql<StoredResponse['reply']>`${stored.text}::json` })
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)
@@ -94,6 +94,23 @@ export async function deleteClaim(store: Store, claim: KeyClaim): Promise<void> 
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)
+    .execute();
+}
+
+/** Deletes the oldest responses of a scope until the others take at most `bytes` on the disk. */
+export async function trimResponses(store: Store, scope: string, bytes: number): Promise<void> {
+  const stored = keys(store)
+    .selectFrom('idempotency_keys')
+    .select(['scope', 'key', sql<number>`sum(pg_column_size(body)) over (order by created_at desc, scope, key)`.as('total')])
+    .where(sql<boolean>`starts_with(scope, ${`${scope} `})`)
+    .where('status', 'is not', null)
+    .as('stored');
+  await keys(store)
+    .deleteFrom('idempotency_keys')
+    .using(stored)
+    .whereRef('idempotency_keys.scope', '=', 'stored.scope')
+    .whereRef('idempotency_keys.key', '=', 'stored.key')
+    .where('stored.total', '>', bytes)
     .execute();
 }
 

@@ -20,6 +20,7 @@ import {
   Work,
 } from './jobs.fixture.ts';
 import { newJobId, resultBytesMax, stageOf, type Jobs } from './jobs.ts';
+import { trimResults } from './store.ts';
 
 let database: TestStore;
 before(async () => {
@@ -256,6 +257,23 @@ describe('an old job', () => {
     }>`select result, error from jobs where job_id = ${jobId}`.execute(database.store.tables<unknown>());
     return rows[0];
   };
+
+  it('expires early when newer results of its owner need the space', async () => {
+    const jobs = makeJobs(database.store);
+    const outcome = okOutcome({ page: 'x'.repeat(1000) });
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      clock.advance(1);
+      const { jobId } = await jobs.submit(requestOf({ owner: 'cora', run: () => Promise.resolve(outcome) }));
+      await jobs.get('cora', jobId, untilDone);
+      ids.push(jobId);
+    }
+    await trimResults(database.store, 'cora', { bytes: 2500, now: clock.now() });
+    const [oldest = '', ...newer] = ids;
+    await assert.rejects(jobs.get('cora', oldest, noWait), hasCode('job_expired'));
+    for (const id of newer) assert.deepEqual((await jobs.get('cora', id, noWait)).result, { page: 'x'.repeat(1000) });
+    await jobs.stop();
+  });
 
   it('is expired a day after its end, to its owner alone, and unknown thirty days later', async () => {
     const jobs = makeJobs(database.store);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
+import { RetentionBudget, type Disk } from '../disk/disk.ts';
 import type { Clock } from '../lib/clock.ts';
 import { FairQueue, queueLimit } from '../lib/fair-queue.ts';
 import type { Log } from '../lib/log.ts';
@@ -8,10 +9,11 @@ import type { Store } from '../store/store.ts';
 import { toExpiresAt } from './maintenance.ts';
 import { JobEnded, LiveJob, type JobRecord, type JobRequest } from './job.ts';
 import { drained, outcomeOfError, queueTimedOut, runTimedOut, toStoredOutcome, type StoredOutcome } from './outcome.ts';
-import { finishJob, insertJob, listPendingJobs, markStarted, writeProgress } from './store.ts';
+import { finishJob, insertJob, listPendingJobs, markStarted, trimResults, writeProgress } from './store.ts';
 
 export interface RunsDeps {
   store: Store;
+  disk: Disk;
   clock: Clock;
   log: Log;
   workerId: string;
@@ -32,6 +34,8 @@ const unwrittenResultMsMax = 120_000;
 /** Clocks of hosts may differ or jump by an hour; no worker ends another's running job for that. */
 const clockSkewMs = 2 * 3_600_000;
 const retryAfterSeconds = 2;
+/** Of one owner in the database: eight of the largest results. The oldest expire early. */
+const ownerResultBytesMax = 256 * 1024 ** 2;
 
 /** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
 export class Runs {
@@ -40,10 +44,14 @@ export class Runs {
   readonly #queue = new FairQueue<LiveJob>();
   /** A slot is held until the work has stopped and its end is stored. */
   readonly #slots = new Map<LiveJob, Promise<void>>();
+  readonly #budget: RetentionBudget;
   #stopping = false;
 
   constructor(deps: RunsDeps) {
     this.#deps = deps;
+    const { store, disk, clock } = deps;
+    const trim = (owner: string, bytes: number): Promise<void> => trimResults(store, owner, { bytes, now: clock.now() });
+    this.#budget = new RetentionBudget(disk, { bytesMax: ownerResultBytesMax, trim });
   }
 
   get slots(): number {
@@ -53,6 +61,7 @@ export class Runs {
   /** Resolves when the job is stored. @throws ServiceError no_capacity, and what the store throws */
   async submit(request: JobRequest, record: JobRecord): Promise<void> {
     const { store, clock } = this.#deps;
+    this.#deps.disk.assertRoom();
     this.#rejectWhenFull(request.owner);
     const job = new LiveJob(record.jobId, request, clock);
     // Before the insert: recovery ends rows that no worker runs.
@@ -192,8 +201,14 @@ export class Runs {
     if (ending?.outcome) {
       const ran = { startedAt: started?.at ?? null, progress };
       await finishJob(this.#deps.store, jobId, { ...ending.outcome, finishedAt: ending.at, expiresAt: toExpiresAt(ending.at), ran });
+      await this.#limitResults(job.request.owner, ending.outcome.result?.length ?? 0);
     }
     this.#forget(job);
+  }
+
+  /** A failure leaves more than allowed until the next result. */
+  async #limitResults(owner: string, bytes: number): Promise<void> {
+    await this.#budget.add(owner, bytes).catch((error: unknown) => this.#deps.log.warn({ err: error }, 'old job results not dropped'));
   }
 
   /** The job has ended in the store, or was never stored: drop it here. */

@@ -150,6 +150,23 @@ export async function listStrandedJobs(tables: Tables, workerIds: string[], now:
   return rows.map((row) => row.job_id);
 }
 
+/** Drops an owner's oldest results until the others take at most `bytes`. */
+export async function trimResults(tables: Tables, owner: string, { bytes, now }: { bytes: number; now: Date }): Promise<void> {
+  const sized = jobs(tables)
+    .selectFrom('jobs')
+    .select(['job_id', sql<number>`sum(octet_length(result)) over (order by finished_at desc, job_id)`.as('total')])
+    .where('owner_id', '=', owner)
+    .where('result', 'is not', null)
+    .as('sized');
+  await jobs(tables)
+    .updateTable('jobs')
+    .from(sized)
+    .set({ result: null, error: null, usage: null, progress: toBytes(noProgress), expires_at: now, dropped_at: now })
+    .whereRef('jobs.job_id', '=', 'sized.job_id')
+    .where('sized.total', '>', bytes)
+    .execute();
+}
+
 /** Drops up to `limit` results that expired by `now`. Returns how many. */
 export async function dropResults(tables: Tables, now: Date, limit: number): Promise<number> {
   const expired = jobs(tables)

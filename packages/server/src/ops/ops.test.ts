@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createTestDisk } from '../disk/testing.ts';
 import type { FleetStats } from '../fleet/fleet.ts';
 import { Ops, type OpsDeps } from './ops.ts';
 import type { Stall } from './stall-watch.ts';
@@ -28,6 +29,7 @@ const machinesOf = async (stats: Partial<FleetStats>) => {
     fleet: { stats: () => ({ ...well, ...stats }) },
     loops: [],
     stalls: { recent: () => [] },
+    disk: createTestDisk(),
     isDraining: () => false,
   });
   const { status, checks } = await ops.health();
@@ -57,7 +59,14 @@ describe('the health of the event loop', () => {
   const checkFor = async (...causes: string[]) => {
     const stalls = causes.map((during, i): Stall => ({ at: new Date(), ms: 1200 - 300 * i, cpuMs: 900, during, section: null }));
     const store = { ping: () => Promise.resolve() } as unknown as OpsDeps['store'];
-    const deps = { store, fleet: { stats: () => well }, loops: [], stalls: { recent: () => stalls }, isDraining: () => false };
+    const deps = {
+      store,
+      disk: createTestDisk(),
+      fleet: { stats: () => well },
+      loops: [],
+      stalls: { recent: () => stalls },
+      isDraining: () => false,
+    };
     const { status, checks } = await new Ops(deps).health();
     assert.equal(status, 'ok', 'a stall is over when it is reported');
     return checks['event_loop'];

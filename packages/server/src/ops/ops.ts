@@ -1,5 +1,6 @@
 /** Health checks of this worker. */
 import type { Health } from '@berth/contract';
+import type { Disk, DiskLevel } from '../disk/disk.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Store } from '../store/store.ts';
@@ -8,12 +9,21 @@ import type { StallWatch } from './stall-watch.ts';
 export interface OpsDeps {
   store: Store;
   fleet: Pick<Fleet, 'stats'>;
+  disk: Pick<Disk, 'state'>;
   loops: readonly Loop[];
   stalls: Pick<StallWatch, 'recent'>;
   isDraining: () => boolean;
 }
 
 type Check = Health['checks'][string];
+
+const toMegabytes = (bytes: number): number => Math.floor(bytes / 1024 ** 2);
+const diskStatus = { ok: 'ok', low: 'degraded', full: 'unhealthy' } as const satisfies Record<DiskLevel, Check['status']>;
+const diskNotes: Record<DiskLevel, (megabytesMin: number) => string> = {
+  ok: () => '',
+  low: (min) => `, less than ${min}: new sessions, jobs and files are refused`,
+  full: (min) => `, less than ${min}: the database uses its reserve, everything else is refused`,
+};
 
 /** A database that takes longer counts as unavailable. */
 const pingMsMax = 2000;
@@ -30,6 +40,7 @@ export class Ops {
       store: await this.#store(),
       sessions: this.#sessions(),
       machines: this.#machines(),
+      disk: this.#disk(),
       drain: this.#drain(),
     };
     const worst = Object.values(checks).map((check) => check.status);
@@ -76,6 +87,12 @@ export class Ops {
     const longest = stalls.reduce((ms, stall) => Math.max(ms, stall.ms), 0);
     const note = `stood still ${stalls.length} times in the last ten minutes, for ${seconds(longest)} at most, last during ${last.during}`;
     return { status: stalls.every(({ during }) => during === 'host') ? 'ok' : 'degraded', note };
+  }
+
+  #disk(): Check {
+    const { level, freeBytes, freeBytesMin } = this.#deps.disk.state;
+    const free = freeBytes === null ? 'not read yet' : `${toMegabytes(freeBytes)} MB free`;
+    return { status: diskStatus[level], note: `${free}${diskNotes[level](toMegabytes(freeBytesMin))}` };
   }
 
   #drain(): Check {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, ConsoleEntry, NetworkEntries, ScreencastAttachment } from '../browser/browser.ts';
 import { toHar } from '../drive/drive.ts';
+import type { DiskAccount } from '../disk/disk.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { VideoEncoders } from '../runtime/runtime.ts';
@@ -37,6 +38,8 @@ export interface RecorderDeps {
   limits: RecordingLimits;
   /** Returns the free disk space. */
   freeBytes: () => Promise<number>;
+  /** What its files take. */
+  disk: DiskAccount;
   clock: Clock;
   log: Log;
   /** Called when it has stopped by itself and must be finished. */
@@ -123,7 +126,9 @@ export class Recorder {
   async #pulse(): Promise<void> {
     if (this.#finalState) return;
     this.#recordTraffic();
-    if ((await this.#deps.freeBytes()) < this.#deps.limits.freeBytesMin) this.#stop('disk');
+    const { disk, freeBytes, limits } = this.#deps;
+    const hasRoom = disk.resize(this.record.sizeBytes) && (await freeBytes()) >= limits.freeBytesMin;
+    if (!hasRoom) this.#stop('disk');
     await this.#frameTrack.refresh();
     if (!this.#finalState) await writeInfo(this.#deps.folder, this.record);
   }

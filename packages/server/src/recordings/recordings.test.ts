@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ServiceError, type RecordingStatus } from '@berth/contract';
+import { createTestDisk } from '../disk/testing.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
@@ -73,6 +74,7 @@ function createRecordings(test: { after(undo: () => void): void }, over: Partial
     ...{ store: served.store, sessions, owners, clock, log: silentLog, dataDir: folder, workerId: 'wrk_here', encoders },
     limits: { bytesMax: 1024 ** 3, freeBytesMin: 0 },
     silentWorkers: () => Promise.resolve([]),
+    disk: createTestDisk(),
     ...over,
   });
   return { recordings, sessions, encoders, clock, folderOf: (recId: string) => join(folder, 'recordings', recId) };

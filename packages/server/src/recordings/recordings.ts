@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
+import type { Disk, DiskAccount } from '../disk/disk.ts';
 import type { FileReply } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
@@ -19,7 +20,7 @@ import { pruneRecordings } from './prune.ts';
 import { Recorder, type RecordingLimits } from './recorder.ts';
 import { expiryOf, hasExpired, type RecordingOutcome, type RecordingRecord } from './recording.ts';
 import { recoverRecordings } from './recover.ts';
-import { finishRecording, insertRecording, recordingsOf } from './store.ts';
+import { finishRecording, insertRecording, recordingsOf, sizesByOwner } from './store.ts';
 
 export { playerName } from './assets.ts';
 export type { RecordingLimits } from './recorder.ts';
@@ -37,6 +38,7 @@ export interface RecordingsDeps {
   /** null: still frames instead of a video. */
   encoders: Pick<VideoEncoders, 'start' | 'framesPerSecond'> | null;
   limits: RecordingLimits;
+  disk: Disk;
   /** Returns the ids of workers without a current heartbeat. */
   silentWorkers(): Promise<string[]>;
 }
@@ -56,6 +58,7 @@ export interface RecordingTarget {
 /** A recording of this worker, until its outcome is stored. */
 interface ActiveRecording {
   recorder: Recorder;
+  disk: DiskAccount;
   inserted: Promise<void>;
   ending: Promise<void> | null;
 }
@@ -73,6 +76,8 @@ export class Recordings {
   readonly #root: string;
   /** By session. */
   readonly #active = new Map<string, ActiveRecording>();
+  /** By owner. */
+  readonly #stored = new Map<string, DiskAccount>();
 
   constructor(deps: RecordingsDeps) {
     const { store, clock, log, workerId, sessions } = deps;
@@ -85,7 +90,10 @@ export class Recordings {
     const silentWorkers = (): Promise<string[]> => deps.silentWorkers();
     this.pulse = new Loop('recording-progress', pulseMs, () => this.#pulse());
     this.recovery = new Loop('recording-recovery', 10_000, (signal) => recoverRecordings({ ...shared, finalize, silentWorkers }, signal));
-    this.pruning = new Loop('recording-pruning', 600_000, (signal) => pruneRecordings(shared, signal));
+    this.pruning = new Loop('recording-pruning', 600_000, async (signal) => {
+      await pruneRecordings(shared, signal);
+      this.#countStored(await sizesByOwner(store, workerId));
+    });
     this.loops = [this.pulse, this.recovery, this.pruning];
     sessions.onReady((session, machine) => this.#begin(session, machine));
     sessions.onEnded(({ sessionId }) => void this.#end(sessionId));
@@ -141,15 +149,18 @@ export class Recordings {
     session.recording = 'recording';
     const { clock, log, store } = this.#deps;
     const record = newRecord(session, recId, this.#deps);
+    const account = this.#deps.disk.open(record.owner);
     try {
       const recorder = new Recorder({
         ...{ ...this.#deps, record, folder: folderOf(this.#root, recId), browser: machine.browser, events: session.events },
         freeBytes: () => freeBytesOf(this.#root),
+        disk: account,
         onStopped: () => void this.#end(sessionId),
       });
       const warn = (error: unknown): void => log.warn({ err: error, recording: recId }, 'recording row write failed');
-      this.#active.set(sessionId, { recorder, inserted: insertRecording(store, record).catch(warn), ending: null });
+      this.#active.set(sessionId, { recorder, disk: account, inserted: insertRecording(store, record).catch(warn), ending: null });
     } catch (error) {
+      account.close();
       log.warn({ err: error, recording: recId }, 'recording start failed');
       const failed = { status: 'failed', video: null, endedAt: clock.now(), durationMs: 0, sizeBytes: 0, truncated: false } as const;
       void this.#finalize(record, failed).catch((cause: unknown) =>
@@ -171,7 +182,7 @@ export class Recordings {
     await active.ending;
   }
 
-  async #finish(sessionId: string, { recorder, inserted }: ActiveRecording): Promise<void> {
+  async #finish(sessionId: string, { recorder, inserted, disk }: ActiveRecording): Promise<void> {
     const { record } = recorder;
     try {
       const outcome = await recorder.finish();
@@ -179,12 +190,28 @@ export class Recordings {
       // In case the insert at the start failed.
       await insertRecording(this.#deps.store, record);
       await this.#finalize(record, outcome);
+      const stored = this.#storedOf(record.owner);
+      stored.set(stored.bytes + outcome.sizeBytes);
     } catch (error) {
       // The row still says `recording`, so the recovery loop ends it.
       this.#deps.log.warn({ err: error, recording: record.recId }, 'recording finalization failed');
     } finally {
+      disk.close();
       this.#active.delete(sessionId);
     }
+  }
+
+  /** What finished recordings of this worker take. */
+  #countStored(sizes: ReadonlyMap<string, number>): void {
+    for (const [owner, account] of this.#stored) if (!sizes.has(owner)) account.close();
+    for (const owner of this.#stored.keys()) if (!sizes.has(owner)) this.#stored.delete(owner);
+    for (const [owner, bytes] of sizes) this.#storedOf(owner).set(bytes);
+  }
+
+  #storedOf(owner: string): DiskAccount {
+    const account = this.#stored.get(owner) ?? this.#deps.disk.open(owner);
+    this.#stored.set(owner, account);
+    return account;
   }
 
   async #finalize(record: RecordingRecord, outcome: RecordingOutcome): Promise<void> {

@@ -84,6 +84,18 @@ export async function finishRecording(tables: Tables, recId: string, outcome: Re
   return row !== undefined;
 }
 
+/** What the finished recordings of a worker take, in bytes by owner. */
+export async function sizesByOwner(tables: Tables, workerId: string): Promise<Map<string, number>> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .select(['owner_id', sql<number>`sum(size_bytes)::int8`.as('bytes')])
+    .where('worker_id', '=', workerId)
+    .where('status', '!=', 'recording')
+    .groupBy('owner_id')
+    .execute();
+  return new Map(rows.map((row) => [row.owner_id, row.bytes]));
+}
+
 /** Returns an owner's recordings of a session, oldest first. */
 export async function recordingsOf(tables: Tables, owner: string, sessionId: string): Promise<RecordingRecord[]> {
   const rows = await recordings(tables)

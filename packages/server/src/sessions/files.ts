@@ -1,6 +1,7 @@
 /** Files uploaded to a session's machine, for file inputs of its pages. */
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@berth/contract';
+import type { DiskAccount } from '../disk/disk.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
@@ -21,16 +22,18 @@ export interface UploadedFile {
 
 export class UploadedFiles {
   readonly #clock: Clock;
+  readonly #disk: DiskAccount;
   readonly #files = new Map<string, UploadedFile>();
   /** Stored and being stored: counted before the wait, so that parallel uploads cannot exceed the limits. */
   #count = 0;
   #bytes = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, disk: DiskAccount) {
     this.#clock = clock;
+    this.#disk = disk;
   }
 
-  /** @throws ServiceError upload_limit_reached */
+  /** @throws ServiceError upload_limit_reached, no_capacity */
   async put({ vm }: Machine, name: string, data: Buffer): Promise<UploadedFile> {
     if (this.#count >= filesMax || this.#bytes + data.length > allBytesMax)
       throw new ServiceError(
@@ -40,12 +43,14 @@ export class UploadedFiles {
           details: { files: filesMax, bytes: allBytesMax },
         },
       );
+    if (!this.#disk.resize(this.#bytes + data.length)) throw noRoom();
     this.#count += 1;
     this.#bytes += data.length;
     const fileId = newId('file');
     const path = await vm.files.put(fileId, name, data).catch((error: unknown) => {
       this.#count -= 1;
       this.#bytes -= data.length;
+      this.#disk.set(this.#bytes);
       throw error;
     });
     const sha256 = createHash('sha256').update(data).digest('hex');
@@ -58,3 +63,9 @@ export class UploadedFiles {
     return this.#files.get(fileId);
   }
 }
+
+const noRoom = (): ServiceError =>
+  new ServiceError('no_capacity', 'There is no space for the file on this worker. End sessions that hold files, or try again later.', {
+    details: { reason: 'disk_low' },
+    retryAfterSeconds: 30,
+  });

@@ -8,6 +8,7 @@
 import { ServiceError, type EndedReason } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
 import type { Fleet, Machine, MachineLoss } from '../fleet/fleet.ts';
+import type { Disk } from '../disk/disk.ts';
 import { Cleanup } from '../lib/cleanup.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -26,6 +27,7 @@ export interface LifecycleDeps {
   metering: Metering;
   audit: Audit;
   fleet: Fleet;
+  disk: Disk;
   clock: Clock;
   log: Log;
   workerId: string;
@@ -170,10 +172,10 @@ export class Lifecycle {
   }
 
   #createLive({ record, tier }: SessionSpec): LiveSession {
-    const { metering, clock } = this.#deps;
+    const { metering, clock, disk } = this.#deps;
     const { sessionId: meterId, owner } = record;
     const onExhausted = (reason: 'plan_limit' | 'credits_exhausted'): void => this.#endByService(session, reason);
-    const session = new LiveSession(record, clock, (sample) => metering.open({ meterId, owner, tier, sample, onExhausted }));
+    const session = new LiveSession(record, { clock, disk }, (sample) => metering.open({ meterId, owner, tier, sample, onExhausted }));
     return session;
   }
 
@@ -211,6 +213,7 @@ export class Lifecycle {
     }
     // A session that has ended leaves the map when it is disposed.
     if (!isStored || !session.ending) this.live.delete(session.record.sessionId);
+    session.closeDisk();
     await session.meter.close();
   }
 
@@ -267,6 +270,7 @@ export class Lifecycle {
     const { sessionId } = session.record;
     await session.started;
     if (session.machine) await fleet.release(session.machine.id);
+    session.closeDisk();
     try {
       if (session.status === 'ending' && (await moveSession(store, sessionId, { to: 'ended' })))
         session.record = { ...session.record, status: 'ended' };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createTestDisk } from '../disk/testing.ts';
 import type { EgressStats, EgressRoute } from '../egress/egress.ts';
 import { ManualClock } from '../lib/clock.ts';
 import type { Meter } from '../metering/metering.ts';
@@ -17,7 +18,7 @@ function makeSession(purpose: SessionPurpose = 'session') {
   const clock = new ManualClock();
   const record = { status: 'starting', settings: { purpose }, lastSeen: { tabs_open: 0 } } as SessionRecord;
   let sample: () => UsageSample = () => assert.fail('no meter was opened');
-  const session = new LiveSession(record, clock, (given) => {
+  const session = new LiveSession(record, { clock, disk: createTestDisk() }, (given) => {
     sample = given;
     return {
       totals: () => ({ actions: 2, browser_seconds: 3, egress_bytes: 4, sessions: 1, captcha_solves: 0 }),

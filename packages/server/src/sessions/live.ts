@@ -1,6 +1,7 @@
 import type { CloseReason, RecordingStatus, ServiceError, SessionEventType, SessionStatus } from '@berth/contract';
-import type { Browser, BrowserEvent } from '../browser/browser.ts';
+import type { Browser, BrowserEvent, DownloadLimit } from '../browser/browser.ts';
 import { CaptchaWatch } from '../captcha/captcha.ts';
+import type { Disk, DiskAccount } from '../disk/disk.ts';
 import type { EgressRoute } from '../egress/egress.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -14,6 +15,11 @@ export interface Connection {
   /** The API key that opened it; the socket closes when the key is revoked. */
   keyId: string | null;
   close(reason: CloseReason): void;
+}
+
+export interface LiveSessionDeps {
+  clock: Clock;
+  disk: Pick<Disk, 'open' | 'downloadBytesMax'>;
 }
 
 /** Usage that the session counts, not its meter. */
@@ -41,6 +47,9 @@ export class LiveSession {
   viewers = 0;
   recording: RecordingStatus | null = null;
   readonly events: SessionEvents;
+  /** What its files take. Closed when its machine is released. */
+  readonly disk: { uploads: DiskAccount; downloads: DiskAccount };
+  readonly downloadLimit: DownloadLimit;
   readonly uploads: UploadedFiles;
   readonly captcha: CaptchaWatch;
   /** Whether `session.expiring` was emitted. */
@@ -65,11 +74,14 @@ export class LiveSession {
   #readyMs: number | null = null;
   #stoppedMs: number | null = null;
 
-  constructor(record: SessionRecord, clock: Clock, openMeter: (sample: () => UsageSample) => Meter) {
+  constructor(record: SessionRecord, { clock, disk }: LiveSessionDeps, openMeter: (sample: () => UsageSample) => Meter) {
     this.record = record;
     this.#clock = clock;
     this.events = new SessionEvents(clock);
-    this.uploads = new UploadedFiles(clock);
+    this.disk = { uploads: disk.open(record.owner), downloads: disk.open(record.owner) };
+    const { downloads } = this.disk;
+    this.downloadLimit = { bytesMax: disk.downloadBytesMax, resize: (bytes) => downloads.resize(bytes) };
+    this.uploads = new UploadedFiles(clock, this.disk.uploads);
     this.captcha = new CaptchaWatch(clock);
     this.#createdMs = clock.monotonicMs();
     this.#touchedMs = this.#createdMs;
@@ -88,6 +100,12 @@ export class LiveSession {
   attachEgress(route: EgressRoute): void {
     this.#egress = route;
     if (this.#stoppedMs !== null) route.close();
+  }
+
+  /** Its files are deleted. */
+  closeDisk(): void {
+    this.disk.uploads.close();
+    this.disk.downloads.close();
   }
 
   /** Starts counting browser time. */

@@ -29,6 +29,7 @@ export async function prepareMachine(session: LiveSession, machine: Machine, spe
       ignoreHttpsErrors: request.ignore_https_errors,
       keepNetworkLog: request.har || request.record,
       tabLimit: record.settings.tab_limit,
+      downloadLimit: session.downloadLimit,
     });
     session.subscribe(machine.browser);
     if (request.storage_state) await restoreStorage(machine, request.storage_state, session.abort.signal);

@@ -94,6 +94,7 @@ export class Sessions {
     const owner = ownerOf(principal);
     if (this.#draining)
       throw new ServiceError('draining', 'This worker is shutting down. Try again in a few seconds.', { retryAfterSeconds: 5 });
+    this.#deps.disk.assertRoom();
     const tier = await this.#deps.owners.tierOf(owner);
     const purpose = options.purpose ?? 'session';
     const actor = actorOf(principal);

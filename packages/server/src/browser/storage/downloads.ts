@@ -3,13 +3,12 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
-import type { BrowserEvent, DownloadInfo } from '../model.ts';
+import type { BrowserEvent, DownloadInfo, DownloadLimit } from '../model.ts';
 
 /** Per session; older ones stay in the machine's folder but are not listed. */
 const downloadsMax = 500;
 /** A machine's folder is on the host's disk. */
-const fileBytesMax = 1024 ** 3;
-const allBytesMax = 4 * 1024 ** 3;
+const unlimited: DownloadLimit = { bytesMax: 1024 ** 3, resize: () => true };
 const nameCharsMax = 200;
 const urlCharsMax = 2048;
 
@@ -21,9 +20,12 @@ interface DownloadsDeps {
 }
 
 export class Downloads {
+  limit = unlimited;
   readonly #connection: Connection;
   readonly #deps: DownloadsDeps;
   readonly #downloads = new Map<string, DownloadInfo & { isPrivate: boolean }>();
+  /** Of completed files that are listed no more. */
+  #forgottenBytes = 0;
 
   constructor(connection: Connection, options: DownloadsDeps) {
     this.#connection = connection;
@@ -60,8 +62,8 @@ export class Downloads {
     if (!download || download.status !== 'in_progress') return;
     download.receivedBytes = receivedBytes;
     download.totalBytes = totalBytes > 0 ? totalBytes : null;
-    if (receivedBytes > fileBytesMax || this.#receivedBytes() > allBytesMax) {
-      void this.#connection.send('Browser.cancelDownload', { guid }).catch(() => {});
+    if (!this.#fits(download)) {
+      this.#cancel(guid);
       this.#finish(download, 'too_large');
     } else if (state === 'completed') this.#finish(download, 'completed');
     else if (state === 'canceled') this.#finish(download, 'cancelled');
@@ -69,21 +71,37 @@ export class Downloads {
 
   #finish(download: DownloadInfo & { isPrivate: boolean }, status: DownloadInfo['status']): void {
     download.status = status;
+    // What was cancelled is deleted.
+    if (status !== 'completed') this.limit.resize(this.#storedBytes());
     download.finishedAt = this.#deps.clock.now();
     const { isPrivate, ...finished } = download;
     if (!isPrivate) this.#deps.emit({ type: 'download.finished', download: finished });
   }
 
-  #receivedBytes(): number {
-    let sum = 0;
+  /** A size that the site announces is refused before it has arrived. */
+  #fits({ receivedBytes, totalBytes }: DownloadInfo): boolean {
+    const stored = this.#storedBytes();
+    const left = Math.max(0, (totalBytes ?? 0) - receivedBytes);
+    return stored + left <= this.limit.bytesMax && this.limit.resize(stored);
+  }
+
+  #storedBytes(): number {
+    let sum = this.#forgottenBytes;
     for (const { receivedBytes, status } of this.#downloads.values())
       if (status !== 'too_large' && status !== 'cancelled') sum += receivedBytes;
     return sum;
   }
 
   #forgetOldest(): void {
-    const [oldest] = this.#downloads.keys();
-    if (oldest !== undefined) this.#downloads.delete(oldest);
+    const [oldest] = this.#downloads.values();
+    if (!oldest) return;
+    this.#downloads.delete(oldest.id);
+    if (oldest.status === 'completed') this.#forgottenBytes += oldest.receivedBytes;
+    else if (oldest.status === 'in_progress') this.#cancel(oldest.id);
+  }
+
+  #cancel(guid: string): void {
+    void this.#connection.send('Browser.cancelDownload', { guid }).catch(() => {});
   }
 }
 
