@@ -13,7 +13,8 @@ import ts from 'typescript';
 
 /** Expressions that are not checked, as they stand in the code, and why they may stay. */
 const accepted: Readonly<Record<string, string>> = {
-  'new RegExp(parsed.source, parsed.flags)': "A caller's pattern is only compiled in the worker. It runs in the page.",
+  'new RegExp(withoutProperties(parsed), parsed.flags)': "A caller's pattern is only compiled in the worker. It runs in the page.",
+  'new RegExp(escape, flags)': 'One property of characters.',
   '/\\b[a-z][a-z\\d+.-]{1,20}:\\/\\/[^\\s"\'<>`]+/gi': 'recheck runs out of time. A scheme has at most 21 characters, and the text 4,000.',
   "new RegExp( `(?<![\\\\p{L}\\\\p{N}])(?<sign>[-−+])?\\\\s?\\\\p{Sc}?\\\\s?(?<digits>${digitGroups})(?<power>e[-+]?\\\\d{1,3})?`, 'iu', )":
     'At most 10,000 characters, and nothing behind a number makes the search go on.',

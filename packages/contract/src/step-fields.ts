@@ -86,10 +86,36 @@ function isPattern(text: string): boolean {
   // Only compiled here. It runs in the page, where a slow one blocks nobody else.
   if (parsed === null || text.includes('{{')) return true;
   try {
-    return new RegExp(parsed.source, parsed.flags) instanceof RegExp;
+    return new RegExp(withoutProperties(parsed), parsed.flags) instanceof RegExp;
   } catch {
     return false;
   }
+}
+
+/** Of properties such as `L` and of their flags, which were compiled once. The standard has some hundred. */
+const knownProperties = new Set<string>();
+
+/**
+ * The source with `\d` for each property. The set of a property is computed
+ * whenever it is compiled, for up to 50 ms in a pattern of 500 characters.
+ */
+function withoutProperties({ source, flags }: { source: string; flags: string }): string {
+  if (!/[uv]/.test(flags)) return source;
+  return source.replace(/\\(?:[pP]\{([^{}]*)\}|[^])/g, (escape, name?: string) =>
+    name !== undefined && isProperty(escape, flags) ? '\\d' : escape,
+  );
+}
+
+function isProperty(escape: string, flags: string): boolean {
+  const key = `${escape}${flags.includes('v') ? 'v' : 'u'}`;
+  if (knownProperties.has(key)) return true;
+  try {
+    new RegExp(escape, flags).test('');
+  } catch {
+    return false;
+  }
+  knownProperties.add(key);
+  return true;
 }
 
 /** A URL to open, checked here unless it contains placeholders. */

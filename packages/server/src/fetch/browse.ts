@@ -55,7 +55,7 @@ export class Browse {
     const result = toPageResult(outcome);
     result.loadMs = Math.round(clock.monotonicMs() - startMs);
     if (outcome.timedOut) result.warnings.push('load_timed_out');
-    if (outcome.body) addUnrendered(request, outcome, outcome.body, result);
+    if (outcome.body) await addUnrendered(request, outcome, outcome.body, result);
     else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205) await this.#read(outcome, result);
     if (formats.includes('har')) {
       const network = page.network();
@@ -143,7 +143,7 @@ export class Browse {
     const { request, page } = this.#options;
     if (!request.formats.includes('raw') && !request.formats.includes('json')) return;
     const body = await page.documentBody({ signal: this.#signal, maxBytes: limits.rawBytesMax });
-    if (body && request.extract === null) addJsonBody(result, body);
+    if (body && request.extract === null) await addJsonBody(result, body);
     if (!request.formats.includes('raw')) return;
     if (body) result.raw = toBytes(body, result.contentType);
     else result.warnings.push('raw_not_kept');
@@ -175,13 +175,13 @@ const toPageResult = (outcome: LoadResult): PageResult => ({
 });
 
 /** A response that the browser did not render is classified by its status, headers and body. */
-function addUnrendered(request: FetchRequest, outcome: LoadResult, body: Body, result: PageResult): void {
+async function addUnrendered(request: FetchRequest, outcome: LoadResult, body: Body, result: PageResult): Promise<void> {
   const { statusCode: status, finalUrl: url } = outcome;
   const info = { ...outcome, status, url, html: '', visibleTextLength: null, dom: null, netError: null };
   const { block, captcha, warnings } = classify(info, request.block_detection);
   Object.assign(result, { block, captcha });
   result.warnings.push(...warnings);
-  addBody(result, body, request);
+  await addBody(result, body, request);
 }
 
 const hasActions = ({ wait_for: waitFor, actions }: FetchRequest): boolean => waitFor !== null || actions.length > 0;

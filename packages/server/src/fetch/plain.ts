@@ -40,14 +40,14 @@ export async function readResponse(
   const { url, contentType, setCookieNames: cookieNames, truncated, body } = response;
   const page = toPageResult(response);
   const kind = kindOf(contentType, body);
-  const html = kind === 'html' ? section('decode', () => decodeBody(body, contentType).text) : '';
+  const html = kind === 'html' ? (await decodeBody(body, contentType)).text : '';
   const outline = section('outline', () => readOutline(html));
   const info = { ...response, cookieNames, html, title: outline.title, visibleTextLength: null, dom: null, netError: null };
   const { blocked, block, captcha, warnings } = section('classify', () => classify(info, request.block_detection));
   Object.assign(page, { block, captcha });
   page.warnings.push(...warnings);
   if (kind !== 'html') {
-    if (body.length > 0) addBody(page, { data: body, truncated }, request);
+    if (body.length > 0) await addBody(page, { data: body, truncated }, request);
     return { page, needsBrowser: blocked ? 'blocked' : null };
   }
   const reason = request.mode === 'auto' ? needsBrowser(outline, { blocked }) : null;

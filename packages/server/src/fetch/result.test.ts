@@ -3,19 +3,19 @@ import { describe, it } from 'node:test';
 import { FetchRequest, type FetchFormat } from '@berth/contract';
 import { addBody, createPageResult, parseFileName, type PageResult } from './result.ts';
 
-function addTo(
+async function addTo(
   text: string | Buffer,
   contentType: string | null,
   { formats = ['raw'], truncated = false }: { formats?: FetchFormat[]; truncated?: boolean } = {},
-): PageResult {
+): Promise<PageResult> {
   const result = { ...createPageResult('http://site.test/file'), contentType };
-  addBody(result, { data: Buffer.from(text), truncated }, FetchRequest.parse({ url: 'http://site.test/file', formats }));
+  await addBody(result, { data: Buffer.from(text), truncated }, FetchRequest.parse({ url: 'http://site.test/file', formats }));
   return result;
 }
 
 describe('a body that is not a page', () => {
-  it('is returned as bytes, whatever the formats', () => {
-    const result = addTo(Buffer.from([0, 255, 1]), 'application/octet-stream', { formats: ['html', 'text'] });
+  it('is returned as bytes, whatever the formats', async () => {
+    const result = await addTo(Buffer.from([0, 255, 1]), 'application/octet-stream', { formats: ['html', 'text'] });
     assert.deepEqual(result.raw, {
       data_base64: 'AP8B',
       content_type: 'application/octet-stream',
@@ -26,24 +26,33 @@ describe('a body that is not a page', () => {
     assert.deepEqual([result.html, result.text, result.json, result.warnings], [null, null, null, []]);
   });
 
-  it('is parsed as JSON when it is JSON, and fenced in markdown', () => {
-    const result = addTo('{"a":[1]}', 'application/json; charset=utf-8', { formats: ['text', 'markdown'] });
+  it('is parsed as JSON when it is JSON, and fenced in markdown', async () => {
+    const result = await addTo('{"a":[1]}', 'application/json; charset=utf-8', { formats: ['text', 'markdown'] });
     assert.deepEqual([result.json, result.text, result.markdown], [{ a: [1] }, '{"a":[1]}', '```json\n{"a":[1]}\n```']);
   });
 
-  it('gets a warning when its JSON is invalid', () => {
-    const result = addTo('{"a":', 'application/json');
+  it('gets a warning when its JSON is invalid', async () => {
+    const result = await addTo('{"a":', 'application/json');
     assert.deepEqual([result.json, result.warnings], [null, ['json_invalid']]);
   });
 
-  it('is read in its own encoding', () => {
-    const result = addTo(Buffer.from('caf\xe9', 'latin1'), 'text/plain; charset=iso-8859-1', { formats: ['text'] });
+  it('is read in its own encoding', async () => {
+    const result = await addTo(Buffer.from('caf\xe9', 'latin1'), 'text/plain; charset=iso-8859-1', { formats: ['text'] });
     assert.equal(result.text, 'café');
   });
 
-  it('gets a warning when it is truncated', () => {
-    const result = addTo('abc', 'text/plain', { truncated: true });
+  it('gets a warning when it is truncated', async () => {
+    const result = await addTo('abc', 'text/plain', { truncated: true });
     assert.deepEqual([result.raw?.truncated, result.warnings], [true, ['body_truncated']]);
+  });
+
+  it('is not parsed when its JSON would hold up the worker, or could not be written again', async () => {
+    for (const text of [`[${'[],'.repeat(300_000)}0]`, `${'['.repeat(1000)}${']'.repeat(1000)}`, `["${'a'.repeat(5_000_000)}"]`]) {
+      const result = await addTo(text, 'application/json');
+      assert.deepEqual([result.json, result.warnings], [null, ['json_too_large']]);
+    }
+    const brackets = await addTo(JSON.stringify(['['.repeat(1000), '\\"['.repeat(1000)]), 'application/json');
+    assert.deepEqual(brackets.warnings, []);
   });
 });
 

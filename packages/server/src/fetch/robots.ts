@@ -60,7 +60,7 @@ export class Robots {
       if (status >= 500 || status === 429)
         return { allows: () => Promise.resolve(false), reason: `robots.txt answers ${status}`, bytes: entryBytes, ttlMs: unavailableTtlMs };
       if (status >= 400) return allowAll;
-      const rules = await parseRobots(decodeBody(body, contentType).text, robotsAgent);
+      const rules = await parseRobots((await decodeBody(body, contentType)).text, robotsAgent);
       return { allows: (url) => rules.allows(url), reason: 'robots.txt disallows it', bytes: entryBytes + rules.bytes, ttlMs };
     } catch (error) {
       // The page cannot be reached either, and its own error is clearer.

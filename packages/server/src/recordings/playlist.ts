@@ -4,7 +4,7 @@ import { listSizes, readText, replaceFile } from './folder.ts';
 export const playlistName = 'video.m3u8';
 
 /** Enough for a day in segments of one second. */
-const bytesMax = 16 * 1024 * 1024;
+const bytesMax = 4 * 1024 * 1024;
 const endTag = '#EXT-X-ENDLIST';
 
 export interface ClosedPlaylist {
@@ -18,10 +18,10 @@ export interface ClosedPlaylist {
 export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>): ClosedPlaylist | null {
   const retained: string[] = [];
   let [seconds, pendingSeconds, segments, completeLines] = [0, 0, 0, 0];
-  const lines = text.split('\n').map((line) => line.trim());
-  let isCut = false;
-  for (const line of lines) {
-    if (line === '' || line === endTag) continue;
+  let [isCut, isEnded] = [false, false];
+  for (const line of linesOf(text)) {
+    isEnded ||= line === endTag;
+    if (line === endTag) continue;
     retained.push(line);
     if (line.startsWith('#EXTINF:')) pendingSeconds = Number.parseFloat(line.slice('#EXTINF:'.length)) || 0;
     if (line.startsWith('#')) continue;
@@ -34,8 +34,19 @@ export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>):
     completeLines = retained.length;
   }
   if (segments === 0) return null;
-  const wasComplete = !isCut && lines.includes(endTag);
+  const wasComplete = !isCut && isEnded;
   return { text: `${[...retained.slice(0, completeLines), endTag].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasComplete };
+}
+
+/** The lines that are not empty. */
+function* linesOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    const next = text.indexOf('\n', at);
+    const end = next === -1 ? text.length : next;
+    const line = end === at ? '' : text.slice(at, end).trim();
+    if (line !== '') yield line;
+    at = end + 1;
+  }
 }
 
 /** Closes the playlist of a folder that nothing writes to any more. Returns null when there is nothing to play. */

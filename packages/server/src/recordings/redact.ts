@@ -4,11 +4,14 @@ import type { NetworkEntry } from '../browser/browser.ts';
 
 const charsMax = 2000;
 const urlCharsMax = 1024;
+/** Of a URL; a browser reports one of megabytes. */
+const inspectedCharsMax = 8192;
 const entriesMax = 30;
 const placeholder = '…';
 
 /** `https://user:password@host/path?name=value#part` as `https://host/path?name=…#…`. */
-export function redactUrl(url: string): string {
+export function redactUrl(address: string): string {
+  const url = address.slice(0, inspectedCharsMax);
   const [, base = '', query, fragment] = /^([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(url) ?? [];
   // These URLs contain their document.
   if (/^(data|javascript|blob):/i.test(base)) return `${base.slice(0, base.indexOf(':') + 1)}${placeholder}`;
