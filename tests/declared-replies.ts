@@ -29,7 +29,8 @@ export function assertInDocument(
   const type = reply.headers.get('content-type')?.split(';', 1)[0] ?? '';
   const { schema } = content[type] ?? content['*/*'] ?? {};
   assert.ok(schema, `the type ${type} is not in the OpenAPI document: ${where}`);
-  if (type !== 'application/json') return;
+  // A file is bytes, whatever they mean.
+  if (type !== 'application/json' || !content[type]) return;
   const validate = validatorOf(schema);
   assert.ok(
     validate(JSON.parse(reply.text)),
@@ -58,8 +59,12 @@ const patterns = endpoints.map((endpoint) => ({
   pattern: new RegExp(`^${endpoint.path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
 }));
 
-/** The endpoint of a request; undefined where there is none. Fixed paths go before those with parameters. */
-export const endpointOf = (method: string, target: string): Endpoint | undefined =>
-  patterns
-    .filter(({ endpoint, pattern }) => endpoint.method === method && pattern.test(target.split('?', 1)[0] ?? ''))
-    .sort((one, other) => one.endpoint.path.split('{').length - other.endpoint.path.split('{').length)[0]?.endpoint;
+/** The same for a request that names no endpoint. Replies from addresses without one are not checked. */
+export function assertIfDeclared(method: string, address: string, reply: { status: number; headers: Headers; text: string }): void {
+  const path = address.replace(/^\w+:\/\/[^/]*/, '').split('?', 1)[0] ?? '';
+  // Fixed paths go before those with parameters.
+  const [match] = patterns
+    .filter(({ endpoint, pattern }) => endpoint.method === method && pattern.test(path))
+    .sort((one, other) => one.endpoint.path.split('{').length - other.endpoint.path.split('{').length);
+  if (match) assertInDocument(match.endpoint, reply);
+}

@@ -2,7 +2,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import WebSocket from 'ws';
-import { assertInDocument, endpointOf } from './declared-replies.ts';
+import { assertIfDeclared } from './declared-replies.ts';
 import type { Reply } from './harness.ts';
 
 export interface RawRequest {
@@ -30,8 +30,7 @@ export async function sendAsIs(origin: string, { method, path, headers, body }: 
     text,
     body: isJson ? JSON.parse(text) : undefined,
   };
-  const endpoint = endpointOf(method, path);
-  if (endpoint) assertInDocument(endpoint, reply);
+  assertIfDeclared(method, path, reply);
   return reply;
 }
 
@@ -108,7 +107,10 @@ export async function refusedSocket(address: string, headers: Record<string, str
     const { socket } = await openSocket(address, headers);
     socket.terminate();
   } catch (error) {
-    if (error instanceof Refused) return error.reply;
+    if (error instanceof Refused) {
+      assertIfDeclared('GET', address, error.reply);
+      return error.reply;
+    }
     throw error;
   }
   throw new Error('the upgrade was accepted');

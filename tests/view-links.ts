@@ -4,13 +4,19 @@ import { once } from 'node:events';
 import { createViewToken, createVncToken } from '@berth/contract';
 import { frameHeaderBytes, type LiveViewCommand, type LiveViewMessage } from '@berth/contract/live-view';
 import WebSocket from 'ws';
+import { assertIfDeclared } from './declared-replies.ts';
 import type { Reply, TestApp } from './harness.ts';
 import { eventually } from './harness.ts';
 
 export type LinkScope = 'view' | 'control' | 'recording' | 'vnc';
 
 /** Creates a link and returns its token. */
-export async function tokenFor(served: TestApp, session_id: string, scope: LinkScope = 'view', key: string = served.key): Promise<string> {
+export async function tokenFor(
+  served: Pick<TestApp, 'call' | 'key'>,
+  session_id: string,
+  scope: LinkScope = 'view',
+  key: string = served.key,
+): Promise<string> {
   const request = { params: { session_id }, key };
   const reply =
     scope === 'vnc' ? await served.call(createVncToken, request) : await served.call(createViewToken, { ...request, body: { scope } });
@@ -30,7 +36,9 @@ export async function open(url: string, headers: Record<string, string> = {}): P
   const response = await fetch(url, { headers, redirect: 'manual' });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json');
-  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  const reply = { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  assertIfDeclared('GET', url, reply);
+  return reply;
 }
 
 /** A live view socket. It records all messages. */

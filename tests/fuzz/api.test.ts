@@ -7,7 +7,7 @@
  */
 import { after, before, it } from 'node:test';
 import * as fc from 'fast-check';
-import { startApp, type TestApp } from '../harness.ts';
+import { adminKey, startApp, type TestApp } from '../harness.ts';
 import { assertUnharmed, explore, Failures, heapBytes } from './fuzz-run.ts';
 import { requests, type FuzzRequest } from './requests.ts';
 import { SessionRun } from './session-run.ts';
@@ -20,7 +20,7 @@ before(async () => {
 after(() => served.close());
 
 async function play(sequence: readonly FuzzRequest[]): Promise<void> {
-  const run = await SessionRun.open(served);
+  const run = await SessionRun.open({ ...served, adminKey, kind: 'full_browser' });
   try {
     for (const request of sequence) await run.send(request);
     await run.close();

@@ -105,7 +105,8 @@ function objectOf(schema: Schema, of: Context['of']): Value {
   const { properties, required = [], additionalProperties, propertyNames } = schema;
   if (properties)
     return fc.record(Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, of(inner, name)])), {
-      requiredKeys: required,
+      // Without it, a call waits as long as its default says.
+      requiredKeys: [...required, ...('timeout_ms' in properties ? ['timeout_ms'] : [])],
     });
   const key = propertyNames ? (of(propertyNames) as fc.Arbitrary<string>) : fc.string({ maxLength: 8 });
   return fc.dictionary(key, of(typeof additionalProperties === 'object' ? additionalProperties : {}), { maxKeys: itemsMax });

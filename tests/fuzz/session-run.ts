@@ -1,33 +1,42 @@
 /** Sends a run's requests to a session of its own, and checks every reply. */
 import assert from 'node:assert/strict';
-import { endSession, endpoints, listTabs, type Endpoint } from '@berth/contract';
-import { adminKey, assertDeclared, pathOf, type TestApp } from '../harness.ts';
+import { createSession, endSession, endpoints, listTabs, type Endpoint } from '@berth/contract';
+import { assertDeclared, pathOf, type TestApp } from '../harness.ts';
 import { tokenFor, type LinkScope } from '../view-links.ts';
 import { sessionMark, tabMark, type FuzzRequest } from './requests.ts';
 
 const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
 /** Longer than any generated request may take. */
-const replyMsMax = 30_000;
+const replyMsMax = 90_000;
+
+/** A service with simulated or with real machines. */
+export interface FuzzTarget extends Pick<TestApp, 'url' | 'key' | 'call' | 'login'> {
+  adminKey: string;
+  /** Kind of the sessions; those with a display also get VNC links. */
+  kind: 'headless' | 'full_browser';
+}
 
 export class SessionRun {
-  readonly #served: TestApp;
+  readonly #served: FuzzTarget;
   readonly #sessionId: string;
   readonly #tabId: string;
   readonly #tokens: Partial<Record<string, string>>;
   /** Sessions that requests of the run have created. */
   readonly #created: string[] = [];
 
-  private constructor(served: TestApp, sessionId: string, tabId: string, tokens: Partial<Record<string, string>>) {
+  private constructor(served: FuzzTarget, sessionId: string, tabId: string, tokens: Partial<Record<string, string>>) {
     this.#served = served;
     this.#sessionId = sessionId;
     this.#tabId = tabId;
     this.#tokens = tokens;
   }
 
-  static async open(served: TestApp): Promise<SessionRun> {
-    const { session_id } = await served.create({ kind: 'full_browser' });
+  static async open(served: FuzzTarget): Promise<SessionRun> {
+    const created = await served.call(createSession, { body: { kind: served.kind } });
+    assert.equal(created.status, 201, created.text);
+    const { session_id } = created.body;
     const { body: tabs } = await served.call(listTabs, { params: { session_id } });
-    const scopes: LinkScope[] = ['view', 'vnc'];
+    const scopes: LinkScope[] = served.kind === 'headless' ? ['view'] : ['view', 'vnc'];
     const tokens = Object.fromEntries(await Promise.all(scopes.map(async (scope) => [scope, await tokenFor(served, session_id, scope)])));
     return new SessionRun(served, session_id, tabs[0]?.tab_id ?? '', tokens as Record<string, string>);
   }
@@ -68,7 +77,7 @@ export class SessionRun {
     const own = { ...(rawBody === undefined ? {} : { 'content-type': 'application/json' }), ...headers };
     if (credential === 'none' || auth === 'none') return own;
     if (credential === 'unknown') return { ...own, authorization: 'Bearer brt_live_unknown', 'x-admin-key': 'unknown' };
-    if (auth === 'admin' || auth === 'metrics') return { ...own, 'x-admin-key': adminKey };
+    if (auth === 'admin' || auth === 'metrics') return { ...own, 'x-admin-key': this.#served.adminKey };
     return { ...own, authorization: `Bearer ${auth === 'login' ? await this.#served.login() : this.#served.key}` };
   }
 
