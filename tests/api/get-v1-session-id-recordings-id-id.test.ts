@@ -52,10 +52,11 @@ describe('200', () => {
         'content-security-policy',
         'x-content-type-options',
         'accept-ranges',
+        'cross-origin-resource-policy',
       ];
       assert.deepEqual(
         names.map((each) => headers.get(each)),
-        [contentType, cacheControl, `inline; filename=${name}`, "default-src 'none'; sandbox", 'nosniff', 'bytes'],
+        [contentType, cacheControl, `inline; filename=${name}`, "default-src 'none'; sandbox", 'nosniff', 'bytes', 'same-origin'],
       );
       const onDisk = ['.', 'video'].map((folder) => join(over.folder, folder, name)).find((path) => existsSync(path)) ?? '';
       assert.equal(headers.get('content-length'), String(readFileSync(onDisk).length));
@@ -65,7 +66,11 @@ describe('200', () => {
     const { status, headers, text } = await byKey('index.html');
     assert.equal(status, 200);
     assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
-    assert.deepEqual([headers.get('referrer-policy'), headers.get('cache-control')], ['no-referrer', 'no-store']);
+    const names = ['referrer-policy', 'cache-control', 'cross-origin-resource-policy'];
+    assert.deepEqual(
+      names.map((each) => headers.get(each)),
+      ['no-referrer', 'no-store', 'same-origin'],
+    );
     assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'/);
     assert.ok(!text.includes(over.sessionId) && !text.includes(over.recId));
     assert.ok(!/<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=/i.test(text));

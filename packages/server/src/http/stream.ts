@@ -83,6 +83,8 @@ const fileHeaders = ({ contentType, filename, inline, policy, ranges, cacheContr
   'content-disposition': contentDisposition(filename.toWellFormed(), { type: inline === true ? 'inline' : 'attachment' }),
   // The content is not trusted, even if a client displays it.
   'content-security-policy': policy ?? "default-src 'none'; sandbox",
+  // A page of another site cannot load it, also where the viewer's cookie would be sent.
+  'cross-origin-resource-policy': 'same-origin',
   ...(ranges === true ? { 'accept-ranges': 'bytes' } : {}),
   ...(cacheControl === undefined ? {} : { 'cache-control': cacheControl }),
 });
