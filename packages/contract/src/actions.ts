@@ -128,7 +128,7 @@ export const Picture = z
         }),
       )
       .nullable()
-      .describe('Tiles of an image taller than 16384 pixels, from top to bottom; null for other images.'),
+      .describe('Tiles of an image taller than 16384 pixels or with more than 20 million, from top to bottom; null for other images.'),
     warnings: z.array(z.string()).describe('Warnings about the capture, such as incomplete content.'),
   })
   .meta({ id: 'Picture' });
@@ -140,7 +140,8 @@ export const screenshot = endpoint({
   path: '/v1/session/{session_id}/screenshot',
   tag: 'Driving',
   summary: 'Take a screenshot',
-  description: 'Captures a tab and returns the image in base64. An image taller than 16384 pixels is returned in tiles.',
+  description:
+    'Captures a tab and returns the image in base64. An image taller than 16384 pixels, or with more than 20 million, is returned in tiles.',
   auth: 'bearer',
   params: sessionParams,
   body: ScreenshotRequest,

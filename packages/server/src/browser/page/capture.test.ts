@@ -33,6 +33,19 @@ const replies = {
     for (let i = 3; i < d.data.length; i += 4) d.data[i] = 255;
     c.putImageData(d, 0, 0);
   </script>`,
+  '/large-noise': `<body style="margin:0"><script>
+    const canvases = Array.from({ length: 8 }, () => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 4096, height: 2048 });
+      canvas.style.display = 'block';
+      return document.body.appendChild(canvas);
+    });
+    const [first, ...others] = canvases;
+    const data = new ImageData(4096, 2048);
+    for (let i = 0; i < data.data.length; i += 65536) crypto.getRandomValues(data.data.subarray(i, i + 65536));
+    for (let i = 3; i < data.data.length; i += 4) data.data[i] = 255;
+    first.getContext('2d').putImageData(data, 0, 0);
+    for (const other of others) other.getContext('2d').drawImage(first, 0, 0);
+  </script>`,
   '/clear': '<body style="margin:0"><div style="width:10px;height:10px;background:#f00"></div>',
 };
 
@@ -131,6 +144,16 @@ describe('a screenshot', { timeout: 120_000 }, () => {
     );
   });
 
+  it('is too large when it is noise of 4096 × 16384 pixels, and the browser stays', async () => {
+    await go('/large-noise');
+    await assert.rejects(
+      page.screenshot({ format: 'png', fullPage: true, scrollFirst: false }, { ...limits(24 * 1024 ** 2), timeoutMs: 30_000 }),
+      (error) => error instanceof PageError && error.reason === 'too_large',
+    );
+    assert.equal(await page.call(page.mainFrame(), '() => document.querySelectorAll("canvas").length', [], call()), 8);
+    await go('/clear');
+  });
+
   it('comes in tiles that fit their kind and end at a pixel', async () => {
     await page.setViewport({ width: 300, height: 200, device_scale_factor: 1.25 }, call());
     await go('/tall');
@@ -143,6 +166,15 @@ describe('a screenshot', { timeout: 120_000 }, () => {
       ],
     );
     for (const { data } of webp.tiles) assert.equal(data.toString('latin1', 8, 12), 'WEBP');
+    await page.setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
+  });
+
+  it('of a viewport with too many pixels for one tile has each part once', async () => {
+    await page.setViewport({ width: 3840, height: 2160, device_scale_factor: 2 }, call());
+    await go('/colours');
+    const shot = await screenshot();
+    assert.deepEqual([shot.tiles.length, shot.width, shot.height], [2, 7680, 4320]);
+    assert.deepEqual([pixels(shot).at(0, 0).join(), pixels(shot, 1).at(0, 0).join()], ['255,0,0,255', '255,255,255,255']);
     await page.setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
   });
 

@@ -10,8 +10,11 @@ import { systemClock } from '../../lib/clock.ts';
 
 /** Chromium cannot draw a larger surface and repeats or blanks what is beyond; WebP sizes have 14 bits. */
 const heightPxMax = { png: 16_384, jpeg: 16_384, webp: 16_383 } as const;
-/** 256 MiB in the browser: a tile of 4096 px width and full height. */
-const tilePixelsMax = 64 * 1024 * 1024;
+/**
+ * A tile of 1280 px width and full height. Noise does not compress: as PNG in base64 it takes 107 MiB of a DevTools message,
+ * and a browser with a longer message than the pipe allows is ended.
+ */
+const tilePixelsMax = 20 * 1024 * 1024;
 /** A longer page is of no use as an image. */
 const tilesMax = 24;
 
@@ -98,11 +101,12 @@ export class Capture {
     const tileHeight = tileHeightMax(options.format, width, scale);
     const height = Math.min(area.height, tileHeight * tilesMax);
     if (width < area.width || height < area.height) warnings.push('page_cut');
+    const needsClip = options.fullPage || options.element !== undefined || height > tileHeight;
     const tiles: Screenshot['tiles'] = [];
     let bytes = 0;
     for (let top = 0; top < height; top += tileHeight) {
       const part = { x: area.x, y: area.y + top, width, height: Math.min(tileHeight, height - top) };
-      const data = await this.#take(options, part, by);
+      const data = await this.#take(options, needsClip ? part : null, by);
       bytes += data.length;
       if (bytes > maxBytes) throw new PageError('too_large', 'The screenshot is too large. Capture a smaller area or use a lower quality.');
       tiles.push({ data, width: Math.round(width * scale), height: Math.round(part.height * scale), y: Math.round(top * scale) });
@@ -116,11 +120,11 @@ export class Capture {
     };
   }
 
-  async #take({ format, quality, fullPage, element }: ScreenshotOptions, clip: Box, by: Deadline): Promise<Buffer> {
+  /** Without a clip the browser captures the viewport and needs no new layout. */
+  async #take({ format, quality }: ScreenshotOptions, clip: Box | null, by: Deadline): Promise<Buffer> {
     const params: Params<'Page.captureScreenshot'> = { format };
     if (quality !== undefined && format !== 'png') params.quality = quality;
-    // Without a clip the browser captures the viewport and needs no new layout.
-    if (fullPage || element) Object.assign(params, { clip: { ...clip, scale: 1 }, captureBeyondViewport: true });
+    if (clip) Object.assign(params, { clip: { ...clip, scale: 1 }, captureBeyondViewport: true });
     const { data } = await this.#send('Page.captureScreenshot', params, by);
     if (typeof data !== 'string' || data.length === 0) throw new PageError('not_possible', 'The browser could not capture a screenshot.');
     return Buffer.from(data, 'base64');
