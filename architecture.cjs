@@ -88,4 +88,5 @@ module.exports.serverEntries = [
   'runtime/qemu/qemu',
   'store/(store|test-store)',
   'keys/keys',
+  'content/content',
 ];

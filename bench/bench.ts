@@ -19,6 +19,7 @@ import { type Check, type Section, passes, printSection } from './figures.ts';
 import { cdp } from './sections/cdp.ts';
 import { cdpFlood } from './sections/cdp-flood.ts';
 import { cold } from './sections/cold.ts';
+import { conversions } from './sections/conversions.ts';
 import { fetches } from './sections/fetch.ts';
 import { teardown } from './sections/teardown.ts';
 import { http } from './sections/http.ts';
@@ -39,7 +40,7 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   cold,
   cdp: { calls: cdp, flood: cdpFlood },
   http,
-  fetch: fetches,
+  fetch: { pages: fetches, conversions },
   memory,
   gone: teardown,
   view,

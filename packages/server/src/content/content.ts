@@ -60,7 +60,7 @@ export interface Converter {
   convert(options: ContentOptions, call: { signal: AbortSignal }): Promise<ContentResult>;
 }
 
-const defaults = { htmlCharsMax: 10_000_000, convertMsMax: 15_000, heapMbMax: 512, waitingMax: 64, waitingCharsMax: 100_000_000 };
+const defaults = { htmlCharsMax: 10_000_000, convertMsMax: 15_000, heapMbMax: 512, waitingMax: 128, waitingCharsMax: 100_000_000 };
 
 /** A thread and its modules hold some 60 MB, and a new one starts in a third of a second. */
 const idleMsMax = 30_000;

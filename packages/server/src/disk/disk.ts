@@ -89,10 +89,10 @@ export class Disk {
     this.#grownBytes -= growing;
     const isFull = this.#freeBytes < Math.min(fullBytes, freeBytesMin);
     if (isFull && reserve) await reserve.release();
-    const isReleased = reserve !== null && !reserve.isHeld;
-    if (isReleased && this.#freeBytes > freeBytesMin + reserve.bytes) await reserve.fill();
     // What a release has freed must not make the disk look well again.
     this.#setLevel(isFull || (this.#level === 'full' && this.#isBelowFloor) ? 'full' : this.#isBelowFloor ? 'low' : 'ok');
+    const isReleased = reserve !== null && !reserve.isHeld;
+    if (isReleased && this.#freeBytes > freeBytesMin + reserve.bytes) await reserve.fill();
   }
 
   /** @throws ServiceError no_capacity */
@@ -141,7 +141,7 @@ export class Disk {
     if (level === this.#level) return;
     this.#level = level;
     const { freeBytesMin, log } = this.#options;
-    log.warn({ level, freeBytes: this.#freeBytes, freeBytesMin }, 'disk level changed');
+    log.warn({ disk: level, freeBytes: this.#freeBytes, freeBytesMin }, 'disk level changed');
   }
 }
 

@@ -1,4 +1,4 @@
-import { FairQueue, queueLimit } from './fair-queue.ts';
+import { FairQueue } from './fair-queue.ts';
 import { LaneFull, LaneTimeout } from './lanes.ts';
 
 interface FairLaneBounds {
@@ -11,6 +11,9 @@ interface FairLaneBounds {
   waitingSizeMax: number;
   waitMsMax: number;
 }
+
+/** Of the waiting places, and of their size. */
+const ownerShareMax = 1 / 2;
 
 export interface FairLaneCall {
   owner: string;
@@ -84,13 +87,11 @@ export class FairLane {
 
   #rejectWhenFull({ owner, size }: FairLaneCall): void {
     const { waitingMax, waitingSizeMax } = this.#bounds;
-    let [isQueued, sizes] = [false, size];
-    for (const waiter of this.#waiting) {
-      isQueued ||= waiter.owner === owner;
-      sizes += waiter.size;
-    }
-    const isFull = this.#waiting.size >= queueLimit(waitingMax, isQueued) || sizes > queueLimit(waitingSizeMax, isQueued);
-    if (isFull) throw new LaneFull(owner);
+    const all = sumOf(this.#waiting);
+    const own = sumOf([...this.#waiting].filter((waiter) => waiter.owner === owner));
+    const isFull = all.count >= waitingMax || all.size + size > waitingSizeMax;
+    const hasShare = own.count === 0 || (own.count < waitingMax * ownerShareMax && own.size + size <= waitingSizeMax * ownerShareMax);
+    if (isFull || !hasShare) throw new LaneFull(owner);
   }
 
   #held(owner: string): number {
@@ -119,3 +120,12 @@ export class FairLane {
     }
   }
 }
+
+const sumOf = (waiters: Iterable<Waiter>): { count: number; size: number } => {
+  let [count, size] = [0, 0];
+  for (const waiter of waiters) {
+    count += 1;
+    size += waiter.size;
+  }
+  return { count, size };
+};
