@@ -157,6 +157,14 @@ describe('400 bad_request', () => {
     for (const text of ['null', '[]', '7', '{}', '{"id":"evt_1"', JSON.stringify({ ...eventFor('odd', 'scale'), created: 'now' })])
       await paid.served.refuse(billingWebhook, 'bad_request', { rawBody: text, headers: signed(text) });
   });
+
+  it('answers an event of more than five minutes in the future, so that none stops the changes of its owner', async () => {
+    const early = JSON.stringify(eventFor('punctual', 'scale', { seconds: 301 }));
+    await paid.served.refuse(billingWebhook, 'bad_request', { rawBody: early, headers: signed(early) });
+    assert.deepEqual(await send(eventFor('punctual', 'developer')), applied);
+    assert.deepEqual(await send(eventFor('punctual', 'scale', { seconds: 300 })), applied);
+    assert.equal(await paid.tierOf('punctual'), 'scale');
+  });
 });
 
 describe('503 billing_not_configured', () => {

@@ -10,7 +10,7 @@ import type { Owners } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
 import { isHandled, parseEvent, toNotice, type EventType, type Notice } from './notice.ts';
 import { Promos } from './promos.ts';
-import { PaymentProvider, type StripeSettings } from './provider.ts';
+import { PaymentProvider, toleranceSeconds, type StripeSettings } from './provider.ts';
 import { deleteEvents, insertEvent, markApplied, readSubscriber, updateSubscriber } from './store.ts';
 import { isLive, subscriberAfter } from './subscriber.ts';
 
@@ -103,6 +103,7 @@ export class Billing {
    */
   async webhook(raw: Buffer, signature: string | undefined): Promise<{ ignored: boolean; duplicate: boolean }> {
     const event = parseEvent(await this.#readVerified(raw, signature));
+    this.#checkTime(event.created);
     const notice = toNotice(event, this.#deps.owners.tiers);
     if (typeof notice === 'string') {
       this.#count(isHandled(event.type) ? event.type : 'other', 'ignored');
@@ -126,6 +127,13 @@ export class Billing {
     if (price !== undefined) return price;
     const forSale = tiers.names.filter((name) => tiers.priceOf(name) !== undefined);
     throw new ValidationError([validationIssue(['body', 'tier'], describeLiterals(forSale), tier)]);
+  }
+
+  /** The newest event wins, so one from the future would stop all changes of its owner until then. @throws ServiceError bad_request */
+  #checkTime(madeAt: Date): void {
+    if (madeAt.getTime() - this.#deps.clock.now().getTime() <= toleranceSeconds * 1000) return;
+    this.#count('other', 'refused');
+    throw new ServiceError('bad_request', 'The event was created in the future. Check the clocks of both sides.');
   }
 
   /** The text of a body whose signature is valid. */

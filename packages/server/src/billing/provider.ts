@@ -24,8 +24,8 @@ interface CheckoutOptions {
 
 /** Stripe usually responds within a second, and a caller waits. */
 const timeoutMs = 20_000;
-/** Maximum clock difference of a signature, in the past and in the future. */
-const toleranceSeconds = 300;
+/** Maximum clock difference of a signature, in the past and in the future, and of an event in the future. */
+export const toleranceSeconds = 300;
 
 export class PaymentProvider {
   readonly #settings: StripeSettings;
