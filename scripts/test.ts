@@ -46,6 +46,8 @@ const serialUnitTests = filesOf(
   'packages/server/src/runtime/{encoder,host,process}/*.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
+  'packages/server/src/hostile-text.test.ts',
+  'tests/hostile-text/*.test.ts',
 );
 /** Unit tests that start browsers, processes or database servers, or read figures of their own process. */
 const isolatedUnitTests = filesOf(

@@ -31,12 +31,12 @@ const entryOf = (overrides: Partial<NetworkEntry> = {}): NetworkEntry => ({
   ...overrides,
 });
 
-const harOf = (entries: NetworkEntry[], dropped = 0) => toHar({ since: startedAt, entries, dropped }, page).log;
-const onlyEntry = (overrides: Partial<NetworkEntry>) => harOf([entryOf(overrides)]).entries[0] ?? assert.fail();
+const harOf = async (entries: NetworkEntry[], dropped = 0) => (await toHar({ since: startedAt, entries, dropped }, page)).log;
+const onlyEntry = async (overrides: Partial<NetworkEntry>) => (await harOf([entryOf(overrides)])).entries[0] ?? assert.fail();
 
-test('a HAR has its creator, its page and its entries in the order of their start', () => {
+test('a HAR has its creator, its page and its entries in the order of their start', async () => {
   const late = entryOf({ startedAt: new Date(startedAt.getTime() + 5), url: 'https://shop.test/late' });
-  const log = harOf([late, entryOf()], 3);
+  const log = await harOf([late, entryOf()], 3);
   assert.deepEqual([log.version, log.creator.name, log.comment], ['1.2', 'Berth', '3 requests were dropped.']);
   assert.deepEqual(log.pages, [
     { id: 'page_1', title: 'https://shop.test/', startedDateTime: '2026-01-02T03:04:05.678Z', pageTimings: {} },
@@ -50,8 +50,8 @@ test('a HAR has its creator, its page and its entries in the order of their star
   );
 });
 
-test('an entry holds its sizes, its query, and the sum of its times, in which TLS is not counted twice', () => {
-  const { request, response, timings, time, _resourceType } = onlyEntry({});
+test('an entry holds its sizes, its query, and the sum of its times, in which TLS is not counted twice', async () => {
+  const { request, response, timings, time, _resourceType } = await onlyEntry({});
   assert.deepEqual(request.queryString, [
     { name: 'b', value: 'c' },
     { name: 'b', value: 'd' },
@@ -64,22 +64,22 @@ test('an entry holds its sizes, its query, and the sum of its times, in which TL
   assert.equal(time, 36.5);
 });
 
-test('what did not happen is -1 and costs no time', () => {
-  const { time, timings } = onlyEntry({
+test('what did not happen is -1 and costs no time', async () => {
+  const { time, timings } = await onlyEntry({
     timings: { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 7, receiveMs: 1 },
   });
   assert.deepEqual([time, timings.dns, timings.ssl], [8, -1, -1]);
 });
 
-test('a request that failed says how, and one from the cache took nothing from the network', () => {
-  const { response } = onlyEntry({ status: 0, protocol: '', error: 'net::ERR_FAILED' });
+test('a request that failed says how, and one from the cache took nothing from the network', async () => {
+  const { response } = await onlyEntry({ status: 0, protocol: '', error: 'net::ERR_FAILED' });
   assert.equal('_error' in response && response._error, 'net::ERR_FAILED');
-  assert.equal(onlyEntry({ fromCache: true }).response.bodySize, 0);
+  assert.equal((await onlyEntry({ fromCache: true })).response.bodySize, 0);
 });
 
-test('values of cookies and credential headers are redacted, their names stay', () => {
+test('values of cookies and credential headers are redacted, their names stay', async () => {
   const secret = 'hunter2';
-  const entry = onlyEntry({
+  const entry = await onlyEntry({
     url: `https://ada:${secret}@shop.test/a`,
     redirectUrl: `https://ada:${secret}@shop.test/b`,
     requestHeaders: {

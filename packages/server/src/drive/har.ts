@@ -1,7 +1,9 @@
 /** Network traffic as HAR 1.2, without bodies and credentials. */
+import { setImmediate as pause } from 'node:timers/promises';
 import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
 import type { NetworkEntries, NetworkEntry } from '../browser/browser.ts';
+import { section } from '../lib/sections.ts';
 import { toStorableText } from '../lib/text.ts';
 
 export interface HarPage {
@@ -16,16 +18,26 @@ const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|creden
 /** Exceptions that hold no secrets. */
 const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
 
+/** Entries between two pauses for other work: each may hold 400 KB of headers. */
+const pauseEntries = 10;
+
 /** All entries belong to one page, because the requesting document of each is not known. */
-export const toHar = ({ entries, dropped }: NetworkEntries, page: HarPage): Har => ({
-  log: {
-    version: '1.2',
-    creator: { name: 'Berth', version: apiVersion },
-    pages: [{ id: pageId, title: redactCredentials(page.title), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
-    entries: entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime()).map(toEntry),
-    ...(dropped > 0 ? { comment: `${dropped} requests were dropped.` } : {}),
-  },
-});
+export async function toHar({ entries, dropped }: NetworkEntries, page: HarPage): Promise<Har> {
+  const converted: Entry[] = [];
+  for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
+    converted.push(section('har', () => toEntry(entry)));
+    if (converted.length % pauseEntries === 0) await pause();
+  }
+  return {
+    log: {
+      version: '1.2',
+      creator: { name: 'Berth', version: apiVersion },
+      pages: [{ id: pageId, title: redactCredentials(page.title), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
+      entries: converted,
+      ...(dropped > 0 ? { comment: `${dropped} requests were dropped.` } : {}),
+    },
+  };
+}
 
 function toEntry(entry: NetworkEntry): Entry {
   const timings = timingsOf(entry);

@@ -59,7 +59,8 @@ export class Browse {
     else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205) await this.#read(outcome, result);
     if (formats.includes('har')) {
       const network = page.network();
-      result.har = { log: { ...toHar(network, { title: result.finalUrl, startedAt: network.since }).log } };
+      const { log } = await toHar(network, { title: result.finalUrl, startedAt: network.since });
+      result.har = { log: { ...log } };
     }
     return result;
   }

@@ -1,8 +1,10 @@
 /** The page part of a fetch response, as one attempt fills it. */
+import { setImmediate as pause } from 'node:timers/promises';
 import { parse as parseDisposition } from 'content-disposition';
 import type { FetchRequest, FetchResponse } from '@berth/contract';
 import { sanitizeFileName } from '../browser/browser.ts';
 import { decodeBody, kindOf } from '../content/content.ts';
+import { isJsonWithin } from '../lib/json-bounds.ts';
 import { section } from '../lib/sections.ts';
 
 type ResponseBytes = NonNullable<FetchResponse['raw']>;
@@ -60,54 +62,29 @@ export async function addBody(result: PageResult, body: Body, { formats }: Pick<
   const { text } = await decodeBody(body.data, contentType);
   if (formats.includes('text')) result.text = text;
   if (formats.includes('markdown')) result.markdown = kind === 'json' ? `\`\`\`json\n${text}\n\`\`\`` : text;
-  if (kind === 'json') addJson(result, text);
+  if (kind === 'json') await addJson(result, text);
 }
 
 /** Adds the JSON of a document that is JSON. */
 export async function addJsonBody(result: PageResult, { data }: Body): Promise<void> {
   if (kindOf(result.contentType, data.subarray(0, sniffBytes)) !== 'json') return;
-  addJson(result, (await decodeBody(data, result.contentType)).text);
+  await addJson(result, (await decodeBody(data, result.contentType)).text);
 }
 
-function addJson(result: PageResult, text: string): void {
+async function addJson(result: PageResult, text: string): Promise<void> {
+  const isWithin = text.length <= jsonCharsMax && section('json', () => isJsonWithin(text, jsonBounds));
+  if (!isWithin) result.warnings.push('json_too_large');
+  await pause();
   try {
-    if (isParsable(text)) result.json = section('json', (): unknown => JSON.parse(text));
-    else result.warnings.push('json_too_large');
+    if (isWithin) result.json = section('json', (): unknown => JSON.parse(text));
   } catch {
     result.warnings.push('json_invalid');
   }
 }
 
-/** Of a document that the worker parses and writes again, in its own thread. */
+/** JSON that the worker parses and writes again in milliseconds, without exceeding its stack. */
 const jsonCharsMax = 4 * 1024 * 1024;
-/** Objects and arrays: 4 MiB of empty ones would take ten times as long as other JSON. */
-const jsonContainersMax = 200_000;
-/** Deeper JSON exceeds the stack when it is written. */
-const jsonDepthMax = 500;
-
-/** Whether JSON is parsed within milliseconds. Invalid JSON may be taken for larger than it is. */
-function isParsable(text: string): boolean {
-  if (text.length > jsonCharsMax) return false;
-  let [containers, depth] = [0, 0];
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === quote) at = closingQuote(text, at);
-    else if (code === openArray || code === openObject) {
-      containers += 1;
-      depth += 1;
-      if (containers > jsonContainersMax || depth > jsonDepthMax) return false;
-    } else if (code === closeArray || code === closeObject) depth -= 1;
-  }
-  return true;
-}
-
-const [quote, backslash, openArray, closeArray, openObject, closeObject] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
-
-function closingQuote(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
-  return at;
-}
+const jsonBounds = { depthMax: 500, containersMax: 200_000 };
 
 /** The file name of a Content-Disposition header (RFC 6266); null when it is invalid or has none. */
 export function parseFileName(header: string | undefined): string | null {

@@ -3,22 +3,28 @@
  * first one is lost), `__proto__` as a key (prototype pollution on merge) and
  * unlimited nesting (stack overflow in later recursion).
  */
+import { closingQuote, isJsonWithin } from '../lib/json-bounds.ts';
 import { isStorableText } from '../lib/text.ts';
 
 type JsonParseResult = { ok: true; value: unknown } | { ok: false; problem: string } | { ok: false; forbiddenKey: string[] };
 
 /** Deeper than any valid request, and far below the stack limit of a recursive reader. */
 const depthMax = 64;
+/** More than any valid request has, and read within milliseconds. */
+const containersMax = 100_000;
+const keysMax = 10_000;
 
 /** `exactTextFields`: top-level fields whose strings may contain NUL and unpaired surrogates. */
 export function parseJson(text: string, exactTextFields: readonly string[] = []): JsonParseResult {
+  if (!isJsonWithin(text, { depthMax, containersMax }))
+    return { ok: false, problem: `nested deeper than ${depthMax}, or more than ${containersMax} objects and arrays` };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return { ok: false, problem: 'not valid JSON' };
   }
-  const problem = scan(text);
+  const problem = checkKeys(text);
   if (problem !== null) return { ok: false, problem };
   // Only these spellings can produce a key or string that needs the slower check.
   if (text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')) {
@@ -31,43 +37,40 @@ export function parseJson(text: string, exactTextFields: readonly string[] = [])
 }
 
 const quote = 0x22;
-const backslash = 0x5c;
 const comma = 0x2c;
 const openObject = 0x7b;
 const closeObject = 0x7d;
 const openArray = 0x5b;
 const closeArray = 0x5d;
 
-/** Checks depth and duplicate keys in one pass over valid JSON. */
-function scan(text: string): string | null {
-  const keys: (Set<string> | null)[] = [];
+/** One pass over valid JSON. */
+function checkKeys(text: string): string | null {
+  /** Of each open object and array; most have no keys. */
+  const keys: (Set<string> | 'object' | 'array')[] = [];
   let expectsKey = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) {
       const end = closingQuote(text, at);
-      const seen = keys.at(-1);
-      if (expectsKey && seen) {
-        const key = keyText(text.slice(at, end + 1));
-        if (seen.has(key)) return 'an object has the same key twice';
-        seen.add(key);
-        expectsKey = false;
-      }
+      const problem = expectsKey ? addKey(keys, keyText(text.slice(at, end + 1))) : null;
+      if (problem !== null) return problem;
+      expectsKey = false;
       at = end;
     } else if (code === openObject || code === openArray) {
-      keys.push(code === openObject ? new Set() : null);
+      keys.push(code === openObject ? 'object' : 'array');
       expectsKey = code === openObject;
-      if (keys.length > depthMax) return `nested deeper than ${depthMax}`;
     } else if (code === closeObject || code === closeArray) keys.pop();
-    else if (code === comma) expectsKey = keys.at(-1) instanceof Set;
+    else if (code === comma) expectsKey = keys.at(-1) !== 'array';
   }
   return null;
 }
 
-function closingQuote(text: string, start: number): number {
-  let at = start + 1;
-  for (let code = text.charCodeAt(at); code !== quote; code = text.charCodeAt(at)) at += code === backslash ? 2 : 1;
-  return at;
+function addKey(keys: (Set<string> | 'object' | 'array')[], key: string): string | null {
+  const seen = keys.at(-1);
+  if (!(seen instanceof Set)) keys[keys.length - 1] = new Set([key]);
+  else if (seen.has(key)) return 'an object has the same key twice';
+  else if (seen.add(key).size > keysMax) return `an object has more than ${keysMax} keys`;
+  return null;
 }
 
 const keyText = (quoted: string): string => (quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1));

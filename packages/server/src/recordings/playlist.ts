@@ -1,10 +1,13 @@
 /** Closes the HLS playlist of a video whose encoder has exited, so that it plays to its last complete segment. */
+import { setImmediate as pause } from 'node:timers/promises';
 import { listSizes, readText, replaceFile } from './folder.ts';
 
 export const playlistName = 'video.m3u8';
 
 /** Enough for a day in segments of one second. */
-const bytesMax = 4 * 1024 * 1024;
+const bytesMax = 3.5 * 1024 * 1024;
+/** Lines between two pauses for other work. */
+const pauseLines = 20_000;
 const endTag = '#EXT-X-ENDLIST';
 
 export interface ClosedPlaylist {
@@ -15,7 +18,7 @@ export interface ClosedPlaylist {
 }
 
 /** Returns null when no listed segment exists. Ends before the first missing one. */
-export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>): ClosedPlaylist | null {
+export async function closePlaylist(text: string, sizes: ReadonlyMap<string, number>): Promise<ClosedPlaylist | null> {
   const retained: string[] = [];
   let [seconds, pendingSeconds, segments, completeLines] = [0, 0, 0, 0];
   let [isCut, isEnded] = [false, false];
@@ -23,6 +26,7 @@ export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>):
     isEnded ||= line === endTag;
     if (line === endTag) continue;
     retained.push(line);
+    if (retained.length % pauseLines === 0) await pause();
     if (line.startsWith('#EXTINF:')) pendingSeconds = Number.parseFloat(line.slice('#EXTINF:'.length)) || 0;
     if (line.startsWith('#')) continue;
     if (!sizes.get(line)) {
@@ -38,12 +42,15 @@ export function closePlaylist(text: string, sizes: ReadonlyMap<string, number>):
   return { text: `${[...retained.slice(0, completeLines), endTag].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasComplete };
 }
 
+const lineFeed = 0x0a;
+
 /** The lines that are not empty. */
 function* linesOf(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
+    while (text.charCodeAt(at) === lineFeed) at += 1;
     const next = text.indexOf('\n', at);
     const end = next === -1 ? text.length : next;
-    const line = end === at ? '' : text.slice(at, end).trim();
+    const line = text.slice(at, end).trim();
     if (line !== '') yield line;
     at = end + 1;
   }
@@ -52,7 +59,7 @@ function* linesOf(text: string): Generator<string> {
 /** Closes the playlist of a folder that nothing writes to any more. Returns null when there is nothing to play. */
 export async function closeVideo(folder: string): Promise<ClosedPlaylist | null> {
   const text = await readText(folder, playlistName, bytesMax);
-  const closed = text === null ? null : closePlaylist(text, await listSizes(folder));
+  const closed = text === null ? null : await closePlaylist(text, await listSizes(folder));
   if (closed && !closed.wasComplete) await replaceFile(folder, playlistName, closed.text);
   return closed;
 }

@@ -185,7 +185,8 @@ export class Recorder {
     // On a full disk, the space is left to more important files.
     if (!network || this.#isDiskLow) return;
     const redacted = { ...network, entries: network.entries.map(redactRequest) };
-    await writeHar(this.#deps.folder, toHar(redacted, { title: redactText(title), startedAt: network.since }), {
+    const har = await toHar(redacted, { title: redactText(title), startedAt: network.since });
+    await writeHar(this.#deps.folder, har, {
       bytesMax: harBytesMax,
       signal,
     });

@@ -3,13 +3,16 @@ import { cutText } from '../lib/text.ts';
 import { withoutCredentials } from '../lib/urls.ts';
 
 const urlMax = 2048;
+/** Of an address that a browser reports. */
+const inspectedMax = 8192;
 
 /**
  * The site of a URL: its registrable domain, or its host when it has none.
  * Private suffixes such as github.io count as suffixes. Empty unless http or
  * https.
  */
-export function domainOf(address: string): string {
+export function domainOf(reported: string): string {
+  const address = reported.slice(0, inspectedMax);
   if (!URL.canParse(address)) return '';
   const { protocol, hostname } = new URL(address);
   if (protocol !== 'http:' && protocol !== 'https:') return '';
@@ -22,7 +25,7 @@ export const domainOfHost = (host: string): string => domainOf(`http://${host}/`
 
 /** Removes credentials, query and fragment, which may hold secrets. */
 export function redactUrl(address: string): string {
-  const [bare = ''] = address.split(/[?#]/, 1);
+  const [bare = ''] = address.slice(0, inspectedMax).split(/[?#]/, 1);
   if (!URL.canParse(bare)) return '';
   return cutText(withoutCredentials(new URL(bare)), urlMax);
 }
