@@ -19,7 +19,8 @@ export function toStorableValue(value: unknown): unknown {
 
 /** Whether JSON has an escape that may decode to an unpaired surrogate or a NUL. */
 export const mayBeUnstorable = (json: string | Buffer): boolean =>
-  json.includes('\\ud') || json.includes('\\uD') || json.includes('\\u0000');
+  // Large messages are base64 without any escape: one search.
+  json.includes('\\u') && (json.includes('\\ud') || json.includes('\\uD') || json.includes('\\u0000'));
 
 /**
  * At most `charsMax` UTF-16 code units from the start, storable, never half of a surrogate pair.

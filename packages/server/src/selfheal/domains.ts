@@ -5,6 +5,8 @@ import { withoutCredentials } from '../lib/urls.ts';
 const urlMax = 2048;
 /** Of an address that a browser reports. */
 const inspectedMax = 8192;
+/** Names have at most 253; a URL may have any. */
+const hostCharsMax = 255;
 
 /**
  * The site of a URL: its registrable domain, or its host when it has none.
@@ -17,7 +19,8 @@ export function domainOf(reported: string): string {
   const { protocol, hostname } = new URL(address);
   if (protocol !== 'http:' && protocol !== 'https:') return '';
   const host = hostname.replace(/^\[|[\].]$/g, '');
-  return getDomain(host, { allowPrivateDomains: true }) ?? host;
+  // A copy: both are parts of the whole URL, and sites are remembered.
+  return cutText(getDomain(host, { allowPrivateDomains: true }) ?? host, hostCharsMax);
 }
 
 /** The same for a host name or IP address. */
