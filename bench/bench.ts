@@ -23,6 +23,7 @@ import { conversions } from './sections/conversions.ts';
 import { fetches } from './sections/fetch.ts';
 import { teardown } from './sections/teardown.ts';
 import { http } from './sections/http.ts';
+import { hostileText } from './sections/hostile-text.ts';
 import { lifecycle } from './sections/lifecycle.ts';
 import { machines } from './sections/machines.ts';
 import { memory } from './sections/memory.ts';
@@ -41,6 +42,7 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   cdp: { calls: cdp, flood: cdpFlood },
   http,
   fetch: { pages: fetches, conversions },
+  'hostile-text': hostileText,
   memory,
   gone: teardown,
   view,

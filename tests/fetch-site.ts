@@ -29,7 +29,8 @@ export interface Site {
   close(): Promise<void>;
 }
 
-export async function startSite(): Promise<Site> {
+/** `host` is the address to listen on. */
+export async function startSite(host = '127.0.0.1'): Promise<Site> {
   const answers = new Map<string, Answer>();
   const requests: RecordedRequest[] = [];
   const server = createServer((request, response) => void answer(request, response));
@@ -42,7 +43,7 @@ export async function startSite(): Promise<Site> {
     if (handler) handler(response, seen);
     else response.writeHead(404, { 'content-type': 'text/html' }).end('<title>Not here</title><h1>404</h1>');
   };
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

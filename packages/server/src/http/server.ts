@@ -5,7 +5,8 @@ import { acceptsIdempotencyKey, acceptsLinks, ServiceError, type Endpoint } from
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { newId } from '../lib/ids.ts';
-import { runFor, section } from '../lib/sections.ts';
+import { toJsonText } from '../lib/json-text.ts';
+import { runFor } from '../lib/sections.ts';
 import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
 import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
@@ -388,14 +389,14 @@ function requestIdOf({ headers }: IncomingMessage): string {
   return typeof id === 'string' && /^[A-Za-z0-9_.-]{1,128}$/.test(id) ? id : newId('req');
 }
 
-function toResponse(endpoint: Endpoint, exchange: Exchange, result: unknown): HttpResponse {
+async function toResponse(endpoint: Endpoint, exchange: Exchange, result: unknown): Promise<HttpResponse> {
   const status = exchange.status ?? endpoint.status;
   if (endpoint.replyKind === 'empty') return { status, headers: exchange.headers, body: '' };
   if (endpoint.replyKind === 'text')
     return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...exchange.headers }, body: String(result) };
   if (endpoint.replyKind === 'html')
     return { status, headers: { ...exchange.headers, 'content-type': 'text/html; charset=utf-8' }, body: String(result) };
-  return { status, headers: exchange.headers, body: section('respond', () => JSON.stringify(result)) };
+  return { status, headers: exchange.headers, body: await toJsonText(result) };
 }
 
 /**

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { toJsonText } from './json-text.ts';
+
+const long = (unit: string): string => unit.repeat(Math.ceil(2_500_000 / unit.length));
+
+describe('the JSON of a response', () => {
+  it('is what JSON.stringify makes of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), async (value) => assert.equal(await toJsonText(value), JSON.stringify(value))),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is the same with long strings, whatever is in and beside them', async () => {
+    for (const unit of ['a', '"\\\n', '\u{1f600}', 'x\u{1f600}', '\ud800', '\udc00a', '\u0000'])
+      for (const value of [
+        long(unit),
+        { html: long(unit), none: undefined, when: new Date(0), raw: { data: long(unit), bytes: 3, name: null }, list: [1, undefined] },
+        { a: { b: { c: { d: long(unit) } } } },
+        [long(unit)],
+      ])
+        assert.ok((await toJsonText(value)) === JSON.stringify(value), JSON.stringify(unit));
+  });
+});
