@@ -11,6 +11,7 @@ import {
   listSessions,
   navigate,
   openTab,
+  ValidationBody,
   type Endpoint,
 } from '@berth/contract';
 import { bodySchemaOf, goodRequest, nameOf, overHttp, withBody, wrongValues } from '../contract-table.ts';
@@ -309,6 +310,26 @@ describe('a validation issue', () => {
   it('echoes at most 200 characters of the input', async () => {
     const [issue] = await issuesOf(createSession, { name: 'n'.repeat(5000) });
     assert.equal(issue?.input, 'n'.repeat(200));
+  });
+
+  it('is one of at most a hundred, in a small reply, whatever is sent', async () => {
+    const many = (count: number, of: (index: number) => [string, unknown]): Record<string, unknown> =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => of(index)));
+    const fields = many(100, (index) => [`f${index}`, { selectors: Array.from({ length: 20 }, () => Array<string>(8).fill('')) }]);
+    const bodies: Record<string, unknown>[] = [
+      { headers: many(100_000, (index) => [`bad name ${index}`, 'v']) },
+      many(100_000, (index) => [`field${index}`, 1]),
+      { ['k'.repeat(1_000_000)]: 1 },
+      { actions: Array.from({ length: 50 }, () => ({ type: 'extract', fields })) },
+      { cookies: Array.from({ length: 100 }, () => ({ x: 1 })) },
+    ];
+    for (const body of bodies) {
+      const reply = await sendRaw(fetchPage, JSON.stringify({ url: 'http://site.test/', ...body }));
+      assert.equal(reply.status, 422);
+      const { detail, omitted = 0 } = ValidationBody.parse(reply.body);
+      assert.ok(reply.text.length < 100_000, `${reply.text.length} characters`);
+      assert.ok(detail.length < 100 ? omitted === 0 : omitted > 0, `${detail.length} and ${omitted}`);
+    }
   });
 
   it('contains no secret', async () => {

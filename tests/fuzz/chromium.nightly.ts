@@ -37,7 +37,7 @@ it('answers any sequence of requests as its description says', { timeout: 86_400
   const sequences = fc.array(requests, { minLength: 1, maxLength: 12 });
   for (const sequence of fc.sample(sequences, { seed: 1, numRuns: 10 })) await play(sequence);
   const before = privateBytes();
-  await explore('requests to sessions with real browsers', fc.asyncProperty(sequences, play), 20);
+  await explore('requests to sessions with real browsers', sequences, play, 20);
   await eventually(
     'no session is left',
     async () => (await target.call(listSessions, { query: { status: 'ready,starting,ending' } })).body.length === 0,

@@ -34,12 +34,33 @@ const urls = fc.constantFrom(
 const isDuration = (name: string): boolean => /(^|_)(ms|seconds)$/.test(name);
 const counts: Record<string, number> = { target: 2, count: 2, max: 3, retries: 1, limit: 10, max_attempts: 1 };
 
+/** Texts that a check beside the schema accepts. */
+const usual: Record<string, string[]> = {
+  locale: ['en-GB', 'de'],
+  timezone: ['Europe/Berlin', 'UTC'],
+  region: ['local'],
+  selector: ['#a', 'text/x'],
+  selectors: ['#a', 'aria/x[role="button"]', 'text/{{inputs.a}}'],
+  origin: ['https://site.test'],
+  domain: ['site.test', '.site.test'],
+  text: ['x', '/a+/i'],
+  url_matches: ['*', 'x'],
+  code: ['CREDIT-00000'],
+  within: ['item'],
+  on_error: ['fail', 'continue'],
+  tab: ['main', 'newest'],
+  over: ['{{vars.a}}'],
+};
+
 const overrides: Overrides = (name, schema) => {
   const { type, minimum = 0, maximum = 1000 } = schema;
   if (type === 'integer' && isDuration(name)) return fc.integer({ min: minimum, max: Math.min(maximum, minimum + 20) });
   const most = counts[name];
   if (type === 'integer' && most !== undefined) return fc.integer({ min: minimum, max: Math.max(minimum, most) });
+  if (name === 'amount') return fc.constantFrom(1, 0.5, 0.000001, 1e-300, 0.1 + 0.2, 1e9);
   if (type !== 'string') return undefined;
+  const texts = usual[name];
+  if (texts) return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...texts) }, { weight: 1, arbitrary: fc.string() });
   if (name === 'url' || name === 'start_url' || name === 'referer' || schema.format === 'uri') return urls;
   if (name === 'tab_id') return fc.constantFrom(tabMark, 'no-tab');
   if (name === 'session_id') return fc.constantFrom(sessionMark, 'ses_000000000000000000000000');
@@ -114,12 +135,14 @@ const headers: fc.Arbitrary<Record<string, string>> = fc.oneof(
   },
 );
 
+/** Two of three values stay as the schema has them. */
+const maybeMutated = fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: mutations });
+
 /** A body as its JSON text: mostly valid, sometimes with one changed value, cut, or none. */
 function bodiesOf(endpoint: Endpoint): fc.Arbitrary<string | undefined> {
   if (endpoint.method === 'GET') return fc.constant(undefined);
   const valid = endpoint.body ? valuesOf(schemaOf(endpoint.body), overrides) : junk;
-  const change = fc.option(mutations, { freq: 2 });
-  const whole = fc.tuple(valid, change).map(([value, mutation]) => toJson(value, mutation));
+  const whole = fc.tuple(valid, maybeMutated).map(([value, mutation]) => toJson(value, mutation));
   return fc.oneof(
     { weight: endpoint.body ? 10 : 1, arbitrary: whole },
     { weight: 1, arbitrary: fc.tuple(whole, fc.nat(50)).map(([text = '', end]) => text.slice(0, end)) },
@@ -133,7 +156,7 @@ const toJson = (value: unknown, mutation: Mutation | null): string | undefined =
 function queriesOf(endpoint: Endpoint): fc.Arbitrary<Record<string, string>> {
   if (!endpoint.query) return fc.oneof({ weight: 9, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: fc.constant({ extra: '1' }) });
   return fc
-    .tuple(valuesOf(schemaOf(endpoint.query), overrides), fc.option(mutations, { freq: 3 }))
+    .tuple(valuesOf(schemaOf(endpoint.query), overrides), maybeMutated)
     .map(([value, mutation]) => asTexts(mutation === null ? value : mutate(value, mutation)));
 }
 

@@ -50,6 +50,7 @@ const texts = [
 /** At most this many items, entries and characters, where the schema allows more. */
 const itemsMax = 3;
 const charactersMax = 40;
+const optionalMax = 3;
 
 /** Values of the schema. References to `$defs` may be recursive. */
 export function valuesOf(schema: Schema, overrides: Overrides): Value {
@@ -103,11 +104,18 @@ function byType(schema: Schema, { of, name, depthIdentifier }: Context): Value {
 
 function objectOf(schema: Schema, of: Context['of']): Value {
   const { properties, required = [], additionalProperties, propertyNames } = schema;
-  if (properties)
-    return fc.record(Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, of(inner, name)])), {
-      // Without it, a call waits as long as its default says.
-      requiredKeys: [...required, ...('timeout_ms' in properties ? ['timeout_ms'] : [])],
-    });
+  if (properties) {
+    // Without a timeout, a call waits as long as its default says; actions or a recording are required.
+    const isAlways = (name: string): boolean =>
+      required.includes(name) || name === 'timeout_ms' || (name === 'actions' && 'recording' in properties);
+    const always = Object.keys(properties).filter(isAlways);
+    const sometimes = Object.keys(properties).filter((name) => !always.includes(name));
+    const fields = Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, of(inner, name)]));
+    // Few at a time: of many, one would always be wrong together with another.
+    return fc
+      .subarray(sometimes, { maxLength: Math.min(sometimes.length, optionalMax) })
+      .chain((names) => fc.record(Object.fromEntries([...always, ...names].map((name) => [name, fields[name] ?? fc.constant(null)]))));
+  }
   const key = propertyNames ? (of(propertyNames) as fc.Arbitrary<string>) : fc.string({ maxLength: 8 });
   return fc.dictionary(key, of(typeof additionalProperties === 'object' ? additionalProperties : {}), { maxKeys: itemsMax });
 }

@@ -32,6 +32,8 @@ const answers: [word: string, answer: (page: FakePage) => unknown][] = [
   ],
   ['[innerWidth, innerHeight', () => [1280, 720, 1]],
   ['return find(...given)', () => ({ index: -1, count: 0, visible: false })],
+  ['return pageText(...given)', ({ title }) => title],
+  ['return testExpression(...given)', () => false],
   ['[scrollX, scrollY]', () => [0, 0]],
   ["'activeElement'", () => ({ inFrame: false, text: 'selected' })],
   ['more: scrollY', () => ({ more: false, height: 720 })],
