@@ -116,8 +116,9 @@ async function measure(bench: Bench): Promise<Measured> {
   const finished = new AbortController();
   const work = workUntil(finished.signal, [first, second], bench.site.url, (sample) => samples.push(sample));
   const watch = watchWorker(berth, finished.signal);
-  const phases = await playPhases({ bench, berth, hostile, hostilePort, minutes: bench.runs ?? minutesDefault });
-  finished.abort();
+  const played = playPhases({ bench, berth, hostile, hostilePort, minutes: bench.runs ?? minutesDefault });
+  // Also when the service dies under an attack.
+  const phases = await played.finally(() => finished.abort());
   await work;
   const { megabytes, seen } = await watch;
   await berth.stop();
