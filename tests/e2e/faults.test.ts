@@ -142,10 +142,13 @@ describe('the service during crashes and shutdowns', () => {
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    await eventually('it is ready', () => /^Berth is ready: /m.test(output) || child.exitCode !== null);
-    assert.equal(child.exitCode, null, errors);
-    child.kill('SIGTERM');
-    await exited;
+    try {
+      await eventually('it is ready', () => /^Berth is ready: /m.test(output) || child.exitCode !== null);
+      assert.equal(child.exitCode, null, errors);
+    } finally {
+      child.kill('SIGTERM');
+      await exited;
+    }
     assert.deepEqual(leftovers(dataDir), []);
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { Disk, Reserve } from './disk/disk.ts';
 import type { Log } from './lib/log.ts';
+import { allocateFile } from './store/store.ts';
 
 const megabyte = 1024 ** 2;
 
@@ -17,7 +18,8 @@ export function openDisk(config: Config, log: Log): Disk {
     freeBytesMin: diskFreeMbMin * megabyte,
     ownerBytesMax: diskOwnerMbMax * megabyte,
     downloadBytesMax: downloadsMbMax * megabyte,
-    reserve: database === null || diskReserveMb === 0 ? null : new Reserve(join(database, 'reserve'), diskReserveMb * megabyte),
+    reserve:
+      database === null || diskReserveMb === 0 ? null : new Reserve(join(database, 'reserve'), diskReserveMb * megabyte, allocateFile),
     log,
   });
 }

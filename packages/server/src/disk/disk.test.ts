@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
+import { allocateFile } from '../store/store.ts';
 import { Reserve, RetentionBudget } from './disk.ts';
 import { createTestDisk } from './testing.ts';
 
@@ -11,6 +12,8 @@ const megabyte = 1024 ** 2;
 const gigabyte = 1024 ** 3;
 const folder = mkdtempSync(join(tmpdir(), 'berth-disk-'));
 after(() => rmSync(folder, { recursive: true }));
+
+const cannotAllocate = (): Promise<boolean> => Promise.resolve(false);
 
 describe('the disk', () => {
   it('below the floor lets nothing grow and refuses new sessions, until there is space again', async () => {
@@ -68,10 +71,11 @@ describe('the disk', () => {
 
   it('holds a file that gives the database room when the disk is full, and renews it later', async () => {
     const path = join(folder, 'reserve');
-    const reserve = new Reserve(path, 3 * megabyte);
+    const reserve = new Reserve(path, 3 * megabyte, allocateFile);
     const disk = createTestDisk({ reserve });
     await disk.refresh();
     assert.equal(statSync(path).size, 3 * megabyte);
+    assert.ok(statSync(path).blocks * 512 >= 3 * megabyte, 'the space is taken');
     disk.free = 10 * megabyte;
     await disk.refresh();
     assert.equal(existsSync(path), false);
@@ -89,10 +93,18 @@ describe('the disk', () => {
     const path = join(folder, 'earlier');
     writeFileSync(path, 'x'.repeat(1000));
     const { mtimeMs } = statSync(path);
-    const reserve = new Reserve(path, 1000);
+    const reserve = new Reserve(path, 1000, cannotAllocate);
     await reserve.fill();
     assert.equal(reserve.isHeld, true);
     assert.equal(statSync(path).mtimeMs, mtimeMs);
+  });
+
+  it('writes a reserve where the file system cannot allocate it', async () => {
+    const path = join(folder, 'written');
+    await new Reserve(path, 2 * megabyte + 1, cannotAllocate).fill();
+    const { size, blocks } = statSync(path);
+    assert.equal(size, 2 * megabyte + 1);
+    assert.ok(blocks * 512 >= size);
   });
 
   it('is read from the file system', async () => {

@@ -3,6 +3,9 @@ import { open, rm, stat } from 'node:fs/promises';
 
 const chunkBytes = 1024 ** 2;
 
+/** Gives a file its space at once; false where that is not possible, and the file is written. */
+type Allocate = (path: string, bytes: number) => Promise<boolean>;
+
 /**
  * A file of useless bytes beside the database. On a full disk it is deleted, and
  * the database can still write its log, end cleanly and be cleaned up.
@@ -10,10 +13,12 @@ const chunkBytes = 1024 ** 2;
 export class Reserve {
   readonly bytes: number;
   readonly #path: string;
+  readonly #allocate: Allocate;
   #isHeld = false;
 
-  constructor(path: string, bytes: number) {
+  constructor(path: string, bytes: number, allocate: Allocate) {
     this.#path = path;
+    this.#allocate = allocate;
     this.bytes = bytes;
   }
 
@@ -24,7 +29,7 @@ export class Reserve {
   /** Deletes what it wrote if there is no room for all of it. */
   async fill(): Promise<void> {
     const { size } = await stat(this.#path).catch(() => ({ size: 0 }));
-    if (size < this.bytes) await this.#write();
+    if (size < this.bytes && !(await this.#allocate(this.#path, this.bytes))) await this.#write();
     this.#isHeld = true;
   }
 

@@ -8,6 +8,7 @@ import { startEmbedded } from './embedded.ts';
 import { storeUnavailable } from './errors.ts';
 import { migrate } from './migrate.ts';
 
+export { allocateFile } from './allocate.ts';
 export { isUniqueViolation } from './errors.ts';
 
 /** Executes statements: the store itself, or a transaction. */
