@@ -9,7 +9,9 @@ import { initialDisplay } from './display-start.ts';
 /**
  * Managed policy of a machine's browser: its own pages, files and extensions
  * cannot be opened, whoever asks, except the PDF viewer and a new tab in the
- * window.
+ * window. Nothing is loaded ahead of a navigation: Chromium prefetches and then
+ * does not prerender where the worker is attached, and Puppeteer waits for ever
+ * for the page.
  */
 export const chromiumPolicyFile = fileURLToPath(new URL('./chromium-policy.json', import.meta.url));
 /** Where the builds of Chromium and Chrome look for it. */

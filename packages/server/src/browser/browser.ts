@@ -133,7 +133,9 @@ class AttachedBrowser implements Browser {
       }),
       onActivity: () => this.#touch(),
       onActivate: (targetId) => this.#tabs.activate(targetId),
-      onClientClosed: () => this.#tabs.preparation.restoreDownloads(this.#tabs.settings),
+      onWatching: (targetId) => this.#tabs.onClientWatching(targetId),
+      onWindowChanged: (of) => this.#tabs.releaseViewport(of),
+      onClientClosed: () => this.#tabs.onClientClosed(),
     });
     this.closed = this.#connection.closed.then((reason) => {
       this.#tabs.stop();
@@ -190,14 +192,14 @@ class AttachedBrowser implements Browser {
 
   navigate(tabId: string, request: NavigationRequest, { signal }: { signal: AbortSignal }): ReturnType<Browser['navigate']> {
     return this.#drive(async () => {
-      const tab = this.#tabs.get(tabId);
+      const tab = this.#tabs.forDriving(tabId);
       const shouldKeepNetwork = (): boolean => this.#tabs.network.isNeeded(tab);
       return navigate({ connection: this.#connection, tab, shouldKeepNetwork }, request, signal);
     });
   }
 
   page(tabId: string): Page {
-    return this.#pageOf(this.#tabs.get(tabId));
+    return this.#pageOf(this.#tabs.forDriving(tabId));
   }
 
   async openPrivate({ signal }: { signal: AbortSignal }): Promise<PrivatePage> {
@@ -221,7 +223,7 @@ class AttachedBrowser implements Browser {
   }
 
   borrow(tabId: string): PrivatePage {
-    return this.#createPrivatePage(this.#tabs.get(tabId));
+    return this.#createPrivatePage(this.#tabs.forDriving(tabId));
   }
 
   downloads(): DownloadInfo[] {
@@ -247,7 +249,7 @@ class AttachedBrowser implements Browser {
   }
 
   remoteInput(tabId: string): RemoteInput {
-    return new TabRemoteInput(this.#tabDeps(this.#tabs.get(tabId)), () => this.#touch());
+    return new TabRemoteInput(this.#tabDeps(this.#tabs.forDriving(tabId)), () => this.#touch());
   }
 
   onConsole(listener: (entry: ConsoleEntry) => void): () => void {

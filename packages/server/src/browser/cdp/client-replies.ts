@@ -55,9 +55,9 @@ export const toError = ({ id, sessionId }: Reply, error: Reply['error'] & object
   sessionId === undefined ? { id, error } : { id, error, sessionId };
 
 /** To `Target.getTargets`. */
-export function withoutHiddenTargets(reply: Reply): Reply {
+export function withoutTargets(reply: Reply, isLeftOut: (info: TargetInfo) => boolean): Reply {
   const targetInfos = reply.result?.['targetInfos'] as TargetInfo[] | undefined;
-  return targetInfos ? { ...reply, result: { targetInfos: targetInfos.filter((info) => !isHidden(info)) } } : reply;
+  return targetInfos ? { ...reply, result: { targetInfos: targetInfos.filter((info) => !isLeftOut(info)) } } : reply;
 }
 
 /** To `Target.getTargetInfo`. */

@@ -21,7 +21,7 @@ import {
   replyIdOf,
   toError,
   withoutHiddenTarget,
-  withoutHiddenTargets,
+  withoutTargets,
   type Reply,
   type TargetInfo,
 } from './client-replies.ts';
@@ -39,6 +39,10 @@ interface MultiplexerDeps {
   onActivity(): void;
   /** A client activated a page. */
   onActivate(targetId: string): void;
+  /** A client handles a page. */
+  onWatching(targetId: string): void;
+  /** A client sets the window of a page itself. */
+  onWindowChanged(of: { targetId?: string | null; windowId?: unknown }): void;
   onClientClosed(): void;
 }
 
@@ -102,11 +106,25 @@ export class Multiplexer {
 
   /** @throws BrowserClosed */
   async connect(options: DevtoolsClientOptions): Promise<DevtoolsClient> {
-    const { sessionId } = await this.#connection.send('Target.attachToBrowserTarget', undefined);
-    const client = new Client(sessionId, options);
+    const { sessionId, targetId } = await this.#attachToBrowser();
+    const client = new Client(sessionId, targetId, options);
     this.#clients.add(client);
     this.#attachments.add({ sessionId, client, parent: null, targetId: null, targetType: 'browser' });
     return { receive: (message) => this.#receive(client, message), close: () => this.#close(client) };
+  }
+
+  /** Each attachment has a browser target of its own, which only the event names. */
+  async #attachToBrowser(): Promise<{ sessionId: string; targetId: string }> {
+    const targetIds = new Map<string, string>();
+    const ignore = this.#connection.on('Target.attachedToTarget', ({ sessionId, targetInfo }) =>
+      targetIds.set(sessionId, targetInfo.targetId),
+    );
+    try {
+      const { sessionId } = await this.#connection.send('Target.attachToBrowserTarget', undefined);
+      return { sessionId, targetId: targetIds.get(sessionId) ?? '' };
+    } finally {
+      ignore();
+    }
   }
 
   /** Ends every client: the browser has closed. */
@@ -166,7 +184,7 @@ export class Multiplexer {
       if (attachment.targetId !== null) this.#resumption.leave(client, attachment.targetId);
       this.#attachments.remove(sessionId);
     }
-    return !(info && isHidden(info));
+    return !info || !(isHidden(info) || isForeignBrowser(info, client));
   }
 
   /** Takes a target that has become one of the browser's own from a client. */
@@ -245,12 +263,18 @@ export class Multiplexer {
 
   #trackCommand(attachment: Attachment<Client>, { id, method, params }: Pick<ClientMessage, 'id' | 'method' | 'params'>): void {
     const { targetId, replies } = attachment;
-    if (method === 'Page.enable') attachment.isWatchingPage = true;
-    else if (method === 'Page.disable') attachment.isWatchingPage = false;
+    if (method === 'Page.enable') {
+      attachment.isWatchingPage = true;
+      if (targetId !== null) this.#deps.onWatching(targetId);
+    } else if (method === 'Page.disable') attachment.isWatchingPage = false;
+    else if (method === 'Emulation.clearDeviceMetricsOverride') this.#deps.onWindowChanged({ targetId });
+    else if (method === 'Browser.setWindowBounds' || method === 'Browser.setContentsSize')
+      this.#deps.onWindowChanged({ windowId: params['windowId'] });
     else if (method === 'Page.bringToFront' && targetId !== null) this.#deps.onActivate(targetId);
     else if (method === 'Target.activateTarget' && typeof params['targetId'] === 'string') this.#deps.onActivate(params['targetId']);
     else if (method === 'Target.setAutoAttach') this.#attachments.onAutoAttach(attachment.sessionId, params);
-    else if (method === 'Target.getTargets') replies.onReply(id, withoutHiddenTargets);
+    else if (method === 'Target.getTargets')
+      replies.onReply(id, (reply) => withoutTargets(reply, (info) => isHidden(info) || isForeignBrowser(info, attachment.client)));
     else if (method === 'Target.getTargetInfo') replies.onReply(id, withoutHiddenTarget);
     else if (method === 'Target.attachToTarget') replies.onReply(id, (reply) => this.#withoutHiddenSession(reply));
     else if (method === 'Target.createTarget') this.#countTab(attachment, id);
@@ -278,16 +302,22 @@ export class Multiplexer {
   }
 }
 
+/** The session of the worker or of another client. */
+const isForeignBrowser = ({ type, targetId }: TargetInfo, { browserTargetId }: Client): boolean =>
+  type === 'browser' && targetId !== browserTargetId;
+
 class Client {
   readonly sessionId: string;
+  readonly browserTargetId: string;
   readonly options: DevtoolsClientOptions;
   isOpen = true;
   errorCount = 0;
   /** Its `Target.createTarget` commands without a reply. */
   openingTabs = 0;
 
-  constructor(sessionId: string, options: DevtoolsClientOptions) {
+  constructor(sessionId: string, browserTargetId: string, options: DevtoolsClientOptions) {
     this.sessionId = sessionId;
+    this.browserTargetId = browserTargetId;
     this.options = options;
   }
 

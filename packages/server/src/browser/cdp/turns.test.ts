@@ -53,6 +53,8 @@ describe('a flood', () => {
     const multiplexer = new Multiplexer(connection, {
       log: silentLog,
       ruleContext: () => ({}) as never,
+      onWatching: () => {},
+      onWindowChanged: () => {},
       onActivity: work,
       onActivate: () => {},
       onClientClosed: () => {},

@@ -70,6 +70,12 @@ export class Preparation {
     await Promise.all(sent);
   }
 
+  emulateFocus(tab: Tab, enabled: boolean): void {
+    if (tab.isFocusEmulated === enabled) return;
+    tab.isFocusEmulated = enabled;
+    this.sendNoReply(commandCall('Emulation.setFocusEmulationEnabled', { enabled }), tab.sessionId);
+  }
+
   /** Sends the settings that can change while a page is open. */
   apply(tab: Tab, settings: BrowserSettings): Promise<void>[] {
     const sent = pageCommands(settings, this.version).map((each) => this.send(each, tab.sessionId));

@@ -33,6 +33,10 @@ export interface Tab {
   onPausedDocument: ((paused: PausedDocument) => void) | null;
   /** Set while storage is written and every site is served as an empty page. */
   showsBlankSites: boolean;
+  /** Whether a DevTools client handles the page, and nobody else has driven it since. */
+  isClients: boolean;
+  /** Whether the page is visible and focused wherever the tab is. */
+  isFocusEmulated: boolean;
   /** Number of listeners that need network events. */
   networkWatchers: number;
   ready: Promise<void>;
@@ -58,6 +62,8 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     onDialog: null,
     onPausedDocument: null,
     showsBlankSites: false,
+    isClients: false,
+    isFocusEmulated: true,
     networkWatchers: 0,
     ready: Promise.resolve(),
     closed: new AbortController(),

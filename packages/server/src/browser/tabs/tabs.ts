@@ -225,11 +225,52 @@ export class Tabs {
     return tab;
   }
 
+  /** The tab, for somebody who drives it. A page in the background would not draw or take input. @throws TabNotFound */
+  forDriving(tabId: string): Tab {
+    const tab = this.get(tabId);
+    tab.isClients = false;
+    this.#updateFocus(tab);
+    return tab;
+  }
+
+  /** A DevTools client handles the page from now on. */
+  onClientWatching(targetId: string): void {
+    const tab = this.#tabs.get(targetId);
+    if (!tab || tab.isPrivate) return;
+    tab.isClients = true;
+    this.#updateFocus(tab);
+  }
+
+  /** A DevTools client has left. */
+  onClientClosed(): void {
+    this.preparation.restoreDownloads(this.#settings);
+    for (const tab of this.#publicTabs()) {
+      tab.isClients &&= this.#deps.isClientWatching(tab.id);
+      this.#updateFocus(tab);
+    }
+  }
+
+  /** Clients see pages in the background as they are; the active tab may be watched by people. */
+  #updateFocus(tab: Tab | undefined): void {
+    if (tab) this.preparation.emulateFocus(tab, !tab.isClients || tab.id === this.#activeId);
+  }
+
+  /** A DevTools client has set its own window or viewport: that of the session no longer applies to the page. */
+  releaseViewport({ targetId, windowId }: { targetId?: string | null; windowId?: unknown }): void {
+    for (const tab of this.#publicTabs()) {
+      if (tab.viewport === null || (tab.id !== targetId && (windowId === undefined || tab.window?.id !== windowId))) continue;
+      tab.viewport = null;
+      this.preparation.sendNoReply(commandCall('Emulation.clearDeviceMetricsOverride', undefined), tab.sessionId);
+    }
+  }
+
   /** Makes a tab the default of calls without a tab id. */
   activate(tabId: string): void {
     const tab = this.#tabs.get(tabId);
     if (!tab || tab.isPrivate || this.#activeId === tabId) return;
+    const before = this.front;
     this.#activeId = tabId;
+    for (const each of [before ?? undefined, tab]) this.#updateFocus(each);
     this.#deps.onChanged();
   }
 
@@ -425,8 +466,10 @@ export class Tabs {
 
   #setActive(tab: Tab | undefined): void {
     this.#activeId = tab?.id ?? null;
+    this.#updateFocus(tab);
     // On a display the browser would choose the next tab itself.
-    if (tab && this.#deps.display.isAvailable) this.preparation.sendNoReply(commandCall('Page.bringToFront', undefined), tab.sessionId);
+    if (tab && (this.#deps.display.isAvailable || !tab.isFocusEmulated))
+      this.preparation.sendNoReply(commandCall('Page.bringToFront', undefined), tab.sessionId);
   }
 
   #crash(tab: Tab | undefined): void {

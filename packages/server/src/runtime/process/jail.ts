@@ -51,12 +51,16 @@ interface JailOptions {
  * Both ends of the veth pair are inside: pages are online, but nothing outside is
  * reachable. It is set up in parallel with Chromium's start, which needs no
  * network. The subshell reparents both to the jail's first process, which reaps them.
+ * Without IPv6 addresses of the link, which come a second later and with which
+ * Chromium fails what is loading (ERR_NETWORK_CHANGED). Not every kernel can.
  */
 const jailScript = `sendmsg=$1 listener=$2
 shift 2
 ulimit -c 0
-( ip -batch - <<'LINK' &
+( ip -force -batch - <<'LINK' 2>/dev/null &
 link add eth0 type veth peer name eth1
+link set eth0 addrgenmode none
+link set eth1 addrgenmode none
 link set eth1 up
 link set eth0 up
 addr add 10.255.255.2/30 dev eth0

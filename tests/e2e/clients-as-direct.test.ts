@@ -1,0 +1,256 @@
+/**
+ * Scripts of Playwright and Puppeteer that run against a plain Chromium and
+ * against a session, and have the same result.
+ */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it } from 'node:test';
+import { connectSession, createSession, endSession } from '@berth/contract';
+import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import puppeteer, { type Browser as Puppet, type Page as PuppetPage } from 'puppeteer-core';
+import { Service } from './service.ts';
+
+/** Addresses of the sites of a script. */
+interface Sites {
+  url: string;
+  /** Nothing listens there. */
+  closed: string;
+  /** Resets each connection at its first bytes. */
+  resets: string;
+}
+
+type PlaywrightScript = (browser: { page: Page; context: BrowserContext }, sites: Sites) => Promise<unknown>;
+type PuppeteerScript = (browser: { page: PuppetPage; browser: Puppet }, sites: Sites) => Promise<unknown>;
+
+/** The message without the library's call log. */
+const failureOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'resolved',
+    (error: unknown) => String(error).split('\n')[0] ?? '',
+  );
+
+const playwrightScripts: Record<string, PlaywrightScript> = {
+  'a site that cannot be reached fails, over http and https': async ({ page }, { closed, resets }) => {
+    const failed: string[] = [];
+    page.on('requestfailed', (request) => failed.push(`${request.url()} ${request.failure()?.errorText}`));
+    const results: string[] = [];
+    for (const host of [closed, resets, 'nosuch.example'])
+      for (const scheme of ['http', 'https']) results.push(await failureOf(page.goto(`${scheme}://${host}/`)));
+    return [results, failed];
+  },
+  'a resource that cannot be reached fails for the page': async ({ page }, { url, closed }) => {
+    await page.goto(url);
+    const failing = page.waitForEvent('requestfailed');
+    const result = await page.evaluate((to) => fetch(to, { mode: 'no-cors' }).then(String, String), `http://${closed}/x`);
+    return [result, (await failing).failure()];
+  },
+  'a text that is no address is refused': ({ page }) => failureOf(page.goto('example.com')),
+  'popups have scripts, functions, headers and routes from the start': async ({ page, context }, { url }) => {
+    await context.addInitScript('globalThis.injected = 42');
+    await context.exposeFunction('mine', () => 7);
+    await context.setExtraHTTPHeaders({ 'x-mine': 'yes' });
+    await context.route('**/routed', (route) => route.fulfill({ body: 'routed' }));
+    await page.goto(url);
+    const seen: unknown[] = [];
+    for (const path of ['', '/headers', '/routed']) {
+      const [popup] = await Promise.all([
+        page.waitForEvent('popup'),
+        page.evaluate((to) => void Object.assign(globalThis, { opened: window.open(to) }), path),
+      ]);
+      await popup.waitForLoadState();
+      seen.push(await page.evaluate('[opened.injected, typeof opened.mine]'), await popup.evaluate('document.body.innerText'));
+      await popup.close();
+    }
+    return seen;
+  },
+  'responses have the headers of the site': async ({ page }, { url }) => {
+    const response = await page.goto(`${url}/keeps`);
+    return (await response?.headersArray())?.map(({ name, value }) => `${name.toLowerCase()}: ${value}`).toSorted();
+  },
+};
+
+const puppeteerScripts: Record<string, PuppeteerScript> = {
+  'a site that cannot be reached fails, over http and https': async ({ page }, { closed, resets }) => {
+    const failed: string[] = [];
+    page.on('requestfailed', (request) => failed.push(`${request.url()} ${request.failure()?.errorText}`));
+    const results: string[] = [];
+    for (const host of [closed, resets, 'nosuch.example'])
+      for (const scheme of ['http', 'https']) results.push(await failureOf(page.goto(`${scheme}://${host}/`)));
+    return [results, failed];
+  },
+  'a text that is no address is refused': ({ page }) => failureOf(page.goto('example.com')),
+  'a tab in the background is hidden': async ({ page, browser }, { url }) => {
+    await page.goto(url);
+    const other = await browser.newPage();
+    const states = (): Promise<string[]> => Promise.all([page, other].map((each) => each.evaluate(() => document.visibilityState)));
+    await other.bringToFront();
+    const seen = [await states()];
+    await page.bringToFront();
+    seen.push(await states());
+    await other.close();
+    return seen;
+  },
+  'a link to a prerendered page navigates': async ({ page }, { url }) => {
+    await page.goto(`${url}/prerender`);
+    const link = await page.waitForSelector('a');
+    await Promise.all([page.waitForNavigation({ timeout: 5000 }), link?.click()]);
+    return page.evaluate(() => [location.pathname, document.title]);
+  },
+  'the viewport is the window without one': async ({ page }, { url }) => {
+    await page.goto(url);
+    await page.setViewport({ width: 500, height: 400 });
+    const set = await page.evaluate(() => [innerWidth, innerHeight]);
+    await page.setViewport(null);
+    return [set, await page.evaluate(() => innerWidth > 500 && outerWidth === innerWidth)];
+  },
+  'the bounds of the window are those of the page': async ({ page, browser }, { url }) => {
+    await page.goto(url);
+    const windowId = await page.windowId();
+    await browser.setWindowBounds(windowId, { width: 900, height: 600 });
+    const { width, height } = await browser.getWindowBounds(windowId);
+    await page.waitForFunction(() => outerWidth === 900, { timeout: 3000 }).catch(() => {});
+    return [width, height, await page.evaluate(() => [outerWidth, outerHeight, innerWidth])];
+  },
+  'targets are those of the session': async ({ browser, page }, { url }) => {
+    await page.goto(`${url}/frame`);
+    const other = await browser.newPage();
+    // A browser with windows has pages of its own beside them, which are hidden from clients.
+    const own = browser.targets().filter((target) => !target.url().startsWith('chrome:'));
+    const seen = own.map((target) => `${target.type()} ${target.url().replace(url, '')}`);
+    await other.close();
+    return seen.toSorted();
+  },
+};
+
+interface Plain {
+  endpoint: string;
+  end(): Promise<void>;
+}
+
+/** A browser that the libraries connect to as they connect to a session. */
+async function startPlain(): Promise<Plain> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-plain-'));
+  const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--window-size=1280,720', '--remote-debugging-port=0'];
+  const child: ChildProcess = spawn('/usr/bin/chromium', [...args, `--user-data-dir=${folder}`, 'about:blank'], {
+    env: { ...process.env, HOME: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let endpoint = '';
+  for await (const line of createInterface({ input: child.stderr! })) {
+    endpoint = /ws:\/\/\S+/.exec(line)?.[0] ?? '';
+    if (endpoint) break;
+  }
+  child.stderr?.resume();
+  const end = async (): Promise<void> => {
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
+  };
+  return { endpoint, end };
+}
+
+async function startSites(): Promise<Sites & { end(): void }> {
+  const pages: Record<string, string> = {
+    '/': '<title>home</title><body>home</body>',
+    '/frame': '<title>frame</title><iframe src="/"></iframe>',
+    '/target': '<title>target</title>',
+    '/prerender': `<title>link</title><script type=speculationrules>{"prerender":[{"source":"list","urls":["/target"]}]}</script><a href=/target>go</a>`,
+  };
+  const server: Server = createServer((request, response) => {
+    if (request.url === '/headers')
+      return void response.writeHead(200, { 'content-type': 'text/html' }).end(String(request.headers['x-mine']));
+    if (request.url === '/keeps')
+      return void response.writeHead(200, { 'x-site': 'yes', 'content-type': 'text/html', date: 'now' }).end('x');
+    const page = pages[request.url ?? ''];
+    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' }).end(page);
+  });
+  const resetting = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.resetAndDestroy()));
+  const closed = createTcpServer();
+  const ports: number[] = [];
+  for (const each of [server, resetting, closed]) {
+    each.listen(0, '127.0.0.1');
+    await once(each, 'listening');
+    ports.push((each.address() as AddressInfo).port);
+  }
+  closed.close();
+  const end = (): void => {
+    server.close();
+    server.closeAllConnections();
+    resetting.close();
+  };
+  return { url: `http://127.0.0.1:${ports[0]}`, resets: `127.0.0.1:${ports[1]}`, closed: `127.0.0.1:${ports[2]}`, end };
+}
+
+describe('clients see a session as a plain browser', { timeout: 120_000 }, () => {
+  let sites: Awaited<ReturnType<typeof startSites>>;
+  let plain: Plain;
+  let service: Service;
+  before(async () => {
+    sites = await startSites();
+    plain = await startPlain();
+    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: '127.0.0.0/8', BERTH_POOL_TARGET: '1' } });
+  });
+  after(async () => {
+    await service.close();
+    await plain.end();
+    sites.end();
+  });
+
+  const withSession = async <T>(work: (endpoint: string) => Promise<T>): Promise<T> => {
+    const { body: session } = await service.client.call(createSession, { body: {} });
+    const params = { session_id: session.session_id };
+    try {
+      return await work((await service.client.call(connectSession, { params })).body.cdp_url);
+    } finally {
+      await service.client.call(endSession, { params });
+    }
+  };
+
+  const playwright = async (endpoint: string, script: PlaywrightScript): Promise<unknown> => {
+    const browser = await chromium.connectOverCDP(endpoint);
+    const context = browser.contexts()[0]!;
+    const page = context.pages()[0] ?? (await context.newPage());
+    try {
+      return await script({ page, context }, sites);
+    } finally {
+      await context.unrouteAll();
+      await browser.close();
+    }
+  };
+
+  const puppet = async (endpoint: string, script: PuppeteerScript): Promise<unknown> => {
+    const browser = await puppeteer.connect({ browserWSEndpoint: endpoint, defaultViewport: null });
+    const page = (await browser.pages())[0] ?? (await browser.newPage());
+    try {
+      return await script({ page, browser }, sites);
+    } finally {
+      await browser.disconnect();
+    }
+  };
+
+  it('shows sites the mouse of a desktop, which a browser without windows does not', async () => {
+    const queries = ['(hover: hover)', '(pointer: fine)', '(any-hover: hover)', '(any-pointer: fine)'];
+    const script: PlaywrightScript = ({ page }) => page.evaluate((all) => all.map((query) => matchMedia(query).matches), queries);
+    assert.deepEqual(await withSession((endpoint) => playwright(endpoint, script)), [true, true, true, true]);
+  });
+
+  for (const [name, script] of Object.entries(playwrightScripts))
+    it(`Playwright: ${name}`, async () => {
+      const direct = await playwright(plain.endpoint, script);
+      assert.deepEqual(await withSession((endpoint) => playwright(endpoint, script)), direct);
+    });
+
+  for (const [name, script] of Object.entries(puppeteerScripts))
+    it(`Puppeteer: ${name}`, async () => {
+      const direct = await puppet(plain.endpoint, script);
+      assert.deepEqual(await withSession((endpoint) => puppet(endpoint, script)), direct);
+    });
+});
