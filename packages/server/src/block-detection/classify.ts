@@ -6,6 +6,7 @@
  * for the caller, and after a false negative the caller can still read it.
  */
 import type { Block, BlockVendor, Captcha, Confidence } from '@berth/contract';
+import { section } from '../lib/sections.ts';
 import type { PageInfo } from './model.ts';
 import { detectCaptcha, isError, parsePage, type DetectedCaptcha, type Page } from './page.ts';
 import { retryAfterSeconds } from './retry-after.ts';
@@ -27,7 +28,10 @@ export interface Classification {
 }
 
 /** Pure, and linear in the HTML. `strict` counts weak signals as blocks; `off` reports captchas only. */
-export function classify(info: PageInfo, strictness: Strictness = 'default'): Classification {
+export const classify = (info: PageInfo, strictness: Strictness = 'default'): Classification =>
+  section('classify', () => classifyInfo(info, strictness));
+
+function classifyInfo(info: PageInfo, strictness: Strictness): Classification {
   const page = parsePage(info);
   const captcha = detectCaptcha(page);
   const detection = strictness === 'off' || isProxyFailure(info) ? null : detectBlock(page, collectSignals(page, captcha));

@@ -43,7 +43,7 @@ export async function readResponse(
   const html = kind === 'html' ? (await decodeBody(body, contentType)).text : '';
   const outline = section('outline', () => readOutline(html));
   const info = { ...response, cookieNames, html, title: outline.title, visibleTextLength: null, dom: null, netError: null };
-  const { blocked, block, captcha, warnings } = section('classify', () => classify(info, request.block_detection));
+  const { blocked, block, captcha, warnings } = classify(info, request.block_detection);
   Object.assign(page, { block, captcha });
   page.warnings.push(...warnings);
   if (kind !== 'html') {

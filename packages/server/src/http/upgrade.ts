@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { createWebSocketStream, WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { Log } from '../lib/log.ts';
+import { runFor } from '../lib/sections.ts';
 import type { Admission } from './admission.ts';
 import { BoundedSocket } from './bounded-socket.ts';
 import type { Call, Principal, Upgrade } from './call.ts';
@@ -128,7 +129,8 @@ export class Upgrades {
     exchange.origin = this.#options.peers.origin(exchange.request);
     checkOrigin(exchange.request, exchange.origin, exchange.principal);
     fill(exchange, route.endpoint, raw);
-    const work = (async () => route.handler(exchange, this.#upgradeOf(exchange, handshake)))();
+    const caller = { name: route.endpoint.id, requestId: exchange.requestId };
+    const work = runFor(caller, async () => route.handler(exchange, this.#upgradeOf(exchange, handshake)));
     // Only the handshake has a deadline, not the open socket.
     const timer = setTimeout(() => {
       if (!handshake.accepted)

@@ -8,6 +8,7 @@
  * ids are unique within a session, so they pass as they are.
  */
 import type { Log } from '../../lib/log.ts';
+import { section } from '../../lib/sections.ts';
 import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
 import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
@@ -110,7 +111,7 @@ export class Multiplexer {
     const client = new Client(sessionId, targetId, options);
     this.#clients.add(client);
     this.#attachments.add({ sessionId, client, parent: null, targetId: null, targetType: 'browser' });
-    return { receive: (message) => this.#receive(client, message), close: () => this.#close(client) };
+    return { receive: (message) => section('devtools', () => this.#receive(client, message)), close: () => this.#close(client) };
   }
 
   /** Each attachment has a browser target of its own, which only the event names. */
