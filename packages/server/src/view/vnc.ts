@@ -132,7 +132,8 @@ class Splice {
   async #onDisplayClosed(): Promise<void> {
     if (this.#hasEnded) return;
     try {
-      (await orAbort(openDisplay(this.#streams.machine), AbortSignal.timeout(probeTimeoutMs))).on('error', () => undefined).destroy();
+      const probe = openDisplay(this.#streams.machine).then((display) => void display.on('error', () => undefined).destroy());
+      await orAbort(probe, AbortSignal.timeout(probeTimeoutMs));
       this.#end('bad_message');
     } catch {
       this.#end('browser_crashed');
