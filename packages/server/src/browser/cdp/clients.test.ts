@@ -227,6 +227,28 @@ describe('Puppeteer over connect', { timeout: 60_000 }, () => {
     await next.disconnect();
   });
 
+  it('counts downloads in contexts of its own, whatever it says about their events', async () => {
+    const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    for (const eventsEnabled of [undefined, false]) {
+      const context = await browser.createBrowserContext();
+      const page = await context.newPage();
+      const session = await browser.target().createCDPSession();
+      if (eventsEnabled === false)
+        await session.send('Browser.setDownloadBehavior', {
+          behavior: 'allow',
+          downloadPath: '/',
+          browserContextId: context.id ?? '',
+          eventsEnabled,
+        });
+      const before = launched.browser.downloads().length;
+      await page.goto(`${site.url}/download`).catch(() => undefined);
+      await until(() => launched.browser.downloads().length > before);
+      await until(() => launched.browser.downloads()[0]?.status === 'completed');
+      await context.close();
+    }
+    await browser.disconnect();
+  });
+
   it('closes the client and not the browser', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url });
     await browser.close();
