@@ -271,7 +271,7 @@ export class App {
     ];
     for (const loop of this.loops) loop.onError((err) => log.warn({ err, loop: loop.name }, 'loop iteration failed'));
     this.#stalls = new StallWatch({ log });
-    const observed = { gate: services.gate, fleet, sessions, jobs, loops: this.loops, stalls: this.#stalls };
+    const observed = { gate: services.gate, disk: services.disk, fleet, sessions, jobs, loops: this.loops, stalls: this.#stalls };
     this.#metrics = new Metrics({ version: apiVersion, credits, metering, billing, ...observed });
     for (const line of billing.warnings()) log.warn({}, line);
     this.http = this.#mount();

@@ -46,6 +46,7 @@ function createMetrics(stats: Partial<MetricsDeps> = {}) {
     billing: { stats: () => ({ events: [], unsigned: 0 }) },
     gate: { stats: () => ({ bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0, routesOpen: 0 }) },
     fleet: { stats: () => idleFleet },
+    disk: { state: { level: 'low', freeBytes: 7, freeBytesMin: 8 } },
     sessions: { live: new Map(), onEnded: (listener) => listeners.push(listener) },
     jobs: { load: { pending: 0, slots: 0 } },
     loops: [],
@@ -190,6 +191,8 @@ describe('the metrics', () => {
       'berth_template_cold{kind="shell"}': 0,
       berth_machine_boots_waiting: 6,
       berth_admitting: 1,
+      berth_disk_free_bytes: 7,
+      berth_disk_low: 1,
     }))
       assert.equal(await value(series), expected, series);
     stats.machines = [{ ...ready, count: 1 }];

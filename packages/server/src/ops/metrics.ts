@@ -4,6 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { Billing } from '../billing/billing.ts';
 import type { Credits } from '../credits/credits.ts';
 import type { EgressGate } from '../egress/egress.ts';
+import type { Disk } from '../disk/disk.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { CompletedRequest } from '../http/options.ts';
 import type { Jobs } from '../jobs/jobs.ts';
@@ -19,6 +20,7 @@ export interface MetricsDeps {
   billing: Pick<Billing, 'stats'>;
   gate: Pick<EgressGate, 'stats'>;
   fleet: Pick<Fleet, 'stats'>;
+  disk: Pick<Disk, 'state'>;
   sessions: Pick<Sessions, 'live' | 'onEnded'>;
   jobs: Pick<Jobs, 'load'>;
   loops: readonly Loop[];
@@ -77,6 +79,7 @@ export class Metrics {
     registerSessionMetrics(readings, deps);
     registerMachineMetrics(readings, deps);
     registerJobAndLoopMetrics(readings, deps);
+    registerDiskMetrics(readings, deps);
     registerStallMetrics(readings, deps);
   }
 
@@ -172,6 +175,14 @@ function registerMachineMetrics(readings: Readings, { fleet }: MetricsDeps): voi
   );
   readings.gauge('berth_machine_boots_waiting', 'Sessions that wait for a machine to start.', () => fleet.stats().waiting);
   readings.gauge('berth_admitting', '1 while this host has room for another machine.', () => Number(fleet.stats().admitting));
+}
+
+function registerDiskMetrics(readings: Readings, { disk }: MetricsDeps): void {
+  // Not a number before the first reading.
+  readings.gauge('berth_disk_free_bytes', 'Free disk space of the worker and its embedded database.', () => disk.state.freeBytes ?? NaN);
+  readings.gauge('berth_disk_low', '1 while the disk is below its floor and only the database grows.', () =>
+    Number(disk.state.level !== 'ok'),
+  );
 }
 
 function registerStallMetrics(readings: Readings, { stalls }: MetricsDeps): void {
