@@ -236,6 +236,27 @@ describe('clients see a session as a plain browser', { timeout: 120_000 }, () =>
     }
   };
 
+  it('detaches targets before the socket closes when the session ends', async () => {
+    const seen: string[] = [];
+    const gone = Promise.withResolvers<void>();
+    await withSession(async (endpoint) => {
+      const browser = await puppeteer.connect({ browserWSEndpoint: endpoint, defaultViewport: null });
+      (await browser.pages())[0]?.once('close', () => seen.push('page'));
+      browser.once('disconnected', () => {
+        seen.push('browser');
+        gone.resolve();
+      });
+    });
+    await gone.promise;
+    assert.deepEqual(seen, ['page', 'browser']);
+  });
+
+  it('refuses by policy as a client blocks', async () => {
+    const script: PlaywrightScript = ({ page }) =>
+      Promise.all([failureOf(page.goto('http://169.254.169.254/')), page.waitForEvent('requestfailed')]).then(([failure]) => failure);
+    assert.match(String(await withSession((endpoint) => playwright(endpoint, script))), /net::ERR_BLOCKED_BY_CLIENT/);
+  });
+
   it('shows sites the mouse of a desktop, which a browser without windows does not', async () => {
     const queries = ['(hover: hover)', '(pointer: fine)', '(any-hover: hover)', '(any-pointer: fine)'];
     const script: PlaywrightScript = ({ page }) => page.evaluate((all) => all.map((query) => matchMedia(query).matches), queries);

@@ -195,7 +195,7 @@ describe('DevTools clients', () => {
     assert.ok(page);
     await assert.rejects(page.goto('file:///etc/passwd'));
     await assert.rejects(page.goto('chrome://version'));
-    assert.equal((await page.goto(`${service.url}/health`))?.status(), 403);
+    await assert.rejects(page.goto(`${service.url}/health`), /ERR_BLOCKED_BY_CLIENT/);
     await assert.rejects(browser.newContext({ proxy: { server: 'http://127.0.0.1:1' } }));
     await browser.close();
     await end(session);

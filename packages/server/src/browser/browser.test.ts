@@ -129,6 +129,13 @@ describe('navigate', { timeout: 90_000 }, () => {
     assert.equal(await failure('/'), 'success');
   });
 
+  it('closes a tab that shows a page of the browser', async () => {
+    const before = browser.activeTab().tabId;
+    await go('chrome://version').catch(() => {});
+    await until(() => browser.tabs().length === 1 && browser.tabs()[0]?.tabId !== before);
+    assert.equal(browser.tabs()[0]?.url, 'about:blank');
+  });
+
   it('follows a page that redirects the browser', async () => assert.equal((await go('/onward')).finalUrl, `${site.url}/`));
 
   it('waits no longer than its timeout and leaves the tab usable', async () => {

@@ -113,6 +113,8 @@ export interface DevtoolsClient {
   receive(message: string | Buffer): Promise<void> | undefined;
   /** Detaches the client and everything it attached to. Idempotent. */
   close(): void;
+  /** The same, and tells the client first that its targets are detached, as a browser that ends does. */
+  end(): void;
 }
 
 export interface DevtoolsClientOptions {

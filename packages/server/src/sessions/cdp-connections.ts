@@ -75,10 +75,14 @@ export class CdpConnections {
     const { session, machine } = await this.#sessions.ready(ownerOf(principal), sessionId);
     const socket = await upgrade.accept();
     if (session.connections.size >= connectionsMax) return closeSocket(socket, 'limit');
-    const connection: Connection = { keyId: principal.keyId, close: (reason) => closeSocket(socket, reason) };
+    const bridge = new Bridge(socket);
+    const close = (reason: Parameters<Connection['close']>[0]): void => {
+      bridge.end();
+      closeSocket(socket, reason);
+    };
+    const connection: Connection = { keyId: principal.keyId, close };
     session.connections.add(connection);
     session.touch();
-    const bridge = new Bridge(socket);
     socket.once('close', () => {
       bridge.close();
       session.connections.delete(connection);
@@ -101,7 +105,7 @@ export class CdpConnections {
       closeSocket(socket, 'browser_crashed');
     }
     // The session may have ended during the handshake.
-    if (session.ending) closeSocket(socket, 'session_ended');
+    if (session.ending) close('session_ended');
   }
 
   #onClientClose(session: LiveSession, socket: Socket, reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {
@@ -160,6 +164,11 @@ class Bridge {
     if (this.#closed) return client.close();
     this.#client = client;
     this.#continue();
+  }
+
+  /** The client sees its targets detached before the socket closes. */
+  end(): void {
+    this.#client?.end();
   }
 
   close(): void {

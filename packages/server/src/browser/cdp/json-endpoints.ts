@@ -2,6 +2,7 @@
 import type { BrowserVersion, TabInfo } from '../model.ts';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { isHiddenAddress } from './client-rules.ts';
 
 export interface VersionDocument {
   Browser: string;
@@ -35,7 +36,9 @@ export interface TargetDocument {
 
 /** For `/json/list`, oldest first. Every entry has the session's one URL: clients attach to pages over it. */
 export function listDocument(tabs: readonly TabInfo[], webSocketDebuggerUrl: string): TargetDocument[] {
-  return tabs.map(({ tabId, title, url }) => ({
+  // A person may have a new tab of the window open, which clients cannot attach to.
+  const visible = tabs.filter(({ url }) => !isHiddenAddress(url));
+  return visible.map(({ tabId, title, url }) => ({
     id: tabId,
     type: 'page',
     title: title || url,

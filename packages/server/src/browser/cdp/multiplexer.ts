@@ -111,7 +111,11 @@ export class Multiplexer {
     const client = new Client(sessionId, targetId, options);
     this.#clients.add(client);
     this.#attachments.add({ sessionId, client, parent: null, targetId: null, targetType: 'browser' });
-    return { receive: (message) => section('devtools', () => this.#receive(client, message)), close: () => this.#close(client) };
+    return {
+      receive: (message) => section('devtools', () => this.#receive(client, message)),
+      close: () => this.#close(client),
+      end: () => this.#detachClient(client),
+    };
   }
 
   /** Each attachment has a browser target of its own, which only the event names. */
@@ -132,10 +136,19 @@ export class Multiplexer {
   end(): void {
     this.#resumption.end();
     for (const client of this.#clients) {
-      for (const attachment of this.#attachments.removeAll(client)) this.#sendDetached(attachment);
+      this.#announceEnd(client);
       client.end('browser_gone');
     }
     this.#clients.clear();
+  }
+
+  #announceEnd(client: Client): void {
+    for (const attachment of this.#attachments.removeAll(client)) this.#sendDetached(attachment);
+  }
+
+  #detachClient(client: Client): void {
+    if (this.#clients.has(client)) this.#announceEnd(client);
+    this.#close(client);
   }
 
   #close(client: Client): void {

@@ -501,7 +501,7 @@ export class Tabs {
     const { url, title } = tab;
     describeTab(tab, info);
     if (tab.url !== url || tab.title !== title) this.#emitChanged(tab);
-    if (tab.url !== url && isHiddenAddress(tab.url) && !isNewTabPage(tab.url)) {
+    if (isHiddenAddress(tab.url) && !isNewTabPage(tab.url)) {
       this.#deps.log.info({ url: tab.url.slice(0, 200) }, 'tab with a page of the browser closed');
       this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId: tab.id }));
     }
