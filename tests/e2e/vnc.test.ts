@@ -18,6 +18,7 @@ import {
 import { chromium } from 'playwright-core';
 import { WebSocket } from 'ws';
 import type { Client } from '../harness.ts';
+import { RawDevtools } from './raw-devtools.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 import { ViewerBrowser, coloursAt, isBlank, waitForColour, waitForMovement, slowMs, type Viewer } from './viewing.ts';
@@ -196,6 +197,26 @@ describe('the window of a headful browser', () => {
     const { cjk, distinct, emoji } = await reports.waitFor('letters');
     assert.deepEqual({ cjk, distinct, emoji }, { cjk: true, distinct: true, emoji: true });
     await viewer.inspect('vnc-letters', { schemes: ['light'] });
+  });
+
+  it('gives the keys of DevTools clients to the page and not to the window', async () => {
+    const tabs = async (): Promise<number> => (await client.call(listTabs, { params: params() })).body.length;
+    const before = await tabs();
+    const raw = await RawDevtools.open(client, session.session_id);
+    const pageSession = await raw.attach();
+    const evaluate = (expression: string) => raw.send('Runtime.evaluate', { expression, returnByValue: true }, pageSession);
+    await evaluate('globalThis.pressed = []; addEventListener("keydown", ({ key }) => pressed.push(key))');
+    const keys = [
+      { key: 't', code: 'KeyT', modifiers: 2, windowsVirtualKeyCode: 84, nativeVirtualKeyCode: 28 },
+      { key: 'n', code: 'KeyN', modifiers: 2, windowsVirtualKeyCode: 78, nativeVirtualKeyCode: 57 },
+      { key: 'F12', code: 'F12', modifiers: 0, windowsVirtualKeyCode: 123, nativeVirtualKeyCode: 96 },
+    ];
+    for (const key of keys)
+      for (const type of ['rawKeyDown', 'keyUp']) await raw.send('Input.dispatchKeyEvent', { type, ...key }, pageSession);
+    const pressed = (await evaluate('pressed')).result?.['result'];
+    assert.deepEqual(pressed, { type: 'object', value: ['t', 'n', 'F12'] });
+    assert.equal(await tabs(), before);
+    raw.close();
   });
 
   it('is shown to two viewers and a phone, which are counted', async () => {
