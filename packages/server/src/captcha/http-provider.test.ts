@@ -73,7 +73,7 @@ describe('the http provider', () => {
   });
 
   it('limits the time of a request that is not answered', async (t) => {
-    const { endpoint, http } = await provider(t, (_, response, count) => count > 1 && json(response, { id: 'job-1' }), 50);
+    const { endpoint, http } = await provider(t, (_, response, count) => count > 1 && json(response, { id: 'job-1' }), 500);
     assert.deepEqual(await http.submit(task, t.signal), { id: 'job-1' });
     assert.equal(endpoint.requests.length, 2);
   });

@@ -33,6 +33,7 @@ export function parsePart(part: RequestPart, schema: z.ZodType, value: unknown):
 /** The number of issues that `toValidationIssues` makes of one. */
 function countIssues(issue: Issue): number {
   if (issue.code === 'unrecognized_keys') return issue.keys.length;
+  if (issue.code === 'invalid_union') return Math.max(1, branchOf(issue).length);
   return issue.code === 'invalid_key' || issue.code === 'invalid_element' ? issue.issues.length : 1;
 }
 
@@ -53,10 +54,18 @@ function toValidationIssues(part: RequestPart, issue: Issue, whole: unknown): Va
     return issue.issues.map((inner) => validationIssue([...loc, '[key]', ...inner.path], describeIssue(inner), issue.input));
   if (issue.code === 'invalid_element')
     return issue.issues.map((inner) => validationIssue([...loc, ...inner.path], describeIssue(inner), issue.input));
+  if (issue.code === 'invalid_union' && branchOf(issue).length > 0)
+    return branchOf(issue).map((inner) => validationIssue([...loc, ...inner.path], describeIssue(inner), at(issue.input, inner.path)));
   const description = isMissing(issue) ? missing : describeIssue(issue);
   // A missing field has no value: the object that lacks it is shown, as in pydantic.
   const input = description.type === 'missing' ? at(whole, (issue.path ?? []).slice(0, -1)) : issue.input;
   return [validationIssue(loc, description, input)];
+}
+
+/** The issues of the only branch of a union that takes the input's type; none if several do. */
+function branchOf({ errors }: Extract<Issue, { code: 'invalid_union' }>): z.core.$ZodIssue[] {
+  const fitting = errors.filter((issues) => !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0));
+  return fitting.length === 1 ? (fitting[0] ?? []) : [];
 }
 
 const isMissing = (issue: Issue): boolean => issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
