@@ -61,7 +61,11 @@ async function relay(route: MachineEgress, plan: RoutePlan, { request, response,
     response.sendDate = false;
     // Without this Node adds `Connection: keep-alive` where the site sent none.
     response.removeHeader('connection');
-    response.writeHead(incoming.statusCode ?? 502, toStatusText(incoming.statusMessage), toResponseHeaders(incoming));
+    response.writeHead(
+      incoming.statusCode ?? 502,
+      toStatusText(incoming.statusMessage),
+      toResponseHeaders(incoming, response.shouldKeepAlive),
+    );
   } catch (cause) {
     incoming.destroy();
     throw new EgressFailure('connection_reset', 'the site sent a response that cannot be passed on', { cause });
@@ -78,10 +82,12 @@ function toSiteHeaders(request: IncomingMessage, url: URL): string[] {
 }
 
 /** Content-Length beside Transfer-Encoding is dropped: request smuggling (RFC 9112, 6.3). */
-function toResponseHeaders(incoming: IncomingMessage): string[] {
+function toResponseHeaders(incoming: IncomingMessage, isPersistent: boolean): string[] {
   const isChunked = incoming.headers['transfer-encoding'] !== undefined;
   const headers = filterHeaders(incoming.rawHeaders, (name) => name === refusalHeader || (isChunked && name === 'content-length'));
   // A page sees these as it would without a proxy. They say the same of both connections, except for an upgrade, which there is none of.
+  // Node would keep a connection that the client wants closed for the site's `keep-alive`.
+  if (!isPersistent) return headers;
   const ofConnection = ['connection', 'keep-alive'].flatMap((name) => {
     const value = incoming.headers[name];
     return typeof value === 'string' && /^[\w\s,;=-]+$/.test(value) && !/upgrade/i.test(value) ? [name, value] : [];
