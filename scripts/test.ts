@@ -21,10 +21,8 @@ const testTimeoutMs = 120_000;
 const batchSize = 16;
 /** A batch takes half a minute; one that takes this long is held open by what a file left behind. */
 const batchTimeoutMs = 300_000;
-/** Two cores: what works, side by side on both. */
+/** Two cores: side by side what waits, one after another what measures. */
 const lanes = 2;
-/** Tests of browsers and processes wait more than they work: two lanes leave two thirds of two cores idle. */
-const waitingLanes = 3;
 
 const staticChecks: Step[] = [
   { name: 'types', commands: [[resolve(bin, 'tsc'), '-p', '.']] },
@@ -43,19 +41,30 @@ const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: r
 
 /** Unit tests that compare times or shares of the processor: they have the machine to themselves. */
 const serialUnitTests = filesOf(
-  'packages/server/src/runtime/{encoder,host,process}/*.test.ts',
+  'packages/server/src/runtime/{encoder,process}/*.test.ts',
+  'packages/server/src/runtime/host/cgroup.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
-  'packages/server/src/hostile-text.test.ts',
-  'tests/hostile-text/*.test.ts',
+);
+/** Of folders whose other tests need a process of their own: these only calculate. */
+const plainUnitTests = filesOf(
+  'packages/server/src/browser/cdp/{client-message,client-rules,message-head,net-errors,resumption,turns}.test.ts',
+  'packages/server/src/browser/input/{input-lane,remote-keys}.test.ts',
+  'packages/server/src/content/{convert,decode-body,extract,kind-of}.test.ts',
+  'packages/server/src/runtime/host/{cgroup-tree,pressure}.test.ts',
+  'packages/server/src/runtime/qemu/{breaker,image,qmp}.test.ts',
+  'packages/server/src/steps/{recorder,schema,run/*}.test.ts',
+  'images/{apt-sources,command,digest,imports,packages}.test.ts',
 );
 /** Unit tests that start browsers, processes or database servers, or read figures of their own process. */
 const isolatedUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
   'packages/server/src/{content,recordings,store}/*.test.ts',
+  'packages/server/src/hostile-text.test.ts',
   'packages/guest/src/*.test.ts',
+  'tests/hostile-text/*.test.ts',
   'images/*.test.ts',
-).filter((file) => !serialUnitTests.includes(file));
+).filter((file) => !serialUnitTests.includes(file) && !plainUnitTests.includes(file));
 const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
   (file) => !isolatedUnitTests.includes(file) && !serialUnitTests.includes(file),
 );
@@ -78,7 +87,7 @@ const runner = (testMs: number): string[] => [
 
 const quickSteps = (): Step[] => [
   batched('unit tests', unitTests),
-  isolated('unit tests with processes', isolatedUnitTests, waitingLanes),
+  isolated('unit tests with processes', isolatedUnitTests, lanes),
   isolated('unit tests, one at a time', serialUnitTests, 1),
   batched('API tests', apiTests),
   isolated('API tests of the process', isolatedApiTests, lanes),
@@ -87,7 +96,7 @@ const quickSteps = (): Step[] => [
 const slowSteps = (): Step[] => [
   isolated('ledger under faults', filesOf('tests/ledger/*.test.ts'), 1),
   isolated('fuzz', fuzzTests, lanes),
-  isolated('end-to-end tests', browserTests, waitingLanes),
+  isolated('end-to-end tests', browserTests, lanes),
   isolated('end-to-end tests, one at a time', serialTests, 1),
 ];
 

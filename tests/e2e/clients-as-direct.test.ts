@@ -238,16 +238,16 @@ describe('clients see a session as a plain browser', { timeout: 120_000 }, () =>
 
   it('detaches targets before the socket closes when the session ends', async () => {
     const seen: string[] = [];
-    const gone = Promise.withResolvers<void>();
+    const disconnected = Promise.withResolvers<void>();
     await withSession(async (endpoint) => {
       const browser = await puppeteer.connect({ browserWSEndpoint: endpoint, defaultViewport: null });
       (await browser.pages())[0]?.once('close', () => seen.push('page'));
       browser.once('disconnected', () => {
         seen.push('browser');
-        gone.resolve();
+        disconnected.resolve();
       });
     });
-    await gone.promise;
+    await disconnected.promise;
     assert.deepEqual(seen, ['page', 'browser']);
   });
 

@@ -113,7 +113,7 @@ export interface DevtoolsClient {
   receive(message: string | Buffer): Promise<void> | undefined;
   /** Detaches the client and everything it attached to. Idempotent. */
   close(): void;
-  /** The same, and tells the client first that its targets are detached, as a browser that ends does. */
+  /** The same, after the client has received that its targets are detached, as from a browser that ends. */
   end(): void;
 }
 

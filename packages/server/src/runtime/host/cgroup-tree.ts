@@ -25,8 +25,6 @@ export type CgroupTrees = ReadonlyMap<Controller | 'unified', CgroupTree>;
 
 /** cgroup v2: a group holds processes or groups, not both. The service moves here, beside its machines. */
 const serviceLeaf = 'berth-service';
-/** As much as ten machines: the service and its database answer for all of them. */
-const serviceWeight = 1000;
 
 interface Mount {
   version: 1 | 2;
@@ -113,7 +111,6 @@ export async function createParent({ version, own }: CgroupTree, wanted: Control
   const controllers = version === 1 ? wanted : await availableControllers(own, wanted);
   if (version === 2) await enableControllers(own, controllers);
   await openParent({ version, controllers, path });
-  if (version === 2) await weighService(own, controllers);
   // The folder may exist although no cgroup can be created in it.
   const trial = join(path, `trial-${process.pid}`);
   await mkdir(trial);
@@ -125,13 +122,6 @@ export async function createParent({ version, own }: CgroupTree, wanted: Control
 export async function openParent({ version, controllers, path }: CgroupParent): Promise<void> {
   await mkdir(path, { recursive: true });
   if (version === 2) await enableControllers(path, controllers);
-}
-
-/** Where the service has a leaf of its own. */
-async function weighService(own: string, controllers: Controller[]): Promise<void> {
-  for (const name of ['cpu', 'io'] as const)
-    if (controllers.includes(name))
-      await writeFile(join(own, serviceLeaf, `${name}.weight`), String(serviceWeight), { flag: 'r+' }).catch(() => undefined);
 }
 
 async function availableControllers(group: string, wanted: Controller[]): Promise<Controller[]> {

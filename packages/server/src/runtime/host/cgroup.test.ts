@@ -109,8 +109,6 @@ describe('a machine in a control group', needs('memory'), () => {
     await withGroup('vm_used', {}, async (used) => {
       await withGroup('vm_ahead', {}, async (ahead) => {
         assert.equal(await ahead.setWeight('background'), true);
-        // Both on one processor: elsewhere there may be room for two.
-        const pin = (child: ChildProcess) => once(spawn('taskset', ['-p', '1', String(child.pid)], { stdio: 'ignore' }), 'exit');
         const [one, other] = [startWaiting('print "now"; 1 while 1;'), startWaiting('print "now"; 1 while 1;')];
         await Promise.all([used.join(one.pid ?? 0), ahead.join(other.pid ?? 0), pin(one), pin(other)]);
         const atWork = [one, other].map((child) => once(child.stdout ?? assert.fail(), 'data'));
@@ -174,15 +172,21 @@ describe('a machine in a control group', needs('memory'), () => {
     assert.ok(!(await groups.list()).includes('vm_slow'));
   });
 
-  it('weighs as much as a process outside, with any number of machines', needs('cpu'), async () => {
-    const version = trees.get('cpu')?.version;
-    const weight = () => Number(readFileSync(folderOf('cpu', name, version === 1 ? 'cpu.shares' : 'cpu.weight'), 'latin1'));
-    const unit = version === 1 ? 1024 : 100;
-    await withGroup('vm_1', {}, async () => {
-      assert.equal(weight(), unit);
-      await withGroup('vm_2', {}, async () => assert.equal(weight(), 2 * unit));
-      assert.equal(weight(), unit);
+  it('does not get the share of idle ones beside a process of the service', needs('cpu'), async () => {
+    const idle = await Promise.all(Array.from({ length: 8 }, (_, index) => groups.create(`vm_idle${index}`, limits)));
+    await withGroup('vm_spins', {}, async (group) => {
+      const [inside, outside] = [startWaiting('print "now"; 1 while 1;'), startWaiting('print "now"; 1 while 1;')];
+      await Promise.all([group.join(inside.pid ?? 0), pin(inside), pin(outside)]);
+      const atWork = [inside, outside].map((child) => once(child.stdout ?? assert.fail(), 'data'));
+      begin(inside);
+      begin(outside);
+      await Promise.all(atWork);
+      const before = [ticksOf(inside), ticksOf(outside)] as const;
+      await until(() => ticksOf(inside) - before[0] >= 50, 30_000);
+      // Half each; an eighth with a weight for each machine.
+      assert.ok(ticksOf(outside) - before[1] >= 25, `${ticksOf(outside) - before[1]} beside 50`);
     });
+    await Promise.all(idle.map((group) => group.remove()));
   });
 
   it('leaves nothing when its bounds cannot be set', async () => {
@@ -254,7 +258,6 @@ describe('a host with control groups of the second generation', () => {
       'memory.swap.max': '0',
       'pids.max': '64',
     });
-    assert.equal(read('berth-1', 'cpu.weight'), '100');
     put(join(own, 'berth-1', 'vm_a', 'memory.events'), 'low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n');
     assert.equal(await group.oomKills(), 2);
     assert.deepEqual(await groups.list(), ['vm_a']);
@@ -267,6 +270,8 @@ describe('a host with control groups of the second generation', () => {
   });
 });
 
+/** To one processor: elsewhere there may be room for two. */
+const pin = (child: ChildProcess) => once(spawn('taskset', ['-p', '1', String(child.pid)], { stdio: 'ignore' }), 'exit');
 const ticksOf = ({ pid }: ChildProcess): number => readProcess(pid ?? 0)?.cpuTicks ?? 0;
 /** The stand-in keeps what was written last, which is the last process that was taken in. */
 const expectedProcs = (): string => String(childrenOf(process.pid).at(-1) ?? process.pid);

@@ -1,7 +1,10 @@
 /**
  * Control groups that limit each machine. Machines are children of one parent
  * cgroup, which is a child of the service's own: limits of the service apply to
- * them as well.
+ * them as well. The parent keeps the kernel's weight of the processor, which is
+ * that of one process of the service (v1) or of all of them (v2): with a weight
+ * for each machine, two busy ones had the weight of all idle ones, and the
+ * service starved beside them.
  *
  * On hosts where the service cannot create control groups, machines run without.
  */
@@ -37,8 +40,8 @@ type Weight = 'normal' | 'background';
  * before 6.6 delay a group by some 400 ms after its weight is raised.
  */
 const cpuWeights = {
-  1: { file: 'cpu.shares', normal: 1024, background: 102, max: 262_144 },
-  2: { file: 'cpu.weight', normal: 100, background: 10, max: 10_000 },
+  1: { file: 'cpu.shares', normal: 1024, background: 102 },
+  2: { file: 'cpu.weight', normal: 100, background: 10 },
 };
 const periodUs = 100_000;
 /** Minimum quota that the kernel accepts. */
@@ -49,7 +52,6 @@ const emptyPollMs = 10;
 
 export class MachineCgroups {
   readonly #parents: readonly CgroupParent[];
-  readonly #ids = new Set<string>();
   readonly #memoryBytesMax: number | undefined;
 
   private constructor(parents: readonly CgroupParent[], memoryBytesMax: number | undefined) {
@@ -91,8 +93,6 @@ export class MachineCgroups {
           await (isOptional ? written.catch(() => undefined) : written);
         }
       }
-      this.#ids.add(id);
-      await this.#updateWeights();
       return group;
     } catch (cause) {
       await group.remove().catch(() => undefined);
@@ -125,38 +125,22 @@ export class MachineCgroups {
   }
 
   #group(id: string): MachineCgroup {
-    return new MachineCgroup(
-      this.#parents.map((parent) => ({ ...parent, path: join(parent.path, id) })),
-      async () => {
-        if (this.#ids.delete(id)) await this.#updateWeights();
-      },
-    );
+    return new MachineCgroup(this.#parents.map((parent) => ({ ...parent, path: join(parent.path, id) })));
   }
 
   /** Removes the empty groups of a dead worker. The kernel keeps those with processes, which are removed later. */
   async #removeEmpty(): Promise<void> {
     for (const id of await this.list()) for (const { path } of this.#parents) await rmdir(join(path, id)).catch(() => undefined);
   }
-
-  /** Scales the parent's weight by the number of machines, so that each weighs as much as one process outside, such as an encoder. */
-  async #updateWeights(): Promise<void> {
-    for (const { version, controllers: has, path } of this.#parents) {
-      if (!has.includes('cpu')) continue;
-      const { file, normal, max } = cpuWeights[version];
-      await writeFile(join(path, file), String(Math.min(max, normal * Math.max(1, this.#ids.size)))).catch(() => undefined);
-    }
-  }
 }
 
 /** The control group of one machine. */
 export class MachineCgroup {
   readonly #groups: readonly CgroupParent[];
-  readonly #onRemoved: () => Promise<void>;
   #removing: Promise<void> | undefined;
 
-  constructor(groups: readonly CgroupParent[], removed: () => Promise<void>) {
+  constructor(groups: readonly CgroupParent[]) {
     this.#groups = groups;
-    this.#onRemoved = removed;
   }
 
   /** Folders of the group, one in each tree. A process that writes `0` to their `cgroup.procs` moves itself. */
@@ -206,7 +190,6 @@ export class MachineCgroup {
 
   async #remove(): Promise<void> {
     await Promise.all(this.#groups.map(({ path }) => removeWhenEmpty(path)));
-    await this.#onRemoved();
   }
 }
 
