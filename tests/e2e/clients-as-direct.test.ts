@@ -108,7 +108,15 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
     await page.setViewport({ width: 500, height: 400 });
     const set = await page.evaluate(() => [innerWidth, innerHeight]);
     await page.setViewport(null);
-    return [set, await page.evaluate(() => innerWidth > 500 && outerWidth === innerWidth)];
+    // The page is resized a moment later, in a plain browser too.
+    const follows = page.waitForFunction(() => innerWidth > 500 && outerWidth === innerWidth, { timeout: 3000 });
+    return [
+      set,
+      await follows.then(
+        () => true,
+        () => false,
+      ),
+    ];
   },
   'the bounds of the window are those of the page': async ({ page, browser }, { url }) => {
     await page.goto(url);
