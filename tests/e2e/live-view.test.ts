@@ -207,7 +207,8 @@ describe('the live view', () => {
     await reports.waitFor('shown', { from: '/pad' });
     const viewer = await watch(await linkTo(session));
     await status(viewer, 'Live');
-    assert.equal(await isBlank(pictureOf(viewer)), false);
+    // The first picture may be older than the page's first paint.
+    await eventually('the page is shown', async () => !(await isBlank(pictureOf(viewer))));
     await viewer.page.getByText('View only', { exact: true }).waitFor();
     assert.equal(await viewer.page.getByRole('textbox').count(), 0);
     const box = await pictureOf(viewer).boundingBox();
