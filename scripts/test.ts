@@ -107,13 +107,18 @@ const machineSteps: Step[] = [
   {
     name: 'machine image',
     commands: [[node, 'images/image.ts']],
-    // The service and its tools know no variables of tests.
-    env: { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: undefined, [testDatabaseVariable]: undefined },
+    env: { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir },
   },
   onMachines('virtual machines', '{images,packages/*/src/**,tests/microvm}/*.microvm.ts'),
   // The same tests as of processes. All of them run so; these are what two processors emulate in six minutes.
   onMachines('sessions in virtual machines', 'tests/e2e/{connect,egress,vnc}.test.ts'),
 ];
+
+/** The service and its tools know no variables of tests, and refuse to start with one. */
+function withoutTestVariables(): Record<string, undefined> {
+  const names = [testDatabaseVariable, ...Object.keys(process.env)].filter((name) => name.startsWith('BERTH_TEST_'));
+  return Object.fromEntries(names.map((name) => [name, undefined]));
+}
 
 function onMachines(name: string, pattern: string): Step {
   const env = { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' };
