@@ -23,6 +23,8 @@ const batchSize = 16;
 const batchTimeoutMs = 300_000;
 /** Two cores: side by side what waits, one after another what measures. */
 const lanes = 2;
+/** What starts browsers waits for them most of the time. */
+const waitingLanes = 3;
 
 const staticChecks: Step[] = [
   { name: 'types', commands: [[resolve(bin, 'tsc'), '-p', '.']] },
@@ -87,7 +89,7 @@ const runner = (testMs: number): string[] => [
 
 const quickSteps = (): Step[] => [
   batched('unit tests', unitTests),
-  isolated('unit tests with processes', isolatedUnitTests, lanes),
+  isolated('unit tests with processes', isolatedUnitTests, waitingLanes),
   isolated('unit tests, one at a time', serialUnitTests, 1),
   batched('API tests', apiTests),
   isolated('API tests of the process', isolatedApiTests, lanes),
@@ -96,7 +98,7 @@ const quickSteps = (): Step[] => [
 const slowSteps = (): Step[] => [
   isolated('ledger under faults', filesOf('tests/ledger/*.test.ts'), 1),
   isolated('fuzz', fuzzTests, lanes),
-  isolated('end-to-end tests', browserTests, lanes),
+  isolated('end-to-end tests', browserTests, waitingLanes),
   isolated('end-to-end tests, one at a time', serialTests, 1),
 ];
 

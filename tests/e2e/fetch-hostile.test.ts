@@ -8,7 +8,7 @@ import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
 /** The maximum delay beyond the caller's timeout. */
-const graceMs = 2500;
+const graceMs = 5000;
 const mebibyte = 1024 * 1024;
 
 type Check = (answer: FetchResponse) => void;

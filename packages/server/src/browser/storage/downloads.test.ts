@@ -65,8 +65,8 @@ async function download(path: string): Promise<DownloadInfo> {
 }
 /** Of what is left in the folder, when the browser has deleted what was cancelled. */
 async function storedBytes(expected: number): Promise<number> {
-  const sum = (): number =>
-    readdirSync(launched.downloadsPath).reduce((all, name) => all + statSync(join(launched.downloadsPath, name)).size, 0);
+  const sizeOf = (name: string): number => statSync(join(launched.downloadsPath, name), { throwIfNoEntry: false })?.size ?? 0;
+  const sum = (): number => readdirSync(launched.downloadsPath).reduce((all, name) => all + sizeOf(name), 0);
   const deadline = performance.now() + 5000;
   while (sum() !== expected && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
   return sum();
