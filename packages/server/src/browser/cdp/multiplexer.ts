@@ -292,6 +292,8 @@ export class Multiplexer {
     else if (method === 'Target.getTargetInfo') replies.onReply(id, withoutHiddenTarget);
     else if (method === 'Target.attachToTarget') replies.onReply(id, (reply) => this.#withoutHiddenSession(reply));
     else if (method === 'Target.createTarget') this.#countTab(attachment, id);
+    // A page that closes while it is paused leaves its opener paused.
+    else if (method === 'Target.closeTarget' && typeof params['targetId'] === 'string') this.#resumption.release(params['targetId']);
     else if (method === 'Page.navigate') replies.onReply(id, (reply) => this.#withNetError(reply, params));
   }
 

@@ -109,7 +109,7 @@ export class Preparation {
 
   #resume(sessionId: string, hold: HoldResume): Promise<void> {
     return new Promise((resolve) => {
-      hold(() => void this.send(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId).then(resolve));
+      hold(() => void this.send(resumeCommand, sessionId).then(resolve));
     });
   }
 
@@ -159,6 +159,7 @@ export class Preparation {
   }
 }
 
+export const resumeCommand = commandCall('Runtime.runIfWaitingForDebugger', undefined);
 /** Without buffers for response bodies. */
 const enableNetwork = commandCall('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
 /** Attaches to out-of-process frames and workers. */

@@ -26,7 +26,7 @@ import {
 } from '../model.ts';
 import { NetworkWatchers } from '../network/network-watchers.ts';
 import { TabOpener } from './opening.ts';
-import { Preparation, type HoldResume } from './preparation.ts';
+import { Preparation, resumeCommand, type HoldResume } from './preparation.ts';
 import { commandCall, allTargets, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
 import { Titles } from './titles.ts';
 
@@ -337,6 +337,8 @@ export class Tabs {
     tab.isClosing = true;
     try {
       const closed = this.#waitForClose(tab, signal);
+      // It may still wait for a client.
+      this.preparation.sendNoReply(resumeCommand, tab.sessionId);
       await Promise.all([closed, this.#connection.send('Target.closeTarget', { targetId: tab.id }, { signal })]);
     } finally {
       tab.isClosing = false;
@@ -422,9 +424,9 @@ export class Tabs {
     this.#deps.log.info({ url: cutText(info.url, 200) }, 'tab over the limit closed');
     if (!isPrivate) this.#deps.emit({ type: 'tab.refused', url: cutText(info.url, eventUrlCharsMax), limit: this.limit });
     this.#opener.onRefused(info.targetId, new TabLimitReached(this.limit));
-    this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId: info.targetId }));
-    // A paused page does not close, and its opener would block in `window.open` for ever.
-    if (isWaiting) this.preparation.sendNoReply(commandCall('Runtime.runIfWaitingForDebugger', undefined), sessionId);
+    const resumed = isWaiting ? this.preparation.send(resumeCommand, sessionId) : Promise.resolve();
+    // A page that closes while it is paused leaves its opener, which shares its process, paused for ever.
+    void resumed.then(() => this.preparation.send(commandCall('Target.closeTarget', { targetId: info.targetId })));
   }
 
   /** A paused request is of a blocked type, or a document at its response. */
