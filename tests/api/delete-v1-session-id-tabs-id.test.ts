@@ -36,6 +36,23 @@ describe('204', () => {
       [[second, true]],
     );
   });
+
+  it('activates the tab that was active before, also when it is neither the opener nor the newest', async () => {
+    const { session_id } = await served.create();
+    const open = async (active: boolean): Promise<string> =>
+      (await served.call(openTab, { params: { session_id }, body: { active } })).body.tab_id;
+    const [first] = await tabsOf(session_id);
+    const [second] = [await open(true), await open(false)];
+    const [fourth, fifth] = [await open(true), await open(true)];
+    for (const [closed, active] of [
+      [fifth, fourth],
+      [fourth, second],
+      [second, first?.tab_id],
+    ]) {
+      await served.call(closeTab, { params: { session_id, tab_id: closed ?? '' } });
+      assert.equal((await tabsOf(session_id)).find((tab) => tab.active)?.tab_id, active);
+    }
+  });
 });
 
 describe('404 session_not_found', () => {

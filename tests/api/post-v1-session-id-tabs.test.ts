@@ -32,6 +32,12 @@ describe('201', () => {
     );
   });
 
+  it('opens an empty tab without a body', async () => {
+    const { session_id } = await served.create();
+    const { status, body } = await served.call(openTab, { params: { session_id } });
+    assert.deepEqual([status, body.url, body.active], [201, 'about:blank', true]);
+  });
+
   it('opens a tab at a page, optionally in the background', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(openTab, { params: { session_id }, body: { url: 'http://status-404.test/x', active: false } });
@@ -98,6 +104,15 @@ describe('502 navigation_failed', () => {
     assert.equal(details['reason'], 'connection_refused');
     await served.refuse(openTab, 'navigation_failed', { params: { session_id: sessionId }, body: { url: hangingUrl, timeout_ms: 1000 } });
     assert.deepEqual((await served.call(listTabs, { params: { session_id: sessionId } })).body, before);
+  });
+
+  it('leaves the tab active that was, although a newer one is open', async () => {
+    const { session_id } = await served.create();
+    await served.call(openTab, { params: { session_id }, body: { active: false } });
+    const before = (await served.call(listTabs, { params: { session_id } })).body;
+    const body = { url: 'http://fail-ERR_CONNECTION_REFUSED.test/' };
+    await served.refuse(openTab, 'navigation_failed', { params: { session_id }, body });
+    assert.deepEqual((await served.call(listTabs, { params: { session_id } })).body, before);
   });
 });
 

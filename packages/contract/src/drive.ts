@@ -137,6 +137,7 @@ export const openTab = endpoint({
   auth: 'bearer',
   params: sessionParams,
   body: OpenTabRequest,
+  bodyOptional: true,
   reply: Tab,
   status: 201,
   errors: [...driveErrors, 'tab_limit_reached', 'navigation_failed', 'page_failed'],

@@ -25,6 +25,8 @@ export interface Tab {
   /** HTTP status of the current document, where one of our navigations loaded it. */
   statusCode: number | null;
   isClosing: boolean;
+  /** Rank of its last activation among those of all tabs; 0 while it never was active. */
+  activation: number;
   viewport: BrowserSettings['viewport'] | null;
   window: { id: number; width: number; height: number } | null;
   /** Answers this page's dialogs; without it they are dismissed. */
@@ -57,6 +59,7 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     status: 'complete',
     statusCode: null,
     isClosing: false,
+    activation: 0,
     viewport: null,
     window: null,
     onDialog: null,

@@ -73,6 +73,7 @@ export class Tabs {
   /** Private browser contexts and their settings. */
   readonly #privateSettings = new Map<string, BrowserSettings>();
   #activeId: string | null = null;
+  #activations = 0;
   #fresh: Promise<void> = Promise.resolve();
   #settings: BrowserSettings = defaultSettings;
   #stopped = false;
@@ -269,7 +270,7 @@ export class Tabs {
     const tab = this.#tabs.get(tabId);
     if (!tab || tab.isPrivate || this.#activeId === tabId) return;
     const before = this.front;
-    this.#activeId = tabId;
+    this.#markActive(tab);
     for (const each of [before ?? undefined, tab]) this.#updateFocus(each);
     this.#deps.onChanged();
   }
@@ -403,9 +404,9 @@ export class Tabs {
     const tab = createTab(sessionId, info, { isPrivate, createdAt: this.#deps.clock.now() });
     this.#tabs.set(tab.id, tab);
     this.sessions.add(sessionId, tab);
-    if (!isPrivate) this.#activeId ??= tab.id;
     // Set before the first document, so that a page opened ahead needs no further setting when it is used.
-    else tab.onPausedDocument = (paused) => this.#continueResponse(paused, sessionId);
+    if (isPrivate) tab.onPausedDocument = (paused) => this.#continueResponse(paused, sessionId);
+    else if (this.#activeId === null) this.#markActive(tab);
     if (this.settingsOf(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
     const hold = isPrivate ? resumeAtOnce : this.#holdOf(info, undefined);
@@ -459,15 +460,22 @@ export class Tabs {
     tab.closed.abort(tabClosedError());
     this.#emit(tab, { type: 'tab.closed', tabId: tab.id });
     const open = this.#publicTabs();
-    if (this.#activeId === targetId) this.#setActive(open.find(({ id }) => id === tab.openerId) ?? open.at(-1));
+    if (this.#activeId === targetId) this.#setActive(lastActive(open));
     this.#emitChanged(tab);
     // A session always has a tab, so a new one replaces the last.
     if (open.length === 0 && this.#opener.pending === 0 && !this.#stopped)
       this.#setFresh(this.open({ active: true, timeoutMs: this.#openTimeoutMs() }));
   }
 
+  #markActive(tab: Tab): void {
+    this.#activeId = tab.id;
+    this.#activations += 1;
+    tab.activation = this.#activations;
+  }
+
   #setActive(tab: Tab | undefined): void {
-    this.#activeId = tab?.id ?? null;
+    if (tab) this.#markActive(tab);
+    else this.#activeId = null;
     this.#updateFocus(tab);
     // On a display the browser would choose the next tab itself.
     if (tab && (this.#deps.display.isAvailable || !tab.isFocusEmulated))
@@ -522,3 +530,7 @@ export class Tabs {
     return { tabId, url, title, active: tabId === this.#activeId, openerTabId, createdAt, status };
   }
 }
+
+/** The tab that was active most recently; of tabs that never were, the newest. */
+const lastActive = (tabs: readonly Tab[]): Tab | undefined =>
+  tabs.reduce<Tab | undefined>((latest, tab) => (latest && latest.activation > tab.activation ? latest : tab), undefined);
