@@ -54,10 +54,11 @@ function validatorOf(schema: object): ValidateFunction {
   return validate;
 }
 
-const patterns = endpoints.map((endpoint) => ({
-  endpoint,
-  pattern: new RegExp(`^${endpoint.path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`),
-}));
+const patterns = endpoints.map((endpoint) => {
+  const path = endpoint.path.replace(/[.]/g, '\\.');
+  const pattern = endpoint.isPathOpen === true ? path.replace(/\/\{\w+\}$/, '(?:/.*)?') : path;
+  return { endpoint, pattern: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}/?$`) };
+});
 
 /** The same for a request that names no endpoint. Replies from addresses without one are not checked. */
 export function assertIfDeclared(method: string, address: string, reply: { status: number; headers: Headers; text: string }): void {

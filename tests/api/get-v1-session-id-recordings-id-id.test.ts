@@ -90,6 +90,19 @@ describe('200', () => {
     }
   });
 
+  it('sets the cookie with the first file that is opened by the link, whichever it is, and no second one', async () => {
+    const token = await tokenFor(served, over.sessionId, 'recording');
+    const first = await byLink(over, 'video.m3u8', token);
+    assert.equal(first.status, 200);
+    const cookie = cookieOf(first);
+    assert.match(first.headers.getSetCookie()[0] ?? '', new RegExp(`; Path=/v1/session/${over.sessionId}/recordings; HttpOnly`));
+    assert.equal((await open(served.url + pathOf(over, 'seg00000.m4s'), { cookie })).status, 200);
+    const again = await open(`${served.url}${pathOf(over, 'video.m3u8')}?token=${token}`, { cookie });
+    assert.deepEqual([again.status, again.headers.getSetCookie()], [200, []]);
+    const other = await tokenFor(served, over.sessionId, 'recording');
+    assert.notEqual(cookieOf(await open(`${served.url}${pathOf(over, 'video.m3u8')}?token=${other}`, { cookie })), cookie);
+  });
+
   it('accepts view links while the session runs', async () => {
     const session = await recordingSession(served);
     for (const scope of ['view', 'control'] as const) {
@@ -263,6 +276,13 @@ describe('404 asset_not_found', () => {
       assert.equal(reply.headers.get('location'), null);
       assert.ok(!reply.text.includes(served.dataDir));
     });
+
+  it('answers nested names, and only to those who may read the recording', async () => {
+    for (const name of ['video/video.m3u8', 'a/b/c.js', 'poster.jpg/x', '']) {
+      assertError(await byKey(name), 404, 'asset_not_found');
+      assertError(await open(served.url + pathOf(over, name)), 401, 'missing_view_token');
+    }
+  });
 
   it('answers a file that the recording does not have', async () => {
     for (const name of ['seg99999.m4s', 'seg00000.m4s.tmp', 'worker-id', '💥'])

@@ -44,7 +44,28 @@ describe('200', () => {
   });
 });
 
+describe('the folder', () => {
+  it('serves the same page, with and without the slash', async () => {
+    const sessionId = await create();
+    const token = await tokenFor(served, sessionId, 'vnc');
+    const { text } = await byToken(sessionId, token);
+    for (const folder of ['vnc/', 'vnc']) {
+      const reply = await open(`${served.url}/v1/session/${sessionId}/${folder}?token=${token}`);
+      assert.deepEqual([reply.status, reply.text], [200, text]);
+      assert.match(reply.headers.getSetCookie()[0] ?? '', new RegExp(`; Path=/v1/session/${sessionId}/vnc;`));
+    }
+  });
+});
+
 describe('404 asset_not_found', () => {
+  it('answers nested names', async () => {
+    const sessionId = await create();
+    const token = await tokenFor(served, sessionId, 'vnc');
+    for (const name of ['core/rfb.js', 'a/b/c', 'vnc.html/x'])
+      assertError(await open(`${pathOf(sessionId, name)}?token=${token}`), 404, 'asset_not_found');
+    assertError(await open(pathOf(sessionId, 'core/rfb.js')), 401, 'missing_view_token');
+  });
+
   it('answers every other name', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
@@ -87,7 +108,7 @@ describe('404 asset_not_found', () => {
     ]) {
       const path = `/v1/session/${sessionId}/vnc${rest}`;
       const reply = await sendAsIs(served.url, { method: 'GET', path, headers: [['cookie', cookie]] });
-      assert.equal(reply.status, 404, path);
+      assert.equal(reply.status, rest === '' || rest === '/' ? 200 : 404, path);
       assert.equal(reply.headers.get('location'), null);
     }
   });

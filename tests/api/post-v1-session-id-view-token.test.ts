@@ -73,6 +73,17 @@ describe('200', () => {
     );
   });
 
+  it('opens the recording of an ended session by default', async () => {
+    const over = await recordedSession(served);
+    const { body } = await served.call(createViewToken, { params: { session_id: over.sessionId } });
+    assert.equal(body.scope, 'recording');
+    assert.equal((await open(body.url ?? '')).status, 200);
+    const running = await recordingSession(served);
+    assert.equal((await served.call(createViewToken, { params: { session_id: running.sessionId } })).body.scope, 'view');
+    const request = { params: { session_id: over.sessionId }, body: { scope: 'view' } };
+    await served.refuse(createViewToken, 'session_ended', request);
+  });
+
   it('creates a link while the session starts', async () => {
     const { sessionId, release } = await startingSession(served);
     assert.equal((await load(sessionId, await tokenFor(served, sessionId))).status, 200);

@@ -53,8 +53,6 @@ export const windowPaths: readonly string[] = [
   '/../live-view',
   '/..%2flive-view',
   '/..',
-  '/',
-  '',
   '/index.html',
   '/vnc.html%00',
   '/%76nc.html/..',

@@ -42,6 +42,8 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   description?: string;
   auth: Auth;
   params?: P;
+  /** Whether the last parameter takes the rest of the path, with its slashes, also an empty one. */
+  isPathOpen?: boolean;
   query?: Q;
   body?: B;
   /** Whether the body may be omitted. */

@@ -66,10 +66,11 @@ export const readRecordingAsset = endpoint({
     rec_id: PathId.describe('Id of the recording.'),
     asset_path: PathId.describe('Name of the file, such as `index.html`.'),
   }),
+  isPathOpen: true,
   query: z.object({
     token: boundedString(0, 2048)
       .optional()
-      .describe('View token of the scope `recording`, for the first request. Later requests use the cookie that the first one sets.'),
+      .describe('View token of the scope `recording`, for the first request of any file. Later requests use the cookie that it sets.'),
   }),
   replyKind: 'bytes',
   replyHeaders: { 'Accept-Ranges': 'Always `bytes`.', 'Content-Range': 'Range of the response within the file. Sent with status 206.' },

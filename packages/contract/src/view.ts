@@ -13,10 +13,10 @@ export const ViewTokenRequest = z
   .strictObject({
     scope: z
       .enum(viewScopes)
-      .default('view')
+      .optional()
       .describe(
         'What the link allows. `view`: watch. `control`: also send input. `recording`: open the session’s recording, ' +
-          'also after the session has ended. Default: `view`.',
+          'also after the session has ended. Default: `view`; for an ended session with a recording, `recording`.',
       ),
     ttl_seconds: TtlSeconds,
   })
@@ -152,9 +152,10 @@ export const openVnc = endpoint({
   path: '/v1/session/{session_id}/vnc/{path}',
   tag: 'Viewing',
   summary: 'Get a VNC client file',
-  description: 'Returns a file of the web client that shows the browser window. Start with `vnc.html`.',
+  description: 'Returns a file of the web client that shows the browser window. Start with `vnc.html`, which an empty path returns, too.',
   auth: 'vnc',
   params: sessionParams.extend({ path: PathId.describe('Path of the file, such as `vnc.html`.') }),
+  isPathOpen: true,
   query: tokenQuery,
   replyKind: 'bytes',
   status: 200,

@@ -113,8 +113,8 @@ function setRateHeaders(exchange: Exchange, perMinute: number, state: RateLimite
 /** The token in the link takes precedence over cookies of earlier links. Only recordings accept an API key, too. */
 function linkOf({ auth }: Endpoint, request: IncomingMessage, raw: RawRequest, cookieName: string): Credentials {
   const token = tokenOf(raw);
-  if (token !== undefined) return { ...noCredentials, token, params: raw.params };
   const viewCookies = viewCookiesOf(request.headers.cookie, cookieName);
+  if (token !== undefined) return { ...noCredentials, token, viewCookies, params: raw.params };
   const authorization = auth === 'recording' && isOneBearer(request) ? request.headers.authorization : undefined;
   if (viewCookies.length === 0 && authorization === undefined)
     throw new ServiceError('missing_view_token', 'A view token is required. Create a link with `POST …/view-token` or `POST …/vnc-token`.');

@@ -29,7 +29,8 @@ const bearer = ({ authorization }: Credentials): Principal => {
 
 /** Accepts the token or cookie `good`. */
 const link = ({ token, viewCookies }: Credentials): Principal => {
-  if (token !== 'good' && !viewCookies.includes('good')) throw new ServiceError('invalid_view_token', 'This link is not valid.');
+  const isGood = token === undefined ? viewCookies.includes('good') : token === 'good';
+  if (!isGood) throw new ServiceError('invalid_view_token', 'This link is not valid.');
   const viewer = { grantId: 'lnk_1', sessionId: 'a', scope: 'view', issuedAtMs: 0, isFirstLoad: token !== undefined } as const;
   return { ...principal('link:lnk_1'), viewer };
 };

@@ -170,13 +170,17 @@ class FastifyHttp implements Http {
   }
 
   #mount(endpoint: Endpoint, serve: (context: RequestContext) => Promise<FastifyReply>): void {
-    const path = endpoint.path.replace(/\{(\w+)\}/g, ':$1');
     this.mounted.add(endpoint.id);
+    for (const path of routerPathsOf(endpoint)) this.#mountAt(path, endpoint, serve);
+  }
+
+  #mountAt(path: string, endpoint: Endpoint, serve: (context: RequestContext) => Promise<FastifyReply>): void {
     this.#methods.set(path, [...(this.#methods.get(path) ?? []), endpoint.method]);
     this.#app.route<ParamsAndQuery>({
       method: endpoint.method,
       url: path,
       onRequest: async (request, reply) => {
+        if (endpoint.isPathOpen === true) nameOpenPath(endpoint, request.params);
         const { exchange } = request as unknown as Incoming;
         exchange.endpointId = endpoint.id;
         exchange.acceptsLinks = acceptsLinks(endpoint.auth);
@@ -378,6 +382,19 @@ class FastifyHttp implements Http {
     });
     this.#onIdle = undefined;
   }
+}
+
+/** The endpoint's path as the router writes it. An open path has a second one, without the rest. */
+function routerPathsOf({ path, isPathOpen = false }: Endpoint): string[] {
+  const written = path.replace(/\{(\w+)\}/g, ':$1');
+  return isPathOpen ? [written.replace(/:\w+$/, '*'), written.replace(/\/:\w+$/, '')] : [written];
+}
+
+/** The router calls the rest of a path `*`. */
+function nameOpenPath({ path }: Endpoint, params: Record<string, string>): void {
+  const { '*': rest = '' } = params;
+  delete params['*'];
+  params[/\{(\w+)\}$/.exec(path)?.[1] ?? ''] = rest;
 }
 
 const routeNotFound = ({ request, path }: Exchange): ServiceError =>

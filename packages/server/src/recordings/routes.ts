@@ -6,14 +6,19 @@ import { playerName, type RecordingTarget, type RecordingView, type Recordings }
 
 type AssetCall = Call<typeof readRecordingAsset>;
 
-export function mountRecordings(routes: Routes, recordings: Recordings, view: Pick<View, 'pageFile'>): void {
+export function mountRecordings(routes: Routes, recordings: Recordings, view: Pick<View, 'pageFile' | 'tokens'>): void {
   routes.on(listRecordings, async (call) => {
     const views = await recordings.list(ownerOf(call.principal), call.params.session_id);
     return views.map((each) => toRecordingResponse(each, call.origin));
   });
   routes.onFile(readRecordingAsset, async (call) => {
     const { asset_path: name } = call.params;
-    if (name !== playerName) return recordings.open(targetOf(call), name);
+    if (name !== playerName) {
+      const file = await recordings.open(targetOf(call), name);
+      // A playlist's segments are requested without the token.
+      view.tokens.setViewCookie(call);
+      return file;
+    }
     await recordings.get(targetOf(call));
     // The same page for all recordings: it takes the recording from its own URL.
     return view.pageFile(call, 'player', playerName);

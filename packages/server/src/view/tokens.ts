@@ -76,11 +76,13 @@ export class Tokens {
   async issueViewToken(
     principal: Principal,
     sessionId: string,
-    { scope, ttl_seconds }: ViewTokenRequest,
+    { scope: wanted, ttl_seconds }: ViewTokenRequest,
     origin: string,
   ): Promise<ViewTokenResponse> {
-    const page = scope === 'recording' ? await this.#playerPath(ownerOf(principal), sessionId) : 'live-view';
-    if (scope !== 'recording') checkLive((await this.#deps.sessions.get(ownerOf(principal), sessionId)).record);
+    const owner = ownerOf(principal);
+    const scope = wanted ?? (await this.#defaultScope(owner, sessionId));
+    const page = scope === 'recording' ? await this.#playerPath(owner, sessionId) : 'live-view';
+    if (scope !== 'recording') checkLive((await this.#deps.sessions.get(owner, sessionId)).record);
     const { token, ...grant } = await this.#issue(principal, sessionId, { scope, ttlSeconds: ttl_seconds });
     return { token, token_type: 'view', scope, ...grant, url: `${origin}/v1/session/${sessionId}/${page}?token=${token}` };
   }
@@ -148,12 +150,14 @@ export class Tokens {
     const link = candidates.find((candidate) => validity.get(candidate) === 'valid');
     if (!link) throw this.invalidTokenError();
     const { owner, keyId, ...viewer } = link;
+    // A page may send the token with every request: one that has the link's cookie needs no other.
+    const hasCookie = token !== undefined && this.#grants.find(viewCookies).some(({ grantId }) => grantId === link.grantId);
     return {
       owner,
       keyId,
       requestsPerMinute: null,
       scope: `link:${link.grantId}`,
-      viewer: { ...viewer, isFirstLoad: token !== undefined },
+      viewer: { ...viewer, isFirstLoad: token !== undefined && !hasCookie },
     };
   }
 
@@ -180,6 +184,12 @@ export class Tokens {
   #nextTimestampMs(after?: Date): number {
     this.#lastTimestampMs = Math.max(this.#deps.clock.now().getTime(), this.#lastTimestampMs + 1, (after?.getTime() ?? 0) + 1);
     return this.#lastTimestampMs;
+  }
+
+  /** A session that has ended can only be seen in its recording. */
+  async #defaultScope(owner: string, sessionId: string): Promise<'view' | 'recording'> {
+    const recId = await this.#recordingOf(owner, sessionId);
+    return recId !== null && !(await isSessionLive(this.#deps.sessions, owner, sessionId)) ? 'recording' : 'view';
   }
 
   async #playerPath(owner: string, sessionId: string): Promise<string> {
@@ -267,8 +277,12 @@ async function checkValidity(deps: TokenValidityDeps, links: readonly Link[]): P
 
 async function subjectExists({ sessions, recordingOf }: TokenValidityDeps, link: Link): Promise<boolean> {
   if (!needsSession(link)) return (await recordingOf(link.owner, link.sessionId)) !== null;
+  return isSessionLive(sessions, link.owner, link.sessionId);
+}
+
+async function isSessionLive(sessions: TokenValidityDeps['sessions'], owner: string, sessionId: string): Promise<boolean> {
   try {
-    return isLive((await sessions.get(link.owner, link.sessionId)).record.status);
+    return isLive((await sessions.get(owner, sessionId)).record.status);
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'session_not_found') return false;
     throw error;

@@ -58,9 +58,10 @@ export class View {
     this.#liveViewOf(target).join(socket, { scope, registerConnection: (close) => this.tokens.registerConnection(principal, close) });
   }
 
-  /** Serves the only file under `vnc/`. @throws ServiceError asset_not_found for every other name */
+  /** Serves the only file under `vnc/`, by its name or none. @throws ServiceError asset_not_found for every other name */
   vncPage(call: Call<typeof openVnc>): FileReply {
-    if (call.params.path !== vncPageName) throw new ServiceError('asset_not_found', 'File not found. The browser window is at `vnc.html`.');
+    if (call.params.path !== '' && call.params.path !== vncPageName)
+      throw new ServiceError('asset_not_found', 'File not found. The browser window is at `vnc.html`.');
     return this.pageFile(call, 'vnc', vncPageName);
   }
 
