@@ -78,9 +78,9 @@ const pageReasons = {
 
 const closeReasons: Record<CloseReason, string> = {
   session_ended: 'The session ended on request, or by the disconnection of its last client.',
-  idle_timeout: 'The session was idle for longer than its idle timeout.',
+  idle_timeout: 'The session was idle for longer than its idle timeout. A connected client keeps it from being idle.',
   max_lifetime: 'The session reached its maximum lifetime.',
-  unauthorized: 'The API key was revoked or has expired.',
+  unauthorized: 'The API key or connect token was revoked or has expired.',
   browser_crashed: 'The browser, or the machine that it runs in, exited.',
   limit: 'A plan limit ended the session, it has its maximum number of connections, or too much of it is unread or unfinished.',
   credits_exhausted: 'The wallet does not cover the session any longer.',

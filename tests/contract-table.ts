@@ -1,6 +1,7 @@
 /** Helpers of the table tests, derived from the contract. */
 import { z } from 'zod';
 import { endpoints, errorsOf, type Endpoint, type ErrorCode } from '@berth/contract';
+import { connectTokenPrefix, newRawKey } from '../packages/server/src/keys/keys.ts';
 
 /** `GET /v1/session/{session_id}` as a title. */
 export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
@@ -46,6 +47,8 @@ const unknownIds = {
   rec_id: 'rec_000000000000000000000000',
   asset_path: 'index.html',
   path: 'vnc.html',
+  token_id: 'tok_000000000000000000000000',
+  token: newRawKey(connectTokenPrefix),
 };
 
 const goodBodies: Record<string, Record<string, unknown>> = {

@@ -13,6 +13,8 @@ export interface InvalidCredential {
   code: ErrorCode;
   headers: Headers;
   query?: string;
+  /** For tokens in the path. */
+  params?: Record<string, string>;
 }
 
 /** Valid credentials from which the invalid ones are derived. */
@@ -21,10 +23,13 @@ export interface ValidCredentials {
   metricsToken: string;
   revokedKey: string;
   expiredKey: string;
-  /** Connect tokens: of the requested session, of another one, and an expired one. */
+  /** Tokens for one session: of the requested one, of another one, and an expired one. */
   token: string;
   otherToken: string;
   staleToken: string;
+  connectToken: string;
+  /** Connect tokens that are invalid, by their defect. */
+  wrongConnectTokens: Record<string, string>;
   /** Link tokens, likewise. */
   viewToken: string;
   vncToken: string;
@@ -41,6 +46,7 @@ export const wrongCredentials = (valid: ValidCredentials): Record<Auth, InvalidC
   none: [],
   bearer: bearerCases(valid),
   connect: connectCases(valid),
+  connectPath: connectPathCases(valid),
   view: viewCases(valid),
   vnc: vncCases(valid),
   recording: recordingCases(valid),
@@ -117,7 +123,7 @@ export const wrongBearer = ({ apiKey, revokedKey, expiredKey, token }: ValidCred
   { what: 'a revoked key', code: 'invalid_api_key', headers: bearer(revokedKey) },
   { what: 'an expired key', code: 'invalid_api_key', headers: bearer(expiredKey) },
   { what: 'the admin key as bearer', code: 'invalid_api_key', headers: bearer(adminKey) },
-  { what: 'a connect token as bearer', code: 'invalid_api_key', headers: bearer(token) },
+  { what: 'a token of the session as bearer', code: 'invalid_api_key', headers: bearer(token) },
 ];
 
 /** Requests without a link token. */
@@ -170,18 +176,24 @@ const keyIsNoLink = ({ apiKey }: ValidCredentials): InvalidCredential => ({
 });
 
 const bearerCases = (valid: ValidCredentials): InvalidCredential[] => {
-  const { apiKey, token } = valid;
+  const { apiKey, token, connectToken } = valid;
   return [
     ...noBearer(valid),
     ...wrongBearer(valid),
     { what: 'the API key in ?token=', code: 'missing_api_key', headers: [], query: `token=${apiKey}` },
-    { what: 'a connect token in ?token=', code: 'missing_api_key', headers: [], query: `token=${token}` },
+    { what: 'a token of the session in ?token=', code: 'missing_api_key', headers: [], query: `token=${token}` },
+    { what: 'a connect token in ?token=', code: 'missing_api_key', headers: [], query: `token=${connectToken}` },
+    { what: 'a connect token as bearer', code: 'invalid_api_key', headers: bearer(connectToken) },
   ];
 };
 
 const connectCases = (valid: ValidCredentials): InvalidCredential[] => {
-  const { apiKey, token, otherToken, staleToken } = valid;
+  const { apiKey, token, otherToken, staleToken, wrongConnectTokens } = valid;
   return [
+    ...Object.entries(wrongConnectTokens).flatMap(([what, secret]): InvalidCredential[] => [
+      { what: `a connect token ${what}`, code: 'invalid_connect_token', headers: [], query: `token=${secret}` },
+      { what: `a connect token as bearer ${what}`, code: 'invalid_connect_token', headers: bearer(secret) },
+    ]),
     ...noBearer(valid),
     ...wrongBearer(valid),
     { what: 'an empty ?token=', code: 'missing_api_key', headers: [], query: 'token=' },
@@ -193,6 +205,21 @@ const connectCases = (valid: ValidCredentials): InvalidCredential[] => {
     { what: 'a token without a signature', code: 'invalid_connect_token', headers: [], query: `token=${token.split('.')[0]}` },
     { what: 'two tokens', code: 'missing_api_key', headers: [], query: `token=${token}&token=${token}` },
     { what: 'a wrong key beside a valid token', code: 'invalid_api_key', headers: bearer('not-a-key'), query: `token=${token}` },
+  ];
+};
+
+/** Every endpoint is called with an unknown token unless `params` has another. */
+const connectPathCases = ({ apiKey, token, wrongConnectTokens }: ValidCredentials): InvalidCredential[] => {
+  const code = 'invalid_connect_token';
+  const inPath = (what: string, secret: string): InvalidCredential => ({ what, code, headers: [], params: { token: secret } });
+  return [
+    { what: 'an unknown token', code, headers: [] },
+    { what: 'an unknown token beside a valid API key', code, headers: bearer(apiKey), query: `token=${apiKey}` },
+    inPath('an API key', apiKey),
+    inPath('the admin key', adminKey),
+    inPath('a token of a session', token),
+    inPath('a very long text', 'x'.repeat(5000)),
+    ...Object.entries(wrongConnectTokens).map(([what, secret]) => inPath(`a connect token ${what}`, secret)),
   ];
 };
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
   connectSession,
+  createConnectToken,
   endpoints,
   errors,
   getSession,
@@ -13,6 +14,7 @@ import {
   openLiveView,
   openVnc,
   readRecordingAsset,
+  revokeConnectToken,
   revokeViewTokens,
   type Endpoint,
 } from '@berth/contract';
@@ -48,6 +50,11 @@ before(async () => {
   const mint = (expiresInDays: number | null) =>
     served.app.keys.create({ owner: 'local', name: null, expiresInDays, createdBy: 'test', actor: 'operator' });
   const { raw: expiredKey } = await mint(1);
+  const connectTokenOf = async (key: string, body = {}) => {
+    const { token_id, token } = (await served.call(createConnectToken, { key, body })).body;
+    return { token_id, token: token ?? assert.fail() };
+  };
+  const expiring = await connectTokenOf(served.key, { expires_in_days: 1 });
   clock.advance(86_400_000);
   const lasting = { timeout_seconds: 86_400, idle_timeout_seconds: 86_400 };
   sessionId = (await served.create({ ...lasting, kind: 'full_browser' })).session_id;
@@ -62,6 +69,12 @@ before(async () => {
   const cookieFor = async (id: string, linkToken: string) =>
     cookieOf(await open(`${served.url}/v1/session/${id}/live-view?token=${linkToken}`));
   const revoked = await mint(null);
+  const [good, withdrawn, ofRevokedKey] = [
+    await connectTokenOf(served.key),
+    await connectTokenOf(served.key),
+    await connectTokenOf(revoked.raw),
+  ];
+  await served.call(revokeConnectToken, { params: { token_id: withdrawn.token_id } });
   await served.app.keys.revoke({ keyId: revoked.key.keyId, owner: null, actor: 'operator' });
   valid = {
     apiKey: served.key,
@@ -71,6 +84,13 @@ before(async () => {
     token: await tokenOf(sessionId),
     otherToken: await tokenOf(otherId),
     staleToken,
+    connectToken: good.token,
+    wrongConnectTokens: {
+      'that has expired': expiring.token,
+      'that is revoked': withdrawn.token,
+      'of a revoked API key': ofRevokedKey.token,
+      'with a wrong checksum': mistyped(good.token),
+    },
     viewToken,
     vncToken: await tokenFor(served, sessionId, 'vnc'),
     otherViewToken,
@@ -90,9 +110,9 @@ let callers = 0;
 /** Each request has its own client address. */
 const anotherAddress = (): [string, string] => ['x-forwarded-for', `10.${++callers >> 16}.${(callers >> 8) & 255}.${callers & 255}`];
 
-function send(endpoint: Endpoint, { headers, query }: InvalidCredential): Promise<Reply> {
+function send(endpoint: Endpoint, { headers, query, params: own = {} }: InvalidCredential): Promise<Reply> {
   const { params, body } = goodRequest(endpoint, { session_id: sessionId });
-  const path = pathOf(endpoint, { params }) + (query ? `?${query}` : '');
+  const path = pathOf(endpoint, { params: { ...params, ...own } }) + (query ? `?${query}` : '');
   if (endpoint.replyKind === 'websocket')
     return refusedSocket(served.url.replace(/^http/, 'ws') + path, Object.fromEntries([...headers, anotherAddress()]));
   const json: [string, string][] = body ? [['content-type', 'application/json']] : [];
@@ -111,8 +131,8 @@ const canSend = (endpoint: Endpoint, { what }: InvalidCredential): boolean =>
 describe('a wrong credential', () => {
   for (const endpoint of endpoints.filter(({ auth }) => auth !== 'none'))
     it(`is refused by ${nameOf(endpoint)} for every kind of defect`, async () => {
-      const { apiKey, token, viewToken, vncToken, logins } = valid;
-      const secrets = [apiKey, adminKey, metricsToken, token, viewToken, vncToken, ...Object.values(logins)];
+      const { apiKey, token, connectToken, viewToken, vncToken, logins } = valid;
+      const secrets = [apiKey, adminKey, metricsToken, token, connectToken, viewToken, vncToken, ...Object.values(logins)];
       for (const wrong of wrongCredentials(valid)[endpoint.auth].filter((candidate) => canSend(endpoint, candidate))) {
         const reply = await send(endpoint, wrong);
         const { status } = errors[wrong.code];

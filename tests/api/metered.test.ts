@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import {
   closeTab,
   connectSession,
+  createConnectToken,
   createKey,
   createOwnKey,
   createSession,
@@ -87,6 +88,11 @@ const withBody =
   (make: () => Promise<Record<string, unknown>>): Prepare =>
   async (request) => ({ ...request, body: await make() });
 
+const aConnectToken = inParams(async (_, { key }) => {
+  const { token_id, token } = (await served.call(createConnectToken, { key })).body;
+  return { token_id, token: token ?? '' };
+});
+
 const aTrial = { tier: 'open', trial_days: 1 };
 
 const prepares: Record<string, Prepare> = {
@@ -109,6 +115,9 @@ const prepares: Record<string, Prepare> = {
   revokeOwnKey: anOwnKey,
   rotateOwnKey: anOwnKey,
   revokeKey: inParams(async () => ({ key_id: (await served.call(createKey, { body: { owner: 'somebody' } })).body.key_id })),
+  revokeConnectToken: aConnectToken,
+  discoverVersionByPath: aConnectToken,
+  discoverTargetsByPath: aConnectToken,
   redeemCredits: withBody(async () => ({ code: (await served.call(createCreditCodes, { body: { amount: 5 } })).body.codes?.[0] })),
   createPromoCodes: withBody(() => Promise.resolve(aTrial)),
   redeemPromo: withBody(async () => ({ code: (await served.call(createPromoCodes, { body: aTrial })).body.codes?.[0] })),

@@ -24,7 +24,7 @@ after(() => served.close());
 const fromStore = endpoints.filter((endpoint) => errorsOf(endpoint).includes('store_unavailable') && endpoint.replyKind !== 'websocket');
 
 /** Endpoints that use the database only for authentication are served while the key is cached. */
-const remembered = new Set(['listRegions', 'getUsage', 'getCredits']);
+const remembered = new Set(['listRegions', 'getUsage', 'getCredits', 'discoverVersion', 'discoverTargets']);
 
 async function unseenBy({ id, auth }: Endpoint): Promise<{ key?: string }> {
   if (auth === 'login') return { key: await served.login('never-seen') };

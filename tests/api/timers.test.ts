@@ -76,16 +76,20 @@ describe('the idle timer', () => {
     await hanging;
   });
 
-  it('is reset by DevTools traffic', async () => {
+  it('is paused while a DevTools client is attached, and starts when the last one leaves', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
-    const { send, closed } = await openSocket(await socketAddress(session_id));
-    for (let time = 0; time < 3; time += 1) {
-      await pass(9);
-      await send('Browser.getVersion');
+    const address = await socketAddress(session_id);
+    const [first, second] = [await openSocket(address), await openSocket(address)];
+    for (const client of [first, second]) {
+      await pass(300);
+      assert.ok(await isAlive(session_id));
+      client.socket.close();
+      await client.closed;
     }
+    await eventually('no client is attached', async () => (await read(session_id)).connections.cdp === 0);
+    await pass(9);
     assert.ok(await isAlive(session_id));
-    await pass(10);
-    assert.deepEqual(await closed, { code: 4001, reason: 'idle_timeout' });
+    await pass(1);
     await assertEnded(session_id, 'idle_timeout');
   });
 
@@ -108,6 +112,65 @@ describe('the idle timer', () => {
     assert.ok(await isAlive(session_id));
     await pass(1);
     await assertEnded(session_id, 'idle_timeout');
+  });
+});
+
+/** The announcements of an end so far. */
+const notices = (session_id: string) =>
+  served.app.sessions.live
+    .get(session_id)
+    ?.events.after(0)
+    .filter(({ type }) => type === 'session.expiring')
+    .map(({ data }) => [data['reason'], data['expires_at']]) ?? assert.fail('the session is over');
+const inSeconds = (seconds: number): string => new Date(clock.now().getTime() + seconds * 1000).toISOString();
+
+describe('the event session.expiring', () => {
+  it('precedes an idle timeout by thirty seconds, once for each idle time', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 100 });
+    await pass(69);
+    assert.deepEqual(notices(session_id), []);
+    await pass(1);
+    const first = ['idle_timeout', inSeconds(30)];
+    await pass(10);
+    assert.deepEqual(notices(session_id), [first]);
+    await served.call(navigate, { params: { session_id }, body: { url: 'http://site.test/' } });
+    await pass(1);
+    assert.deepEqual(notices(session_id), [first]);
+    await pass(70);
+    assert.deepEqual(notices(session_id), [first, ['idle_timeout', inSeconds(29)]]);
+    await pass(29);
+    await assertEnded(session_id, 'idle_timeout');
+  });
+
+  it('precedes a short idle timeout by half of it', async () => {
+    const { session_id } = await served.create({ idle_timeout_seconds: 10 });
+    await pass(4);
+    assert.deepEqual(notices(session_id), []);
+    await pass(1);
+    assert.deepEqual(notices(session_id), [['idle_timeout', inSeconds(5)]]);
+    await served.call(endSession, { params: { session_id } });
+  });
+
+  it('announces no idle timeout while a DevTools client is attached, and the lifetime all the same', async () => {
+    const { session_id, expires_at } = await served.create({ timeout_seconds: 100, idle_timeout_seconds: 10 });
+    const { closed } = await openSocket(await socketAddress(session_id));
+    await pass(69);
+    assert.deepEqual(notices(session_id), []);
+    await pass(1);
+    await pass(1);
+    assert.deepEqual(notices(session_id), [['max_lifetime', expires_at]]);
+    await pass(29);
+    assert.deepEqual(await closed, { code: 4002, reason: 'max_lifetime' });
+  });
+
+  it('is emitted again after the lifetime was extended', async () => {
+    const { session_id } = await served.create({ timeout_seconds: 60, idle_timeout_seconds: 60 });
+    await pass(31);
+    assert.equal(notices(session_id).filter(([reason]) => reason === 'max_lifetime').length, 1);
+    await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 600, idle_timeout_seconds: 600 } });
+    await pass(540);
+    assert.equal(notices(session_id).filter(([reason]) => reason === 'max_lifetime').length, 2);
+    await served.call(endSession, { params: { session_id } });
   });
 });
 

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
   connectSession,
+  createConnectToken,
   createSession,
   endSession,
   getSession,
   listAllSessions,
+  listSessions,
   listDownloads,
   revokeKey,
   createKey,
@@ -86,6 +88,66 @@ describe('DevTools clients', () => {
     assert.equal(await other.title(), 'Second');
     await context.close();
     await browser.disconnect();
+    await end(session);
+  });
+
+  const liveIds = async () =>
+    (await client.call(listSessions, { query: { status: 'starting,ready' } })).body.map(({ session_id }) => session_id);
+
+  it('create a session by connecting, with a connect token or the API key, which ends with the connection', async () => {
+    const { token } = (await client.call(createConnectToken, { body: {} })).body;
+    const base = service.url.replace('http', 'ws');
+    const headers = { authorization: `Bearer ${service.key}` };
+    const withPuppeteer = async (options: Parameters<typeof puppeteer.connect>[0]): Promise<void> => {
+      const browser = await puppeteer.connect({ ...options, defaultViewport: null });
+      const [page] = await browser.pages();
+      await page?.goto(`${site.url}/second`);
+      assert.equal(await page?.title(), 'Second');
+      assert.equal((await liveIds()).length, 1);
+      await browser.disconnect();
+    };
+    const withPlaywright = async (address: string, options = {}): Promise<void> => {
+      const browser = await chromium.connectOverCDP(address, options);
+      const page = browser.contexts()[0]?.pages()[0];
+      await page?.goto(`${site.url}/second`);
+      assert.equal(await page?.title(), 'Second');
+      assert.equal((await liveIds()).length, 1);
+      await browser.close();
+    };
+    const scripts = [
+      () => withPuppeteer({ browserWSEndpoint: `${base}/v1/connect?token=${token}` }),
+      () => withPuppeteer({ browserWSEndpoint: `${base}/v1/connect`, headers }),
+      () => withPuppeteer({ browserURL: `${service.url}/c/${token}` }),
+      () => withPuppeteer({ browserURL: service.url, headers }),
+      () => withPlaywright(`${base}/v1/connect?token=${token}`),
+      () => withPlaywright(`${base}/v1/connect`, { headers }),
+      () => withPlaywright(`${service.url}/c/${token}`),
+      () => withPlaywright(`${service.url}?token=${token}`),
+      () => withPlaywright(service.url, { headers }),
+    ];
+    for (const run of scripts) {
+      await run();
+      await eventually('the session has ended with its connection', async () => (await liveIds()).length === 0);
+    }
+    const { body } = await client.call(listSessions, { query: { limit: '1' } });
+    assert.equal(body[0]?.ended_reason, 'cdp_closed');
+    for (const secret of [token ?? assert.fail(), service.key]) assert.ok(!service.errors.includes(secret), 'a secret is in the log');
+  });
+
+  it('create a session with options in the address, and leave one with keep_alive', async () => {
+    const { token, cdp_http_url } = (await client.call(createConnectToken, { body: {} })).body;
+    const address = `${cdp_http_url}?keep_alive=true&viewport.width=800&viewport.height=600&name=agent`;
+    const first = await puppeteer.connect({ browserURL: address, defaultViewport: null });
+    const [page] = await first.pages();
+    await page?.goto(`${site.url}/second`);
+    assert.deepEqual(await page?.evaluate('[innerWidth, innerHeight]'), [800, 600]);
+    await first.disconnect();
+    const [session] = (await client.call(listSessions, { query: { status: 'ready', name: 'agent' } })).body;
+    assert.ok(session);
+    const second = await chromium.connectOverCDP(`${session.cdp_url}?token=${token}`);
+    assert.equal(await second.contexts()[0]?.pages()[0]?.title(), 'Second');
+    await second.close();
+    assert.equal((await read(session)).status, 'ready');
     await end(session);
   });
 

@@ -9,6 +9,8 @@ export const auditActions = [
   'key.created',
   'key.rotated',
   'key.revoked',
+  'connect_token.created',
+  'connect_token.revoked',
   'credits.granted',
   'credits.redeemed',
   'credit_codes.made',
@@ -27,7 +29,7 @@ export const AuditEntry = z
     entry_id: z.int().describe('Sequence number of the entry.'),
     at: Timestamp.describe('When it happened (RFC 3339, UTC).'),
     actor: z.string().meta({
-      description: 'Who did it: `operator`, `key:KEY_ID`, `login:SUBJECT`, `payment_provider`, or `service`.',
+      description: 'Who did it: `operator`, `key:KEY_ID`, `connect_token:TOKEN_ID`, `login:SUBJECT`, `payment_provider`, or `service`.',
       examples: ['operator'],
     }),
     action: z.enum(auditActions).describe('What was done.'),

@@ -1,8 +1,9 @@
-/** Endpoints for DevTools clients: connection details, the WebSocket and its discovery. */
+/** Endpoints for DevTools clients: the address that creates a session, a session's own, and their discovery. */
 import { z } from 'zod';
 import { boundedString } from './bounds.ts';
+import { CreateSessionQuery } from './create-query.ts';
 import { endpoint } from './endpoint.ts';
-import { Timestamp, sessionParams } from './fields.ts';
+import { PathId, Timestamp, sessionParams } from './fields.ts';
 import { sessionStatuses } from './session.ts';
 
 export const ConnectInfo = z
@@ -13,7 +14,7 @@ export const ConnectInfo = z
       .string()
       .describe('DevTools WebSocket URL including the token, for `connectOverCDP` of Playwright and `browserWSEndpoint` of Puppeteer.'),
     cdp_http_url: z.string().describe('HTTP address of the DevTools endpoint, for `connectOverCDP` with an `Authorization` header.'),
-    token: z.string().describe('The connect token. It is short-lived: see `expires_at`.'),
+    token: z.string().describe('The token of this session. It is short-lived: see `expires_at`.'),
     token_type: z.literal('connect').describe('Always `connect`.'),
     expires_at: Timestamp.describe(
       'When the token can no longer open connections (RFC 3339, UTC). A connection that is open stays open until the session ends.',
@@ -57,7 +58,38 @@ export const closeCodes = {
 export type CloseReason = keyof typeof closeCodes;
 
 const connectQuery = z.object({
-  token: boundedString(0, 2048).optional().describe('Connect token of the session. API keys are not accepted in URLs.'),
+  token: boundedString(0, 2048)
+    .optional()
+    .describe('Token of the session, or the connect token that created it. API keys are not accepted in URLs.'),
+});
+
+export const openConnect = endpoint({
+  id: 'openConnect',
+  method: 'GET',
+  path: '/v1/connect',
+  tag: 'Connect',
+  summary: 'Create a session by connecting',
+  description:
+    'Creates a session and opens its DevTools WebSocket, with an API key in the header or a connect token in `token`. ' +
+    'The options of `POST /v1/session` are query parameters: also `metadata.KEY=VALUE` and `extra_headers.NAME=VALUE`. ' +
+    'The session ends with its last connection, unless `keep_alive=true`. Refusals are HTTP responses before the handshake.',
+  auth: 'connect',
+  query: CreateSessionQuery,
+  status: 101,
+  replyKind: 'websocket',
+  errors: [
+    'premium_egress_required',
+    'origin_not_allowed',
+    'name_taken',
+    'session_ended',
+    'concurrency_limit',
+    'create_rate_limit',
+    'no_capacity',
+    'bad_request',
+  ],
+  cost: 'session',
+  // As long as a session may take to start.
+  deadlineMs: 180_000,
 });
 
 export const openCdp = endpoint({
@@ -77,6 +109,30 @@ export const openCdp = endpoint({
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'origin_not_allowed', 'bad_request'],
 });
 
+const CdpVersion = z
+  .object({
+    Browser: z.string().describe('Product name and version of the browser.'),
+    'Protocol-Version': z.string().describe('Version of the DevTools protocol.'),
+    'User-Agent': z.string().describe('User agent of the browser.'),
+    'V8-Version': z.string().describe('Version of the JavaScript engine.'),
+    'WebKit-Version': z.string().describe('Version of the rendering engine.'),
+    webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL of the browser.'),
+  })
+  .meta({ id: 'CdpVersion' });
+export type CdpVersionResponse = z.infer<typeof CdpVersion>;
+
+const CdpTarget = z
+  .object({
+    id: z.string().describe('Id of the target.'),
+    type: z.string().describe('Type of the target, such as `page`.'),
+    title: z.string().describe('Title of the page.'),
+    url: z.string().describe('URL of the page.'),
+    description: z.string().describe('Description of the target; usually empty.'),
+    webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL for this target.'),
+  })
+  .meta({ id: 'CdpTarget' });
+export type CdpTargetResponse = z.infer<typeof CdpTarget>;
+
 const cdpErrors = ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'] as const;
 
 export const cdpVersion = endpoint({
@@ -91,16 +147,7 @@ export const cdpVersion = endpoint({
   auth: 'connect',
   params: sessionParams,
   query: connectQuery,
-  reply: z
-    .object({
-      Browser: z.string().describe('Product name and version of the browser.'),
-      'Protocol-Version': z.string().describe('Version of the DevTools protocol.'),
-      'User-Agent': z.string().describe('User agent of the browser.'),
-      'V8-Version': z.string().describe('Version of the JavaScript engine.'),
-      'WebKit-Version': z.string().describe('Version of the rendering engine.'),
-      webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL of the browser.'),
-    })
-    .meta({ id: 'CdpVersion' }),
+  reply: CdpVersion,
   status: 200,
   errors: cdpErrors,
 });
@@ -115,18 +162,7 @@ export const cdpList = endpoint({
   auth: 'connect',
   params: sessionParams,
   query: connectQuery,
-  reply: z.array(
-    z
-      .object({
-        id: z.string().describe('Id of the target.'),
-        type: z.string().describe('Type of the target, such as `page`.'),
-        title: z.string().describe('Title of the page.'),
-        url: z.string().describe('URL of the page.'),
-        description: z.string().describe('Description of the target; usually empty.'),
-        webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL for this target.'),
-      })
-      .meta({ id: 'CdpTarget' }),
-  ),
+  reply: z.array(CdpTarget),
   status: 200,
   errors: cdpErrors,
 });
@@ -150,4 +186,72 @@ export const cdpProtocol = endpoint({
   }),
   status: 200,
   errors: cdpErrors,
+});
+
+const discovery = {
+  version:
+    'Returns a browser version in the format of DevTools’ own `/json/version`, with the WebSocket URL that creates a ' +
+    'session. The query parameters of `GET /v1/connect` become part of that URL. No session is created.',
+  list:
+    'Returns the open pages of live sessions in the format of DevTools’ own `/json/list`: with an API key those of all ' +
+    'your sessions, with a connect token those of the sessions that it created.',
+};
+
+export const discoverVersion = endpoint({
+  id: 'discoverVersion',
+  method: 'GET',
+  path: '/json/version',
+  tag: 'Connect',
+  summary: 'Get the address that creates a session',
+  description: discovery.version,
+  auth: 'connect',
+  query: CreateSessionQuery,
+  reply: CdpVersion,
+  status: 200,
+  errors: ['store_unavailable'],
+});
+
+export const discoverTargets = endpoint({
+  id: 'discoverTargets',
+  method: 'GET',
+  path: '/json/list',
+  tag: 'Connect',
+  summary: 'List DevTools targets of all sessions',
+  description: discovery.list,
+  auth: 'connect',
+  query: connectQuery,
+  reply: z.array(CdpTarget),
+  status: 200,
+  errors: ['store_unavailable'],
+});
+
+const tokenParams = z.object({ token: PathId.describe('Connect token.') });
+
+export const discoverVersionByPath = endpoint({
+  id: 'discoverVersionByPath',
+  method: 'GET',
+  path: '/c/{token}/json/version',
+  tag: 'Connect',
+  summary: 'Get the address with a token in the path',
+  description: `For clients that take a base URL, such as \`browserURL\` of Puppeteer. ${discovery.version}`,
+  auth: 'connectPath',
+  params: tokenParams,
+  query: CreateSessionQuery,
+  reply: CdpVersion,
+  status: 200,
+  errors: ['store_unavailable'],
+});
+
+export const discoverTargetsByPath = endpoint({
+  id: 'discoverTargetsByPath',
+  method: 'GET',
+  path: '/c/{token}/json/list',
+  tag: 'Connect',
+  summary: 'List DevTools targets by a token in the path',
+  description: discovery.list,
+  auth: 'connectPath',
+  params: tokenParams,
+  reply: z.array(CdpTarget),
+  status: 200,
+  errors: ['store_unavailable'],
 });

@@ -4,6 +4,7 @@ import * as audit from './audit.ts';
 import * as billing from './billing.ts';
 import * as captcha from './captcha.ts';
 import * as connect from './connect.ts';
+import * as connectTokens from './connect-tokens.ts';
 import * as credits from './credits.ts';
 import * as drive from './drive.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -25,6 +26,7 @@ export * from './billing.ts';
 export * from './block.ts';
 export * from './captcha.ts';
 export * from './connect.ts';
+export * from './connect-tokens.ts';
 export * from './credits.ts';
 export * from './drive.ts';
 export * from './endpoint.ts';
@@ -58,6 +60,7 @@ export const endpoints: readonly Endpoint[] = [
   actions,
   captcha,
   connect,
+  connectTokens,
   view,
   recordings,
   fetch,

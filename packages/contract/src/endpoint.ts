@@ -3,13 +3,13 @@ import type { ErrorCode } from './errors.ts';
 
 /**
  * Credential that an endpoint requires. `bearer`: an owner's API key. `admin`:
- * the operator's key in `x-admin-key`. `connect`: an API key, or a connect token
- * of the session in the path. `view`, `vnc` and `recording`: a token of that
+ * the operator's key in `x-admin-key`. `connect`: an API key, a connect token, or
+ * a token of the session in the path. `connectPath`: a connect token in the path. `view`, `vnc` and `recording`: a token of that
  * purpose or the cookie that the first request sets; `recording` also accepts
  * the owner's API key. `login`: a login token of the identity provider.
  * `metrics`: the credential of `/metrics`.
  */
-export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'view' | 'vnc' | 'recording' | 'login' | 'metrics';
+export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'connectPath' | 'view' | 'vnc' | 'recording' | 'login' | 'metrics';
 
 /** Form of a success response. Default: JSON. */
 export type ReplyKind = 'json' | 'html' | 'text' | 'empty' | 'websocket' | 'bytes' | 'events';
@@ -94,6 +94,7 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   bearer: ['missing_api_key', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
   admin: ['missing_admin_key', 'invalid_admin_key', 'rate_limited'],
   connect: ['missing_api_key', 'invalid_api_key', 'invalid_connect_token', 'rate_limited', 'store_unavailable'],
+  connectPath: ['invalid_connect_token', 'rate_limited', 'store_unavailable'],
   view: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
   vnc: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
   recording: ['missing_view_token', 'invalid_view_token', 'invalid_api_key', 'rate_limited', 'store_unavailable'],

@@ -50,7 +50,9 @@ export const errors = {
   invalid_connect_token: {
     status: 403,
     retryable: false,
-    description: 'The connect token is wrong, expired or of another session. Get a new one with `GET …/connect`.',
+    description:
+      'The token in the URL is wrong, expired, revoked or of another session, or it is an API key. Create one with ' +
+      '`POST /v1/connect-tokens`, or get one for a session with `GET …/connect`.',
   },
   invalid_view_token: {
     status: 403,
@@ -80,6 +82,7 @@ export const errors = {
     retryable: false,
     description: 'The session has no such download, or its file no longer exists. List the downloads.',
   },
+  connect_token_not_found: { status: 404, retryable: false, description: 'You have no connect token with this id. List your tokens.' },
   key_not_found: { status: 404, retryable: false, description: 'No API key with this id exists. List the keys.' },
   code_not_found: { status: 404, retryable: false, description: 'The code is unknown. Check it for typing errors.' },
   recording_not_found: {
@@ -126,6 +129,11 @@ export const errors = {
     status: 409,
     retryable: false,
     description: 'The maximum number of active API keys is reached. Revoke a key that you no longer use.',
+  },
+  connect_token_limit_reached: {
+    status: 409,
+    retryable: false,
+    description: 'You have the maximum number of connect tokens. Revoke one that you no longer use.',
   },
   key_revoked: {
     status: 409,

@@ -63,7 +63,8 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'query',
     name: 'token',
-    description: 'Short-lived token for one session, from `GET /v1/session/{session_id}/connect`.',
+    description:
+      'Connect token from `POST /v1/connect-tokens`, or short-lived token for one session from `GET /v1/session/{session_id}/connect`.',
   },
   viewToken: {
     type: 'apiKey',
@@ -86,6 +87,8 @@ const security: Record<Endpoint['auth'], Json[]> = {
   bearer: [{ apiKey: [] }],
   admin: [{ adminKey: [] }],
   connect: [{ apiKey: [] }, { connectToken: [] }],
+  // The token is a parameter of the path, which no security scheme describes.
+  connectPath: [],
   view: [{ viewToken: [] }, { viewCookie: [] }],
   vnc: [{ viewToken: [] }, { viewCookie: [] }],
   login: [{ loginToken: [] }],
@@ -128,7 +131,7 @@ function createParameters(location: 'path' | 'query', endpoint: Endpoint, compon
     required?: string[];
   };
   return Object.entries(properties)
-    .filter(([name]) => !(name === 'token' && endpoint.auth === 'connect'))
+    .filter(([name]) => !(name === 'token' && endpoint.auth.startsWith('connect') && location === 'query'))
     .map(([name, { description, ...shape }]) => ({
       name,
       in: location,

@@ -131,8 +131,8 @@ export const CreateSessionRequest = z
       'Maximum lifetime in seconds, 30 to 86400. The plan may set a lower maximum. Default: 900, or the plan’s maximum if that is less.',
     ),
     idle_timeout_seconds: IdleTimeoutSeconds.optional().describe(
-      'Seconds without API calls or DevTools traffic after which the session ends: 10 to 86400, and at most ' +
-        '`timeout_seconds`. Default: 300, or `timeout_seconds` if that is less.',
+      'Seconds after which the session ends if nothing calls it and no DevTools client is connected: 10 to 86400, and at ' +
+        'most `timeout_seconds`. Default: 300, or `timeout_seconds` if that is less.',
     ),
     keep_alive: z
       .boolean()

@@ -58,7 +58,7 @@ export const Session = z
     expires_at: Timestamp.describe('When the session reaches its maximum lifetime (RFC 3339, UTC).'),
     ended_at: Timestamp.nullable().describe('When the session ended (RFC 3339, UTC); null while it is live.'),
     timeout_seconds: z.int().describe('Maximum lifetime in seconds, counted from the creation.'),
-    idle_timeout_seconds: z.int().describe('Seconds without activity after which the session ends.'),
+    idle_timeout_seconds: z.int().describe('Seconds after which the session ends if nothing calls it and no DevTools client is connected.'),
     keep_alive: z.boolean().describe('Whether the session continues after its last DevTools client disconnects.'),
     current_url: z.string().nullable().describe('URL of the active tab; null if no tab is known.'),
     title: z.string().nullable().describe('Title of the active tab; null if no tab is known.'),

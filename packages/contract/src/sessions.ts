@@ -12,7 +12,8 @@ export const UpdateSessionRequest = z
       'Maximum lifetime in seconds, counted from the creation of the session: 30 to 86400, or less if the plan sets a lower maximum.',
     ),
     idle_timeout_seconds: IdleTimeoutSeconds.optional().describe(
-      'Seconds without activity after which the session ends: 10 to 86400, and at most `timeout_seconds`.',
+      'Seconds after which the session ends if nothing calls it and no DevTools client is connected: 10 to 86400, and at ' +
+        'most `timeout_seconds`.',
     ),
     name: SessionName.nullable()
       .optional()

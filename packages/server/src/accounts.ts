@@ -5,7 +5,7 @@ import { Billing } from './billing/billing.ts';
 import { ConfigError, type Config } from './config.ts';
 import { Credits } from './credits/credits.ts';
 import { isLoopbackOnly } from './exposure.ts';
-import { Keys } from './keys/keys.ts';
+import { ConnectTokens, Keys } from './keys/keys.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { Logins, createDevIssuer, type DevIssuer, type LocalLogin, type LoginConfig } from './login/login.ts';
@@ -32,6 +32,7 @@ export interface Accounts {
   credits: Credits;
   metering: Metering;
   keys: Keys;
+  connectTokens: ConnectTokens;
   billing: Billing;
 }
 
@@ -45,10 +46,11 @@ export function buildAccounts({ config, store, clock, log, workerId, silentWorke
   const credits = new Credits({ store, owners, audit, clock, log, workerId, silentWorkers });
   const metering = new Metering({ store, owners, credits, clock, log, creditsEnforced: config.creditsEnforced });
   const keys = new Keys({ store, owners, audit, clock });
+  const connectTokens = new ConnectTokens({ store, owners, audit, clock });
   const stripe = { secretKey: config.stripeSecretKey, webhookSecret: config.stripeWebhookSecret, apiUrl: config.stripeApiUrl };
   const unsignedEvents = isLoopbackOnly(config) || config.allowUnsignedWebhooks ? ('accept' as const) : ('reject' as const);
   const billing = new Billing({ store, owners, audit, clock, log, stripe, unsignedEvents });
-  return { audit, owners, devIssuer, logins, credits, metering, keys, billing };
+  return { audit, owners, devIssuer, logins, credits, metering, keys, connectTokens, billing };
 }
 
 const localAudience = 'berth';

@@ -29,7 +29,7 @@ import { mountDocs } from './http/docs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency.ts';
 import { createHttp, defaultLimits, type Http } from './http/server.ts';
 import { mountKeyAdmin } from './keys/admin-routes.ts';
-import { mountKeys } from './keys/routes.ts';
+import { mountConnectTokens, mountKeys } from './keys/routes.ts';
 import { Cleanup } from './lib/cleanup.ts';
 import type { Clock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
@@ -49,7 +49,8 @@ import { loadRegions, type Regions } from './regions/regions.ts';
 import { mountRegions } from './regions/routes.ts';
 import type { HostReader, Runtime, VideoEncoders } from './runtime/runtime.ts';
 import { CdpConnections } from './sessions/cdp-connections.ts';
-import { mountConnect, mountSessionAdmin, mountSessions } from './sessions/routes.ts';
+import { ConnectAddress } from './sessions/connect-address.ts';
+import { mountConnect, mountConnectAddress, mountSessionAdmin, mountSessions } from './sessions/routes.ts';
 import { Sessions } from './sessions/sessions.ts';
 import type { Store } from './store/store.ts';
 import { mountView } from './view/routes.ts';
@@ -118,7 +119,7 @@ async function buildServices(
 
   const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
   const accounts = buildAccounts({ config, store, clock, log, workerId, silentWorkers });
-  const { owners, keys, metering, audit } = accounts;
+  const { owners, keys, connectTokens: tokens, metering, audit } = accounts;
   const regions = loadRegions({ file: config.regionsFile, defaultCode: region });
   const adHosts = new Set([...builtinAdHosts, ...(config.adHostsFile ? loadAdHosts(config.adHostsFile) : [])]);
   const gate = createEgressGate({ allowList: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
@@ -175,7 +176,7 @@ async function buildServices(
     gate,
     fleet,
     sessions,
-    connects: new CdpConnections({ sessions, keys, clock, secret }),
+    connects: new CdpConnections({ sessions, keys, tokens, clock, secret }),
     content,
     drive,
     view,
@@ -329,6 +330,7 @@ export class App {
         bearer: keys.authenticate,
         admin: adminGuard(adminKey),
         connect: connects.authenticate,
+        connectPath: connects.authenticatePath,
         view: tokens.authenticateView,
         vnc: tokens.authenticateVnc,
         recording: tokens.authenticateRecording,
@@ -349,7 +351,8 @@ export class App {
       adminRequestsPerMinuteMax,
     });
     mountSessions(http, sessions);
-    mountConnect(http, sessions, connects);
+    mountConnect(http, connects);
+    mountConnectAddress(http, connects, new ConnectAddress({ sessions, fleet }));
     mountDrive(http, drive);
     mountView(http, view);
     mountRecordings(http, recordings, view);
@@ -368,11 +371,12 @@ export class App {
 
   #mountAccounts(http: Http): void {
     const { clock } = this.#deps;
-    const { audit, devIssuer, keys, metering, credits, billing } = this.#services;
+    const { audit, devIssuer, keys, connectTokens, metering, credits, billing } = this.#services;
     mountMetering(http, metering);
     mountCredits(http, credits);
     mountCreditsAdmin(http, credits);
     mountKeys(http, keys, clock);
+    mountConnectTokens(http, connectTokens, clock);
     mountKeyAdmin(http, keys, clock);
     mountBilling(http, billing);
     mountBillingAdmin(http, billing);

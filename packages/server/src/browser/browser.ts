@@ -45,6 +45,7 @@ export type {
   Browser,
   BrowserEvent,
   BrowserSettings,
+  BrowserVersion,
   DownloadInfo,
   DownloadLimit,
   DevtoolsClient,

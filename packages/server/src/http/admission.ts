@@ -67,6 +67,7 @@ export class Admission {
     if (endpoint.auth === 'login') return loginTokenOf(request);
     if (endpoint.auth === 'admin') return { ...noCredentials, adminKey: adminKeyOf(request), params: raw.params };
     if (acceptsLinks(endpoint.auth)) return linkOf(endpoint, request, raw, viewCookieName(this.#options.peers.origin(request)));
+    if (endpoint.auth === 'connectPath') return { ...noCredentials, token: raw.params['token'], params: raw.params };
     const token = endpoint.auth === 'connect' ? tokenOf(raw) : undefined;
     const { authorization } = request.headers;
     if (token !== undefined && authorization === undefined) return { ...noCredentials, token, params: raw.params };

@@ -18,6 +18,8 @@ export interface Principal {
   scope: string;
   /** The `sub` claim of the login token; absent for keys. */
   subject?: string;
+  /** Id of the connect token, for callers with one. `keyId` is then the key that created it. */
+  connectTokenId?: string;
   /** Set for callers with a view link; absent for keys. */
   viewer?: Viewer;
 }
@@ -35,7 +37,8 @@ export interface Viewer {
 }
 
 /** The actor as the audit log names it. */
-export function actorOf({ keyId, subject }: Principal): string {
+export function actorOf({ keyId, subject, connectTokenId }: Principal): string {
+  if (connectTokenId !== undefined) return `connect_token:${connectTokenId}`;
   if (keyId !== null) return `key:${keyId}`;
   return subject === undefined ? 'operator' : `login:${subject}`;
 }
@@ -56,7 +59,7 @@ export interface Credentials {
   /** The value of the one `Authorization` header. */
   authorization: string | undefined;
   adminKey: string | undefined;
-  /** `?token=`, for the auth classes that take one. */
+  /** `?token=`, or the token in the path, for the auth classes that take one. */
   token: string | undefined;
   /** All view cookies: a browser sends one for each matching path. */
   viewCookies: readonly string[];
@@ -105,8 +108,11 @@ export type EventsHandler<E extends Endpoint> = (call: Call<E>) => Promise<Async
 export type SocketHandler<E extends Endpoint> = (call: Call<E>, upgrade: Upgrade) => Promise<void> | void;
 
 export interface Upgrade {
-  /** Completes the WebSocket handshake. A message larger than `messageBytesMax` closes the socket. */
-  accept: (options?: { messageBytesMax?: number }) => Promise<WebSocket>;
+  /**
+   * Completes the WebSocket handshake. A message larger than `messageBytesMax` closes the socket.
+   * `sessionId`: whose memory it counts as, where the path names no session.
+   */
+  accept: (options?: { messageBytesMax?: number; sessionId?: string }) => Promise<WebSocket>;
   /** The same as a byte stream of binary messages, with back-pressure. */
   acceptStream: (options?: { messageBytesMax?: number }) => Promise<{ socket: WebSocket; stream: Duplex }>;
   /** False, and the socket closed with 4009, when the client, its session or all clients leave too much unread. */

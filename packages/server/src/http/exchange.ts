@@ -1,6 +1,7 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
 import type { Call, Principal, ReadableHeader } from './call.ts';
 import { ServiceError, type ErrorCode } from '@berth/contract';
+import { withoutPathSecrets } from '../lib/log.ts';
 
 /** The client closed the connection before the response was written. */
 export class ClientDisconnected extends Error {
@@ -56,9 +57,9 @@ export class Exchange implements Call {
     this.startedMs = performance.now();
   }
 
-  /** The path without the query, which may hold a token. A `?` that was pasted percent-encoded ends it, too. */
+  /** The path without tokens and without the query, which may hold one. A `?` that was pasted percent-encoded ends it, too. */
   get path(): string {
-    return this.target.split(/\?|%3f/i, 1)[0] ?? '';
+    return withoutPathSecrets(this.target.split(/\?|%3f/i, 1)[0] ?? '');
   }
 
   get signal(): AbortSignal {

@@ -47,6 +47,10 @@ export const guards: Guards = {
     if (credentials.token === 'good') return principal('local');
     throw new ServiceError('invalid_connect_token', 'This token is not valid.');
   },
+  connectPath: ({ token }) => {
+    if (token === 'good') return principal('local');
+    throw new ServiceError('invalid_connect_token', 'This token is not valid.');
+  },
   login: ({ authorization }) => {
     if (authorization === 'Bearer good') return { ...principal('login:acme'), owner: 'acme', keyId: null, subject: 'ada' };
     throw new ServiceError('invalid_login_token', 'This login token is not valid.');

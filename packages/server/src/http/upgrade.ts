@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { createWebSocketStream, WebSocketServer, type RawData, type WebSocket } from 'ws';
-import type { Log } from '../lib/log.ts';
+import { withoutPathSecrets, type Log } from '../lib/log.ts';
 import { runFor } from '../lib/sections.ts';
 import type { Admission } from './admission.ts';
 import { BoundedSocket } from './bounded-socket.ts';
@@ -120,9 +120,10 @@ export class Upgrades {
 
   async #serve(exchange: Exchange, handshake: Handshake): Promise<void> {
     this.#options.check(exchange);
-    const [path = '', search = ''] = exchange.target.split('?', 2);
-    const { route, params } = this.#find(path);
-    const raw = { params, query: parseQuery(search) };
+    const { target } = exchange;
+    const pathEnd = `${target}?`.indexOf('?');
+    const { route, params } = this.#find(target.slice(0, pathEnd));
+    const raw = { params, query: parseQuery(target.slice(pathEnd + 1)) };
     exchange.endpointId = route.endpoint.id;
     await this.#options.admission.admit(route.endpoint, exchange, raw);
     checkHandshake(exchange.request);
@@ -146,13 +147,15 @@ export class Upgrades {
   #upgradeOf(exchange: Exchange, handshake: Handshake): Upgrade {
     const { request } = exchange;
     const { socket, head } = handshake;
-    const open = <T>(messageBytesMax: number | undefined, use: (webSocket: WebSocket) => T): Promise<T> =>
+    const { session_id: sessionInPath = '' } = (exchange.params ?? {}) as Record<string, string>;
+    const open = <T>(messageBytesMax: number | undefined, sessionId: string, use: (webSocket: WebSocket) => T): Promise<T> =>
       new Promise((resolve, reject) => {
         if (socket.destroyed) return reject(new ClientDisconnected());
+        // The library only destroys the socket of a client that has disconnected.
+        socket.once('close', () => reject(new ClientDisconnected()));
         this.#accepting.set(socket, reject);
         this.#serverFor(messageBytesMax ?? defaultMessageBytesMax).handleUpgrade(request, socket, head, (webSocket) => {
-          const params = exchange.params as Record<string, string> | undefined;
-          webSocket.begin(socket, { owner: exchange.principal.owner, sessionId: params?.['session_id'] ?? '' }, this.#budgets);
+          webSocket.begin(socket, { owner: exchange.principal.owner, sessionId }, this.#budgets);
           handshake.accepted = webSocket;
           this.#report(exchange, { status: 101, code: null });
           // Handlers wait for the close event that follows; an unhandled error event would end the process.
@@ -163,10 +166,10 @@ export class Upgrades {
     return {
       request,
       socket,
-      accept: ({ messageBytesMax } = {}) => open(messageBytesMax, (webSocket) => webSocket),
+      accept: ({ messageBytesMax, sessionId = sessionInPath } = {}) => open(messageBytesMax, sessionId, (webSocket) => webSocket),
       // Created synchronously, so that it misses no message.
       acceptStream: ({ messageBytesMax } = {}) =>
-        open(messageBytesMax, (webSocket) => ({ socket: webSocket, stream: binaryStream(webSocket) })),
+        open(messageBytesMax, sessionInPath, (webSocket) => ({ socket: webSocket, stream: binaryStream(webSocket) })),
       hasRoom: (webSocket) => {
         if (webSocket instanceof BoundedSocket) this.#budgets.enforce('unread', webSocket);
         return webSocket.readyState === webSocket.OPEN;
@@ -191,7 +194,8 @@ export class Upgrades {
       const match = route.pattern.exec(path);
       if (match) return { route, params: Object.fromEntries(route.names.map((name, index) => [name, decode(match[index + 1] ?? '')])) };
     }
-    throw new ServiceError('route_not_found', `Not found: no WebSocket endpoint matches ${path.slice(0, shownPathMax)}. See /docs.`);
+    const shown = withoutPathSecrets(path).slice(0, shownPathMax);
+    throw new ServiceError('route_not_found', `Not found: no WebSocket endpoint matches ${shown}. See /docs.`);
   }
 
   /** Aborts the handlers of all sockets. */

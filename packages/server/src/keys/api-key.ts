@@ -3,12 +3,14 @@ import { crc32 } from 'node:zlib';
 import type { Key } from '@berth/contract';
 
 /**
- * `brt_live_`, 32 random bytes as 43 characters of base 62, and the CRC-32 of
- * all before it as 6 more. By the checksum, secret scanners recognise a key with
+ * The prefix, 32 random bytes as 43 characters of base 62, and the CRC-32 of all
+ * before it as 6 more. By the checksum, secret scanners recognise a key with
  * certainty, and a mistyped key is refused without a query.
  */
 export const keyPrefix = 'brt_live_';
-const pattern = /^brt_live_[0-9A-Za-z]{49}$/;
+export const connectTokenPrefix = 'brt_connect_';
+type Prefix = typeof keyPrefix | typeof connectTokenPrefix;
+const pattern = /^[0-9A-Za-z]{49}$/;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 function base62(value: bigint, length: number): string {
@@ -19,13 +21,14 @@ function base62(value: bigint, length: number): string {
 
 const checksum = (text: string): string => base62(BigInt(crc32(text)), 6);
 
-export function newRawKey(): string {
-  const body = keyPrefix + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
+export function newRawKey(prefix: Prefix = keyPrefix): string {
+  const body = prefix + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
   return body + checksum(body);
 }
 
 /** Whether a text has the form and checksum of a key. */
-export const isWellFormed = (raw: string): boolean => pattern.test(raw) && checksum(raw.slice(0, -6)) === raw.slice(-6);
+export const isWellFormed = (raw: string, prefix: Prefix = keyPrefix): boolean =>
+  raw.startsWith(prefix) && pattern.test(raw.slice(prefix.length)) && checksum(raw.slice(0, -6)) === raw.slice(-6);
 
 /** A fast hash is sufficient: a key has 256 random bits. */
 export const digestOf = (raw: string): Buffer => hash('sha256', raw, 'buffer');

@@ -13,7 +13,8 @@ import type { Store, Tables } from '../store/store.ts';
 import { digestOf, isWellFormed, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
 import { countActive, findInactive, findKey, insertKey, listKeys, lockKey, touchKeys, updateKey, type KeySelector } from './store.ts';
 
-export { isWellFormed, keyPrefix, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
+export { connectTokenPrefix, isWellFormed, keyPrefix, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
+export { ConnectTokens, invalidConnectToken } from './connect-tokens.ts';
 
 /**
  * A key revoked on this worker is refused at once; on other workers it may still

@@ -1,7 +1,17 @@
-import { createOwnKey, listOwnKeys, revokeOwnKey, rotateOwnKey } from '@berth/contract';
+import {
+  createConnectToken,
+  createOwnKey,
+  listConnectTokens,
+  listOwnKeys,
+  revokeConnectToken,
+  revokeOwnKey,
+  rotateOwnKey,
+} from '@berth/contract';
 import { ownerOf, callerOf, type Routes } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { toKey } from './api-key.ts';
+import { toConnectToken, toConnectUrls } from './connect-token.ts';
+import type { ConnectTokens } from './connect-tokens.ts';
 import type { Keys } from './keys.ts';
 
 export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
@@ -18,4 +28,15 @@ export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
     const { key, raw } = await keys.rotate({ ...callerOf(principal), keyId: params.key_id, graceSeconds: body.grace_seconds });
     return { ...toKey(key, clock.now()), key: raw, replaces: params.key_id };
   });
+}
+
+export function mountConnectTokens(routes: Routes, tokens: ConnectTokens, clock: Clock): void {
+  routes.on(createConnectToken, async ({ body, principal, origin }) => {
+    const { token, raw } = await tokens.create(principal, { name: body.name, expiresInDays: body.expires_in_days });
+    return { ...toConnectToken(token, clock.now()), token: raw, ...toConnectUrls(origin, raw) };
+  });
+  routes.on(listConnectTokens, async ({ principal }) =>
+    (await tokens.list(ownerOf(principal))).map((token) => toConnectToken(token, clock.now())),
+  );
+  routes.on(revokeConnectToken, ({ params, principal }) => tokens.revoke(principal, params.token_id).then(() => undefined));
 }

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, Generated, Selectable } from 'kysely';
 import type { Tables } from '../store/store.ts';
 import type { ApiKey } from './api-key.ts';
+import type { ConnectToken } from './connect-token.ts';
 
 interface KeyTables {
   api_keys: {
@@ -14,6 +15,17 @@ interface KeyTables {
     last_used_at: Generated<Date | null>;
     expires_at: Date | null;
     revoked_at: Generated<Date | null>;
+  };
+  connect_tokens: {
+    token_id: string;
+    owner_id: string;
+    key_id: string;
+    name: string | null;
+    digest: Buffer;
+    last4: string;
+    created_at: Date;
+    last_used_at: Generated<Date | null>;
+    expires_at: Date | null;
   };
 }
 
@@ -114,4 +126,77 @@ export async function findInactive(tables: Tables, keyIds: string[], now: Date):
 
 export async function touchKeys(tables: Tables, keyIds: string[], at: Date): Promise<void> {
   await own(tables).updateTable('api_keys').set({ last_used_at: at }).where('key_id', 'in', keyIds).execute();
+}
+
+/** With the state of its API key, on which it depends. */
+const connectTokens = (tables: Tables) =>
+  own(tables)
+    .selectFrom('connect_tokens')
+    .innerJoin('api_keys', 'api_keys.key_id', 'connect_tokens.key_id')
+    .selectAll('connect_tokens')
+    .select(['api_keys.revoked_at as key_revoked_at', 'api_keys.expires_at as key_expires_at']);
+
+type ConnectTokenRow = Awaited<ReturnType<ReturnType<typeof connectTokens>['executeTakeFirstOrThrow']>>;
+
+const toConnectToken = (row: ConnectTokenRow): ConnectToken => ({
+  tokenId: row.token_id,
+  owner: row.owner_id,
+  keyId: row.key_id,
+  name: row.name,
+  last4: row.last4,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  expiresAt: row.expires_at,
+  key: { revokedAt: row.key_revoked_at, expiresAt: row.key_expires_at },
+});
+
+export async function insertConnectToken(tx: Tables, token: ConnectToken, digest: Buffer): Promise<void> {
+  await own(tx)
+    .insertInto('connect_tokens')
+    .values({
+      token_id: token.tokenId,
+      owner_id: token.owner,
+      key_id: token.keyId,
+      name: token.name,
+      digest,
+      last4: token.last4,
+      created_at: token.createdAt,
+      expires_at: token.expiresAt,
+    })
+    .execute();
+}
+
+export async function findConnectToken(tables: Tables, digest: Buffer): Promise<ConnectToken | undefined> {
+  const row = await connectTokens(tables).where('connect_tokens.digest', '=', digest).executeTakeFirst();
+  return row && toConnectToken(row);
+}
+
+/** Newest first. */
+export async function listConnectTokens(tables: Tables, owner: string): Promise<ConnectToken[]> {
+  const rows = await connectTokens(tables)
+    .where('connect_tokens.owner_id', '=', owner)
+    .orderBy('connect_tokens.created_at', 'desc')
+    .orderBy('connect_tokens.token_id')
+    .execute();
+  return rows.map(toConnectToken);
+}
+
+/** Only tokens of this owner. Returns the ids of those that existed. */
+export async function deleteConnectTokens(tx: Tables, tokenIds: string[], owner: string): Promise<string[]> {
+  if (tokenIds.length === 0) return [];
+  const rows = await own(tx)
+    .deleteFrom('connect_tokens')
+    .where('token_id', 'in', tokenIds)
+    .where('owner_id', '=', owner)
+    .returning('token_id')
+    .execute();
+  return rows.map((row) => row.token_id);
+}
+
+export async function listConnectTokensById(tables: Tables, tokenIds: string[]): Promise<ConnectToken[]> {
+  return (await connectTokens(tables).where('connect_tokens.token_id', 'in', tokenIds).execute()).map(toConnectToken);
+}
+
+export async function touchConnectToken(tables: Tables, tokenId: string, at: Date): Promise<void> {
+  await own(tables).updateTable('connect_tokens').set({ last_used_at: at }).where('token_id', '=', tokenId).execute();
 }

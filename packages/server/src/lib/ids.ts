@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-type IdPrefix = 'ses' | 'vm' | 'key' | 'wrk' | 'req' | 'file' | 'evt' | 'rec' | 'lnk' | 'rte' | 'opr' | 'cod';
+type IdPrefix = 'ses' | 'vm' | 'key' | 'tok' | 'wrk' | 'req' | 'file' | 'evt' | 'rec' | 'lnk' | 'rte' | 'opr' | 'cod';
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 

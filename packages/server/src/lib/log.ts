@@ -43,9 +43,19 @@ export function createLog(level: string, options: { destination?: NodeJS.Writabl
   );
 }
 
+/** Keys and tokens of this service, whose prefix is `brt_`. */
+const ownSecrets = /brt(?:_|%5f)[\w%]*/gi;
+
 /** Redacts the credentials and the token of a URL. */
 export const withoutSecrets = (address: string): string =>
-  address.replace(/([?&](?:token|api_key|key)=)[^&\s#]*/gi, '$1[secret]').replace(/\b(\w+:\/\/)[^/\s@]*@/g, '$1[secret]@');
+  address
+    .replace(/([?&](?:token|api_key|key)=)[^&\s#]*/gi, '$1[secret]')
+    .replace(/\b(\w+:\/\/)[^/\s@]*@/g, '$1[secret]@')
+    .replace(ownSecrets, '[secret]');
+
+/** Redacts the token in the path `/c/TOKEN`, whatever it is, and keys and tokens of this service anywhere. */
+export const withoutPathSecrets = (path: string): string =>
+  path.replace(/^(\/+(?:c|%63)\/+)[^/]+/i, '$1[secret]').replace(ownSecrets, '[secret]');
 
 /** For tests, and for tools that print their own output. */
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silentLog };

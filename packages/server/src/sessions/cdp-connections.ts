@@ -1,18 +1,20 @@
 /** DevTools sockets of API clients: authentication, tokens and the sockets themselves. */
-import { ServiceError, closeCodes, type CloseReason, type ConnectInfo } from '@berth/contract';
+import { closeCodes, type CloseReason, type ConnectInfo, type openConnect } from '@berth/contract';
 import { BrowserClosed, type DevtoolsClient } from '../browser/browser.ts';
-import { ownerOf, type Credentials, type Principal, type Upgrade } from '../http/call.ts';
+import { bearerOf, ownerOf, type Call, type Credentials, type Principal, type Upgrade } from '../http/call.ts';
+import { ClientDisconnected } from '../http/exchange.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
-import type { Keys } from '../keys/keys.ts';
+import { connectTokenPrefix, invalidConnectToken, type ConnectTokens, type Keys } from '../keys/keys.ts';
 import type { Connection, LiveSession } from './live.ts';
-import { service } from './session.ts';
-import type { Sessions } from './sessions.ts';
+import { service, type SessionRecord } from './session.ts';
+import { sessionEndedError, sessionNotFound, type Machine, type Sessions } from './sessions.ts';
 
 type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
-/** Lifetime of a connect token. Open sockets outlive it and close with their session. */
+/** Lifetime of a token of a session. Open sockets outlive it and close with their session. */
 const tokenSeconds = 300;
 const connectionsMax = 32;
 /** Often enough that proxies do not close an idle socket. */
@@ -21,31 +23,53 @@ const pingMs = 20_000;
 export class CdpConnections {
   readonly #sessions: Sessions;
   readonly #keys: Keys;
+  readonly #tokens: ConnectTokens;
   readonly #clock: Clock;
   readonly #secret: Buffer;
-  /** Closes sockets of revoked keys, also of keys revoked on another worker. */
+  /** Closes sockets of revoked keys and connect tokens, also of those revoked on another worker. */
   readonly revocations = new Loop('socket-revocations', 1000, () => this.#closeRevoked());
 
-  constructor(deps: { sessions: Sessions; keys: Keys; clock: Clock; secret: Buffer }) {
+  constructor(deps: { sessions: Sessions; keys: Keys; tokens: ConnectTokens; clock: Clock; secret: Buffer }) {
     this.#sessions = deps.sessions;
     this.#keys = deps.keys;
+    this.#tokens = deps.tokens;
     this.#clock = deps.clock;
     this.#secret = deps.secret;
-    deps.keys.onRevoked(() => this.revocations.nudge());
+    for (const credentials of [deps.keys, deps.tokens]) credentials.onRevoked(() => this.revocations.nudge());
   }
 
-  /** Authenticates endpoints with auth `connect`: an API key in the header, or a token for the session in the path. */
+  /**
+   * Authenticates endpoints with auth `connect`: an API key or a connect token in
+   * the header, a connect token in the URL, or a token of the session in the path.
+   */
   authenticate = async (credentials: Credentials): Promise<Principal> => {
+    const inHeader = bearerOf(credentials);
+    if (inHeader?.startsWith(connectTokenPrefix)) return this.#tokens.authenticate(inHeader);
     if (credentials.authorization !== undefined || credentials.token === undefined) return this.#keys.authenticate(credentials);
-    const claims = await openToken(this.#secret, credentials.token, 'connect', this.#clock.now());
-    const isValid =
-      claims &&
-      claims.session === credentials.params['session_id'] &&
-      (claims.keyId === null || (await this.#keys.findInactive([claims.keyId])).length === 0);
-    if (!isValid)
-      throw new ServiceError('invalid_connect_token', 'The connect token is invalid or expired. Get a new one with `GET …/connect`.');
-    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute: null, scope: `owner:${claims.owner}` };
+    return this.#authenticateToken(credentials.token, credentials.params['session_id']);
   };
+
+  /** Authenticates endpoints with auth `connectPath`. */
+  authenticatePath = ({ token = '' }: Credentials): Promise<Principal> => this.#tokens.authenticate(token);
+
+  async #authenticateToken(token: string, sessionId: string | undefined): Promise<Principal> {
+    if (token.startsWith(connectTokenPrefix) || sessionId === undefined) return this.#tokens.authenticate(token);
+    const claims = await openToken(this.#secret, token, 'connect', this.#clock.now());
+    const isValid =
+      claims?.session === sessionId && (claims.keyId === null || (await this.#keys.findInactive([claims.keyId])).length === 0);
+    if (!isValid) throw invalidConnectToken(token);
+    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute: null, scope: `owner:${claims.owner}` };
+  }
+
+  /** A session that this caller may connect to: with a connect token only one that it created. @throws ServiceError as `Sessions.ready` */
+  async ready(principal: Principal, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
+    const owner = ownerOf(principal);
+    if (principal.connectTokenId !== undefined) {
+      const { record } = await this.#sessions.get(owner, sessionId);
+      if (!mayDrive(principal, record)) throw sessionNotFound();
+    }
+    return this.#sessions.ready(owner, sessionId);
+  }
 
   async info(principal: Principal, sessionId: string, origin: string): Promise<ConnectInfo> {
     const owner = ownerOf(principal);
@@ -72,15 +96,42 @@ export class CdpConnections {
 
   /** Opens a DevTools socket. Throws before the handshake; closes with a code and a reason after it. */
   async open(principal: Principal, sessionId: string, upgrade: Upgrade): Promise<void> {
-    const { session, machine } = await this.#sessions.ready(ownerOf(principal), sessionId);
-    const socket = await upgrade.accept();
+    const { session, machine } = await this.ready(principal, sessionId);
+    await this.#open(principal, { session, machine }, upgrade);
+  }
+
+  /**
+   * Creates a session and opens its DevTools socket. Throws before the handshake;
+   * then, and when the client is not there any more, the session ends.
+   */
+  async create({ principal, query, signal }: Call<typeof openConnect>, upgrade: Upgrade): Promise<void> {
+    const left = new AbortController();
+    // Nobody reads the connection before the handshake, so it would not close.
+    upgrade.socket.once('end', () => left.abort(new ClientDisconnected()));
+    const { record } = await this.#sessions.create(principal, query, { wait: true, signal: AbortSignal.any([signal, left.signal]) });
+    const session = this.#sessions.live.get(record.sessionId);
+    try {
+      const machine = session?.machine;
+      if (!session || !machine || session.ending) throw sessionEndedError(session?.record ?? record);
+      // Clients expect the first page. A browser that has exited closes the socket with its reason.
+      await machine.browser.tabReady().catch(() => undefined);
+      await this.#open(principal, { session, machine }, upgrade);
+    } catch (error) {
+      if (session) this.#end(session);
+      throw error;
+    }
+  }
+
+  async #open(principal: Principal, { session, machine }: { session: LiveSession; machine: Machine }, upgrade: Upgrade): Promise<void> {
+    const socket = await upgrade.accept({ sessionId: session.record.sessionId });
     if (session.connections.size >= connectionsMax) return closeSocket(socket, 'limit');
     const bridge = new Bridge(socket);
     const close = (reason: Parameters<Connection['close']>[0]): void => {
       bridge.end();
       closeSocket(socket, reason);
     };
-    const connection: Connection = { keyId: principal.keyId, close };
+    const credentialIds = [principal.keyId, principal.connectTokenId].filter((id) => typeof id === 'string');
+    const connection: Connection = { credentialIds, close };
     session.connections.add(connection);
     session.touch();
     socket.once('close', () => {
@@ -128,12 +179,16 @@ export class CdpConnections {
 
   async #closeRevoked(): Promise<void> {
     const openConnections = [...this.#sessions.live.values()].flatMap((session) => [...session.connections]);
-    const keyIds = new Set(openConnections.map((connection) => connection.keyId).filter((keyId) => keyId !== null));
-    const revokedKeyIds = new Set(await this.#keys.findInactive([...keyIds]));
-    for (const connection of openConnections)
-      if (connection.keyId !== null && revokedKeyIds.has(connection.keyId)) connection.close('unauthorized');
+    const ids = [...new Set(openConnections.flatMap(({ credentialIds }) => credentialIds))];
+    const [tokenIds, keyIds] = [ids.filter((id) => isId('tok', id)), ids.filter((id) => !isId('tok', id))];
+    const revoked = new Set((await Promise.all([this.#keys.findInactive(keyIds), this.#tokens.findInactive(tokenIds)])).flat());
+    for (const connection of openConnections) if (connection.credentialIds.some((id) => revoked.has(id))) connection.close('unauthorized');
   }
 }
+
+/** Whether a caller may connect to a session of its owner: with a connect token only to one that it created. */
+export const mayDrive = ({ connectTokenId }: Principal, { settings }: SessionRecord): boolean =>
+  connectTokenId === undefined || settings.connect_token_id === connectTokenId;
 
 /** Passes a socket's messages to its DevTools client in order, and reads the socket only as fast as the client takes them. */
 class Bridge {

@@ -45,8 +45,6 @@ export interface Reservation {
 
 /** Longer than any start: the wait in the boot queue, the boot, and restoring the storage state. */
 const startMsMax = 300_000;
-/** How long before the maximum lifetime `session.expiring` is emitted. */
-const expiryNoticeMs = 30_000;
 
 export class Lifecycle {
   readonly live = new Map<string, LiveSession>();
@@ -292,9 +290,8 @@ export class Lifecycle {
   }
 
   #announceExpiry(session: LiveSession): void {
-    if (session.isExpiryAnnounced || session.status !== 'ready' || session.remainingMs() > expiryNoticeMs) return;
-    session.isExpiryAnnounced = true;
-    session.events.emit('session.expiring', { reason: 'max_lifetime', expires_at: session.record.expiresAt.toISOString() });
+    const notice = session.nextExpiryNotice();
+    if (notice) session.events.emit('session.expiring', { reason: notice.reason, expires_at: notice.at.toISOString() });
   }
 
   /** Updates the session's record unless another transition came first. */

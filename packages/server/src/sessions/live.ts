@@ -12,8 +12,8 @@ import { isOver, type End, type LastSeen, type SessionRecord } from './session.t
 
 /** A DevTools client's socket. */
 export interface Connection {
-  /** The API key that opened it; the socket closes when the key is revoked. */
-  keyId: string | null;
+  /** The API key, and the connect token, that opened it; the socket closes when one of them is revoked. */
+  credentialIds: readonly string[];
   close(reason: CloseReason): void;
 }
 
@@ -21,6 +21,15 @@ export interface LiveSessionDeps {
   clock: Clock;
   disk: Pick<Disk, 'open' | 'downloadBytesMax'>;
 }
+
+/** A timer that ends the session soon. */
+export interface ExpiryNotice {
+  reason: 'max_lifetime' | 'idle_timeout';
+  at: Date;
+}
+
+/** How long before an end by a timer it is announced. For short idle timeouts it is half of them. */
+const expiryNoticeMs = 30_000;
 
 /** Usage that the session counts, not its meter. */
 export interface UsageSample {
@@ -52,8 +61,6 @@ export class LiveSession {
   readonly downloadLimit: DownloadLimit;
   readonly uploads: UploadedFiles;
   readonly captcha: CaptchaWatch;
-  /** Whether `session.expiring` was emitted. */
-  isExpiryAnnounced = false;
   /** Aborted when the session ends. */
   readonly abort = new AbortController();
   /** Resolves when the start succeeded or failed. Never rejects. */
@@ -69,6 +76,8 @@ export class LiveSession {
   readonly #clock: Clock;
   readonly #createdMs: number;
   #touchedMs: number;
+  /** The ends of which `session.expiring` was emitted. */
+  readonly #announced = new Set<ExpiryNotice['reason']>();
   #egress: EgressRoute | null = null;
   /** When the session became ready, and when its usage stopped. */
   #readyMs: number | null = null;
@@ -128,17 +137,44 @@ export class LiveSession {
   }
 
   /** Why the timers should end the session now; null when they should not. Uses the monotonic clock. */
-  expiryReason(): 'max_lifetime' | 'idle_timeout' | null {
+  expiryReason(): ExpiryNotice['reason'] | null {
     if (isOver(this.status)) return null;
-    const now = this.#clock.monotonicMs();
-    if (now - this.#createdMs >= this.record.timeoutSeconds * 1000) return 'max_lifetime';
-    if (this.status !== 'ready' || this.driving > 0) return null;
-    return now - this.#lastActivityMs() >= this.record.idleTimeoutSeconds * 1000 ? 'idle_timeout' : null;
+    if (this.remainingMs() <= 0) return 'max_lifetime';
+    return this.#idleRemainingMs() <= 0 ? 'idle_timeout' : null;
+  }
+
+  /** An end that is near and was not announced yet. Returns each once, and an idle timeout again after an activity. */
+  nextExpiryNotice(): ExpiryNotice | null {
+    if (this.status !== 'ready') return null;
+    const { expiresAt, idleTimeoutSeconds } = this.record;
+    const [lifetimeMs, idleMs] = [this.remainingMs(), this.#idleRemainingMs()];
+    const isIdleEndNear = idleMs <= Math.min(expiryNoticeMs, idleTimeoutSeconds * 500);
+    if (!isIdleEndNear) this.#announced.delete('idle_timeout');
+    if (lifetimeMs <= expiryNoticeMs && this.#announce('max_lifetime')) return { reason: 'max_lifetime', at: expiresAt };
+    if (!isIdleEndNear || idleMs > lifetimeMs || !this.#announce('idle_timeout')) return null;
+    return { reason: 'idle_timeout', at: new Date(this.#clock.now().getTime() + idleMs) };
+  }
+
+  /** Its ends may have moved, so they are announced again. */
+  onTimersChanged(): void {
+    this.#announced.clear();
+  }
+
+  #announce(reason: ExpiryNotice['reason']): boolean {
+    if (this.#announced.has(reason)) return false;
+    this.#announced.add(reason);
+    return true;
   }
 
   /** Milliseconds until the maximum lifetime, by the monotonic clock. */
   remainingMs(): number {
     return this.record.timeoutSeconds * 1000 - (this.#clock.monotonicMs() - this.#createdMs);
+  }
+
+  /** Milliseconds until the idle timeout: without end while the session is driven or a DevTools client is attached. */
+  #idleRemainingMs(): number {
+    if (this.status !== 'ready' || this.driving > 0 || this.connections.size > 0) return Infinity;
+    return this.record.idleTimeoutSeconds * 1000 - (this.#clock.monotonicMs() - this.#lastActivityMs());
   }
 
   lastActivityAt(): Date {

@@ -4,18 +4,24 @@ import {
   cdpVersion,
   connectSession,
   createSession,
+  discoverTargets,
+  discoverTargetsByPath,
+  discoverVersion,
+  discoverVersionByPath,
   endAnySession,
   endSession,
   getSession,
   listAllSessions,
   listSessions,
   openCdp,
+  openConnect,
   updateSession,
   type ListSessionsQuery,
 } from '@berth/contract';
 import { listDocument, protocolDocument, versionDocument } from '../browser/browser.ts';
 import { actorOf, ownerOf, type Routes } from '../http/call.ts';
 import { toCdpUrl, type CdpConnections } from './cdp-connections.ts';
+import { toQueryError, tokenInUrl, withToken, type ConnectAddress } from './connect-address.ts';
 import { parseListCursor, toAdminSession, toPage, toSession } from './reply.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -62,21 +68,35 @@ export function mountSessionAdmin(routes: Routes, sessions: Sessions): void {
   );
 }
 
-export function mountConnect(routes: Routes, sessions: Sessions, connections: CdpConnections): void {
+export function mountConnect(routes: Routes, connections: CdpConnections): void {
   routes.on(connectSession, ({ principal, params, origin }) => connections.info(principal, params.session_id, origin));
   routes.onSocket(openCdp, ({ principal, params }, upgrade) => connections.open(principal, params.session_id, upgrade));
-  routes.on(cdpVersion, async ({ principal, params, origin }) => {
-    const { machine } = await sessions.ready(ownerOf(principal), params.session_id);
-    return versionDocument(machine.browser.version, toCdpUrl(origin, params.session_id));
+  routes.on(cdpVersion, async ({ principal, params, query, origin }) => {
+    const { machine } = await connections.ready(principal, params.session_id);
+    return versionDocument(machine.browser.version, withToken(toCdpUrl(origin, params.session_id), query.token ?? null));
   });
-  routes.on(cdpList, async ({ principal, params, origin }) => {
-    const { machine } = await sessions.ready(ownerOf(principal), params.session_id);
-    return listDocument(machine.browser.tabs(), toCdpUrl(origin, params.session_id));
+  routes.on(cdpList, async ({ principal, params, query, origin }) => {
+    const { machine } = await connections.ready(principal, params.session_id);
+    return listDocument(machine.browser.tabs(), withToken(toCdpUrl(origin, params.session_id), query.token ?? null));
   });
   routes.on(cdpProtocol, async ({ principal, params }) => {
-    await sessions.ready(ownerOf(principal), params.session_id);
+    await connections.ready(principal, params.session_id);
     return protocolDocument();
   });
+}
+
+export function mountConnectAddress(routes: Routes, connections: CdpConnections, address: ConnectAddress): void {
+  routes.onSocket(openConnect, (call, upgrade) =>
+    connections.create(call, upgrade).catch((error: unknown) => {
+      throw toQueryError(error);
+    }),
+  );
+  routes.on(discoverVersion, ({ principal, origin, target }) => address.version({ origin, token: tokenInUrl(principal, target) }, target));
+  routes.on(discoverTargets, ({ principal, origin, target }) =>
+    address.targets(principal, { origin, token: tokenInUrl(principal, target) }),
+  );
+  routes.on(discoverVersionByPath, ({ params, origin, target }) => address.version({ origin, token: params.token }, target));
+  routes.on(discoverTargetsByPath, ({ principal, params, origin }) => address.targets(principal, { origin, token: params.token }));
 }
 
 /** The query's `metadata.KEY=VALUE` parameters. */

@@ -56,6 +56,8 @@ export type SessionPurpose = 'session' | 'fetch';
 export interface SessionSettings {
   /** Absent in rows older than this field. */
   purpose?: SessionPurpose;
+  /** Id of the connect token that created the session; absent for API keys. */
+  connect_token_id?: string;
   captcha?: CaptchaRequest;
   kind: CreateSessionRequest['kind'];
   /** Absent in rows older than this field. */

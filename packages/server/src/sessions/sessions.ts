@@ -98,7 +98,8 @@ export class Sessions {
     const tier = await this.#deps.owners.tierOf(owner);
     const purpose = options.purpose ?? 'session';
     const actor = actorOf(principal);
-    const spec = createSessionSpec(this.#deps, { owner, keyId: principal.keyId, actor, tier, purpose }, request);
+    const { keyId, connectTokenId } = principal;
+    const spec = createSessionSpec(this.#deps, { owner, keyId, connectTokenId, actor, tier, purpose }, request);
     // Machines for fetches do not count against the owner's create rate.
     if (purpose === 'session') await this.#createRateLimiter.consume(owner, tier.creates_per_minute);
     const admitted = { ...spec, ticket: purpose === 'session' ? await this.#lifecycle.admit(spec) : null };
@@ -122,7 +123,7 @@ export class Sessions {
     const session = this.live.get(sessionId);
     if (session && canAccess(session.record, owner)) return toView(session.record, session);
     const record = isId('ses', sessionId) ? await findSession(this.#deps.store, sessionId) : undefined;
-    if (!record || !canAccess(record, owner)) throw notFound();
+    if (!record || !canAccess(record, owner)) throw sessionNotFound();
     return toView(record, null);
   }
 
@@ -146,7 +147,7 @@ export class Sessions {
       throw error;
     }
     session.record = { ...session.record, ...change };
-    session.isExpiryAnnounced = false;
+    session.onTimersChanged();
     return toView(session.record, session);
   }
 
@@ -336,7 +337,7 @@ async function hasTab({ browser }: Machine): Promise<boolean> {
 
 const canAccess = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
 
-const notFound = (): ServiceError =>
+export const sessionNotFound = (): ServiceError =>
   new ServiceError('session_not_found', 'No such session. It may have been deleted after its retention period.');
 
 export const sessionEndedError = (record: SessionRecord): ServiceError =>

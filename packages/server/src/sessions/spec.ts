@@ -41,6 +41,15 @@ export interface SessionSpecDeps {
   captchaProviders: readonly CaptchaProviderName[];
 }
 
+interface Requester {
+  owner: string;
+  keyId: string | null;
+  connectTokenId: string | undefined;
+  actor: string;
+  tier: Tier;
+  purpose: SessionPurpose;
+}
+
 /** Used when the request sets none. A plan may allow less. */
 const defaultTimeoutSeconds = 900;
 const defaultIdleTimeoutSeconds = 300;
@@ -49,11 +58,7 @@ const defaultIdleTimeoutSeconds = 300;
  * Checks the bounds that only the owner's plan and the regions file know.
  * @throws ValidationError, ServiceError premium_egress_required
  */
-export function createSessionSpec(
-  deps: SessionSpecDeps,
-  requester: { owner: string; keyId: string | null; actor: string; tier: Tier; purpose: SessionPurpose },
-  request: CreateSessionRequest,
-): Omit<SessionSpec, 'ticket'> {
+export function createSessionSpec(deps: SessionSpecDeps, requester: Requester, request: CreateSessionRequest): Omit<SessionSpec, 'ticket'> {
   const { tier, actor } = requester;
   const timeoutSeconds = request.timeout_seconds ?? Math.min(defaultTimeoutSeconds, tier.max_session_seconds);
   const idle = request.idle_timeout_seconds ?? Math.min(defaultIdleTimeoutSeconds, timeoutSeconds);
@@ -86,7 +91,7 @@ export function createSessionSpec(
       region: region.code,
       name: request.name,
       metadata: request.metadata,
-      settings: toSettings(request, requester.purpose, tier.tab_limit ?? deps.tabLimits[request.kind]),
+      settings: toSettings(request, requester, tier.tab_limit ?? deps.tabLimits[request.kind]),
       lastSeen: emptyLastSeen,
       timeoutSeconds,
       idleTimeoutSeconds: idle,
@@ -112,8 +117,13 @@ const emptyLastSeen: SessionSpec['record']['lastSeen'] = {
   vm_id: null,
 };
 
-const toSettings = (request: CreateSessionRequest, purpose: SessionPurpose, tabLimit: number): SessionSpec['record']['settings'] => ({
+const toSettings = (
+  request: CreateSessionRequest,
+  { purpose, connectTokenId }: Requester,
+  tabLimit: number,
+): SessionSpec['record']['settings'] => ({
   purpose,
+  ...(connectTokenId === undefined ? {} : { connect_token_id: connectTokenId }),
   captcha: request.captcha,
   rec_id: request.record ? newId('rec') : null,
   kind: request.kind,
