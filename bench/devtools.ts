@@ -37,6 +37,7 @@ export class DevTools {
   }
 
   send(method: string, params: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
+    if (this.#socket.readyState !== WebSocket.OPEN) return Promise.reject(new Error('the DevTools socket is closed'));
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve, reject) => {

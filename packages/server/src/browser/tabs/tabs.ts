@@ -425,9 +425,12 @@ export class Tabs {
     this.#deps.log.info({ url: cutText(info.url, 200) }, 'tab over the limit closed');
     if (!isPrivate) this.#deps.emit({ type: 'tab.refused', url: cutText(info.url, eventUrlCharsMax), limit: this.limit });
     this.#opener.onRefused(info.targetId, new TabLimitReached(this.limit));
-    const resumed = isWaiting ? this.preparation.send(resumeCommand, sessionId) : Promise.resolve();
-    // A page that closes while it is paused leaves its opener, which shares its process, paused for ever.
-    void resumed.then(() => this.preparation.send(commandCall('Target.closeTarget', { targetId: info.targetId })));
+    const close = (): Promise<void> => this.preparation.send(commandCall('Target.closeTarget', { targetId: info.targetId }));
+    if (!isWaiting) return void close();
+    // A page that closes while it is paused leaves its opener, which shares its process, paused for ever. So it runs, with nothing in it.
+    this.preparation.sendNoReply(commandCall('Emulation.setScriptExecutionDisabled', { value: true }), sessionId);
+    this.preparation.sendNoReply(commandCall('Fetch.enable', {}), sessionId);
+    void this.preparation.send(resumeCommand, sessionId).then(close);
   }
 
   /** A paused request is of a blocked type, or a document at its response. */
