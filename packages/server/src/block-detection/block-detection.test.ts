@@ -77,6 +77,27 @@ describe('confidence', () => {
   });
 });
 
+describe('an empty shell', () => {
+  const script = '<script src="/app.js"></script>';
+  const article = `<title>Boats</title>${script}<article>${longText}</article>`;
+
+  it('is a warning for a page of scripts', () => {
+    const shell = { html: `<title>Boats</title><div id="root"></div>${script}` };
+    assert.deepEqual(classifyPage(shell).warnings, ['possible_block:empty_shell:generic']);
+    assert.deepEqual(classifyPage({ ...shell, visibleTextLength: 0 }).warnings, ['possible_block:empty_shell:generic']);
+  });
+
+  it('is no article that fades in when a script has run', () => {
+    assert.deepEqual(classifyPage({ html: article, visibleTextLength: 0 }), { ...nothing, captcha: noCaptcha });
+    assert.deepEqual(classifyPage({ html: article.replace(longText, longText.repeat(20)), visibleTextLength: 12 }).warnings, []);
+  });
+
+  it('is no page whose text comes after what was read', () => {
+    const html = `<title>Boats</title><script>${'let boats = 1;'.repeat(20_000)}</script><article>${longText}</article>`;
+    assert.deepEqual(classifyPage({ html }), { ...nothing, captcha: noCaptcha });
+  });
+});
+
 describe('a successful page with more than 500 visible characters', () => {
   it('is never blocked, and a strong signal becomes a warning', () => {
     for (const strictness of ['default', 'strict'] as const) {

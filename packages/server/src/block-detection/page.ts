@@ -16,6 +16,8 @@ export interface Page {
   /** Null for files, data and failed navigations. */
   markup: Markup | null;
   htmlLength: number;
+  /** Whether only the beginning of the HTML was read. */
+  isCut: boolean;
   visibleLength: number;
 }
 
@@ -34,6 +36,7 @@ export function parsePage(info: PageInfo): Page {
     hostAndPath: hostAndPathOf(info.url),
     markup,
     htmlLength: html.length,
+    isCut: info.html.length >= htmlMax,
     visibleLength: info.visibleTextLength ?? markup?.textLength ?? 0,
   };
 }
@@ -47,9 +50,15 @@ export function meetsCondition(page: Page, when: Condition | undefined): boolean
   if (when.success && isError(status)) return false;
   if (when.small && (!markup || page.htmlLength > smallPageBytes)) return false;
   if (when.textMax !== undefined && (!markup || visibleLength > when.textMax)) return false;
-  if (when.shell && !markup?.shell) return false;
+  if (when.shell && !isShell(page)) return false;
   return when.withoutHeader === undefined || page.info.headers[when.withoutHeader] === undefined;
 }
+
+/** More text in the markup is a page, also while its styles hide it: many fade in when a script has run. */
+const shellTextMax = 500;
+
+/** What was not read may be the content. */
+const isShell = ({ markup, isCut }: Page): boolean => markup !== null && markup.shell && markup.textLength <= shellTextMax && !isCut;
 
 export const isError = (status: number | null): boolean => status !== null && status >= 400;
 
