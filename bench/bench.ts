@@ -19,6 +19,7 @@ import { type Check, type Section, passes, printSection } from './figures.ts';
 import { cdp } from './sections/cdp.ts';
 import { cdpFlood } from './sections/cdp-flood.ts';
 import { cold } from './sections/cold.ts';
+import { content } from './sections/content.ts';
 import { conversions } from './sections/conversions.ts';
 import { fetches } from './sections/fetch.ts';
 import { teardown } from './sections/teardown.ts';
@@ -42,6 +43,7 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   cdp: { calls: cdp, flood: cdpFlood },
   http,
   fetch: { pages: fetches, conversions },
+  content,
   'hostile-text': hostileText,
   memory,
   gone: teardown,

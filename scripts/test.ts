@@ -52,7 +52,7 @@ const serialUnitTests = filesOf(
 const plainUnitTests = filesOf(
   'packages/server/src/browser/cdp/{client-message,client-rules,message-head,net-errors,resumption,turns}.test.ts',
   'packages/server/src/browser/input/{input-lane,remote-keys}.test.ts',
-  'packages/server/src/content/{convert,decode-body,extract,kind-of}.test.ts',
+  'packages/server/src/content/{convert,decode-body,extract,kind-of,main-content,markdown}.test.ts',
   'packages/server/src/runtime/host/{cgroup-tree,pressure}.test.ts',
   'packages/server/src/runtime/qemu/{breaker,image,qmp}.test.ts',
   'packages/server/src/steps/{recorder,schema,run/*}.test.ts',

@@ -17,7 +17,6 @@ const toOptions = (html: string) => ({
   url: 'http://site.test/',
   formats: ['markdown' as const],
   onlyMainContent: false,
-  mainHtml: null,
   includeSelectors: [],
   excludeSelectors: [],
   extract: null,

@@ -51,7 +51,7 @@ describe('200', () => {
 
   it('returns the main content', async () => {
     const { body } = await content({ format: 'text', only_main_content: 'true' });
-    assert.equal(body.content?.trim(), 'Main');
+    assert.equal(body.content, 'site.test\n\nA page.\n\nNext');
   });
 });
 

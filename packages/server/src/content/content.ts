@@ -7,10 +7,10 @@ import { Piscina } from 'piscina';
 import { FairLane } from '../lib/fair-lane.ts';
 import { LaneFull, LaneTimeout } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
+import type { ConversionTask } from './convert.ts';
 import type { ContentOptions, ContentResult } from './model.ts';
 import { load } from 'cheerio/slim';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { MessageChannel } from 'node:worker_threads';
 import { sourceOf } from '../page-scripts/page-scripts.ts';
 import * as page from '../page-scripts/snapshot.ts';
 
@@ -38,7 +38,7 @@ export interface ContentDeps {
   log: Log;
   /** Of the page, in UTF-16 units. A parsed page takes up to 50 times its source. */
   htmlCharsMax?: number;
-  /** Measured from the thread's start. A page of a megabyte takes at most a second. */
+  /** Measured from when the thread begins with the page, not from the thread's start. A page of a megabyte takes at most a second. */
   convertMsMax?: number;
   /** Of one thread's heap. */
   heapMbMax?: number;
@@ -64,6 +64,8 @@ const defaults = { htmlCharsMax: 10_000_000, convertMsMax: 15_000, heapMbMax: 51
 
 /** A thread and its modules hold some 60 MB, and a new one starts in a third of a second. */
 const idleMsMax = 30_000;
+/** On a busy machine a thread starts in seconds. */
+const startMsMax = 30_000;
 
 /** Most of the heap is parsed pages, which are short-lived. V8's default would come on top of `heapMbMax`. */
 const youngHeapMbMax = 48;
@@ -72,7 +74,7 @@ const threadNice = 5;
 
 export class Content {
   readonly #deps: Required<ContentDeps>;
-  readonly #threads: Piscina<ContentOptions, ContentResult>;
+  readonly #threads: Piscina<ConversionTask, ContentResult>;
   readonly #lane: FairLane;
   readonly #closed = new AbortController();
   #closePromise: Promise<void> | undefined;
@@ -114,7 +116,7 @@ export class Content {
   /** @throws ContentFailed, or the signal's reason */
   async convert(options: ContentOptions, { owner, signal }: ConvertCall): Promise<ContentResult> {
     signal.throwIfAborted();
-    const size = options.html.length + (options.mainHtml?.length ?? 0);
+    const size = options.html.length;
     if (size > this.#deps.htmlCharsMax) throw new ContentFailed('too_large');
     const aborted = AbortSignal.any([signal, this.#closed.signal]);
     try {
@@ -139,14 +141,23 @@ export class Content {
 
   async #run(options: ContentOptions, aborted: AbortSignal): Promise<ContentResult> {
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), this.#deps.convertMsMax);
+    const { port1: started, port2: port } = new MessageChannel();
+    let isStarted = false;
+    let timer = setTimeout(() => timeout.abort(), startMsMax);
+    started.once('message', () => {
+      isStarted = true;
+      clearTimeout(timer);
+      timer = setTimeout(() => timeout.abort(), this.#deps.convertMsMax);
+    });
     try {
-      return await this.#threads.run(pickOptions(options), { signal: AbortSignal.any([aborted, timeout.signal]) });
+      const signal = AbortSignal.any([aborted, timeout.signal]);
+      return await this.#threads.run({ ...pickOptions(options), started: port }, { signal, transferList: [port] });
     } catch (error) {
-      if (timeout.signal.aborted) throw new ContentFailed('timeout', { cause: error });
+      if (timeout.signal.aborted) throw new ContentFailed(isStarted ? 'timeout' : 'busy', { cause: error });
       throw new ContentFailed(isOutOfMemory(error) ? 'too_large' : 'failed', { cause: error });
     } finally {
       clearTimeout(timer);
+      started.close();
     }
   }
 }
@@ -157,7 +168,6 @@ const pickOptions = ({
   url,
   formats,
   onlyMainContent,
-  mainHtml,
   includeSelectors,
   excludeSelectors,
   extract,
@@ -166,7 +176,6 @@ const pickOptions = ({
   url,
   formats,
   onlyMainContent,
-  mainHtml,
   includeSelectors,
   excludeSelectors,
   extract,
@@ -195,24 +204,5 @@ function isSelector(selector: string): boolean {
   }
 }
 
-const functions = sourceOf(page);
-
-/**
- * An expression for a page's isolated world: a function of `SnapshotOptions`
- * that returns a `Snapshot`, without main content.
- */
-export const snapshotScript: string = script('null');
-
-let withReadability: string | undefined;
-
-/** The same with Readability, some 100 KB larger, for the main content. */
-export function snapshotSource(): string {
-  const readability = (): string => readFileSync(createRequire(import.meta.url).resolve('@mozilla/readability/Readability.js'), 'utf8');
-  // Its last lines check for a `module`, which a page may define.
-  withReadability ??= script(`(() => { const module = undefined;\n${readability()}\nreturn Readability; })()`);
-  return withReadability;
-}
-
-function script(readability: string): string {
-  return `((options) => {\n${functions}\nreturn takeSnapshot(options, ${readability});\n})`;
-}
+/** An expression for a page's isolated world: a function of `SnapshotOptions` that returns a `Snapshot`. */
+export const snapshotScript: string = `((options) => {\n${sourceOf(page)}\nreturn takeSnapshot(options);\n})`;

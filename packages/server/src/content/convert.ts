@@ -15,28 +15,37 @@ import {
   baseOf,
 } from './dom.ts';
 import { extractFields } from './extract.ts';
-import { canSkipParsing, toMarkdown } from './markdown.ts';
+import { findMainContent } from './main-content.ts';
+import { toMarkdown } from './markdown.ts';
 import { readMetadata, titleOf } from './metadata.ts';
 import { type ContentFormat, type ContentOptions, type ContentResult, type Link, Warnings } from './model.ts';
 import { readTables } from './tables.ts';
 import { textOf } from './text.ts';
 import { getDomain } from 'tldts';
+import type { MessagePort } from 'node:worker_threads';
 
-export default async function convert(options: ContentOptions): Promise<ContentResult> {
+/** A conversion as the thread gets it. */
+export interface ConversionTask extends ContentOptions {
+  /** Gets a message when the conversion begins, after the thread's start. */
+  started?: MessagePort;
+}
+
+export default function convert({ started, ...options }: ConversionTask): ContentResult {
+  started?.postMessage(null, []);
   const warnings = new Warnings();
   const page = new Page(options.html, options.url);
   const result: ContentResult = { title: page.title, warnings: [] };
   if (options.formats.includes('metadata')) result.page = readMetadata(page.$, page.base, warnings);
   if (options.extract) result.json = extractFields(page.$, options.extract.fields, { base: page.base, warnings });
   const formats = new Set(options.formats.filter((format) => format !== 'metadata'));
-  if (formats.size > 0) addFormats(result, formats, { page, selection: await narrow(page, options, warnings), warnings });
+  if (formats.size > 0) addFormats(result, formats, { page, selection: narrow(page, options, warnings), warnings });
   return { ...result, warnings: warnings.toArray() };
 }
 
 /** The part of the page that the formats are made of. */
 interface Selection {
-  $: CheerioAPI;
-  html: string;
+  readonly $: CheerioAPI;
+  readonly html: string;
 }
 
 /** The order matters, because steps modify the page: `html` includes hidden elements, and reading tables removes them. */
@@ -46,35 +55,39 @@ function addFormats(
   { page, selection, warnings }: { page: Page; selection: Selection; warnings: Warnings },
 ): void {
   if (formats.delete('html')) result.html = selection.html;
-  if (formats.has('markdown') && canSkipParsing(selection.html)) {
-    formats.delete('markdown');
-    result.markdown = toMarkdown(selection.html, page.base, warnings);
-  }
   if (formats.size === 0) return;
   const root = selection.$.root()[0] as Parent;
   dropNonText(root);
   // Tables in closed panels and links in hidden menus count.
   if (formats.has('links')) result.links = readLinks(selection.$, page, warnings);
   if (formats.has('markdown') || formats.has('text')) dropHidden(root);
-  if (formats.has('markdown')) result.markdown = toMarkdown(selection.$('body').html() ?? selection.$.html(), page.base, warnings);
+  if (formats.has('markdown')) result.markdown = toMarkdown(root, page.base, warnings);
   if (formats.has('text')) result.text = textOf(root);
   if (formats.has('tables')) result.tables = readTables(selection.$, warnings);
 }
 
 /** Exclusions apply first, inclusions to the rest. */
-async function narrow(page: Page, options: ContentOptions, warnings: Warnings): Promise<Selection> {
+function narrow(page: Page, options: ContentOptions, warnings: Warnings): Selection {
   if (options.excludeSelectors.length > 0) exclude(page.$, options.excludeSelectors);
   if (options.includeSelectors.length > 0) return include(page.$, options.includeSelectors, warnings);
-  const main = options.onlyMainContent ? await findMain(page, options) : null;
-  if (main !== null) {
-    const selection = new Page(main, options.url);
-    if (options.excludeSelectors.length === 0) return selection;
-    exclude(selection.$, options.excludeSelectors);
-    return { $: selection.$, html: selection.$('body').html() ?? '' };
-  }
+  const main = options.onlyMainContent ? findMainContent(page.$, { base: page.base, title: page.title }) : null;
+  if (main !== null) return bodyOf(main);
   if (options.onlyMainContent) warnings.add('main_content_not_found');
-  return options.excludeSelectors.length === 0 ? page : { $: page.$, html: page.$.html() };
+  if (options.excludeSelectors.length === 0) return page;
+  return {
+    $: page.$,
+    get html() {
+      return page.$.html();
+    },
+  };
 }
+
+const bodyOf = ($: CheerioAPI): Selection => ({
+  $,
+  get html() {
+    return $('body').html() ?? '';
+  },
+});
 
 function exclude($: CheerioAPI, selectors: readonly string[]): void {
   for (const selector of selectors) $.root().find(selector).remove();
@@ -90,20 +103,12 @@ function include($: CheerioAPI, selectors: readonly string[], warnings: Warnings
       body,
       [...matches].filter((node) => !hasAncestor(node, matches)),
     );
-  return { $: selection, html: selection('body').html() ?? '' };
+  return bodyOf(selection);
 }
 
 function hasAncestor(node: Node, others: ReadonlySet<Parent | Node>): boolean {
   for (let above = node.parent; above; above = above.parent) if (others.has(above)) return true;
   return false;
-}
-
-/** Null without a main content. */
-async function findMain(page: Page, options: ContentOptions): Promise<string | null> {
-  if (options.mainHtml != null) return options.mainHtml || null;
-  // Loaded on demand: jsdom is large, and few calls need it.
-  const { findMainContent } = await import('./main-content.ts');
-  return findMainContent(page.$, page.base);
 }
 
 /** Nobody follows more links of one page. */

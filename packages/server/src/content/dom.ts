@@ -60,7 +60,7 @@ export const nonTextTags: ReadonlySet<string> = new Set(['script', 'style', 'tem
 
 const isNonText = (node: Node): boolean => (isElement(node) ? nonTextTags.has(node.name) : isComment(node));
 
-function isHidden(node: Node): boolean {
+export function isHidden(node: Node): boolean {
   if (!isElement(node)) return isComment(node);
   const { name, attribs } = node;
   // Some pages hide themselves until a script has run.
@@ -86,6 +86,15 @@ function drop(parent: Parent, shouldDrop: (node: Node) => boolean): void {
   }
   for (const child of parent.children) if (isElement(child)) drop(child, shouldDrop);
 }
+
+/** All text, displayed or not. */
+export function textIn(parent: Parent): string {
+  let text = '';
+  for (const child of parent.children) text += isText(child) ? child.data : isElement(child) ? textIn(child) : '';
+  return text;
+}
+
+export const isBlank = (node: Node): boolean => (isText(node) ? node.data.trim() === '' : !isElement(node));
 
 export function isInside(node: Node, names: readonly string[]): boolean {
   for (let above = node.parent; above; above = above.parent) if ('name' in above && names.includes(above.name)) return true;

@@ -10,7 +10,7 @@ const html =
   <ul><li>1<li>two<li>3</ul><input type=checkbox checked><span class=flag>Yes</span><div class=in><p>a</p><p>b</p></div>`;
 
 async function extract(fields: Record<string, ExtractField>): Promise<{ json: Record<string, unknown> | undefined; warnings: string[] }> {
-  const { json, warnings } = await convert({
+  const { json, warnings } = convert({
     html,
     url: 'https://shop.example/x/',
     formats: [],
@@ -24,7 +24,7 @@ async function extract(fields: Record<string, ExtractField>): Promise<{ json: Re
 
 /** The value of a paragraph with this text. */
 async function read(type: NonNullable<ExtractField['type']>, text: string): Promise<unknown> {
-  const { json } = await convert({
+  const { json } = convert({
     html: `<p>${text}</p>`,
     url: 'https://shop.example/',
     formats: [],

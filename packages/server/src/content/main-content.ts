@@ -1,26 +1,152 @@
-import { Readability } from '@mozilla/readability';
-import { JSDOM } from 'jsdom';
-import { dropHidden, parse, type CheerioAPI, type Parent } from './dom.ts';
+/**
+ * The main content of a page. Landmarks are left out first, Readability finds the
+ * article in the rest, and blocks that accompany an article are dropped from it.
+ * The rules and what they were measured on: docs/adr/0046-main-content.md.
+ */
+import { dropBoilerplate } from './boilerplate.ts';
+import {
+  collapse,
+  elementsNamed,
+  isElement,
+  parse,
+  resolveUrl,
+  setChildren,
+  textIn,
+  type CheerioAPI,
+  type Element,
+  type Parent,
+} from './dom.ts';
+import { Landmarks } from './landmarks.ts';
+import { checkboxName, headingMark, readArticle, sourceOf } from './readable.ts';
+import { PageText } from './text-stats.ts';
 
 /** With more elements Readability takes too long. */
 const elementsMax = 100_000;
+/** Of a page with less text all is content but its landmarks: Readability compares paragraphs, and here are too few. */
+const shortChars = 500;
+/** The same in scripts that write a word with one or two characters. */
+const shortDenseChars = 200;
+/** Where the container has so many times the text of the article, Readability has taken one of many parts for the whole. */
+const containerRatio = 2;
 
-/**
- * The article of a page, as HTML with absolute links, or null. Works on a copy
- * without hidden elements: jsdom runs no scripts and loads nothing here, but it
- * would parse the styles.
- */
-export function findMainContent($: CheerioAPI, base: string | null): string | null {
-  const copy = parse($.html());
-  dropHidden(copy.root()[0] as Parent);
-  if (copy('*').length > elementsMax) return null;
-  const { window } = new JSDOM(copy.html(), base === null ? {} : { url: base });
-  try {
-    return new Readability(window.document, options).parse()?.content || null;
-  } finally {
-    window.close();
-  }
+export interface MainContentOptions {
+  base: string | null;
+  /** Of the page. */
+  title: string;
 }
 
-/** Keeps classes, so that selectors still match. */
-const options = { keepClasses: true, disableJSONLD: true, maxElemsToParse: elementsMax };
+/** A document with the main content in its body and absolute addresses; null without any. The page is not changed. */
+export function findMainContent($: CheerioAPI, { base, title }: MainContentOptions): CheerioAPI | null {
+  const body = $('body')[0];
+  if (!body) return null;
+  const page = new Landmarks(body);
+  if (page.text.elements > elementsMax || page.text.of(body).text === 0) return null;
+  const heading = findHeading(page, { base, title });
+  const skips = (element: Element): boolean => page.isDropped(element) || element === heading;
+  const content = article(page, body, { base, skips }) ?? container(page, body, { base, skips });
+  if (!content) return null;
+  if (heading) addHeading(content, heading.name, collapse(textIn(heading)));
+  return content;
+}
+
+interface Rules {
+  base: string | null;
+  skips: (element: Element) => boolean;
+}
+
+/** What Readability finds; null where that is too little. */
+function article(page: Landmarks, body: Element, { base, skips }: Rules): CheerioAPI | null {
+  const { text } = page;
+  const { text: chars, dense } = text.of(body);
+  const charsMin = dense > chars / 3 ? shortDenseChars : shortChars;
+  if (chars < charsMin) return null;
+  const html = readArticle(sourceOf(body, skips), { base, charsMin });
+  if (html === '') return null;
+  const content = clean(html, base);
+  const own = plainText(content);
+  const whole = containerOf(page);
+  if (own === 0 || (whole && text.plain(whole) > containerRatio * own)) {
+    const alternative = container(page, body, { base, skips });
+    if (alternative && plainText(alternative) > containerRatio * own) return alternative;
+  }
+  return own === 0 ? null : content;
+}
+
+/** The element that the page itself declares as its content, or its body. */
+function container(page: Landmarks, body: Element, { base, skips }: Rules): CheerioAPI | null {
+  const content = clean(sourceOf(containerOf(page) ?? body, skips), base);
+  return plainText(content) === 0 ? null : content;
+}
+
+function containerOf({ mains, articles, text }: Landmarks): Element | undefined {
+  const [main] = mains;
+  if (main && mains.length === 1 && text.of(main).text > 0) return main;
+  return articles.length === 1 ? articles[0] : undefined;
+}
+
+function clean(html: string, base: string | null): CheerioAPI {
+  const content = parse(html);
+  for (const element of elementsNamed(content, 'h1', 'h2', checkboxName)) {
+    if (element.name === checkboxName) element.name = 'input';
+    else if (headingMark in element.attribs) element.name = 'h1';
+    delete element.attribs[headingMark];
+  }
+  dropBoilerplate(content('body')[0] as Parent);
+  for (const { attribs } of elementsNamed(content, 'a', 'img', 'source', 'video', 'audio')) {
+    for (const name of ['href', 'src', 'poster']) {
+      const value = attribs[name];
+      if (value !== undefined && !value.startsWith('#')) attribs[name] = resolveUrl(value, base) ?? value;
+    }
+  }
+  return content;
+}
+
+function plainText(content: CheerioAPI): number {
+  const root = content.root()[0] as Parent;
+  return new PageText(root).plain(root);
+}
+
+const logoName = /(?:^|[\s_-])(?:logo|brand|masthead|site-?(?:title|name)|sitename)(?:$|[\s_-])/i;
+
+/** The heading of what the page is about. */
+function findHeading({ headings }: Landmarks, { base, title }: MainContentOptions): Element | undefined {
+  const candidates = headings.filter(({ element }) => collapse(textIn(element)) !== '' && !isLogo(element, base));
+  const first = candidates.filter(({ element }) => element.name === 'h1');
+  const isTitle = ({ element }: { element: Element }): boolean => saysTitle(collapse(textIn(element)), title);
+  const heading = first.find(isTitle) ?? first.find(({ isInContent }) => isInContent) ?? first[0] ?? candidates.find(isTitle);
+  return heading?.element;
+}
+
+/** The name of the site, which leads to its front page. */
+function isLogo(heading: Element, base: string | null): boolean {
+  for (let element: Element | null = heading, levels = 0; element && levels < 3; levels += 1) {
+    if (logoName.test(`${element.attribs['class'] ?? ''} ${element.attribs['id'] ?? ''}`)) return true;
+    element = element.parent !== null && 'attribs' in element.parent ? element.parent : null;
+  }
+  const home = base === null ? null : new URL('/', base).href;
+  return elementsBelow(heading, 'a').some(({ attribs }) => home !== null && resolveUrl(attribs['href'] ?? '#', base) === home);
+}
+
+function elementsBelow(parent: Parent, name: string): Element[] {
+  return parent.children.flatMap((child) =>
+    isElement(child) ? [...(child.name === name ? [child] : []), ...elementsBelow(child, name)] : [],
+  );
+}
+
+/** Titles often name the site behind what the page is about. */
+function saysTitle(heading: string, title: string): boolean {
+  const [own, whole] = [heading.toLowerCase(), collapse(title).toLowerCase()];
+  return own !== '' && whole.includes(own) && own.length * 3 >= whole.length;
+}
+
+/** In front of the content, whether or not Readability took it for a title that readers know already. */
+function addHeading(content: CheerioAPI, name: string, text: string): void {
+  const body = content('body')[0] as Parent;
+  const same = elementsNamed(content, 'h1', 'h2').find((element) => collapse(textIn(element)) === text);
+  if (same) {
+    same.name = name;
+    return;
+  }
+  const [heading] = parse(`<${name}></${name}>`)(name).text(text).toArray();
+  if (heading) setChildren(body, [heading, ...body.children]);
+}

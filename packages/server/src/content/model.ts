@@ -19,8 +19,6 @@ export interface ContentOptions {
   formats: readonly ContentFormat[];
   /** For html, markdown, text, links and tables. Ignored with `includeSelectors`. */
   onlyMainContent: boolean;
-  /** The result of Readability in the browser, '' without main content. Unset: Readability runs here. */
-  mainHtml?: string | null | undefined;
   includeSelectors: readonly string[];
   excludeSelectors: readonly string[];
   extract: { fields: Record<string, ExtractField> } | null;

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core';
-import { snapshotScript, snapshotSource, type Snapshot, type SnapshotOptions } from './content.ts';
+import { snapshotScript, type Snapshot, type SnapshotOptions } from './content.ts';
 
 const paragraph = '<p>It says this at length, with commas, and so on, and on, until nobody doubts it. <a href="/more">More</a></p>';
 const article = `<article><h1>The article</h1>${paragraph.repeat(20)}</article>`;
@@ -90,7 +90,7 @@ describe('the snapshot of a page', () => {
   async function inPage(script: string, options: Partial<SnapshotOptions> = {}): Promise<Snapshot> {
     const { frameTree } = await cdp.send('Page.getFrameTree');
     const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'snapshot' });
-    const all = { visibleOnly: true, mainContent: false, readability: false, maxBytes: 1_000_000, ...options };
+    const all = { visibleOnly: true, maxBytes: 1_000_000, ...options };
     const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
       expression: `(${script})(${JSON.stringify(all)})`,
       contextId: executionContextId,
@@ -106,12 +106,9 @@ describe('the snapshot of a page', () => {
   }
 
   it('is the document as HTML, with its title and its text', async () => {
-    const { html, title, text, truncated, mainHtml } = await snapshot('/plain');
+    const { html, title, text, truncated } = await snapshot('/plain');
     assert.equal(html, (pages['/plain']?.body ?? '').replace('<!doctype', '<!DOCTYPE'));
-    assert.deepEqual(
-      { title, text: text.trim(), truncated, mainHtml },
-      { title: 'Plain & simple', text: '1 < 2\u00a0!', truncated: false, mainHtml: null },
-    );
+    assert.deepEqual({ title, text: text.trim(), truncated }, { title: 'Plain & simple', text: '1 < 2\u00a0!', truncated: false });
   });
 
   it('parses back to the same document', async () => {
@@ -186,7 +183,6 @@ describe('the snapshot of a page', () => {
     await page.evaluate(() => document.documentElement.remove());
     assert.deepEqual(await inPage(snapshotScript), {
       html: '<!DOCTYPE html>',
-      mainHtml: null,
       title: '',
       text: '',
       truncated: false,
@@ -227,27 +223,14 @@ describe('the snapshot of a page', () => {
     }
   });
 
-  it('extracts the main content with Readability, and changes nothing in the page', async () => {
+  it('changes nothing in the page', async () => {
     await page.goto(`${site}/article`);
     const before = await page.content();
-    const { mainHtml } = await inPage(snapshotSource(), { mainContent: true, readability: true });
-    assert.match(mainHtml ?? '', /It says this at length/);
-    assert.match(mainHtml ?? '', new RegExp(`href="${site}/more"`));
-    assert.doesNotMatch(mainHtml ?? '', /home|foot/);
+    await inPage(snapshotScript);
     assert.equal(await page.content(), before);
   });
 
-  it('returns null for the main content unless requested', async () => {
-    await page.goto(`${site}/article`);
-    assert.equal((await inPage(snapshotSource())).mainHtml, null);
-    assert.equal((await inPage(snapshotScript, { mainContent: true, readability: true })).mainHtml, null);
-  });
-
   it('works under the strictest content security policy', async () => {
-    await page.goto(`${site}/strict`);
-    const { html, mainHtml } = await inPage(snapshotSource(), { mainContent: true, readability: true });
-    assert.match(html, /The article/);
-    assert.match(mainHtml ?? '', /It says this at length/);
-    assert.match(mainHtml ?? '', new RegExp(`href="${site}/more"`));
+    assert.match((await snapshot('/strict')).html, /It says this at length/);
   });
 });

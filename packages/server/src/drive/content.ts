@@ -1,6 +1,6 @@
 /** Page content: a snapshot taken in the page, converted to the requested format outside it. */
 import type { PageContentResponse } from '@berth/contract';
-import { snapshotScript, snapshotSource, type Converter, type Snapshot } from '../content/content.ts';
+import { snapshotScript, type Converter, type Snapshot } from '../content/content.ts';
 import type { Page } from '../browser/browser.ts';
 
 export type PageContent = PageContentResponse;
@@ -23,11 +23,10 @@ export interface PageSnapshot {
 }
 
 /** @throws PageError */
-export async function takeSnapshot(page: Page, { onlyMainContent }: ContentOptions, signal: AbortSignal): Promise<PageSnapshot> {
-  const script = onlyMainContent ? snapshotSource() : snapshotScript;
-  const options = { visibleOnly: false, mainContent: onlyMainContent, readability: onlyMainContent, maxBytes: htmlBytesMax };
+export async function takeSnapshot(page: Page, signal: AbortSignal): Promise<PageSnapshot> {
+  const options = { visibleOnly: false, maxBytes: htmlBytesMax };
   const timeoutMs = page.timeoutScale.ms(snapshotMsMax);
-  const snapshot = await page.call<Snapshot>(page.mainFrame(), script, [options], { signal, timeoutMs, maxBytes: answerBytesMax });
+  const snapshot = await page.call<Snapshot>(page.mainFrame(), snapshotScript, [options], { signal, timeoutMs, maxBytes: answerBytesMax });
   return { tabId: page.tabId, url: page.url(), snapshot };
 }
 
@@ -43,7 +42,7 @@ export async function convertSnapshot(
   // The snapshot needs no conversion.
   if (format === 'html' && !onlyMainContent) return { ...base, content: snapshot.html, links: null, warnings: warnings };
   const conversion = { url, formats: [format], onlyMainContent, includeSelectors: [], excludeSelectors: [], extract: null };
-  const result = await content.convert({ ...conversion, html: snapshot.html, mainHtml: snapshot.mainHtml }, { signal });
+  const result = await content.convert({ ...conversion, html: snapshot.html }, { signal });
   const links = format === 'links' ? (result.links ?? []) : null;
   return { ...base, content: format === 'links' ? null : (result[format] ?? ''), links, warnings: [...warnings, ...result.warnings] };
 }

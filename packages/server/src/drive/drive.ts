@@ -116,7 +116,7 @@ export class Drive {
     const finish = (page: PageSnapshot): Promise<PageContent> =>
       convertSnapshot(this.#deps.content.for(target.owner), page, { options, signal: target.signal });
     return runAction(this.#deps, target, { name: 'content', finish }, ({ browser }, signal) =>
-      takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), options, signal),
+      takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), signal),
     );
   }
 

@@ -2,7 +2,7 @@
 import { ServiceError, type FetchRequest } from '@berth/contract';
 import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
 import { PageError, type Page } from '../browser/browser.ts';
-import { snapshotScript, snapshotSource, type Snapshot } from '../content/content.ts';
+import { snapshotScript, type Snapshot } from '../content/content.ts';
 import { captureScreenshot } from '../drive/drive.ts';
 import type { StepContext } from '../steps/steps.ts';
 import { wantsVisible } from './convert.ts';
@@ -20,13 +20,12 @@ export interface PageSnapshot {
 /** A page that is busy for longer counts as not answering. */
 const snapshotMsMax = 10_000;
 
-const createReadSource = (take: string): string => `(options, visibleToo) => {
-  const take = ${take};
+const readSource = `(options, visibleToo) => {
+  const take = ${snapshotScript};
   const whole = take({ ...options, visibleOnly: false });
   const visible = visibleToo ? take({ ...options, text: false, visibleOnly: true }) : null;
   return { probe: ${pageProbeObject('whole.html')}, whole, visible };
 }`;
-const defaultSource = createReadSource(snapshotScript);
 
 interface CaptureLimits {
   signal: AbortSignal;
@@ -39,13 +38,11 @@ export async function readPageSnapshot(
   request: FetchRequest,
   { signal, leftMs }: { signal: AbortSignal; leftMs: number },
 ): Promise<PageSnapshot | null> {
-  const mainContent = request.only_main_content && request.include_selectors.length === 0;
-  const options = { mainContent, readability: mainContent, maxBytes: limits.htmlBytesMax, text: request.formats.includes('text') };
-  const source = mainContent ? createReadSource(snapshotSource()) : defaultSource;
+  const options = { maxBytes: limits.htmlBytesMax, text: request.formats.includes('text') };
   const timeoutMs = Math.max(1, Math.min(page.timeoutScale.ms(snapshotMsMax, leftMs / 2), leftMs));
   const within = { signal, timeoutMs, maxBytes: 6 * limits.htmlBytesMax };
   try {
-    return await page.call<PageSnapshot>(page.mainFrame(), source, [options, wantsVisible(request)], within);
+    return await page.call<PageSnapshot>(page.mainFrame(), readSource, [options, wantsVisible(request)], within);
   } catch (error) {
     if (error instanceof PageError && (error.reason === 'timeout' || error.reason === 'too_large')) return null;
     throw error;

@@ -7,9 +7,8 @@ export interface PageSource {
   url: string;
   /** The whole document, hidden elements included. */
   html: string;
-  mainHtml: string | null | undefined;
   /** Without hidden elements; null when no browser rendered the page. */
-  visible: { html: string; mainHtml: string | null } | null;
+  visible: { html: string } | null;
   /** As a visitor reads it; null when no browser rendered the page. */
   text: string | null;
 }
@@ -57,19 +56,18 @@ export async function convertPage(target: ConvertTarget, source: PageSource, wit
 interface ConvertPart {
   url: string;
   html: string;
-  mainHtml: string | null | undefined;
   formats: readonly ContentFormat[];
   extract: FetchRequest['extract'];
 }
 
 async function convertPart({ content, request, result }: ConvertTarget, part: ConvertPart, within: ConvertLimits): Promise<void> {
-  const { url, html, mainHtml, formats, extract } = part;
+  const { url, html, formats, extract } = part;
   if (formats.length === 0 && !extract) return;
   const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
   const deadline = AbortSignal.timeout(Math.max(1, within.timeoutMs));
   try {
     const { title, warnings, json, ...converted } = await content.convert(
-      { url, html, mainHtml, formats, extract, onlyMainContent, includeSelectors, excludeSelectors },
+      { url, html, formats, extract, onlyMainContent, includeSelectors, excludeSelectors },
       { signal: AbortSignal.any([within.signal, deadline]) },
     );
     Object.assign(result, converted);

@@ -11,9 +11,6 @@
 export interface SnapshotOptions {
   /** Omits what the page's styles hide. */
   visibleOnly: boolean;
-  /** Also extracts the main content, which needs `snapshotSource()` and `readability`. */
-  mainContent: boolean;
-  readability: boolean;
   /** Limit of the HTML in UTF-8. */
   maxBytes: number;
   /** Default true; false saves a layout of the whole page. */
@@ -23,8 +20,6 @@ export interface SnapshotOptions {
 export interface Snapshot {
   /** The flat tree: open shadow roots are inlined in their hosts, and slots are filled. */
   html: string;
-  /** Null if it was not requested or extraction failed, '' if there is none. */
-  mainHtml: string | null;
   title: string;
   /** The visible text, at most 100 000 characters. */
   text: string;
@@ -34,17 +29,13 @@ export interface Snapshot {
   hasShadow: boolean;
 }
 
-type ReadabilityClass = new (document: Document, options: object) => { parse(): { content?: string | null } | null };
-
-export function takeSnapshot(options: SnapshotOptions, Readability: ReadabilityClass | null): Snapshot {
+export function takeSnapshot(options: SnapshotOptions): Snapshot {
   const page = natives();
   const hasShadow = hasShadowRoots(page);
   const plain = options.visibleOnly || hasShadow ? null : plainHtml(page, options.maxBytes);
   const { html, truncated } = plain === null ? serialize(page, options) : { html: plain, truncated: false };
-  const wanted = options.mainContent && options.readability && Readability !== null;
   return {
     html,
-    mainHtml: wanted ? readMainContent(html, Readability) : null,
     title: page.title(document) ?? '',
     text: options.text === false ? '' : readText(page),
     truncated,
@@ -262,29 +253,6 @@ export function limitedOutput(maxBytes: number) {
     full: (): boolean => isFull,
     toString: (): string => parts.join(''),
   };
-}
-
-/** On a copy of the document, because Readability modifies it. */
-export function readMainContent(html: string, Readability: ReadabilityClass): string | null {
-  try {
-    const copy = parseCopy(html);
-    return new Readability(copy, { keepClasses: true, disableJSONLD: true, maxElemsToParse: 100_000 }).parse()?.content ?? '';
-  } catch {
-    return null;
-  }
-}
-
-/** A page may enforce Trusted Types; then only the sanitizing parser is available. */
-export function parseCopy(html: string): Document {
-  try {
-    return new DOMParser().parseFromString(html, 'text/html');
-  } catch {
-    // Not in the types yet.
-    const { parseHTML } = Document as unknown as { parseHTML(html: string, options: object): Document };
-    const copy = parseHTML.call(Document, html, { sanitizer: {} });
-    if (copy.baseURI !== document.baseURI) copy.head.append(Object.assign(copy.createElement('base'), { href: document.baseURI }));
-    return copy;
-  }
 }
 
 export function readText(page: Natives): string {

@@ -7,7 +7,6 @@ export class Pending {
 
 const snapshotOf = ({ html, title }: FakePage): Json => ({
   html,
-  mainHtml: '<h1>Main</h1>',
   title,
   text: title,
   truncated: false,

@@ -19,8 +19,6 @@ export async function textOfPage(attempt: Attempt): Promise<string> {
 export const stateOf = (attempt: Attempt, element: ElementRef): Promise<ElementState> =>
   attempt.page.call(element.frameId, scripts.stateOf, [element], attempt.call(textBytesMax));
 
-const snapshotOptions = { visibleOnly: false, mainContent: false, readability: false };
-
 /** The HTML of the current page or of one element. */
 export async function htmlOf(attempt: Attempt, selectors: Selectors | undefined, bytesMax: number): Promise<string> {
   const { page } = attempt;
@@ -30,7 +28,7 @@ export async function htmlOf(attempt: Attempt, selectors: Selectors | undefined,
   const { html, truncated } = await page.call<Snapshot>(
     frameId,
     snapshotScript,
-    [{ ...snapshotOptions, maxBytes: bytesMax }],
+    [{ visibleOnly: false, maxBytes: bytesMax }],
     attempt.call(3 * bytesMax),
   );
   if (truncated) attempt.warn('The page is too large and was truncated.');
