@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connectSession, endSession, getSession, openCdp, type ErrorCode } from '@berth/contract';
+import { chromium } from 'playwright-core';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket, refusedSocket } from '../raw-http.ts';
 import { assertError, endedSession, machineOf, startingSession } from '../session-states.ts';
@@ -175,6 +176,17 @@ describe('400 bad_request', () => {
     const { session_id } = await served.create();
     const { message } = await served.refuse(openCdp, 'bad_request', { params: { session_id } });
     assert.match(message, /Upgrade: websocket/);
+  });
+
+  it('refuses a client of Playwright servers before the handshake, and says what to use instead', async () => {
+    const { session_id } = await served.create();
+    const { cdp_url } = (await served.call(connectSession, { params: { session_id } })).body;
+    for (const [address, headers] of [[cdp_url, {}] as const, [addressOf(session_id), withKey()] as const])
+      await assert.rejects(
+        chromium.connect(address, { headers, timeout: 15_000 }),
+        /400 Bad Request[^]*Use chromium\.connectOverCDP\(url\)/,
+      );
+    assert.equal(await connectionsOf(session_id), 0);
   });
 });
 

@@ -36,6 +36,12 @@ describe('200', () => {
     for (const snippet of Object.values(body.snippets)) assert.ok(snippet.includes(body.cdp_url));
   });
 
+  it("returns a script for Puppeteer that leaves the session's viewport alone", async () => {
+    const { session_id } = await served.create();
+    const { body } = await served.call(connectSession, { params: { session_id } });
+    assert.match(body.snippets.puppeteer, /defaultViewport: null/);
+  });
+
   it('never contains the API key', async () => {
     const { session_id } = await served.create();
     const { text } = await served.call(connectSession, { params: { session_id } });

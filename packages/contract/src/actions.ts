@@ -370,7 +370,7 @@ export const uploadFile = endpoint({
   summary: 'Upload a file',
   description:
     'Stores a file of at most 12 MiB in the session, so that an `upload` step can give it to a page by its ' +
-    '`file_id`. The file is deleted when the session ends.',
+    '`file_id`, and a DevTools client by its `file_id` or its name. The file is deleted when the session ends.',
   auth: 'bearer',
   params: sessionParams,
   body: UploadRequest,

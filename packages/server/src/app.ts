@@ -10,7 +10,7 @@ import { ConfigError, type Config } from './config.ts';
 import { Content } from './content/content.ts';
 import { mountCreditsAdmin } from './credits/admin-routes.ts';
 import { mountCredits } from './credits/routes.ts';
-import { assertIsolated } from './exposure.ts';
+import { assertIsolated, isLoopbackOnly } from './exposure.ts';
 import type { Disk } from './disk/disk.ts';
 import { Drive } from './drive/drive.ts';
 import { mountDrive } from './drive/routes.ts';
@@ -176,7 +176,7 @@ async function buildServices(
     gate,
     fleet,
     sessions,
-    connects: new CdpConnections({ sessions, keys, tokens, clock, secret }),
+    connects: new CdpConnections({ sessions, keys, tokens, clock, secret, log, isLoopbackOnly: isLoopbackOnly(config) }),
     content,
     drive,
     view,

@@ -129,6 +129,7 @@ class AttachedBrowser implements Browser {
       ruleContext: () => ({
         downloadsPath,
         acceptDownloads: this.#tabs.settings.acceptDownloads,
+        uploadPath: (name) => this.#tabs.settings.uploadPath?.(name) ?? null,
         tabsFree: this.#tabs.limit - this.#tabs.count - this.#multiplexer.openingTabs,
         contextsFree: this.#multiplexer.contextsFree,
       }),

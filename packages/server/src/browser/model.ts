@@ -22,6 +22,8 @@ export interface BrowserSettings {
   tabLimit: number;
   /** Default: the limits of `Downloads` alone. */
   downloadLimit?: DownloadLimit | undefined;
+  /** The path in the machine of a file that was uploaded, by its id or its name; null: there is none. Default: there are none. */
+  uploadPath?: ((name: string) => string | null) | undefined;
 }
 
 /** What the downloads of a session may take on the disk. */
@@ -122,6 +124,11 @@ export interface DevtoolsClientOptions {
   send(message: string | Buffer): boolean | void;
   /** The connection ended: the customer sent `Browser.close` or broke the protocol, or the browser closed. */
   onClose(reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void;
+  /**
+   * For a client on this computer: copies a completed download into the folder that the client named for downloads, before
+   * the client hears of it. Never rejects.
+   */
+  copyDownload?: ((id: string, folder: string) => Promise<void>) | undefined;
 }
 
 export interface Browser {

@@ -5,10 +5,13 @@ import { bearerOf, ownerOf, type Call, type Credentials, type Principal, type Up
 import { ClientDisconnected } from '../http/exchange.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
 import { connectTokenPrefix, invalidConnectToken, type ConnectTokens, type Keys } from '../keys/keys.ts';
 import type { Connection, LiveSession } from './live.ts';
+import { copyDownload } from './local-downloads.ts';
+import { refusePlaywrightServerClients } from './playwright-protocol.ts';
 import { service, type SessionRecord } from './session.ts';
 import { sessionEndedError, sessionNotFound, type Machine, type Sessions } from './sessions.ts';
 
@@ -20,21 +23,36 @@ const connectionsMax = 32;
 /** Often enough that proxies do not close an idle socket. */
 const pingMs = 20_000;
 
+interface CdpConnectionsDeps {
+  sessions: Sessions;
+  keys: Keys;
+  tokens: ConnectTokens;
+  clock: Clock;
+  secret: Buffer;
+  log: Log;
+  /** Whether only this computer can reach the service, so that all clients are on it. */
+  isLoopbackOnly: boolean;
+}
+
 export class CdpConnections {
   readonly #sessions: Sessions;
   readonly #keys: Keys;
   readonly #tokens: ConnectTokens;
   readonly #clock: Clock;
   readonly #secret: Buffer;
+  readonly #log: Log;
+  readonly #isLoopbackOnly: boolean;
   /** Closes sockets of revoked keys and connect tokens, also of those revoked on another worker. */
   readonly revocations = new Loop('socket-revocations', 1000, () => this.#closeRevoked());
 
-  constructor(deps: { sessions: Sessions; keys: Keys; tokens: ConnectTokens; clock: Clock; secret: Buffer }) {
+  constructor(deps: CdpConnectionsDeps) {
     this.#sessions = deps.sessions;
     this.#keys = deps.keys;
     this.#tokens = deps.tokens;
     this.#clock = deps.clock;
     this.#secret = deps.secret;
+    this.#log = deps.log;
+    this.#isLoopbackOnly = deps.isLoopbackOnly;
     for (const credentials of [deps.keys, deps.tokens]) credentials.onRevoked(() => this.revocations.nudge());
   }
 
@@ -89,13 +107,15 @@ export class CdpConnections {
       browser: machine.browser.version.product,
       snippets: {
         playwright: `const browser = await chromium.connectOverCDP('${cdpUrl}');`,
-        puppeteer: `const browser = await puppeteer.connect({ browserWSEndpoint: '${cdpUrl}' });`,
+        // Without it, Puppeteer makes every page 800×600.
+        puppeteer: `const browser = await puppeteer.connect({ browserWSEndpoint: '${cdpUrl}', defaultViewport: null });`,
       },
     };
   }
 
   /** Opens a DevTools socket. Throws before the handshake; closes with a code and a reason after it. */
   async open(principal: Principal, sessionId: string, upgrade: Upgrade): Promise<void> {
+    refusePlaywrightServerClients(upgrade);
     const { session, machine } = await this.ready(principal, sessionId);
     await this.#open(principal, { session, machine }, upgrade);
   }
@@ -105,6 +125,7 @@ export class CdpConnections {
    * then, and when the client is not there any more, the session ends.
    */
   async create({ principal, query, signal }: Call<typeof openConnect>, upgrade: Upgrade): Promise<void> {
+    refusePlaywrightServerClients(upgrade);
     const left = new AbortController();
     // Nobody reads the connection before the handshake, so it would not close.
     upgrade.socket.once('end', () => left.abort(new ClientDisconnected()));
@@ -149,6 +170,7 @@ export class CdpConnections {
             return true;
           },
           onClose: (reason) => this.#onClientClose(session, socket, reason),
+          copyDownload: this.#isLoopbackOnly ? (id, folder) => this.#copyDownload(machine, id, folder) : undefined,
         }),
       );
     } catch (error) {
@@ -157,6 +179,10 @@ export class CdpConnections {
     }
     // The session may have ended during the handshake.
     if (session.ending) close('session_ended');
+  }
+
+  async #copyDownload(machine: Machine, id: string, folder: string): Promise<void> {
+    await copyDownload(machine, id, folder).catch((error: unknown) => this.#log.debug({ err: error }, 'download copy skipped'));
   }
 
   #onClientClose(session: LiveSession, socket: Socket, reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {

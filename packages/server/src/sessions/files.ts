@@ -62,6 +62,11 @@ export class UploadedFiles {
   find(fileId: string): UploadedFile | undefined {
     return this.#files.get(fileId);
   }
+
+  /** By its id or its name; of several with that name, the latest. */
+  findByName(name: string): UploadedFile | undefined {
+    return this.find(name) ?? [...this.#files.values()].findLast((file) => file.name === name);
+  }
 }
 
 const noRoom = (): ServiceError =>

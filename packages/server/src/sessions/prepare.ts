@@ -30,6 +30,7 @@ export async function prepareMachine(session: LiveSession, machine: Machine, spe
       keepNetworkLog: request.har || request.record,
       tabLimit: record.settings.tab_limit,
       downloadLimit: session.downloadLimit,
+      uploadPath: (name) => session.uploads.findByName(name)?.path ?? null,
     });
     session.subscribe(machine.browser);
     if (request.storage_state) await restoreStorage(machine, request.storage_state, session.abort.signal);

@@ -20,8 +20,8 @@ interface ContextCall {
 interface ContextOwner {
   /** Calls without a reply. */
   calls: ContextCall[];
-  /** Contexts that end with the client's session. */
-  own: Set<string>;
+  /** Its contexts, and whether they end with the client's session. */
+  own: Map<string, { disposeOnDetach: boolean }>;
 }
 
 export class ClientContexts<C extends object> {
@@ -55,23 +55,36 @@ export class ClientContexts<C extends object> {
     const [call] = at < 0 ? [] : owner.calls.splice(at, 1);
     if (!call) return;
     if (call.contextId !== null) {
-      if (result) this.#contexts.delete(call.contextId);
+      if (result) this.#delete(call.contextId);
     } else if (result?.browserContextId !== undefined) {
       this.#contexts.add(result.browserContextId);
-      if (call.disposeOnDetach) owner.own.add(result.browserContextId);
+      owner.own.set(result.browserContextId, { disposeOnDetach: call.disposeOnDetach });
     }
+  }
+
+  /** The contexts that the client has created and not disposed of, for the caller to do it. */
+  takeAll(client: C): string[] {
+    const contextIds = [...(this.#owners.get(client)?.own.keys() ?? [])];
+    for (const contextId of contextIds) this.#delete(contextId);
+    return contextIds;
   }
 
   /** Its contexts that were created without `disposeOnDetach` stay. */
   onClosed(client: C): void {
     const owner = this.#owners.get(client);
-    for (const contextId of owner?.own ?? []) this.#contexts.delete(contextId);
+    for (const [contextId, { disposeOnDetach }] of owner?.own ?? []) if (disposeOnDetach) this.#contexts.delete(contextId);
     for (const { contextId, disposeOnDetach } of owner?.calls ?? []) if (contextId === null && !disposeOnDetach) this.#unknown += 1;
     this.#owners.delete(client);
   }
 
+  /** Whoever has created it. */
+  #delete(contextId: string): void {
+    this.#contexts.delete(contextId);
+    for (const { own } of this.#owners.values()) own.delete(contextId);
+  }
+
   #ownerOf(client: C): ContextOwner {
-    const owner = this.#owners.get(client) ?? { calls: [], own: new Set() };
+    const owner = this.#owners.get(client) ?? { calls: [], own: new Map() };
     this.#owners.set(client, owner);
     return owner;
   }

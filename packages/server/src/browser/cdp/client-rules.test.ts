@@ -6,7 +6,17 @@ import { allowedCommands, refusedCommands } from './client-commands.ts';
 import { applyRules, isHiddenAddress, ruledCommands, type RuleContext } from './client-rules.ts';
 import { protocolDocument } from './json-endpoints.ts';
 
-const context: RuleContext = { downloadsPath: '/box/downloads', acceptDownloads: true, tabsFree: 1, contextsFree: 1 };
+const uploads = new Map([
+  ['file_1', '/box/uploads/file_1/report.csv'],
+  ['report.csv', '/box/uploads/file_1/report.csv'],
+]);
+const context: RuleContext = {
+  downloadsPath: '/box/downloads',
+  acceptDownloads: true,
+  tabsFree: 1,
+  contextsFree: 1,
+  uploadPath: (name) => uploads.get(name) ?? null,
+};
 const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleContext> = {}): string =>
   applyRules(method, params, { ...context, ...more }).kind;
 
@@ -118,10 +128,35 @@ describe('the rules for clients', () => {
   });
 
   it("give pages the session's own files alone", () => {
-    assert.equal(kind('DOM.setFileInputFiles', { files: ['/box/downloads/a'] }), 'forward');
+    const files = ['/box/downloads/a'];
+    assert.deepEqual(applyRules('DOM.setFileInputFiles', { files, objectId: 'O' }, context), {
+      kind: 'rewrite',
+      params: { files, objectId: 'O' },
+    });
     for (const path of ['/etc/passwd', '/box/downloads/../x', '/box/downloads2/a', '/box/downloads', 'a', 7, '/box/downloads/a\0b'])
       assert.equal(kind('DOM.setFileInputFiles', { files: [path] }), 'refuse', String(path));
+    assert.equal(kind('DOM.setFileInputFiles', { files: 'report.csv' }), 'refuse');
     assert.equal(kind('Input.dispatchDragEvent', { data: { files: ['/etc/passwd'] } }), 'refuse');
+    assert.equal(kind('Input.dispatchDragEvent', { data: null }), 'forward');
+  });
+
+  it('know an uploaded file by its id and its name, behind whatever folder the client runs in', () => {
+    for (const path of ['file_1', 'report.csv', '/home/ada/report.csv', 'C:\\work\\report.csv', '/srv/app/file_1'])
+      assert.deepEqual(applyRules('DOM.setFileInputFiles', { files: [path, 'file_1'], backendNodeId: 7 }, context), {
+        kind: 'rewrite',
+        params: { files: ['/box/uploads/file_1/report.csv', '/box/uploads/file_1/report.csv'], backendNodeId: 7 },
+      });
+    assert.deepEqual(applyRules('Input.dispatchDragEvent', { type: 'drop', data: { items: [], files: ['/tmp/report.csv'] } }, context), {
+      kind: 'rewrite',
+      params: { type: 'drop', data: { items: [], files: ['/box/uploads/file_1/report.csv'] } },
+    });
+  });
+
+  it('say how a file gets to the browser, and not where the client has it', () => {
+    const decision = applyRules('DOM.setFileInputFiles', { files: ['report.csv', '/home/ada/secret/other.csv'] }, context);
+    assert.ok(decision.kind === 'refuse');
+    assert.match(decision.message, /"other\.csv".*POST \/v1\/session\/SESSION_ID\/uploads.*file_id or its name/);
+    assert.doesNotMatch(decision.message, /ada|secret|box/);
   });
 
   it('end the client and not the browser at Browser.close', () => assert.equal(kind('Browser.close'), 'close'));

@@ -13,6 +13,8 @@ type ClientParams = Readonly<Record<string, unknown>>;
 export interface RuleContext {
   /** The only folder of the machine that a client may name. */
   downloadsPath: string;
+  /** The path in the machine of an uploaded file, by its id or its name; null: there is none. */
+  uploadPath(name: string): string | null;
   acceptDownloads: boolean;
   /** How many more tabs may be opened. */
   tabsFree: number;
@@ -64,7 +66,10 @@ const checkNewContext: Rule = (params, { contextsFree }) => {
   // Such a proxy would bypass the machine's egress, and universal access the same-origin policy.
   // An empty one bypasses it, too.
   if (params['proxyServer'] !== undefined || params['proxyBypassList'] !== undefined)
-    return refuse('A browser context cannot have a proxy of its own: set the proxy of the session');
+    return refuse(
+      'A browser context cannot have a proxy of its own here. Set `proxy` when you create the session and leave it out of the context ' +
+        '(in Crawlee, leave out proxyConfiguration and connect with connectOverCDPOptions)',
+    );
   return params['originsWithUniversalNetworkAccess'] ? refuse('Universal network access is not available in this session') : forward;
 };
 
@@ -93,13 +98,45 @@ function isInFolder(path: unknown, folder: string): boolean {
   return path.startsWith(`${folder}/`) && posix.normalize(path) === path;
 }
 
-const checkFiles = (files: unknown, { downloadsPath }: RuleContext): RuleDecision =>
-  files === undefined || (Array.isArray(files) && files.every((path) => isInFolder(path, downloadsPath)))
-    ? forward
-    : refuse("Only files of the session's own folder can be given to a page");
+/** Characters of a file's name in an error. */
+const shownNameMax = 100;
 
-const checkDroppedFiles: Rule = ({ data }, context) =>
-  checkFiles(typeof data === 'object' && data !== null ? (data as ClientParams)['files'] : undefined, context);
+/** Where a file that a client names is in the machine. Clients put the folder that they run in before a plain name. */
+function toMachinePath(path: unknown, { downloadsPath, uploadPath }: RuleContext): string | null {
+  if (typeof path !== 'string' || path.includes('\0')) return null;
+  return isInFolder(path, downloadsPath) ? path : uploadPath(fileNameOf(path));
+}
+
+/** Also of a client on Windows. */
+const fileNameOf = (path: string): string => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+
+const refuseFile = (path: unknown): RuleDecision =>
+  refuse(
+    `The browser cannot read ${typeof path === 'string' ? `"${fileNameOf(path).slice(-shownNameMax)}"` : 'a file'} from your computer. ` +
+      'Upload the file with POST /v1/session/SESSION_ID/uploads and name it here by its file_id or its name, ' +
+      "or send its content, as Playwright's setInputFiles does",
+  );
+
+/** Gives the browser the paths of uploaded files for their ids and names. */
+const rewriteFiles: Rule = (params, context) => {
+  const { files } = params;
+  if (files === undefined) return forward;
+  if (!Array.isArray(files)) return refuse('files should be an array');
+  const paths: string[] = [];
+  for (const file of files as unknown[]) {
+    const path = toMachinePath(file, context);
+    if (path === null) return refuseFile(file);
+    paths.push(path);
+  }
+  return { kind: 'rewrite', params: { ...params, files: paths } };
+};
+
+const rewriteDroppedFiles: Rule = (params, context) => {
+  const { data } = params;
+  if (typeof data !== 'object' || data === null) return forward;
+  const decision = rewriteFiles(data as ClientParams, context);
+  return decision.kind === 'rewrite' ? { kind: 'rewrite', params: { ...params, data: decision.params } } : decision;
+};
 
 /**
  * A key with a native code is passed to the browser's own window when the page
@@ -126,8 +163,8 @@ const rules = new Map<string, Rule>(
     'Target.createBrowserContext': checkNewContext,
     'Target.attachToTarget': requireFlat,
     'Target.setAutoAttach': (params, context) => (params['autoAttach'] === false ? forward : requireFlat(params, context)),
-    'DOM.setFileInputFiles': ({ files }, context) => checkFiles(files, context),
-    'Input.dispatchDragEvent': checkDroppedFiles,
+    'DOM.setFileInputFiles': rewriteFiles,
+    'Input.dispatchDragEvent': rewriteDroppedFiles,
     'Input.dispatchKeyEvent': rewriteKey,
     'Tracing.start': ({ tracingBackend }) =>
       tracingBackend === 'system' ? refuse('Only traces of the browser are available in this session') : forward,

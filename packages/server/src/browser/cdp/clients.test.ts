@@ -1,6 +1,6 @@
 import { until } from '../testing/on-page.ts';
 import assert from 'node:assert/strict';
-import { readFile, readdir } from 'node:fs/promises';
+import { copyFile, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { chromium, type Browser as PlaywrightBrowser } from 'playwright-core';
@@ -11,6 +11,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { Browser } from '../browser.ts';
+import type { DevtoolsClientOptions } from '../model.ts';
 
 let site: Site;
 let launched: Launched;
@@ -125,6 +126,23 @@ describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
     await download.failure();
     const names = await readdir(launched.downloadsPath);
     assert.equal(await readFile(join(launched.downloadsPath, names[0]!), 'utf8'), 'contents');
+    await browser.close();
+  });
+
+  it('hears of a completed download when it is where Playwright looks for it', async () => {
+    let copies = 0;
+    bridge.copyDownload = async (id, folder) => {
+      await copyFile(join(launched.downloadsPath, id), join(folder, id));
+      copies += 1;
+    };
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    await page.goto(site.url);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.evaluate('location.href = "/download"')]);
+    const saved = join(launched.downloadsPath, '..', 'saved');
+    await download.saveAs(saved);
+    assert.equal(await readFile(saved, 'utf8'), 'contents');
+    assert.equal(copies, 1);
     await browser.close();
   });
 
@@ -256,19 +274,54 @@ describe('Puppeteer over connect', { timeout: 60_000 }, () => {
     assert.deepEqual(bridge.closed, ['browser_close']);
     await launched.browser.ping({ signal: AbortSignal.timeout(1000) });
   });
+
+  it('leaves no contexts and tabs of its own when it closes its browser', async () => {
+    const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    for (const context of [await browser.createBrowserContext(), await browser.createBrowserContext()])
+      await (await context.newPage()).goto(`${site.url}/child`);
+    assert.equal(launched.browser.tabs().length, 3);
+    await browser.close();
+    await until(() => launched.browser.tabs().length === 1);
+    assert.equal(launched.browser.tabs()[0]?.url, 'about:blank');
+    const next = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    assert.equal(next.browserContexts().length, 1);
+    await next.disconnect();
+  });
+
+  it('gives pages files that were uploaded, by their names', async () => {
+    const path = join(launched.downloadsPath, '..', 'uploaded.csv');
+    await writeFile(path, 'a,b');
+    await launched.browser.prepare(settings({ uploadPath: (name) => (name === 'report.csv' ? path : null) }));
+    const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    const [page] = await browser.pages();
+    await page!.setContent('<input type="file">');
+    const input = (await page!.$('input[type="file"]'))!;
+    await input.uploadFile('report.csv');
+    assert.equal(await input.evaluate((field) => field.files?.[0]?.text()), 'a,b');
+    await assert.rejects(input.uploadFile('/home/ada/other.csv'), /cannot read "other\.csv" from your computer.*uploads/);
+    await browser.disconnect();
+  });
 });
 
 interface Bridge {
   url: string;
   closed: string[];
+  /** Of clients that connect from now on. */
+  copyDownload: DevtoolsClientOptions['copyDownload'];
   close(): Promise<void>;
 }
 
 /** A WebSocket server for `connectClient`, so that tests can connect customers' libraries. */
 async function openBridge(browser: Browser): Promise<Bridge> {
-  const closed: string[] = [];
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false, maxPayload: 128 * 1024 * 1024 });
   await once(server, 'listening');
+  const close = async (): Promise<void> => {
+    for (const socket of server.clients) socket.terminate();
+    server.close();
+    await once(server, 'close');
+  };
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const opened: Bridge = { url, closed: [], copyDownload: undefined, close };
   server.on('connection', (socket) => {
     const early: Buffer[] = [];
     const keep = (data: Buffer): void => void early.push(data);
@@ -277,9 +330,10 @@ async function openBridge(browser: Browser): Promise<Bridge> {
       .connectClient({
         send: (message) => socket.send(message, { binary: false }),
         onClose: (reason) => {
-          closed.push(reason);
+          opened.closed.push(reason);
           socket.close(1000, reason);
         },
+        copyDownload: opened.copyDownload,
       })
       .then((client) => {
         socket.off('message', keep);
@@ -288,10 +342,5 @@ async function openBridge(browser: Browser): Promise<Bridge> {
         socket.on('close', () => client.close());
       });
   });
-  const close = async (): Promise<void> => {
-    for (const socket of server.clients) socket.terminate();
-    server.close();
-    await once(server, 'close');
-  };
-  return { url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`, closed, close };
+  return opened;
 }

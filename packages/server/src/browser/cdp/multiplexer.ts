@@ -13,6 +13,7 @@ import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
 import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
 import { BrowserClosed } from '../model.ts';
+import { Client } from './client.ts';
 import { ClientContexts } from './client-contexts.ts';
 import { parseMessage, type ClientMessage, type MessageError } from './client-message.ts';
 import { Attachments, type Attachment } from './attachments.ts';
@@ -177,7 +178,11 @@ export class Multiplexer {
     this.#contexts.onReply(attachment.client, sessionId, frame);
     if (isTargetEvent(frame) && !this.#trackAttachment(sessionId, attachment, frame)) return;
     if (replyIdOf(frame) === ownCommandId) return;
-    this.#send(attachment.client, attachment.replies.apply(attachment.parent === null ? withoutSession(frame) : frame));
+    const { client } = attachment;
+    const copied = client.copyDownload(frame);
+    const message = attachment.replies.apply(attachment.parent === null ? withoutSession(frame) : frame);
+    if (copied) void copied.then(() => this.#send(client, message));
+    else this.#send(client, message);
   }
 
   #send(client: Client, message: string | Buffer): void {
@@ -251,6 +256,7 @@ export class Multiplexer {
       return;
     }
     if (decision.kind === 'close') {
+      this.#disposeContexts(client);
       this.#send(client, JSON.stringify({ id, result: {}, sessionId }));
       this.#disconnect(client, 'browser_close');
       return;
@@ -268,6 +274,15 @@ export class Multiplexer {
     else this.#connection.forward(message);
   }
 
+  /** To a client that closes its browser, nothing of its own stays open. */
+  #disposeContexts(client: Client): void {
+    for (const browserContextId of this.#contexts.takeAll(client)) {
+      this.#connection.send('Target.disposeBrowserContext', { browserContextId }).catch((error: unknown) => {
+        if (!(error instanceof BrowserClosed)) this.#deps.log.debug({ err: error }, 'browser context disposal failed');
+      });
+    }
+  }
+
   #resume({ client, targetId, targetType, autoAttachFilter }: Attachment<Client>, forward: () => void): void {
     // Whoever resumes a tab and does not attach to its page does not wait on that, either.
     if (targetType === 'tab' && !autoAttachFilter) this.#resumption.leave(client);
@@ -277,7 +292,9 @@ export class Multiplexer {
 
   #trackCommand(attachment: Attachment<Client>, { id, method, params }: Pick<ClientMessage, 'id' | 'method' | 'params'>): void {
     const { targetId, replies } = attachment;
-    if (method === 'Page.enable') {
+    const { downloadPath } = params;
+    if (method === 'Browser.setDownloadBehavior' && typeof downloadPath === 'string') attachment.client.downloadsFolder = downloadPath;
+    else if (method === 'Page.enable') {
       attachment.isWatchingPage = true;
       if (targetId !== null) this.#deps.onWatching(targetId);
     } else if (method === 'Page.disable') attachment.isWatchingPage = false;
@@ -321,24 +338,3 @@ export class Multiplexer {
 /** The session of the worker or of another client. */
 const isForeignBrowser = ({ type, targetId }: TargetInfo, { browserTargetId }: Client): boolean =>
   type === 'browser' && targetId !== browserTargetId;
-
-class Client {
-  readonly sessionId: string;
-  readonly browserTargetId: string;
-  readonly options: DevtoolsClientOptions;
-  isOpen = true;
-  errorCount = 0;
-  /** Its `Target.createTarget` commands without a reply. */
-  openingTabs = 0;
-
-  constructor(sessionId: string, browserTargetId: string, options: DevtoolsClientOptions) {
-    this.sessionId = sessionId;
-    this.browserTargetId = browserTargetId;
-    this.options = options;
-  }
-
-  end(reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {
-    this.isOpen = false;
-    this.options.onClose(reason);
-  }
-}
