@@ -36,6 +36,15 @@ install_npm_packages() {
   sha256sum package-lock.json >"$stamp"
 }
 
+# The clients that the examples connect with. Nothing of the service needs them.
+install_example_packages() {
+  stamp=examples/node_modules/.berth-lockfile
+  if sha256sum examples/package-lock.json | cmp -s - "$stamp"; then return 0; fi
+  echo 'Installing the clients of the examples ...' >&2
+  quietly run_npm ci --prefix examples --ignore-scripts --loglevel=error --no-audit --no-fund
+  sha256sum examples/package-lock.json >"$stamp"
+}
+
 # Whether one of these is there; a pattern that matches nothing stands for itself, and is not.
 any_file() {
   for path in "$@"; do if [ -e "$path" ]; then return 0; fi; done
@@ -138,5 +147,6 @@ build_pages() {
 }
 
 install_npm_packages
+if [ "$purpose" = tests ]; then install_example_packages; fi
 install_system_packages
 if [ "$purpose" != image ]; then build_pages; fi

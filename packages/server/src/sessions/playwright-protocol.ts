@@ -12,6 +12,6 @@ export function refusePlaywrightServerClients({ request }: Pick<Upgrade, 'reques
     throw new ServiceError(
       'bad_request',
       'This address speaks the DevTools protocol, not that of a Playwright server. Use chromium.connectOverCDP(url), not connect(url). ' +
-        'In Playwright Test, override the fixture `browser` with it and leave connectOptions out; in Crawlee, set connectOverCDPOptions.',
+        'In Playwright Test, override the fixture `browser` with it and leave connectOptions out; in Crawlee, connect in a launcher.',
     );
 }

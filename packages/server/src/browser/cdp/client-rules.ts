@@ -68,7 +68,7 @@ const checkNewContext: Rule = (params, { contextsFree }) => {
   if (params['proxyServer'] !== undefined || params['proxyBypassList'] !== undefined)
     return refuse(
       'A browser context cannot have a proxy of its own here. Set `proxy` when you create the session and leave it out of the context ' +
-        '(in Crawlee, leave out proxyConfiguration and connect with connectOverCDPOptions)',
+        '(in Crawlee, set options.proxy = undefined in a hook of prePageCreateHooks)',
     );
   return params['originsWithUniversalNetworkAccess'] ? refuse('Universal network access is not available in this session') : forward;
 };
