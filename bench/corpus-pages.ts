@@ -9,6 +9,9 @@ export interface Serving {
   headers?: OutgoingHttpHeaders;
   /** Before the first byte. */
   delayMs?: number;
+  /** Instead of `body`: sent one after the other, this long apart. */
+  parts?: readonly string[];
+  partsMs?: number;
 }
 
 export interface PlainPage {

@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type PlainPage, type Serving, longPage, plainPages } from './corpus-pages.ts';
+import { latePages } from './late-pages.ts';
 
 /** Chromium's network error of a page without a response. */
 export type NetworkError = 'ERR_CONNECTION_RESET' | 'ERR_CONNECTION_REFUSED' | 'ERR_UNSAFE_PORT';
@@ -34,6 +36,8 @@ export interface Corpus {
   pages: CorpusPage[];
   /** Pages for accuracy only: one for each status and each network error. */
   truthPages: CorpusPage[];
+  /** Pages that show their content after the load. */
+  latePages: CorpusPage[];
   /** One of `pages`: ten kilobytes without scripts and subresources. */
   staticPage: CorpusPage;
   /** For timing conversions: a hundred kilobytes. */
@@ -74,7 +78,7 @@ const withText = Object.entries(statusTexts).map(([status, text]): [string, Serv
 
 const servings: Record<string, Serving> = {
   ...Object.fromEntries(withText),
-  ...Object.assign({}, ...[...plainPages, longPage].map(({ servings }) => servings)),
+  ...Object.assign({}, ...[...plainPages, ...latePages, longPage].map(({ servings }) => servings)),
   '/status/204': { status: 204 },
   // The request was not conditional, so a browser drops the response; only its extra info has the status.
   '/status/304': { status: 304 },
@@ -117,11 +121,20 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   if (path === '/reset') return void request.socket.resetAndDestroy();
   if (!serving) return void response.writeHead(404, { 'content-type': 'text/plain' }).end('nothing here');
   const { status = 200, type, body, headers, delayMs = 0 } = serving;
-  const send = (): void =>
-    void response.writeHead(status, { 'cache-control': 'no-store', ...(type && { 'content-type': type }), ...headers }).end(body);
+  const writeHead = () => response.writeHead(status, { 'cache-control': 'no-store', ...(type && { 'content-type': type }), ...headers });
+  if (serving.parts) return void sendParts(writeHead(), serving);
+  const send = (): void => void writeHead().end(body);
   if (delayMs === 0) return send();
   const timer = setTimeout(send, delayMs);
   response.once('close', () => clearTimeout(timer));
+}
+
+async function sendParts(response: ServerResponse, { parts = [], partsMs = 0 }: Serving): Promise<void> {
+  for (const part of parts) {
+    response.write(part);
+    await sleep(partsMs);
+  }
+  response.end();
 }
 
 /** Returns a local port without a listener. */
@@ -160,6 +173,7 @@ export async function startCorpus(): Promise<Corpus> {
     addresses: [...new Set(truthPages.map(({ url }) => new URL(url).host))],
     pages,
     truthPages,
+    latePages: latePages.map((page) => toCorpusPage(truthOfPage(page))),
     staticPage,
     longPage: toCorpusPage(truthOfPage(longPage)),
     close,

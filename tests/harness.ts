@@ -270,3 +270,6 @@ export const comparable = ({ status, headers, text }: Reply): string => {
   );
   return JSON.stringify([status, compared, text.replace(/"request_id":"[^"]*"/, '')]);
 };
+
+/** The id of a fetch that is a job. */
+export const jobIdOf = ({ job_id }: { job_id: string | null }): string => job_id ?? assert.fail('the fetch is no job');

@@ -4,6 +4,7 @@ import { type Corpus, type CorpusPage, startCorpus } from '../corpus.ts';
 import { type Line, interleavePages, lineColumns, lineRow, newLine, pagesPerSecond, ratios, runPages } from '../fetch-rounds.ts';
 import { type Fetcher, berthFetcher, rawFetcher } from '../fetchers.ts';
 import { type Check, type Section, spread, summarize } from '../figures.ts';
+import { lateContent } from '../late-content.ts';
 import { memoryMb } from '../proc.ts';
 import { classifyTruth } from '../truth.ts';
 
@@ -15,6 +16,7 @@ const countsOf = (runs: number) => ({
   markdown: Math.ceil(runs / 2),
   jobs: Math.ceil(runs / 3),
   memory: Math.ceil((runs * 10) / 3),
+  lateRounds: Math.ceil(runs / 12),
 });
 type Counts = ReturnType<typeof countsOf>;
 
@@ -41,13 +43,26 @@ const failuresOf = (lines: readonly Line[]): string[] =>
     .filter(({ failures }) => failures.length > 0)
     .map(({ name, failures }) => `${name} failed ${failures.length} times, first: ${failures[0]}`);
 
-function checksOf(berth: Line, raw: Line): Check[] {
+/** A page with scripts may wait for frames before it is read; one without is read at once. */
+function p50Check(berth: Line, raw: Line, pages: readonly CorpusPage[], scripted: boolean): Check {
+  const names = pages.filter((page) => page.scripted === scripted).map(({ name }) => name);
+  const p50 = ({ msOf }: Line): number => summarize(names.flatMap((name) => msOf.get(name) ?? [])).p50;
+  const what = `by browser, one at a time, ${scripted ? 'scripted' : 'static'} pages: p50 of raw-warm's`;
+  return { what, measured: p50(berth) / p50(raw), target: scripted ? 0.7 : 0.5, rule: 'at most', unit: '×' };
+}
+
+function checksOf(berth: Line, raw: Line, pages: readonly CorpusPage[]): Check[] {
   const label = labelOf(berth.atOnce);
-  const [p50, rate] = ratios(berth, raw);
+  const [, rate] = ratios(berth, raw);
+  const rateCheck: Check = {
+    what: `by browser, ${label}: pages a second of raw-warm's`,
+    measured: rate,
+    target: 2,
+    rule: 'at least',
+    unit: '×',
+  };
   return [
-    berth.atOnce === 1
-      ? { what: `by browser, ${label}: p50 of raw-warm's`, measured: p50, target: 0.5, rule: 'at most', unit: '×' }
-      : { what: `by browser, ${label}: pages a second of raw-warm's`, measured: rate, target: 2, rule: 'at least', unit: '×' },
+    ...(berth.atOnce === 1 ? [false, true].map((scripted) => p50Check(berth, raw, pages, scripted)) : [rateCheck]),
     { what: `by browser, ${label}: failed`, measured: berth.failures.length, target: 0, rule: 'at most', unit: '' },
   ];
 }
@@ -79,7 +94,7 @@ async function corpusPart({ bench, corpus, counts, raw, berth }: FetchContext): 
     part.rows = [...part.rows, ...lines.map((line) => lineRow(line, rawLine))];
     part.notes = [...part.notes, ...failuresOf(lines)];
     if (!berthLine || !rawLine) continue;
-    part.checks = [...part.checks, ...checksOf(berthLine, rawLine)];
+    part.checks = [...part.checks, ...checksOf(berthLine, rawLine, corpus.pages)];
     part.notes = [...part.notes, timingsNote(berthLine), pagesNote(berthLine, rawLine)];
   }
   return part;
@@ -128,6 +143,7 @@ async function jobsPart({ bench, corpus, counts }: FetchContext, berth: Berth): 
   let polls = 0;
   const fetch: Fetcher['fetch'] = async (url) => {
     const { job_id: jobId } = await berth.fetch({ url, formats: ['html', 'markdown'], async: true });
+    if (jobId === null) throw new Error('the fetch is no job');
     let result = await berth.poll(jobId);
     for (polls += 1; result.status === 'pending'; polls += 1) result = await berth.poll(jobId);
     const { status_code: status, final_url: finalUrl, content_type: contentType, error, timings } = result;
@@ -160,6 +176,11 @@ async function memoryPart({ bench, corpus, counts }: FetchContext, berth: Berth,
   };
 }
 
+function latePart({ bench, corpus, counts, raw, berth }: FetchContext): Promise<SectionPart> {
+  const fetchers = { raw, berth: berth && berthFetcher('berth', berth) };
+  return lateContent(bench, corpus, fetchers, counts.lateRounds);
+}
+
 /** Runs last, as the health record of a refusing site would delay measured fetches. */
 async function truthPart({ bench, corpus, raw, berth }: FetchContext): Promise<SectionPart> {
   const pages = [...corpus.pages, ...corpus.truthPages];
@@ -189,10 +210,11 @@ async function truthPart({ bench, corpus, raw, berth }: FetchContext): Promise<S
 
 async function partsOf(field: FetchContext): Promise<SectionPart[]> {
   const { berth } = field;
-  if (!berth) return [await corpusPart(field), await truthPart(field)];
+  if (!berth) return [await corpusPart(field), await latePart(field), await truthPart(field)];
   const idleMb = memoryMb([berth.pid]);
   return [
     await corpusPart(field),
+    await latePart(field),
     await plainPart(field, berth),
     await markdownPart(field, berth),
     await jobsPart(field, berth),

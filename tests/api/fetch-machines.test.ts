@@ -4,8 +4,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createSession, endSession, fetchPage, getFetchJob, getSession, getUsage, type FetchResponse } from '@berth/contract';
-import { eventually, startApp, type Reply, type TestApp } from '../harness.ts';
+import {
+  createSession,
+  endSession,
+  fetchPage,
+  getFetchJob,
+  getSession,
+  getUsage,
+  listAllSessions,
+  listSessions,
+  type FetchResponse,
+} from '@berth/contract';
+import { eventually, jobIdOf, startApp, type Reply, type TestApp } from '../harness.ts';
 import { auditTrailOf, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 
@@ -24,7 +34,8 @@ before(async () => {
   const tiers = {
     open: { ...tier, creates_per_minute: null },
     once: tier,
-    two: { ...tier, concurrency_limit: 2 },
+    two: { ...tier, concurrency_limit: 2, creates_per_minute: null },
+    single: { ...tier, concurrency_limit: 1 },
     brief: { ...tier, max_session_seconds: 30 },
   };
   writeFileSync(join(folder, 'tiers.json'), JSON.stringify({ default_tier: 'open', tiers }));
@@ -151,7 +162,22 @@ describe('a fetch machine', () => {
     assert.equal(await machineFor({ region: 'local' }, { key }), machines[0], 'the default region by its name is the same');
   });
 
-  it('is marked in session lists and not counted as a create', async () => {
+  it('is listed only when asked for', async () => {
+    const owner = 'with-both';
+    const key = await served.ownerKey(owner);
+    const fetching = await machineFor({}, { key });
+    const { session_id: own } = await served.create({}, { key });
+    const idsOf = async (query: Record<string, string>) =>
+      (await served.call(listSessions, { key, query })).body.map(({ session_id }) => session_id);
+    assert.deepEqual([await idsOf({}), await idsOf({ purpose: 'session' }), await idsOf({ purpose: 'fetch' })], [[own], [own], [fetching]]);
+    const all = async (query: Record<string, string>) =>
+      (await served.call(listAllSessions, { query: { owner, ...query } })).body.map(({ session_id }) => session_id).toSorted();
+    assert.deepEqual([await all({}), await all({ purpose: 'fetch' })], [[own, fetching].toSorted(), [fetching]]);
+    const [issue] = await served.issues(listSessions, { key, query: { purpose: 'all' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['query', 'purpose'], 'literal_error']);
+  });
+
+  it('is marked as such and not counted as a create', async () => {
     const key = await someKey('once');
     const session_id = await machineFor({}, { key });
     const { body } = await served.call(getSession, { key, params: { session_id } });
@@ -161,13 +187,34 @@ describe('a fetch machine', () => {
     assert.equal(await machineFor({}, { key }), session_id);
   });
 
-  it('counts towards the concurrency limit', async () => {
+  it('does not count towards the concurrency limit', async () => {
     const key = await someKey('two');
-    const session_id = await machineFor({}, { key });
-    await served.create({}, { key });
-    const { details } = await served.refuse(fetchPage, 'concurrency_limit', { key, body: { url: emptyPage, block_ads: true } });
+    const sessions = [
+      await machineFor({}, { key }),
+      (await served.create({}, { key })).session_id,
+      (await served.create({}, { key })).session_id,
+    ];
+    const { details } = await served.refuse(createSession, 'concurrency_limit', { key, body: {} });
     assert.deepEqual(details, { limit: 2, active: 2 });
-    assert.equal(await machineFor({}, { key }), session_id, 'the one that is there goes on');
+    assert.equal(await machineFor({}, { key }), sessions[0]);
+    await machineFor({ block_ads: true }, { key });
+  });
+
+  it('gives way when it is idle and the owner’s plan allows no more of them', async () => {
+    const key = await someKey('two');
+    const [first, second] = [await machineFor({}, { key }), await machineFor({ block_ads: true }, { key })];
+    const third = await machineFor({ region: 'other' }, { key });
+    await waitForEnd(first);
+    assert.deepEqual([await machineFor({ block_ads: true }, { key }), await machineFor({ region: 'other' }, { key })], [second, third]);
+  });
+
+  it('is not taken from a running fetch', async () => {
+    const key = await someKey('single');
+    const { disconnect } = await hangFetches(1, { key });
+    const { reply } = await served.refuse(fetchPage, 'no_capacity', { key, body: { url: emptyPage, block_ads: true } });
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    await disconnect();
+    await machineFor({ block_ads: true }, { key });
   });
 
   it('starts on plans with short sessions, and accepts no fetch that would outlast it', async () => {
@@ -328,10 +375,11 @@ describe('a lost fetch machine', () => {
   it('of a job is replaced, and the job finishes', async () => {
     const key = await someKey();
     const { body } = await served.call(fetchPage, { key, body: { url: emptyPage, async: true } });
-    const [session_id = ''] = body.job_id.split('.');
+    const job_id = jobIdOf(body);
+    const [session_id = ''] = job_id.split('.');
     await served.app.sessions.live.get(session_id)?.started;
     served.runtime.machines.get(served.app.sessions.live.get(session_id)?.machine?.id ?? '')?.crash();
-    const done = await served.call(getFetchJob, { key, params: { job_id: body.job_id }, query: { wait_seconds: '25' } });
+    const done = await served.call(getFetchJob, { key, params: { job_id }, query: { wait_seconds: '25' } });
     assert.deepEqual([done.body.status, done.body.status_code], ['ok', 204]);
   });
 });

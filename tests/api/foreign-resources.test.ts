@@ -18,7 +18,7 @@ import {
   type Endpoint,
 } from '@berth/contract';
 import { goodRequest, nameOf } from '../contract-table.ts';
-import { Client, comparable, pathOf, startApp, type Reply, type TestApp } from '../harness.ts';
+import { Client, comparable, jobIdOf, pathOf, startApp, type Reply, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
 import { open, tokenFor } from '../view-links.ts';
 import { newId } from '../../packages/server/src/lib/ids.ts';
@@ -108,9 +108,10 @@ describe('a foreign job', () => {
   let victimJob = '';
   let strangersJob = '';
   before(async () => {
-    const submit = async (key: string): Promise<string> =>
-      (await served.call(fetchPage, { key, body: { url: 'http://10.0.0.1/', mode: 'http', async: true, metadata: { secret: 'plans' } } }))
-        .body.job_id;
+    const submit = async (key: string): Promise<string> => {
+      const body = { url: 'http://10.0.0.1/', mode: 'http', async: true, metadata: { secret: 'plans' } };
+      return jobIdOf((await served.call(fetchPage, { key, body })).body);
+    };
     [victimJob, strangersJob] = await Promise.all([submit(victimKey), submit(strangerKey)]);
     await served.call(getFetchJob, { key: victimKey, params: { job_id: victimJob }, query: { wait_seconds: '25' } });
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { cancelJob, fetchPage, getFetchJob, getJob, waitSecondsMax, type FetchResponse } from '@berth/contract';
 import { html, silence, startSite, type Site } from '../fetch-site.ts';
-import { comparable, eventually, startApp, type Request, type TestApp } from '../harness.ts';
+import { comparable, eventually, jobIdOf, startApp, type Request, type TestApp } from '../harness.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { newId } from '../../packages/server/src/lib/ids.ts';
 
@@ -27,7 +27,7 @@ const untilDone = { wait_seconds: String(waitSecondsMax) };
 async function submit(body: Record<string, unknown>, request: Pick<Request<typeof fetchPage>, 'key' | 'headers'> = {}): Promise<string> {
   const reply = await served.call(fetchPage, { ...request, body: { mode: 'http', async: true, ...body } });
   assert.deepEqual([reply.status, reply.body.status], [200, 'pending'], reply.text);
-  return reply.body.job_id;
+  return jobIdOf(reply.body);
 }
 
 async function poll(job_id: string, query: Record<string, string> = untilDone): Promise<FetchResponse> {

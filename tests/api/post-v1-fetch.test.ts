@@ -53,7 +53,7 @@ describe('200', () => {
       reply.attempts.map(({ n, strategy, mode, status, status_code, egress }) => ({ n, strategy, mode, status, status_code, egress })),
       [{ n: 1, strategy: 'direct', mode: 'http', status: 'ok', status_code: 200, egress: { type: 'none', country: null } }],
     );
-    assert.match(reply.job_id, /^ses_[0-9a-z]{24}\.[0-9a-f-]{36}$/);
+    assert.equal(reply.job_id, null, 'nothing can be polled');
     assert.ok(reply.bytes.in > 0 && reply.usage.egress_bytes === reply.bytes.in + reply.bytes.out && reply.usage.actions === 1);
     assert.ok(Date.parse(reply.finished_at ?? '') >= Date.parse(reply.created_at) && reply.timings.ttfb_ms !== null);
   });
@@ -117,7 +117,6 @@ describe('200', () => {
       replies.map(({ final_url }) => final_url),
       urls,
     );
-    assert.equal(new Set(replies.map(({ job_id }) => job_id)).size, 20);
   });
 
   it('returns a page from a browser with its machine', async () => {
@@ -134,7 +133,6 @@ describe('200', () => {
     assert.deepEqual([reply.screenshot?.content_type, reply.pdf?.content_type], ['image/png', 'application/pdf']);
     assert.equal((reply.har?.log as { version?: string } | undefined)?.version, '1.2');
     assert.equal(reply.attempts[0]?.mode, 'browser');
-    assert.equal(reply.session_id, reply.job_id.split('.')[0]);
     assert.ok(served.app.sessions.live.has(reply.session_id ?? ''));
   });
 
@@ -163,6 +161,15 @@ describe('200', () => {
       ['ok', 'ok'],
     );
     assert.deepEqual([reply.final_url, reply.title, reply.usage.actions], ['http://elsewhere.test/', 'elsewhere.test', 3]);
+  });
+
+  it('names the caller’s timeout when the steps ran out of time', async () => {
+    const reply = await withBrowser('http://site.test/', {
+      timeout_ms: 1000,
+      actions: [{ type: 'wait', selectors: ['#never'], timeout_ms: 30_000 }],
+    });
+    const { error } = reply.actions[0] ?? assert.fail('no step ran');
+    assert.deepEqual([error?.code, error?.message.match(/\d+ ms/g)], ['timeout', ['1000 ms']], JSON.stringify(error));
   });
 
   it('uses no browser in auto mode when none is needed', async () => {
@@ -207,6 +214,12 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id } });
   });
 
+  it('needs none of the plan’s sessions', async () => {
+    const key = await served.ownerKey('three', 'free');
+    await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
+    assert.equal((await fetched({ url: emptyPage }, { key })).status, 'ok');
+  });
+
   it('queues behind other calls of the session', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
@@ -222,6 +235,7 @@ describe('200', () => {
     const url = site.sequence('/later', html(page('Later')));
     const reply = await served.call(fetchPage, { body: { url, mode: 'http', async: true, metadata: { job: 'x' } } });
     const { job_id, status, poll_url, final_url, finished_at, metadata } = reply.body;
+    assert.match(job_id ?? '', /^ses_[0-9a-z]{24}\.[0-9a-f-]{36}$/);
     assert.deepEqual(
       [status, poll_url, final_url, finished_at, metadata],
       ['pending', `/v1/fetch/job/${job_id}`, null, null, { job: 'x' }],
@@ -279,18 +293,6 @@ describe('409 session_busy', () => {
     const { reply } = await served.refuse(fetchPage, 'session_busy', { body: { url: 'http://site.test/', session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
     await release();
-  });
-});
-
-describe('429 concurrency_limit', () => {
-  it('reports the limit when a fetch needs another machine, and still serves fetches without a browser', async () => {
-    const key = await served.ownerKey('three', 'free');
-    const sessions = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
-    const { details } = await served.refuse(fetchPage, 'concurrency_limit', { key, body: { url: 'http://site.test/' } });
-    assert.deepEqual(details, { limit: 3, active: 3 });
-    assert.equal((await fetched({ url: site.sequence('/free', html('x')), mode: 'http' }, { key })).status, 'ok');
-    await served.call(endSession, { key, params: { session_id: sessions[0]?.session_id ?? '' } });
-    assert.equal((await fetched({ url: emptyPage }, { key })).status, 'ok');
   });
 });
 

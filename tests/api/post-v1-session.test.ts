@@ -335,6 +335,17 @@ describe('429 create_rate_limit', () => {
     assert.match(reply.text, /"limit":5/);
   });
 
+  it('counts no create that was refused', async () => {
+    const key = await served.ownerKey('eager', 'free');
+    const sessions = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
+    for (let n = 0; n < 10; n += 1) await served.refuse(createSession, 'concurrency_limit', { key, body: {} });
+    for (const { session_id } of sessions.slice(1)) {
+      await served.call(endSession, { key, params: { session_id } });
+      assert.equal((await served.create({}, { key })).status, 'ready');
+    }
+    await served.refuse(createSession, 'create_rate_limit', { key, body: {} });
+  });
+
   it('does not limit other owners', async () => {
     const key = await served.ownerKey('calm', 'free');
     assert.equal((await served.create({}, { key })).status, 'ready');

@@ -15,7 +15,7 @@ import {
 } from '@berth/contract';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { bytes, startSite, type Site } from '../fetch-site.ts';
-import { Client, eventually, type Reply } from '../harness.ts';
+import { Client, eventually, jobIdOf, type Reply } from '../harness.ts';
 import { browse, startMeteredApp, withoutTime, type MeteredApp, type Owner, type TierName } from '../metered-app.ts';
 import { openSocket } from '../raw-http.ts';
 import { hangingUrl } from '../session-states.ts';
@@ -43,7 +43,7 @@ describe('a job', () => {
   const submit = async (body: Record<string, unknown>): Promise<string> => {
     const reply = await app.call(fetchPage, { key: owner.key, body: { async: true, ...body } });
     assert.equal(reply.status, 200, reply.text);
-    return reply.body.job_id;
+    return jobIdOf(reply.body);
   };
   const done = async (job_id: string) =>
     (await app.call(getFetchJob, { key: owner.key, params: { job_id }, query: { wait_seconds: '20' } })).body;

@@ -16,7 +16,7 @@ import {
   type FetchResponse,
   type JobResponse,
 } from '@berth/contract';
-import { comparable, type Client } from '../harness.ts';
+import { comparable, jobIdOf, type Client } from '../harness.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
@@ -39,14 +39,14 @@ describe('fetches as jobs', () => {
   const letGo = (): void => {
     for (const end of held.splice(0)) end();
   };
-  const submit = async (client: Client, body: Record<string, unknown>): Promise<FetchResponse> => {
+  const submit = async (client: Client, body: Record<string, unknown>): Promise<FetchResponse & { job_id: string }> => {
     const reply = await client.call(fetchPage, { body: { ...body, async: true } });
     assert.equal(reply.status, 200, reply.text);
     assert.equal(reply.body.status, 'pending');
     assert.equal(reply.body.poll_url, `/v1/fetch/job/${reply.body.job_id}`);
     assert.ok(reply.headers.get('location')?.endsWith(reply.body.poll_url ?? ''));
     assert.equal(reply.headers.get('retry-after'), '1');
-    return reply.body;
+    return { ...reply.body, job_id: jobIdOf(reply.body) };
   };
   const poll = async (client: Client, job_id: string, seconds = 0): Promise<FetchResponse> =>
     (await client.call(getFetchJob, { params: { job_id }, query: { wait_seconds: String(seconds) } })).body;
@@ -161,7 +161,7 @@ describe('fetches as jobs', () => {
       const mine = (await client.call(createSession, { body: {} })).body.session_id;
       const { job_id } = await submit(client, { url: site.url, mode: 'http' });
       const [session = '', uuid = ''] = job_id.split('.');
-      const theirs = (await client.call(fetchPage, { body: { url: site.url, mode: 'http', async: true }, key })).body.job_id;
+      const theirs = jobIdOf((await client.call(fetchPage, { body: { url: site.url, mode: 'http', async: true }, key })).body);
       const [theirSession = '', theirUuid = ''] = theirs.split('.');
       const hits = site.connections();
       await poll(client, job_id, 25);
@@ -247,7 +247,7 @@ describe('fetches as jobs', () => {
             ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
           );
           assert.ok(finished_at);
-          const job = await readJob(again.client, job_id);
+          const job = await readJob(again.client, job_id ?? '');
           assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
         }
         assert.deepEqual(await poll(again.client, done.job_id), before);

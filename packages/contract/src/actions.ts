@@ -238,7 +238,9 @@ export const getContent = endpoint({
   path: '/v1/session/{session_id}/content',
   tag: 'Driving',
   summary: 'Get page content',
-  description: 'Returns the current content of a tab as HTML, Markdown, plain text or a list of links.',
+  description:
+    'Returns the current content of a tab as HTML, Markdown, plain text or a list of links. A page that has just ' +
+    'loaded is read when its scripts have shown their content, at most a second later.',
   auth: 'bearer',
   params: sessionParams,
   query: z.strictObject({

@@ -96,7 +96,10 @@ export const FetchRequest = z
       .min(1000)
       .max(actionsTimeoutMs.max)
       .default(30_000)
-      .describe('Maximum time for the whole fetch including retries, in milliseconds, 1000 to 180000. Default: 30000.'),
+      .describe(
+        'Maximum time for the whole fetch including retries, in milliseconds, 1000 to 180000. Each attempt may use all ' +
+          'that is left. Default: 30000.',
+      ),
     actions: Steps.default([]).describe('Steps to run on the page before its content is read, at most 50. Default: none.'),
     only_main_content: z
       .boolean()
@@ -206,7 +209,7 @@ export const FetchAttempt = z
 export const FetchResult = z
   .object({
     status: z.enum(jobStatuses).describe('Result of the fetch; `pending` while its job runs.'),
-    job_id: z.string().describe('Id of the fetch’s job.'),
+    job_id: z.string().nullable().describe('Id of the fetch’s job, which can be polled; null for a fetch without `async`.'),
     session_id: z.string().nullable().describe('Id of the session whose browser loaded the page; null if no browser did.'),
     poll_url: z.string().nullable().describe('URL at which to poll a pending job; null otherwise.'),
     url: z.string().describe('URL that was requested.'),
@@ -317,7 +320,6 @@ export const fetchPage = endpoint({
     'session_ended',
     'session_busy',
     'premium_egress_required',
-    'concurrency_limit',
     'no_capacity',
     'draining',
     'store_unavailable',

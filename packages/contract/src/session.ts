@@ -8,6 +8,9 @@ import { SessionKind, Viewport } from './session-request.ts';
 export const sessionStatuses = ['starting', 'ready', 'ending', 'ended', 'failed'] as const;
 export type SessionStatus = (typeof sessionStatuses)[number];
 
+/** What a session is for. */
+export const sessionPurposes = ['session', 'fetch'] as const;
+
 /** Reasons may be added to this list; statuses may not. */
 export const endedReasons = [
   'requested',
@@ -47,7 +50,7 @@ export const Session = z
     ended_reason: z.enum(endedReasons).nullable().describe('Why the session ended; null while it is live. New reasons may be added.'),
     kind: SessionKind.describe('Kind of browser: `headless`, or `full_browser` with windows on a display.'),
     purpose: z
-      .enum(['session', 'fetch'])
+      .enum(sessionPurposes)
       .describe('`session`: created by you. `fetch`: created by the service to run your fetches, and ended by the service.'),
     region: z.string().describe('Region in which the browser runs.'),
     name: z.string().nullable().describe('Name of the session; null if it has none.'),

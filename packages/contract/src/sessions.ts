@@ -4,7 +4,7 @@ import { boundedList, boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { pageHeaders, pageQuery, queryBool, sessionParams } from './fields.ts';
 import { CreateSessionRequest, IdleTimeoutSeconds, Metadata, SessionName, TimeoutSeconds } from './session-request.ts';
-import { AdminSession, Session, sessionStatuses } from './session.ts';
+import { AdminSession, Session, sessionPurposes, sessionStatuses } from './session.ts';
 
 export const UpdateSessionRequest = z
   .strictObject({
@@ -48,12 +48,21 @@ const rejectUnknownKeys = (context: z.core.ParsePayload<Record<string, unknown>>
 };
 
 export const ListSessionsQuery = z
-  .object({ status: statusQuery, name: SessionName.optional().describe('Only sessions with exactly this name.'), ...pageQuery })
+  .object({
+    status: statusQuery,
+    purpose: z
+      .enum(sessionPurposes)
+      .default('session')
+      .describe('Only sessions of this purpose: `session`, or `fetch` for the machines that run your fetches. Default: `session`.'),
+    name: SessionName.optional().describe('Only sessions with exactly this name.'),
+    ...pageQuery,
+  })
   .catchall(boundedString(0, 512))
   // Also runs when a known field is invalid, so that all issues are reported at once.
   .check(
     z.core._check(
-      (context) => rejectUnknownKeys(context as z.core.ParsePayload<Record<string, unknown>>, ['status', 'name', 'limit', 'cursor']),
+      (context) =>
+        rejectUnknownKeys(context as z.core.ParsePayload<Record<string, unknown>>, ['status', 'purpose', 'name', 'limit', 'cursor']),
       {
         when: () => true,
       },
@@ -152,7 +161,7 @@ export const listSessions = endpoint({
   summary: 'List sessions',
   description:
     'Returns your live and recently ended sessions, newest first, 100 per page by default. Filter by metadata with ' +
-    '`metadata.KEY=VALUE` query parameters.',
+    '`metadata.KEY=VALUE` query parameters. The machines of your fetches are listed with `purpose=fetch`.',
   auth: 'bearer',
   query: ListSessionsQuery,
   reply: z.array(Session),
@@ -172,6 +181,7 @@ export const listAllSessions = endpoint({
   query: z.strictObject({
     status: statusQuery,
     owner: boundedString(1, 64).optional().describe('Only sessions of this owner.'),
+    purpose: z.enum(sessionPurposes).optional().describe('Only sessions of this purpose. Default: both.'),
     ...pageQuery,
   }),
   reply: z.array(AdminSession),

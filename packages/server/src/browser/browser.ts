@@ -54,6 +54,7 @@ export type {
   TabInfo,
 } from './model.ts';
 export { PageError } from './page/model.ts';
+export { toQuietOptions, untilQuiet, whenQuiet } from './page/quiet.ts';
 export type * from './page/model.ts';
 export { listDocument, protocolDocument, versionDocument } from './cdp/json-endpoints.ts';
 

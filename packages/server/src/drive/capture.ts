@@ -1,6 +1,7 @@
 /** Screenshots and PDFs. */
 import type { PdfRequest, PictureResponse, ScreenshotRequest, Selector, Step } from '@berth/contract';
-import type { Page, Screenshot } from '../browser/browser.ts';
+import { untilQuiet, type Page, type Screenshot } from '../browser/browser.ts';
+import { Deadline } from '../lib/deadline.ts';
 import { runSteps, type StepContext } from '../steps/steps.ts';
 import { pageFailed } from './errors.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
@@ -11,13 +12,13 @@ export type ScreenshotResult = PictureResponse;
 const binaryBytesMax = 24 * 1024 * 1024;
 
 /** @throws PageError, ServiceError page_failed */
-export function takeScreenshot(deps: StepContextDeps, request: ScreenshotRequest, signal: AbortSignal): Promise<ScreenshotResult> {
+export async function takeScreenshot(deps: StepContextDeps, request: ScreenshotRequest, signal: AbortSignal): Promise<ScreenshotResult> {
   const { browser } = deps.machine;
   const tabId = tabIdOf(browser, request.tab_id);
-  const { selector, format, quality, full_page: fullPage, scroll_first: scrollFirst, timeout_ms: timeoutMs } = request;
-  const options = { selector, format, quality, fullPage, scrollFirst, timeoutMs, bytesMax: binaryBytesMax };
+  const { selector, format, quality, full_page: fullPage, scroll_first: scrollFirst } = request;
   // Throws TabNotFound.
-  browser.page(tabId);
+  const timeoutMs = await leftWhenQuiet(browser.page(tabId), request, signal);
+  const options = { selector, format, quality, fullPage, scrollFirst, timeoutMs, bytesMax: binaryBytesMax };
   return captureScreenshot(createStepContext(deps, tabId), options, signal);
 }
 
@@ -99,8 +100,15 @@ function toScreenshotResult({ tiles, contentType, width, height, warnings }: Scr
   };
 }
 
+/** Waits for the content of a page that has just loaded. Returns what is left of the request's time. */
+async function leftWhenQuiet(page: Page, { timeout_ms: timeoutMs }: { timeout_ms: number }, signal: AbortSignal): Promise<number> {
+  const deadline = new Deadline({ signal, timeoutMs });
+  await untilQuiet(page, { leftMs: timeoutMs / 4, signal });
+  return Math.max(1, deadline.leftMs);
+}
+
 /** @throws PageError */
-export function printPage(page: Page, request: PdfRequest, signal: AbortSignal): Promise<Buffer> {
+export async function printPage(page: Page, request: PdfRequest, signal: AbortSignal): Promise<Buffer> {
   const options = {
     landscape: request.landscape,
     printBackground: request.print_background,
@@ -110,5 +118,6 @@ export function printPage(page: Page, request: PdfRequest, signal: AbortSignal):
     marginInches: request.margin_inches,
     pageRanges: request.page_ranges,
   };
-  return page.pdf(options, { signal, timeoutMs: request.timeout_ms, maxBytes: binaryBytesMax });
+  const timeoutMs = await leftWhenQuiet(page, request, signal);
+  return page.pdf(options, { signal, timeoutMs, maxBytes: binaryBytesMax });
 }

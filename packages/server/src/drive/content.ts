@@ -1,7 +1,7 @@
 /** Page content: a snapshot taken in the page, converted to the requested format outside it. */
 import type { PageContentResponse } from '@berth/contract';
 import { snapshotScript, type Converter, type Snapshot } from '../content/content.ts';
-import type { Page } from '../browser/browser.ts';
+import { untilQuiet, type Page } from '../browser/browser.ts';
 
 export type PageContent = PageContentResponse;
 
@@ -26,6 +26,7 @@ export interface PageSnapshot {
 export async function takeSnapshot(page: Page, signal: AbortSignal): Promise<PageSnapshot> {
   const options = { visibleOnly: false, maxBytes: htmlBytesMax };
   const timeoutMs = page.timeoutScale.ms(snapshotMsMax);
+  await untilQuiet(page, { leftMs: timeoutMs / 4, signal });
   const snapshot = await page.call<Snapshot>(page.mainFrame(), snapshotScript, [options], { signal, timeoutMs, maxBytes: answerBytesMax });
   return { tabId: page.tabId, url: page.url(), snapshot };
 }

@@ -36,9 +36,8 @@ export interface RunDeps {
 
 export interface AttemptOptions {
   strategy: StrategyName;
+  /** Of the whole fetch: an attempt may use all that is left of it. */
   budget: Deadline;
-  /** The part of the remaining budget for this attempt. */
-  attemptMs: number;
 }
 
 export interface Transport {
@@ -100,7 +99,7 @@ export class Attempt {
       const isLate = signal.reason instanceof DeadlineExceeded;
       if (!isLate) signal.throwIfAborted();
       const { url, timeout_ms: timeoutMs } = this.#spec.request;
-      const error = isLate ? createTimeoutError(timeoutMs) : toFetchError(cause);
+      const error = isLate ? createTimeoutError(timeoutMs) : toFetchError(cause, timeoutMs);
       return this.#toResult({ status: 'error', page: createPageResult(url), error });
     }
   }
@@ -121,11 +120,11 @@ export class Attempt {
 
   async #fetchPlain({ route, client, meter }: HttpRoute, signal: AbortSignal): Promise<PlainResult> {
     const { request } = this.#spec;
-    const { budget, attemptMs, strategy } = this.#options;
+    const { budget, strategy } = this.#options;
     this.#charge = (ticket, actions) => ticket.charge(meter, actions);
     if (strategy === 'rotate_egress') await route.rotate(signal);
     this.#transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, ip: route.stats().ip };
-    const response = await client.request(toHttpRequest(request, attemptMs), { signal }).catch((error: unknown) => {
+    const response = await client.request(toHttpRequest(request, budget.leftMs), { signal }).catch((error: unknown) => {
       if (error instanceof HttpFailure) addUsage(this.#usage, { bytesIn: error.progress.bytesIn, bytesOut: error.progress.bytesOut });
       throw error;
     });
@@ -164,13 +163,9 @@ export class Attempt {
     this.#charge = (ticket, actions) => this.#deps.sessions.charge(session, ticket, actions);
     this.#transport = { mode: 'browser', reason, ip: machine.egress.stats().ip };
     if (strategy === 'rotate_egress') await machine.egress.rotate(signal);
-    const attemptMs = Math.max(1, Math.min(this.#options.attemptMs, budget.leftMs));
     const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
     const solve = this.#createSolver(page, session);
-    const browse = new Browse(
-      { ...this.#deps, content: this.#content, request, page, stepContext, budget, attemptMs, cookies, solve },
-      signal,
-    );
+    const browse = new Browse({ ...this.#deps, content: this.#content, request, page, stepContext, budget, cookies, solve }, signal);
     const before = page.bytes();
     try {
       return await browse.run();

@@ -7,7 +7,8 @@ import { toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts'
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import { runSteps, type StepContext } from '../steps/steps.ts';
-import { addPdf, addScreenshot, readPageSnapshot, type PageSnapshot } from './capture.ts';
+import { addPdf, addScreenshot, type PageSnapshot } from './capture.ts';
+import { readCompletePage, waitForRequests } from './complete.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
 import { addBody, addJsonBody, createPageResult, toBytes, type Body, type PageResult } from './result.ts';
@@ -19,18 +20,14 @@ export interface BrowseOptions {
   content: Converter;
   clock: Clock;
   budget: Deadline;
-  /** The part of the remaining budget for this attempt. */
-  attemptMs: number;
   allowEvaluate: boolean;
   cookies: readonly CookieParam[];
   /** Solves the captcha that blocks the page; null when no provider is to be used. */
   solve: ((signal: AbortSignal) => Promise<SolveCaptchaResult>) | null;
 }
 
-/** How long to wait for the scripts' own requests after `wait_until`. */
-const graceMsMax = 500;
 /** Kept back from loading, for reading and converting the page. */
-const conversionMs = ({ timeoutScale }: Page, attemptMs: number): number => Math.min(timeoutScale.ms(4000), attemptMs * 0.25);
+const conversionMs = ({ timeoutScale }: Page, leftMs: number): number => Math.min(timeoutScale.ms(4000), leftMs * 0.25);
 
 export class Browse {
   /** Steps that ran and captchas that were solved so far, also after a failure. */
@@ -45,12 +42,12 @@ export class Browse {
 
   /** @throws NavigationError, PageError, BrowserClosed, or the signal's reason */
   async run(): Promise<PageResult> {
-    const { request, page, attemptMs, clock, cookies } = this.#options;
+    const { request, page, budget, clock, cookies } = this.#options;
     const { block_resources: blockResources, headers: extraHeaders, formats } = request;
     const signal = this.#signal;
     const startMs = clock.monotonicMs();
     await page.prepare({ blockResources, extraHeaders, cookies, wholeNetwork: formats.includes('har') }, { signal });
-    const loadMs = Math.max(1, Math.round(attemptMs - conversionMs(page.page, attemptMs)));
+    const loadMs = Math.max(1, Math.round(budget.leftMs - conversionMs(page.page, budget.leftMs)));
     const outcome = await page.load(toLoadOptions(request, loadMs), { signal });
     const result = toPageResult(outcome);
     result.loadMs = Math.round(clock.monotonicMs() - startMs);
@@ -68,19 +65,31 @@ export class Browse {
   async #read(outcome: LoadResult, result: PageResult): Promise<void> {
     const { request, page, budget, stepContext } = this.#options;
     const signal = this.#signal;
-    const graceMs = (): number => Math.min(page.page.timeoutScale.ms(graceMsMax), budget.leftMs / 4);
-    // A page that requests its content after `load` is not complete yet.
-    if (!outcome.timedOut && !(await page.waitForScriptRequests(graceMs()))) result.warnings.push('requests_pending');
-    const read = (): Promise<PageSnapshot | null> => readPageSnapshot(page.page, request, { signal, leftMs: budget.leftMs });
+    if (hasActions(request) && !outcome.timedOut && !(await waitForRequests(page, budget.leftMs / 4)).isComplete)
+      result.warnings.push('requests_pending');
     // Without waits and actions one snapshot serves both block detection and the formats.
-    const early = hasActions(request) ? undefined : await read();
-    const changed = await this.#detectBlock(outcome, result, early && early.probe);
+    const early = hasActions(request) ? undefined : await this.#readComplete(outcome, result);
+    const changed = await this.#detectBlock(early?.outcome ?? outcome, result, early && (early.snapshot?.probe ?? null));
     if (result.block?.blocked !== true) await this.#runActions(result);
-    const snapshot = early === undefined || changed ? await read() : early;
+    const { snapshot } = early === undefined || changed ? await this.#readComplete(outcome, result) : early;
     await Promise.all([this.#addContent(snapshot, result), this.#addDocumentBytes(result)]);
     const captureOptions = { signal, timeoutMs: Math.max(1, budget.leftMs) };
     if (request.formats.includes('screenshot')) await addScreenshot({ stepContext, request }, result, captureOptions);
     if (request.formats.includes('pdf')) await addPdf(page.page, request, result, captureOptions);
+  }
+
+  /** Also returns the outcome of the document that was read: a page may move on by itself after its load. */
+  async #readComplete(outcome: LoadResult, result: PageResult): Promise<{ snapshot: PageSnapshot | null; outcome: LoadResult }> {
+    const { request, page, budget } = this.#options;
+    // A caller who does not wait for the load does not wait for what comes after it.
+    const isUntilLoad = request.wait_until === 'load' || request.wait_until === 'networkidle';
+    const waitsFor = outcome.timedOut ? 'nothing' : isUntilLoad ? 'content' : 'requests';
+    const { snapshot, isPending, isReplaced } = await readCompletePage(page, request, { signal: this.#signal, budget, waitsFor });
+    if (isPending) result.warnings.push('requests_pending');
+    if (!isReplaced || !snapshot) return { snapshot, outcome };
+    const { statusCode } = snapshot.probe;
+    Object.assign(result, { statusCode, headers: {} });
+    return { snapshot, outcome: { ...outcome, statusCode, headers: { 'content-type': 'text/html' }, cookieNames: [] } };
   }
 
   /** Returns whether the page may have changed since the snapshot. */
@@ -108,7 +117,12 @@ export class Browse {
     if (!hasActions(request)) return;
     const run = (steps: readonly Step[], onResult: (result: StepResult) => void = () => undefined) => {
       const timeoutMs = Math.max(1, budget.leftMs - conversionMs(page.page, budget.leftMs));
-      return runSteps(stepContext, { steps, stopOnError: true, timeoutMs, allowEvaluate, onResult }, { signal: this.#signal });
+      const statedTimeoutMs = request.timeout_ms;
+      return runSteps(
+        stepContext,
+        { steps, stopOnError: true, timeoutMs, statedTimeoutMs, allowEvaluate, onResult },
+        { signal: this.#signal },
+      );
     };
     const waits = toWaitSteps(request);
     if (waits.length > 0) {

@@ -1,7 +1,7 @@
 /** Reads a page: a snapshot of its document, a screenshot, a PDF. */
 import { ServiceError, type FetchRequest } from '@berth/contract';
 import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
-import { PageError, type Page } from '../browser/browser.ts';
+import { PageError, whenQuiet, type Page, type toQuietOptions } from '../browser/browser.ts';
 import { snapshotScript, type Snapshot } from '../content/content.ts';
 import { captureScreenshot } from '../drive/drive.ts';
 import type { StepContext } from '../steps/steps.ts';
@@ -20,29 +20,37 @@ export interface PageSnapshot {
 /** A page that is busy for longer counts as not answering. */
 const snapshotMsMax = 10_000;
 
-const readSource = `(options, visibleToo) => {
+const readSource = whenQuiet(`(options, visibleToo) => {
   const take = ${snapshotScript};
   const whole = take({ ...options, visibleOnly: false });
   const visible = visibleToo ? take({ ...options, text: false, visibleOnly: true }) : null;
   return { probe: ${pageProbeObject('whole.html')}, whole, visible };
-}`;
+}`);
 
 interface CaptureLimits {
   signal: AbortSignal;
   timeoutMs: number;
 }
 
+interface ReadLimits {
+  signal: AbortSignal;
+  leftMs: number;
+  /** null: read at once. */
+  quiet: ReturnType<typeof toQuietOptions> | null;
+}
+
 /** Returns null when the page does not answer in time, for example while a script loops, or when it is too large. */
 export async function readPageSnapshot(
   page: Page,
   request: FetchRequest,
-  { signal, leftMs }: { signal: AbortSignal; leftMs: number },
+  { signal, leftMs, quiet }: ReadLimits,
 ): Promise<PageSnapshot | null> {
   const options = { maxBytes: limits.htmlBytesMax, text: request.formats.includes('text') };
-  const timeoutMs = Math.max(1, Math.min(page.timeoutScale.ms(snapshotMsMax, leftMs / 2), leftMs));
+  const readMs = page.timeoutScale.ms(snapshotMsMax, leftMs / 2);
+  const timeoutMs = Math.max(1, Math.min((quiet?.withinMs ?? 0) + readMs, leftMs));
   const within = { signal, timeoutMs, maxBytes: 6 * limits.htmlBytesMax };
   try {
-    return await page.call<PageSnapshot>(page.mainFrame(), readSource, [options, wantsVisible(request)], within);
+    return await page.call<PageSnapshot>(page.mainFrame(), readSource, [quiet, options, wantsVisible(request)], within);
   } catch (error) {
     if (error instanceof PageError && (error.reason === 'timeout' || error.reason === 'too_large')) return null;
     throw error;

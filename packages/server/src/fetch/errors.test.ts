@@ -23,10 +23,26 @@ describe('the error of an attempt', () => {
   ];
   for (const [cause, code, retryable, reason] of issues)
     it(`is ${code} for ${cause.constructor.name} ${reason ?? ''}`, () => {
-      const fetchError = toFetchError(cause);
+      const fetchError = toFetchError(cause, 30_000);
       assert.deepEqual([fetchError.code, fetchError.retryable, fetchError.reason], [code, retryable, reason]);
       assert.ok(!fetchError.message.includes('SIGKILL') && !fetchError.message.includes('key'), 'internal details are for the log');
     });
+
+  it('names the caller’s limit when a part of the fetch ran out of time', () => {
+    for (const cause of [
+      new NavigationError('timeout', null, 'The page did not load within 13820 ms.'),
+      new HttpFailure('timeout', 'net::ERR_TIMED_OUT'),
+      new PageError('timeout', 'The page did not respond within 812 ms.'),
+    ]) {
+      const { code, message, details } = toFetchError(cause, 30_000);
+      assert.deepEqual([code, message.match(/\d+/g), details], ['timeout', ['30000'], { reason: 'timeout', net_error: null }]);
+    }
+  });
+
+  it('says when the site took no connection', () => {
+    const { code, details } = toFetchError(new HttpFailure('timeout', 'net::ERR_CONNECTION_TIMED_OUT'), 30_000);
+    assert.deepEqual([code, details], ['timeout', { reason: 'timeout', net_error: 'net::ERR_CONNECTION_TIMED_OUT' }]);
+  });
 
   it('rethrows what the caller or the operator has to fix, and bugs', () => {
     for (const cause of [
@@ -35,6 +51,6 @@ describe('the error of an attempt', () => {
       new ValidationError([]),
       new TypeError('ours'),
     ])
-      assert.throws(() => toFetchError(cause), cause);
+      assert.throws(() => toFetchError(cause, 30_000), cause);
   });
 });

@@ -14,8 +14,12 @@ export class DeadlineExceeded extends Error {}
 const permanentReasons: readonly string[] = ['blocked_by_policy', 'tls_error', 'too_many_redirects'];
 const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
 
-/** @throws the error itself when it is not a failed attempt: a bad request or a bug */
-export function toFetchError(error: unknown): FetchError {
+/**
+ * `totalMs` is the caller's `timeout_ms`. Parts of a fetch have shorter limits of their own, which no message names.
+ * @throws the error itself when it is not a failed attempt: a bad request or a bug
+ */
+export function toFetchError(error: unknown, totalMs: number): FetchError {
+  if (isOutOfTime(error)) return createTimeoutError(totalMs);
   if (error instanceof NavigationError || error instanceof HttpFailure) {
     const { reason, netError, message } = error;
     const code = reason === 'timeout' ? 'timeout' : 'navigation_failed';
@@ -31,8 +35,17 @@ export function toFetchError(error: unknown): FetchError {
   throw error;
 }
 
-export const createTimeoutError = (totalMs: number): FetchError =>
-  createFetchError('timeout', `The fetch did not finish within ${totalMs} ms.`, 'timeout');
+/** A limit of our own has passed; a site that does not answer a connection has a network error. */
+function isOutOfTime(error: unknown): boolean {
+  if (error instanceof NavigationError || error instanceof HttpFailure)
+    return error.reason === 'timeout' && (error.netError === null || error.netError === 'net::ERR_TIMED_OUT');
+  return error instanceof PageError && error.reason === 'timeout';
+}
+
+export const createTimeoutError = (totalMs: number): FetchError => ({
+  ...createFetchError('timeout', `The page could not be fetched within the timeout_ms of ${totalMs}. Allow more time.`, 'timeout'),
+  details: { reason: 'timeout', net_error: null },
+});
 
 const createFetchError = (code: string, message: string, reason: string | null = null): FetchError => ({
   code,

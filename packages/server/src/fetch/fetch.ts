@@ -1,7 +1,7 @@
 /** Fetch: a page converted to the requested formats, synchronously or as a job. */
 import { ServiceError, ValidationError, type FetchRequest, type FetchResponse } from '@berth/contract';
 import type { Principal } from '../http/call.ts';
-import { newJobId, type Jobs } from '../jobs/jobs.ts';
+import type { Jobs } from '../jobs/jobs.ts';
 import { newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
@@ -104,11 +104,9 @@ export class Fetches {
   async #execute({ spec, ticket, createdAt }: Admitted, context: RunContext): Promise<FetchResponse> {
     const outcome = await this.#runAndCharge({ spec, ticket }, () => new FetchRun(this.#run, spec, context).run());
     const { url, metadata } = spec.request;
-    const jobId = context.jobId ?? newJobId(outcome.sessionId ?? newId('ses'));
-    return toFetchResult(
-      { jobId, sessionId: outcome.sessionId, subject: { url, metadata }, createdAt, finishedAt: this.#deps.clock.now() },
-      outcome,
-    );
+    const { jobId } = context;
+    const finishedAt = this.#deps.clock.now();
+    return toFetchResult({ jobId, sessionId: outcome.sessionId, subject: { url, metadata }, createdAt, finishedAt }, outcome);
   }
 
   async #runAndCharge({ spec, ticket }: Pick<Admitted, 'spec' | 'ticket'>, run: () => Promise<FetchRunResult>): Promise<FetchRunResult> {

@@ -59,7 +59,8 @@ export class FetchMachines {
   readonly #deps: MachinesDeps;
   readonly #lanes: Lanes;
   readonly #machines = new Map<string, FetchMachine>();
-  readonly #starting = new Map<string, Promise<FetchMachine>>();
+  /** By key. */
+  readonly #starting = new Map<string, { owner: string; started: Promise<FetchMachine> }>();
 
   constructor(deps: MachinesDeps) {
     this.#deps = deps;
@@ -71,7 +72,7 @@ export class FetchMachines {
     return this.#machines.size;
   }
 
-  /** Returns the session that will fetch, and creates one when none is free. @throws what creating a session throws */
+  /** Returns the session that will fetch, and creates one when none is free. @throws ServiceError no_capacity, and what creating a session throws */
   async reserve(spec: FetchSpec, signal: AbortSignal): Promise<string> {
     return (await this.#pick(spec, signal, { pagesMax: Infinity })).sessionId;
   }
@@ -166,16 +167,35 @@ export class FetchMachines {
       if (free) return free;
       const starting = this.#starting.get(spec.key);
       if (!starting) break;
-      await starting.catch(() => undefined);
+      await starting.started.catch(() => undefined);
       signal.throwIfAborted();
     }
+    this.#makeRoom(spec);
     const started = this.#start(spec);
-    this.#starting.set(spec.key, started);
+    this.#starting.set(spec.key, { owner: spec.owner, started });
     try {
       return await started;
     } finally {
       this.#starting.delete(spec.key);
     }
+  }
+
+  /**
+   * An owner has at most as many of these machines as its plan allows sessions, beside those. An idle one of another
+   * egress gives way. @throws ServiceError no_capacity
+   */
+  #makeRoom({ owner, tier: { concurrency_limit: machinesMax } }: FetchSpec): void {
+    if (machinesMax === null) return;
+    const mine = [...this.#machines.values()].filter((machine) => machine.owner === owner && !machine.isRetired);
+    const starting = [...this.#starting.values()].filter((each) => each.owner === owner);
+    if (mine.length + starting.length < machinesMax) return;
+    const idle = mine.find(({ running }) => running === 0);
+    if (!idle)
+      throw new ServiceError('no_capacity', 'Your other fetches use all browsers that your plan allows. Retry in a few seconds.', {
+        retryAfterSeconds: 2,
+      });
+    idle.isRetired = true;
+    this.#retireWhenDue(idle);
   }
 
   async #start(spec: FetchSpec): Promise<FetchMachine> {

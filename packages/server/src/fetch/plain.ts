@@ -16,10 +16,10 @@ export interface PlainResult {
   needsBrowser: BrowserReason | null;
 }
 
-/** The share of an attempt's time for the request; the rest is for the conversion. */
-const requestShare = 0.85;
+/** Kept back from the request, for the conversion. */
+const conversionMs = (leftMs: number): number => Math.min(4000, leftMs * 0.15);
 
-export const toHttpRequest = (request: FetchRequest, attemptMs: number) => ({
+export const toHttpRequest = (request: FetchRequest, leftMs: number) => ({
   url: request.url,
   method: request.method,
   headers: request.headers,
@@ -28,7 +28,7 @@ export const toHttpRequest = (request: FetchRequest, attemptMs: number) => ({
   bodyBytesMax: limits.rawBytesMax,
   wireBytesMax: limits.wireBytesMax,
   redirectsMax: limits.redirectsMax,
-  timeoutMs: Math.max(1, attemptMs * requestShare),
+  timeoutMs: Math.max(1, leftMs - conversionMs(leftMs)),
 });
 
 /** Classifies the response and converts its body. @throws the signal's reason */

@@ -10,7 +10,8 @@ export type FetchSubject = Pick<FetchRequest, 'url' | 'metadata'>;
 export const pollPath = (jobId: string): string => `/v1/fetch/job/${jobId}`;
 
 interface Frame {
-  jobId: string;
+  /** null for a fetch that is no job. */
+  jobId: string | null;
   sessionId: string | null;
   subject: FetchSubject;
   createdAt: Date;

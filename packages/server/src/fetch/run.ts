@@ -102,9 +102,15 @@ export class FetchRun {
         reason: result.error?.reason ?? undefined,
       };
       next = retryPlan.nextAttempt(failed, this.#budget.leftMs);
+      // With less time than the one that timed out, the next attempt would only repeat it.
+      if (next && result.error?.code === 'timeout' && this.#budget.leftMs - next.waitMs < this.#lastDurationMs) break;
     }
     if (!result) throw new Error('a fetch has at least one attempt');
     return result;
+  }
+
+  get #lastDurationMs(): number {
+    return this.#responseAttempts.at(-1)?.duration_ms ?? 0;
   }
 
   async #runAndRecord(strategy: StrategyName, n: number, signal: AbortSignal): Promise<AttemptResult> {
@@ -113,21 +119,16 @@ export class FetchRun {
     const startedAt = clock.now();
     const startMs = clock.monotonicMs();
     this.#context.progress(n, request.retry.max_attempts, strategy);
-    const attempt = (): Promise<AttemptResult> => this.#runAttempt(strategy, n, signal);
+    const attempt = (): Promise<AttemptResult> => this.#runAttempt(strategy, signal);
     const result = await (strategy === 'throttle' ? selfHeal.pace(owner, domain, signal, attempt) : attempt());
     const durationMs = Math.round(clock.monotonicMs() - startMs);
     this.#recordAttempt({ strategy, n, startedAt, durationMs }, result);
     return result;
   }
 
-  async #runAttempt(strategy: StrategyName, n: number, signal: AbortSignal): Promise<AttemptResult> {
-    const { request } = this.#spec;
-    const leftMs = this.#budget.leftMs;
-    // An attempt that took all of the time would leave none for a retry.
-    const attemptMs =
-      n < request.retry.max_attempts && request.retry.on.includes('timeout') ? Math.max(leftMs * 0.6, Math.min(leftMs, 15_000)) : leftMs;
+  async #runAttempt(strategy: StrategyName, signal: AbortSignal): Promise<AttemptResult> {
     this.#attemptCount += 1;
-    const result = await new Attempt(this.#deps, this.#spec, { strategy, budget: this.#budget, attemptMs }).run(signal);
+    const result = await new Attempt(this.#deps, this.#spec, { strategy, budget: this.#budget }).run(signal);
     addUsage(this.#usage, result.usage);
     this.#charge = result.charge ?? this.#charge;
     return result;

@@ -68,8 +68,12 @@ export class Lifecycle {
     this.#readyListeners.push(listener);
   }
 
-  /** Holds the cost of a start. @throws ServiceError plan_limit_exceeded, insufficient_credits */
-  async admit({ record, request }: Pick<SessionSpec, 'record' | 'request'>): Promise<Ticket> {
+  /** Holds the cost, but for the machines of fetches, and reserves. @throws ServiceError plan_limit_exceeded, insufficient_credits */
+  async admit(spec: Omit<SessionSpec, 'ticket'>): Promise<Reservation> {
+    return this.#reserve({ ...spec, ticket: isOfFetches(spec.record) ? null : await this.#holdCost(spec) });
+  }
+
+  async #holdCost({ record, request }: Pick<SessionSpec, 'record' | 'request'>): Promise<Ticket> {
     const { owner, sessionId } = record;
     const { metering } = this.#deps;
     // A session that is to solve captchas needs at least one solve left.
@@ -78,7 +82,7 @@ export class Lifecycle {
   }
 
   /** Stores the session as `starting`. @throws ServiceError no_capacity, concurrency_limit, name_taken; then no session exists */
-  async reserve(spec: SessionSpec): Promise<Reservation> {
+  async #reserve(spec: SessionSpec): Promise<Reservation> {
     const session = this.#createLive(spec);
     const reservation: Reservation = { session, spec, cleanup: new Cleanup(), isStored: false };
     const { ticket } = spec;
@@ -181,9 +185,9 @@ export class Lifecycle {
     const { owner, sessionId: subject } = record;
     try {
       await this.#deps.store.transaction(async (tx) => {
-        await this.#assertConcurrencyLimit(tx, owner, tier.concurrency_limit);
+        if (!isOfFetches(record)) await this.#assertConcurrencyLimit(tx, owner, tier.concurrency_limit);
         await insertSession(tx, record);
-        if (isAudited(record)) await this.#deps.audit.record(tx, { actor, action: 'session.created', owner, subject });
+        if (!isOfFetches(record)) await this.#deps.audit.record(tx, { actor, action: 'session.created', owner, subject });
       });
     } catch (error) {
       if (isUniqueViolation(error, liveNameIndex))
@@ -330,7 +334,7 @@ export class Lifecycle {
     const { store, audit } = this.#deps;
     return store.transaction(async (tx) => {
       const moved = await moveSession(tx, subject, { ...move, ended: { reason, at } });
-      if (moved && isAudited(record)) await audit.record(tx, { actor, action: 'session.ended', owner, subject, details: { reason } });
+      if (moved && !isOfFetches(record)) await audit.record(tx, { actor, action: 'session.ended', owner, subject, details: { reason } });
       return moved;
     });
   }
@@ -344,8 +348,8 @@ interface LastState {
 
 type EndTransition = Omit<SessionTransition, 'ended' | 'startedAt'> & { at: Date };
 
-/** The service itself starts and ends machines for fetches, so these have no audit entries. */
-const isAudited = ({ settings }: SessionRecord): boolean => settings.purpose !== 'fetch';
+/** The service itself starts and ends machines for fetches: they have no audit entries and are not the plan's sessions. */
+const isOfFetches = ({ settings }: SessionRecord): boolean => settings.purpose === 'fetch';
 
 function endedReasonOf({ reason }: MachineLoss): EndedReason {
   if (reason === 'out_of_memory') return reason;

@@ -43,6 +43,7 @@ export function mountSessions(routes: Routes, sessions: Sessions): void {
     const views = await sessions.list({
       owner: ownerOf(principal),
       statuses: query.status,
+      purpose: query.purpose,
       name: query.name,
       metadata: metadataOf(query),
       after: parseListCursor(query.cursor),
@@ -58,6 +59,7 @@ export function mountSessionAdmin(routes: Routes, sessions: Sessions): void {
     const views = await sessions.list({
       owner: query.owner,
       statuses: query.status,
+      purpose: query.purpose,
       after: parseListCursor(query.cursor),
       limit: query.limit,
     });

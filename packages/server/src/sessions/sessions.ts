@@ -101,13 +101,18 @@ export class Sessions {
     const { keyId, connectTokenId } = principal;
     const spec = createSessionSpec(this.#deps, { owner, keyId, connectTokenId, actor, tier, purpose }, request);
     // Machines for fetches do not count against the owner's create rate.
-    if (purpose === 'session') await this.#createRateLimiter.consume(owner, tier.creates_per_minute);
-    const admitted = { ...spec, ticket: purpose === 'session' ? await this.#lifecycle.admit(spec) : null };
-    const reservation = await this.#lifecycle.reserve(admitted);
+    const undoCount = await this.#createRateLimiter.consume(owner, purpose === 'session' ? tier.creates_per_minute : null);
+    const reservation = await this.#lifecycle.admit(spec).catch(async (error: unknown) => {
+      await undoCount();
+      throw error;
+    });
     const { session } = reservation;
     const started = this.#start(reservation);
-    session.started = started.catch((error: unknown) => {
-      if (error instanceof ServiceError) session.startError = error;
+    session.started = started.catch(async (error: unknown) => {
+      if (!(error instanceof ServiceError)) return;
+      session.startError = error;
+      // The host had no room for it.
+      if (error.code === 'no_capacity') await undoCount();
     });
     if (options.wait) await this.#awaitStart(session, started, { signal: options.signal, actor });
     return toView(session.record, session);

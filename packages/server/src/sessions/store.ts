@@ -1,7 +1,7 @@
 import { sql, type Selectable, type SelectQueryBuilder } from 'kysely';
 import type { EndedReason, RecordingStatus, SessionStatus } from '@berth/contract';
 import type { Tables } from '../store/store.ts';
-import { statesBefore, type LastSeen, type SessionRecord, type SessionSettings } from './session.ts';
+import { statesBefore, type LastSeen, type SessionPurpose, type SessionRecord, type SessionSettings } from './session.ts';
 
 interface SessionTable {
   session_id: string;
@@ -79,16 +79,20 @@ export async function insertSession(tables: Tables, record: SessionRecord): Prom
     .execute();
 }
 
-/** Counts an owner's starting and ready sessions, the ones that its concurrency limit covers. */
+/** Counts an owner's starting and ready sessions without the machines of its fetches: those that its concurrency limit covers. */
 export async function countLive(tables: Tables, owner: string): Promise<number> {
   const row = await sessions(tables)
     .selectFrom('sessions')
     .select((select) => select.fn.countAll<number>().as('live'))
     .where('owner_id', '=', owner)
     .where('status', 'in', ['starting', 'ready'])
+    .where(hasPurpose('session'))
     .executeTakeFirstOrThrow();
   return row.live;
 }
+
+/** Rows older than the field are sessions. */
+const hasPurpose = (purpose: SessionPurpose) => sql<boolean>`(coalesce(settings->>'purpose', 'session') = ${purpose})`;
 
 export interface SessionTransition {
   to: SessionStatus;
@@ -166,6 +170,7 @@ export async function findSession(tables: Tables, sessionId: string): Promise<Se
 export interface ListFilter {
   owner?: string | undefined;
   statuses?: SessionStatus[] | undefined;
+  purpose?: SessionPurpose | undefined;
   name?: string | undefined;
   metadata?: Record<string, string>;
   /** The last row of the page before. */
@@ -188,10 +193,11 @@ function applyFilter<O>(
   query: SelectQueryBuilder<SessionTables, 'sessions', O>,
   filter: ListFilter,
 ): SelectQueryBuilder<SessionTables, 'sessions', O> {
-  const { owner, statuses, name, metadata = {}, after } = filter;
+  const { owner, statuses, purpose, name, metadata = {}, after } = filter;
   let narrowed = query;
   if (owner !== undefined) narrowed = narrowed.where('owner_id', '=', owner);
   if (statuses) narrowed = narrowed.where('status', 'in', statuses);
+  if (purpose) narrowed = narrowed.where(hasPurpose(purpose));
   if (name !== undefined) narrowed = narrowed.where('name', '=', name);
   if (Object.keys(metadata).length > 0) narrowed = narrowed.where(sql<boolean>`metadata @> ${JSON.stringify(metadata)}::jsonb`);
   if (after) narrowed = narrowed.where(sql<boolean>`(created_at, session_id) < (${after.createdAt}, ${after.sessionId})`);

@@ -14,8 +14,8 @@ const headersMax = 100;
 /** Requests that never end stay pending; the oldest then go first. */
 const pendingMax = 1000;
 
-/** Requests by scripts, whose responses pages may render. */
-const scriptRequestTypes = new Set(['XHR', 'Fetch']);
+/** Requests by scripts, whose responses pages may render. After the load also scripts, which only other scripts request then. */
+const scriptRequestTypes = new Set(['XHR', 'Fetch', 'Script']);
 
 interface Pending extends NetworkEntry {
   startedMs: number;

@@ -44,6 +44,10 @@ export function toStepFailed(error: unknown, attempt: Attempt | null): StepFaile
   return null;
 }
 
+/** Whether the step only ran out of time: its message names a part of the run's time. */
+export const isOutOfTime = ({ cause }: StepFailed): boolean =>
+  cause instanceof AttemptTimeout || (cause instanceof PageError && cause.reason === 'timeout');
+
 const sentence = (text: string): string => `${text.slice(0, 1)?.toUpperCase()}${text.slice(1, 1000)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
 /** A retry would fail in the same way. */

@@ -6,7 +6,7 @@ import { perform } from '../acts/acts.ts';
 import { type ActScope, Attempt, type Root } from './attempt.ts';
 import { isMet } from './condition.ts';
 import { Dialogs } from './dialogs.ts';
-import { isFinal, toStepFailed } from './failure.ts';
+import { isFinal, isOutOfTime, toStepFailed } from './failure.ts';
 import { Limits } from './limits.ts';
 import { enterFrames, locateAll, locateFrom } from '../locators/locate.ts';
 import { scripts } from '../scripts.ts';
@@ -20,6 +20,8 @@ export interface StepRunOptions {
   stopOnError: boolean;
   /** For all steps together. */
   timeoutMs: number;
+  /** The caller's limit where `timeoutMs` is what is left of it: messages name this one. */
+  statedTimeoutMs?: number;
   allowEvaluate: boolean;
   inputs?: Readonly<Record<string, unknown>>;
   /** Called with each result. */
@@ -147,7 +149,9 @@ export class Run {
     if (this.#signal.aborted) throw this.#signal.reason;
     if (!(error instanceof StepFailed)) throw error;
     if (!this.#isOver) return error;
-    return new StepFailed('timeout', `The run exceeded its timeout of ${this.#options.timeoutMs} ms. ${error.message}`, { cause: error });
+    const { timeoutMs, statedTimeoutMs = timeoutMs } = this.#options;
+    const message = `The run exceeded its timeout of ${statedTimeoutMs} ms.`;
+    return new StepFailed('timeout', isOutOfTime(error) ? message : `${message} ${error.message}`, { cause: error });
   }
 
   async #delay(ms: number): Promise<void> {
