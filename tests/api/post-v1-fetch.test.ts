@@ -299,6 +299,11 @@ describe('409 session_busy', () => {
 describe('503 no_capacity', () => {
   it('answers when no browser can be started, and leaves nothing of it', async () => {
     const key = await served.ownerKey('unlucky');
+    // Sessions of other tests may still be ending.
+    await eventually('nothing is ending', async () => {
+      const { onHost, live } = await machinesLeft(served);
+      return onHost === live;
+    });
     const before = await machinesLeft(served);
     served.runtime.failNextBoot(new Error('no memory'));
     const { reply, message } = await served.refuse(fetchPage, 'no_capacity', { key, body: { url: 'http://site.test/' } });

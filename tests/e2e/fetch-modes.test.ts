@@ -290,7 +290,7 @@ describe('fetch modes', () => {
         [1, 1, 1],
       );
       assert.equal(new Set(machines.flatMap((set) => [...set])).size, 3);
-      const mine = (await client.call(listSessions, { key: one })).body;
+      const mine = (await client.call(listSessions, { key: one, query: { purpose: 'fetch' } })).body;
       assert.deepEqual(
         mine.map(({ session_id, purpose, status }) => [session_id, purpose, status]),
         [[[...(machines[1] ?? [])][0], 'fetch', 'ready']],
@@ -324,7 +324,7 @@ describe('fetch modes', () => {
       const ended = await eventually(
         'the machine is ended',
         async () => {
-          const own = (await client.call(listSessions, { key: idleKey, query: { status: 'ended' } })).body;
+          const own = (await client.call(listSessions, { key: idleKey, query: { purpose: 'fetch', status: 'ended' } })).body;
           return own.find((session) => session.session_id === idleSession);
         },
         idleMs * 2,
