@@ -116,14 +116,11 @@ describe('DevTools clients', () => {
     };
     const scripts = [
       () => withPuppeteer({ browserWSEndpoint: `${base}/v1/connect?token=${token}` }),
-      () => withPuppeteer({ browserWSEndpoint: `${base}/v1/connect`, headers }),
       () => withPuppeteer({ browserURL: `${service.url}/c/${token}` }),
       () => withPuppeteer({ browserURL: service.url, headers }),
-      () => withPlaywright(`${base}/v1/connect?token=${token}`),
       () => withPlaywright(`${base}/v1/connect`, { headers }),
       () => withPlaywright(`${service.url}/c/${token}`),
       () => withPlaywright(`${service.url}?token=${token}`),
-      () => withPlaywright(service.url, { headers }),
     ];
     for (const run of scripts) {
       await run();

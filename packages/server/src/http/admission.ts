@@ -71,7 +71,7 @@ export class Admission {
     const token = endpoint.auth === 'connect' ? tokenOf(raw) : undefined;
     const { authorization } = request.headers;
     if (token !== undefined && authorization === undefined) return { ...noCredentials, token, params: raw.params };
-    if (!isOneBearer(request)) throw new ServiceError('missing_api_key', 'Send one API key as `Authorization: Bearer KEY`.');
+    if (!isOneBearer(request)) throw missingKey(endpoint);
     return { ...noCredentials, authorization, token, params: raw.params };
   }
 
@@ -93,6 +93,11 @@ export class Admission {
     }
   }
 }
+
+const missingKey = ({ auth }: Endpoint): ServiceError => {
+  const orToken = auth === 'connect' ? ', or a connect token as `?token=`' : '';
+  return new ServiceError('missing_api_key', `Send one API key as \`Authorization: Bearer KEY\`${orToken}.`);
+};
 
 const noCredentials: Credentials = { authorization: undefined, adminKey: undefined, token: undefined, viewCookies: [], params: {} };
 
