@@ -39,6 +39,8 @@ module.exports.ladder = [
   'fetch',
   // operators
   'ops',
+  // readers: what the service says about itself
+  'docs',
 ];
 
 // Folders that are toolboxes: any of their files may be imported. Every other

@@ -9,6 +9,7 @@ const introduction = `# Configuration
 
 Berth is configured by environment variables. They are read once at start. The service refuses to start when a value is invalid or a
 \`BERTH_\` variable is unknown, and says why. An empty variable counts as unset. Switches take \`true\` or \`1\`, and \`false\` or \`0\`.
+\`npm start -- --port 9090\` takes precedence over \`BERTH_PORT\`. \`BERTH_API_KEY\` and \`BERTH_URL\` belong to clients and are ignored.
 
 Printed by \`npm run docs:config\`.
 `;

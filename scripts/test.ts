@@ -62,7 +62,7 @@ const plainUnitTests = filesOf(
 const isolatedUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
   'packages/server/src/{content,recordings,store}/*.test.ts',
-  'packages/server/src/hostile-text.test.ts',
+  'packages/server/src/{hostile-text,data-dir}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/hostile-text/*.test.ts',
   'images/*.test.ts',

@@ -11,10 +11,15 @@ before(async () => {
 });
 after(() => served.close());
 
+type Content = Record<string, { example?: unknown }>;
+
 interface Document {
   openapi: string;
   servers: { url: string }[];
-  paths: Record<string, Record<string, { operationId: string; security?: unknown[]; responses: Record<string, unknown> }>>;
+  paths: Record<
+    string,
+    Record<string, { operationId: string; security?: unknown[]; requestBody?: { content: Content }; responses: Record<string, unknown> }>
+  >;
 }
 
 const read = async (): Promise<Document> => (await served.call(openapi, { key: null })).body as unknown as Document;
@@ -38,6 +43,20 @@ describe('200', () => {
   it('declares the success status of each endpoint', async () => {
     const document = await read();
     for (const endpoint of endpoints) assert.ok(operationOf(document, endpoint)?.responses[String(endpoint.status)], nameOf(endpoint));
+  });
+
+  it('has examples that the service accepts as they stand', async (t) => {
+    const app = await startApp();
+    t.after(() => app.close());
+    const document = await read();
+    for (const endpoint of endpoints) {
+      const content = operationOf(document, endpoint)?.requestBody?.content;
+      if (!content) continue;
+      const { session_id } = await app.create();
+      const [{ example } = {}] = Object.values(content);
+      const reply = await app.call(endpoint, { params: { session_id }, rawBody: JSON.stringify(example) });
+      assert.ok(![400, 422].includes(reply.status), `${nameOf(endpoint)} ${JSON.stringify(example)}: ${reply.text}`);
+    }
   });
 
   it('contains the requested address', async () => {

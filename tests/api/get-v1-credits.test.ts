@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { endSession, getCredits, grantCredits, navigate } from '@berth/contract';
+import { endSession, getCredits, getSession, grantCredits, navigate } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 
 let served: TestApp;
@@ -20,14 +20,16 @@ describe('200', () => {
     assert.deepEqual(body, { owner: 'penniless', balance: 0, enforced: false, cost });
   });
 
-  it('goes below zero when credits are not enforced', async () => {
+  it('is used up, and not below zero, when credits are not enforced', async () => {
     const key = await served.ownerKey('free-rider');
     await served.call(grantCredits, { body: { owner: 'free-rider', amount: 0.5 } });
     const { session_id } = await served.create({}, { key });
     await served.call(navigate, { key, params: { session_id }, body: blank });
-    assert.equal((await served.call(getCredits, { key })).body.balance, -0.51);
+    assert.equal((await served.call(getCredits, { key })).body.balance, 0);
+    const running = (await served.call(getSession, { key, params: { session_id } })).body;
+    assert.deepEqual([running.status, running.usage.credits], ['ready', 1.01]);
     await served.call(endSession, { key, params: { session_id } });
-    assert.equal((await served.call(getCredits, { key })).body.balance, -0.51);
+    assert.equal((await served.call(getCredits, { key })).body.balance, 0);
   });
 
   it('is charged immediately when credits are enforced', async () => {

@@ -217,6 +217,7 @@ export const errors = {
     retryable: true,
     description: 'No browser or no disk space is available now. Try again after `Retry-After` seconds.',
   },
+  starting: { status: 503, retryable: true, description: 'The worker is starting. Try again after `Retry-After` seconds.' },
   draining: { status: 503, retryable: true, description: 'The worker is shutting down. Try again after `Retry-After` seconds.' },
   billing_not_configured: { status: 503, retryable: false, description: 'Billing is not configured on this service. Ask the operator.' },
   login_unavailable: {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiVersion, endpoints, errors, createOpenApiDocument } from './contract.ts';
+import { examples } from './examples.ts';
 
 type Json = Record<string, unknown>;
 interface Response {
@@ -37,6 +38,19 @@ test('contains every endpoint once, with a unique operation id', () => {
     new Set(endpoints.map(({ method, path }) => `${method} ${path}`)),
   );
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, endpoints.length);
+});
+
+test('has an example for each request body, which its schema accepts', () => {
+  for (const endpoint of endpoints) {
+    const content = (paths[endpoint.path]?.[endpoint.method.toLowerCase()]?.requestBody as { content?: Record<string, Json> } | undefined)
+      ?.content;
+    for (const { example } of Object.values(content ?? {})) {
+      assert.notEqual(example, undefined, endpoint.id);
+      assert.ok(endpoint.rawBody || endpoint.body?.safeParse(example).success, `${endpoint.id}: ${JSON.stringify(example)}`);
+    }
+  }
+  const withBody = endpoints.filter(({ body, rawBody }) => body || rawBody).map(({ id }) => id);
+  assert.deepEqual(Object.keys(examples).toSorted(), withBody.toSorted());
 });
 
 test('declares exactly the parameters of each path', () => {

@@ -3,6 +3,7 @@ import { acceptsIdempotencyKey, acceptsLinks, commonErrors, errorsOf, hasValidat
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
+import { examples } from './examples.ts';
 
 type Json = Record<string, unknown>;
 
@@ -109,18 +110,20 @@ function createOperation(endpoint: Endpoint, components: Components): Json {
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
     security: security[endpoint.auth],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.rawBody ? { requestBody: { required: true, content: rawContent[endpoint.rawBody] } } : {}),
-    ...(endpoint.body
-      ? { requestBody: { required: endpoint.bodyOptional !== true, content: json(components.reference(endpoint.body, 'input')) } }
-      : {}),
+    ...createRequestBody(endpoint, components),
     responses: createResponses(endpoint, components),
   };
 }
 
-const rawContent = {
-  json: { 'application/json': { schema: { type: 'object' } } },
-  form: { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } },
-};
+const rawTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' };
+
+function createRequestBody({ id, body, rawBody, bodyOptional }: Endpoint, components: Components): Json {
+  if (!body && !rawBody) return {};
+  const schema = body ? components.reference(body, 'input') : { type: 'object' };
+  const example = examples[id];
+  const content = { [rawTypes[rawBody ?? 'json']]: { schema, ...(example === undefined ? {} : { example }) } };
+  return { requestBody: { required: bodyOptional !== true, content } };
+}
 
 /** The fields of the path or query schema as parameters. */
 function createParameters(location: 'path' | 'query', endpoint: Endpoint, components: Components): Json[] {

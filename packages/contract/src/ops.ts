@@ -4,8 +4,8 @@ import { endpoint } from './endpoint.ts';
 export const Health = z
   .object({
     status: z
-      .enum(['ok', 'degraded', 'unhealthy'])
-      .describe('Overall status: the worst of all checks except `event_loop`, which only reports.'),
+      .enum(['ok', 'degraded', 'unhealthy', 'starting'])
+      .describe('Overall status: the worst of all checks except `event_loop`, which only reports. `starting` until the worker is ready.'),
     checks: z
       .record(
         z.string(),

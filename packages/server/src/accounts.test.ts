@@ -69,9 +69,15 @@ describe('events of the payment provider without a signing secret', () => {
       assert.equal(await refusal({ ...environment, BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' }), 'bad_request', JSON.stringify(environment));
   });
 
-  it('cause a warning where they are accepted', () => {
-    assert.match(build({}).billing.warnings().join(), /WITHOUT A SIGNATURE/);
+  it('cause a warning where billing is set up and they are accepted', () => {
+    assert.match(build({ BERTH_STRIPE_SECRET_KEY: 'sk_test_1' }).billing.warnings().join(), /WITHOUT A SIGNATURE/);
+    assert.match(build({ BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' }).billing.warnings().join(), /WITHOUT A SIGNATURE/);
     assert.deepEqual(build({ BERTH_STRIPE_WEBHOOK_SECRET: 'whsec_0123456789' }).billing.warnings(), []);
+  });
+
+  it('cause no warning at the start where nothing of billing is set', () => {
+    assert.deepEqual(build({}).billing.warnings(), []);
+    for (const environment of elsewhere) assert.deepEqual(build(environment).billing.warnings(), [], JSON.stringify(environment));
   });
 });
 

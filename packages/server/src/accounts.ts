@@ -49,7 +49,8 @@ export function buildAccounts({ config, store, clock, log, workerId, silentWorke
   const connectTokens = new ConnectTokens({ store, owners, audit, clock });
   const stripe = { secretKey: config.stripeSecretKey, webhookSecret: config.stripeWebhookSecret, apiUrl: config.stripeApiUrl };
   const unsignedEvents = isLoopbackOnly(config) || config.allowUnsignedWebhooks ? ('accept' as const) : ('reject' as const);
-  const billing = new Billing({ store, owners, audit, clock, log, stripe, unsignedEvents });
+  const isConfigured = isBilled || config.stripeApiUrl !== null || config.allowUnsignedWebhooks;
+  const billing = new Billing({ store, owners, audit, clock, log, stripe, unsignedEvents, isConfigured });
   return { audit, owners, devIssuer, logins, credits, metering, keys, connectTokens, billing };
 }
 

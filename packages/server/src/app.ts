@@ -12,6 +12,7 @@ import { mountCreditsAdmin } from './credits/admin-routes.ts';
 import { mountCredits } from './credits/routes.ts';
 import { assertIsolated, isLoopbackOnly } from './exposure.ts';
 import type { Disk } from './disk/disk.ts';
+import { mountDocs } from './docs/docs.ts';
 import { Drive } from './drive/drive.ts';
 import { mountDrive } from './drive/routes.ts';
 import { Captchas, type CaptchaConfig } from './captcha/captcha.ts';
@@ -25,8 +26,8 @@ import { SelfHeal } from './selfheal/selfheal.ts';
 import { builtinAdHosts, createEgressGate, loadAdHosts, parseAllowList, type EgressGate } from './egress/egress.ts';
 import { mountFleetAdmin } from './fleet/admin-routes.ts';
 import { Fleet } from './fleet/fleet.ts';
-import { mountDocs } from './http/docs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency.ts';
+import { BoundPort } from './http/port.ts';
 import { createHttp, defaultLimits, type Http } from './http/server.ts';
 import { mountKeyAdmin } from './keys/admin-routes.ts';
 import { mountConnectTokens, mountKeys } from './keys/routes.ts';
@@ -57,6 +58,9 @@ import { mountView } from './view/routes.ts';
 import { openDisk } from './open-disk.ts';
 import { Pages, View } from './view/view.ts';
 
+/** The id of the worker with this data directory, which outlives its process. */
+export const readWorkerId = (dataDir: string): string => readOrCreateSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
+
 export interface AppDeps {
   config: Config;
   store: Store;
@@ -69,6 +73,8 @@ export interface AppDeps {
   encoders: VideoEncoders | null;
   /** Reads the host's free resources; absent: from the kernel. */
   hostReader?: HostReader;
+  /** Absent: `listen` binds the configured one. */
+  port?: BoundPort;
 }
 
 /** Set-up builds the pages here. */
@@ -114,7 +120,7 @@ async function buildServices(
   ownAddresses: () => { host: string; port: number }[],
 ): Promise<AppServices> {
   const { dataDir, region } = config;
-  const workerId = readOrCreateSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
+  const workerId = readWorkerId(dataDir);
   const secret = Buffer.from(readOrCreateSecret(join(dataDir, 'token-key'), () => randomBytes(32).toString('hex')).secret, 'hex');
 
   const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
@@ -286,7 +292,9 @@ export class App {
   async listen(): Promise<string> {
     const { config } = this.#deps;
     const { metering, fleet, recordings, sessions, selfHeal, fetches, jobs } = this.#services;
-    const { host, port } = await this.http.listen(config.host, config.port);
+    const bound = this.#deps.port ?? (await BoundPort.open(config));
+    const { host, port } = bound;
+    await this.http.listen(bound);
     this.#own.push({ host, port });
     this.#stalls.start();
     this.#cleanup.push('stall watch', () => this.#stalls.stop());
@@ -364,8 +372,9 @@ export class App {
     mountFleetAdmin(http, fleet);
     mountSelfHealAdmin(http, selfHeal);
     mountMetrics(http, this.#metrics);
-    mountOps(http, new Ops({ store, fleet, disk, loops: this.loops, stalls: this.#stalls, isDraining }));
-    mountDocs(http);
+    const ops = new Ops({ store, fleet, disk, loops: this.loops, stalls: this.#stalls, isDraining });
+    mountOps(http, ops);
+    mountDocs(http, { readHealth: () => ops.health(), hasSignIn: this.#services.devIssuer !== null });
     return http;
   }
 

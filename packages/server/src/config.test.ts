@@ -85,6 +85,15 @@ describe('the configuration', () => {
     assert.throws(() => readConfig({ BERTH_PROT: '1' }), /BERTH_PROT: unknown variable/);
   });
 
+  it('leaves the variables of clients on the same machine alone', () => {
+    assert.equal(readConfig({ BERTH_API_KEY: 'brt_live_x', BERTH_URL: 'http://127.0.0.1:8080' }).port, 8080);
+  });
+
+  it('prefers what the command line says', () => {
+    assert.equal(readConfig({ BERTH_PORT: '8081' }, { BERTH_PORT: '9090' }).port, 9090);
+    assert.throws(() => readConfig({}, { BERTH_PORT: 'http' }), /BERTH_PORT: must be an integer/);
+  });
+
   it('takes an empty variable for one that is not set', () => {
     assert.equal(readConfig({ BERTH_PORT: '' }).port, 8080);
   });

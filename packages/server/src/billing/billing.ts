@@ -23,6 +23,8 @@ export interface BillingDeps {
   stripe: StripeSettings;
   /** How events are treated without a signing secret. */
   unsignedEvents: 'reject' | 'accept';
+  /** Whether the operator has set anything of billing. If not, there is nothing to warn of at the start. */
+  isConfigured: boolean;
 }
 
 type Outcome = 'applied' | 'ignored' | 'duplicate' | 'refused';
@@ -56,8 +58,8 @@ export class Billing {
 
   /** Warnings for the operator, logged at start. */
   warnings(): string[] {
-    const { stripe, unsignedEvents } = this.#deps;
-    if (stripe.webhookSecret !== null) return [];
+    const { stripe, unsignedEvents, isConfigured } = this.#deps;
+    if (stripe.webhookSecret !== null || !isConfigured) return [];
     if (unsignedEvents === 'accept')
       return [
         'Billing events are accepted WITHOUT A SIGNATURE: anyone who can reach this service can assign any plan to any owner. ' +
@@ -148,12 +150,17 @@ export class Billing {
           'billing_not_configured',
           'Billing webhooks are not configured on this service: BERTH_STRIPE_WEBHOOK_SECRET is not set.',
         );
-      else this.#unsigned += 1;
+      else this.#countUnsigned();
     } catch (error) {
       this.#count('other', 'refused');
       throw error;
     }
     return text ?? '';
+  }
+
+  #countUnsigned(): void {
+    if (this.#unsigned === 0) this.#deps.log.warn({}, 'billing event without a signature accepted: BERTH_STRIPE_WEBHOOK_SECRET is not set');
+    this.#unsigned += 1;
   }
 
   /** In one transaction, so that an event is recorded exactly when it is applied. */

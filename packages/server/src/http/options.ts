@@ -5,6 +5,7 @@ import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Guards, Routes } from './call.ts';
 import type { ErrorPage } from './error-page.ts';
+import type { BoundPort } from './port.ts';
 import { defaultSocketLimits, type SocketLimits } from './socket-budgets.ts';
 
 export interface HttpLimits {
@@ -71,7 +72,8 @@ export interface CompletedRequest {
 export interface Asset {
   contentType: string;
   headers: Record<string, string>;
-  load: () => Promise<Buffer> | Buffer;
+  /** `origin` is the service's, as the caller sees it. */
+  load: (origin: string) => Promise<Buffer | string> | Buffer | string;
 }
 
 export interface Http extends Routes {
@@ -79,8 +81,8 @@ export interface Http extends Routes {
   asset(path: string, asset: Asset, endpoint?: Endpoint): void;
   /** Ids of the mounted endpoints. */
   readonly mounted: ReadonlySet<string>;
-  /** Nothing can be mounted after this. Port 0 picks a free port. */
-  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** Serves on a port, which it then owns. Nothing can be mounted after this. */
+  listen(port: BoundPort): Promise<void>;
   /**
    * Stops accepting connections, waits up to `graceMs` for running requests,
    * then aborts them and closes all connections. Sockets are aborted at once.

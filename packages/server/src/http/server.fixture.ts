@@ -7,6 +7,7 @@ import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Credentials, Guards, Principal } from './call.ts';
+import { BoundPort } from './port.ts';
 import { createHttp, defaultLimits } from './server.ts';
 import type { Http, HttpOptions } from './server.ts';
 
@@ -96,7 +97,9 @@ export async function serve(
 ): Promise<{ http: Http; origin: string; port: number }> {
   const http = createHttp({ ...testOptions, ...options });
   mount(http);
-  const { port } = await http.listen('127.0.0.1', 0);
+  const bound = await BoundPort.open({ host: '127.0.0.1', port: 0 });
+  const { port } = bound;
+  await http.listen(bound);
   t.after(() => http.close(0));
   return { http, origin: `http://127.0.0.1:${port}`, port };
 }

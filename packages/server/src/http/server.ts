@@ -1,5 +1,5 @@
 import { METHODS, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { acceptsIdempotencyKey, acceptsLinks, ServiceError, type Endpoint } from '@berth/contract';
 import Fastify from 'fastify';
@@ -16,6 +16,7 @@ import { ClientDisconnected, Exchange } from './exchange.ts';
 import { Idempotency } from './idempotency.ts';
 import type { Asset, Http, HttpOptions } from './options.ts';
 import { Peers } from './peer.ts';
+import type { BoundPort } from './port.ts';
 import { parserError, refuse, urlTooLong, type ParserError } from './refusal.ts';
 import { eventStream, fileStream, readRangeHeader, type FileReply, type Stream } from './stream.ts';
 import { Upgrades } from './upgrade.ts';
@@ -55,6 +56,7 @@ class FastifyHttp implements Http {
   /** The methods of each path, in mount order. */
   readonly #methods = new Map<string, string[]>();
   #onIdle: (() => void) | undefined;
+  #port: BoundPort | undefined;
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -163,8 +165,8 @@ class FastifyHttp implements Http {
   asset(path: string, { contentType, headers, load }: Asset, endpoint?: Endpoint): void {
     if (endpoint) this.mounted.add(endpoint.id);
     this.#methods.set(path, [...(this.#methods.get(path) ?? []), 'GET']);
-    this.#app.get(path, async (_request, reply) => {
-      const body = await load();
+    this.#app.get(path, async (request, reply) => {
+      const body = await load(this.#peers.origin(request.raw));
       return reply.headers({ 'content-type': contentType, ...headers }).send(body);
     });
   }
@@ -331,11 +333,11 @@ class FastifyHttp implements Http {
     last.once('close', () => setImmediate(() => this.#afterReplies(socket, next)));
   }
 
-  async listen(host: string, port: number): Promise<{ host: string; port: number }> {
+  async listen(port: BoundPort): Promise<void> {
+    this.#port = port;
     this.#rejectOtherMethods();
-    await this.#app.listen({ host, port });
-    const address = this.#app.server.address() as AddressInfo;
-    return { host, port: address.port };
+    await this.#app.ready();
+    await port.handOver(this.#app.server);
   }
 
   #rejectOtherMethods(): void {
@@ -367,6 +369,7 @@ class FastifyHttp implements Http {
     this.#upgrades.destroyAll();
     this.#app.server.closeAllConnections();
     await closed;
+    this.#port?.close();
   }
 
   /** Checks again whenever a request or socket closes; resolves after `ms` at the latest. */

@@ -1,3 +1,6 @@
+import { writeSync } from 'node:fs';
+import { Writable } from 'node:stream';
+import { ServiceError } from '@berth/contract';
 import { pino } from 'pino';
 
 export interface Log {
@@ -26,7 +29,7 @@ const redactedPaths = secretFields
   .map((parts) => parts.join('.').replaceAll('.["', '["'));
 
 /**
- * Structured logs on standard error. Standard output is for the lines that
+ * Structured logs, by default on standard error. Standard output is for the lines that
  * people and scripts read.
  */
 export function createLog(level: string, options: { destination?: NodeJS.WritableStream } = {}): Log {
@@ -37,11 +40,35 @@ export function createLog(level: string, options: { destination?: NodeJS.Writabl
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactedPaths, censor: '[secret]' },
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: pino.stdSerializers.err },
+      serializers: { err: describeError },
     },
     options.destination ?? pino.destination({ dest: 2, sync: true }),
   );
 }
+
+/** An error with a code is expected: where it was thrown says nothing about its cause. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return pino.stdSerializers.err(error as Error);
+  const { code, message, cause } = error;
+  return { code, message, ...(cause instanceof Error ? { cause: cause.message } : {}) };
+}
+
+/** Log lines as a person reads them: the time of day, the level, the message, and the other fields. */
+export async function readableLines(write: (text: string) => void, { colorize = false } = {}): Promise<Writable> {
+  // A worker whose log a program reads does not need it.
+  const { prettyFactory } = await import('pino-pretty');
+  const toText = prettyFactory({ colorize, colorizeObjects: false, singleLine: true, translateTime: 'SYS:HH:MM:ss', levelFirst: false });
+  return new Writable({
+    decodeStrings: false,
+    write: (line: string, _encoding, done) => {
+      write(toText(line));
+      done();
+    },
+  });
+}
+
+/** Standard error as a terminal. Written at once, so that nothing is lost when the process exits. */
+export const openTerminal = (): Promise<Writable> => readableLines((text) => void writeSync(2, text), { colorize: true });
 
 /** Keys and tokens of this service, whose prefix is `brt_`. */
 const ownSecrets = /brt(?:_|%5f)[\w%]*/gi;

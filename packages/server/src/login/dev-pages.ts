@@ -1,27 +1,7 @@
 /** The pages of the development issuer, without scripts. */
-import { escapeHtml } from '../http/error-page.ts';
+import { html, nothing, type Markup } from '../http/html.ts';
 import { authorizationFields, type Authorization, type FieldErrors, type SignInFields } from './dev-forms.ts';
 import { devIdpPath, type DevToken, type Person } from './dev-issuer.ts';
-
-/** HTML, as opposed to text that must be escaped. */
-class Markup {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-type HtmlPart = string | Markup | readonly Markup[];
-
-const toText = (part: HtmlPart): string => {
-  if (typeof part === 'string') return escapeHtml(part);
-  return part instanceof Markup ? part.text : part.map(({ text }) => text).join('');
-};
-
-/** Escapes interpolated text, but not the result of another `html`. */
-const html = (texts: TemplateStringsArray, ...parts: HtmlPart[]): Markup => new Markup(String.raw({ raw: texts }, ...parts.map(toText)));
-const nothing = html``;
 
 const mark = html`<svg class="mark" viewBox="0 0 32 32" width="44" height="44" aria-hidden="true">
   <rect width="32" height="32" rx="8" fill="#0b6b6b" />

@@ -55,6 +55,7 @@ describe('traffic', () => {
         };
         const worker = workerOn({ wrap });
         const owner = newOwner();
+        await worker.grant(owner, 10);
         const { meter, browser } = await worker.open(owner);
         for (const bytes of bursts) {
           browser.egressBytes += bytes;
@@ -135,6 +136,7 @@ describe('traffic', () => {
   it('is settled at the end of the service, however little it is', async () => {
     const worker = workerOn();
     const owner = newOwner();
+    await worker.grant(owner, 1);
     const { browser } = await worker.open(owner);
     browser.egressBytes = 50;
     await worker.metering.stop();
@@ -144,6 +146,7 @@ describe('traffic', () => {
   it('of a meter that closed while the database was away is settled when it is back', async () => {
     const worker = workerOn();
     const owner = newOwner();
+    await worker.grant(owner, 1);
     const { meter, browser } = await worker.open(owner);
     browser.egressBytes = 50;
     worker.store.fault = 'refused';
@@ -164,6 +167,7 @@ describe('traffic', () => {
     };
     const worker = workerOn({ wrap: refuse });
     const owner = newOwner();
+    await worker.grant(owner, 1);
     const { meter, browser } = await worker.open(owner);
     await worker.act(owner, meter, 20);
     browser.egressBytes = megabyte;
@@ -174,15 +178,16 @@ describe('traffic', () => {
 });
 
 describe('a wallet that is not enforced', () => {
-  it('is charged for actions, sessions and captchas all the same, a moment later, and may owe', async () => {
+  it('is charged for actions, sessions and captchas all the same, a moment later', async () => {
     const worker = workerOn();
     const owner = newOwner();
+    await worker.grant(owner, 10);
     const { meter, browser } = await worker.open(owner);
     for (const axis of ['session', 'action', 'captcha'] as const) await (await worker.metering.admit(owner, { axis })).charge(meter);
     browser.egressBytes = 5;
     assert.deepEqual(await worker.metering.credits(owner), {
       owner,
-      balance: -2.010001,
+      balance: 7.989999,
       enforced: false,
       cost: { action: 0.01, captcha: 1, egress_mb: 0.2, session: 1 },
     });
@@ -190,8 +195,23 @@ describe('a wallet that is not enforced', () => {
     assert.deepEqual(await chargesOf(database.store, owner), { session: micro, captcha: micro });
     await meter.close();
     assert.deepEqual(await chargesOf(database.store, owner), { session: micro, captcha: micro, action: 10_000, egress: 1 });
-    assert.equal((await worker.metering.credits(owner)).balance, -2.010001);
+    assert.equal((await worker.metering.credits(owner)).balance, 7.989999);
     assert.equal(meter.credits(), 2.010001);
+  });
+
+  it('pays what it can where credits are off: it is never below zero, ends nothing, and owes nothing later', async () => {
+    const worker = workerOn();
+    const owner = newOwner();
+    const { meter, browser } = await worker.open(owner);
+    for (const axis of ['session', 'action'] as const) await (await worker.metering.admit(owner, { axis })).charge(meter);
+    browser.egressBytes = megabyte;
+    assert.equal((await worker.metering.credits(owner)).balance, 0);
+    await worker.turn();
+    await meter.close();
+    assert.deepEqual([(await worker.credits.wallet(owner)).balance, browser.exhausted], [0, []]);
+    assert.equal((await worker.totals(owner)).sessions, 1);
+    await worker.grant(owner, 5);
+    assert.equal((await worker.metering.credits(owner)).balance, 5);
   });
 
   it('is charged for what was owed before it was enforced, and not again', async () => {

@@ -19,6 +19,7 @@ interface FlushDeps {
   clock: Clock;
   log: Log;
   getRemoteUsage: (account: Account) => RemoteUsage | Promise<RemoteUsage>;
+  creditsEnforced: boolean;
   isWalletEnforced: (owner: string) => boolean | Promise<boolean>;
 }
 
@@ -129,8 +130,9 @@ export class Flushes {
   }
 
   async #chargeMeter(meter: LiveMeter, openAmountMin: number): Promise<void> {
-    const allowOverdraft = !(await this.#deps.isWalletEnforced(meter.owner));
-    const amountMin = meter.isClosed ? 1 : Math.min(openAmountMin, allowOverdraft ? openAmountMin : this.#remaining(meter));
+    const isEnforced = await this.#deps.isWalletEnforced(meter.owner);
+    const allowOverdraft = this.#deps.creditsEnforced && !isEnforced;
+    const amountMin = meter.isClosed ? 1 : Math.min(openAmountMin, isEnforced ? this.#remaining(meter) : openAmountMin);
     // A pending request of an earlier flush comes first, then what accrued since.
     for (let n = 0; n < 2 && meter.accruedCharges.isDue(amountMin); n += 1) {
       for (const request of meter.accruedCharges.collectRequests({ amountMin, allowOverdraft })) await this.#trackCharge(meter, request);
@@ -167,7 +169,7 @@ export class Flushes {
       log.error({ err: error, ...request }, 'meter charge rejected');
     }
     meter.accruedCharges.markCharged(request);
-    if (charged < request.amount) this.#notify(meter, 'credits_exhausted');
+    if (charged < request.amount && this.#deps.creditsEnforced) this.#notify(meter, 'credits_exhausted');
   }
 
   #notify(meter: LiveMeter, reason: Exhaustion): void {

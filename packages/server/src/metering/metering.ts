@@ -26,7 +26,7 @@ interface MeteringDeps {
   credits: Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
   clock: Clock;
   log: Log;
-  /** Whether calls are refused when the wallet is empty. */
+  /** Whether calls are refused when the wallet is empty. If not, wallets pay what they can, and nothing beyond it is owed. */
   creditsEnforced: boolean;
 }
 
@@ -127,8 +127,9 @@ export class Metering {
   async credits(owner: string): Promise<CreditsResponse> {
     const enforced = await this.#isWalletEnforced(owner);
     const { balance, accrued } = await this.#wallet(this.#accounts.of(owner));
-    // Accrued charges never take more than the balance.
-    const left = enforced ? Math.max(Math.min(balance, 0), balance - accrued) : balance - accrued;
+    const allowsOverdraft = this.#deps.creditsEnforced && !enforced;
+    // Without an overdraft, accrued charges never take more than the balance.
+    const left = allowsOverdraft ? balance - accrued : Math.max(Math.min(balance, 0), balance - accrued);
     return { owner, balance: toCredits(left), enforced, cost: costTable };
   }
 

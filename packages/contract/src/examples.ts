@@ -1,0 +1,35 @@
+/**
+ * The request bodies that the documentation shows, by operation id. Each is
+ * accepted as it stands, so that a first try in the API reference succeeds.
+ */
+export const examples: Readonly<Record<string, unknown>> = {
+  createSession: {},
+  updateSession: { idle_timeout_seconds: 600, metadata: { task: 'checkout' } },
+  navigate: { url: 'https://example.com/' },
+  openTab: { url: 'https://example.com/' },
+  runActions: {
+    actions: [
+      { type: 'navigate', url: 'https://example.com/' },
+      { type: 'scroll', to: 'bottom' },
+    ],
+  },
+  screenshot: { full_page: true },
+  pdf: {},
+  uploadFile: { name: 'hello.txt', data_base64: 'SGVsbG8K' },
+  fetchPage: { url: 'https://example.com/', formats: ['markdown', 'metadata'] },
+  createViewToken: { scope: 'control' },
+  createVncToken: {},
+  createConnectToken: { name: 'my agent' },
+  redeemCredits: { code: 'CREDIT-XXXX-XXXX' },
+  createOwnKey: { name: 'my key' },
+  rotateOwnKey: { grace_seconds: 3600 },
+  redeemPromo: { code: 'PROMO-XXXX-XXXX' },
+  checkout: { tier: 'developer' },
+  billingPortal: {},
+  billingWebhook: { id: 'evt_1', type: 'invoice.created', created: 1_767_225_600, data: { object: {} } },
+  grantCredits: { owner: 'local', amount: 100 },
+  createCreditCodes: { amount: 25 },
+  createPromoCodes: { tier: 'scale', trial_days: 14 },
+  createKey: { owner: 'acme', name: 'first key' },
+  resizePool: { target: 2 },
+};

@@ -1,0 +1,60 @@
+/** The frame of the pages, without scripts. */
+import { html, nothing, type Markup } from '../http/html.ts';
+
+export interface Page {
+  title: string;
+  content: Markup;
+  /** Beside the content. */
+  contents?: Markup;
+  outline?: Markup;
+  current: 'home' | 'guides' | 'reference';
+}
+
+export const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'referrer-policy': 'no-referrer',
+};
+
+const places = [
+  { name: 'guides', label: 'Guides', address: '/docs/guides' },
+  { name: 'reference', label: 'API reference', address: '/docs' },
+] as const;
+
+/** In the head of every page, also of the API reference. */
+export const headOf = (title: string): Markup =>
+  html`<meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${title === 'Berth' ? title : `${title} · Berth`}</title>
+    <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+    <link rel="stylesheet" href="/docs/docs.css" />`;
+
+export const barOf = (current: Page['current']): Markup =>
+  html`<header class="bar">
+    <a class="brand" href="/" ${current === 'home' ? html`aria-current="page"` : nothing}>
+      <img src="/favicon.svg" alt="" width="28" height="28" />Berth
+    </a>
+    <nav aria-label="Documentation">
+      ${places.map(
+        ({ name, label, address }) => html`<a href="${address}" ${name === current ? html`aria-current="true"` : nothing}>${label}</a> `,
+      )}
+    </nav>
+  </header>`;
+
+export const renderPage = ({ title, content, contents = nothing, outline = nothing, current }: Page): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        ${headOf(title)}
+      </head>
+      <body class="page page-${current}">
+        <a class="skip" href="#content">Skip to the content</a>
+        ${barOf(current)}
+        <div class="columns">
+          ${contents}
+          <main id="content" class="content" tabindex="-1">${content}</main>
+          ${outline}
+        </div>
+      </body>
+    </html> `.text;

@@ -1,0 +1,24 @@
+/** HTML of pages that the service renders itself. */
+import { escapeHtml } from './error-page.ts';
+
+/** HTML, as opposed to text that must be escaped. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type HtmlPart = string | Markup | readonly Markup[];
+
+const toText = (part: HtmlPart): string => {
+  if (typeof part === 'string') return escapeHtml(part);
+  return part instanceof Markup ? part.text : part.map(({ text }) => text).join('');
+};
+
+/** Escapes interpolated text, but not the result of another `html`. */
+export const html = (texts: TemplateStringsArray, ...parts: HtmlPart[]): Markup =>
+  new Markup(String.raw({ raw: texts }, ...parts.map(toText)));
+
+export const nothing = html``;

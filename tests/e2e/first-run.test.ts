@@ -1,0 +1,213 @@
+/** What a newcomer meets: the start, the front page, the guides, the API reference and the README. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Health, getCredits } from '@berth/contract';
+import { Service, eventually, stopAll } from './service.ts';
+import { startSite, type Site } from './site.ts';
+import { ViewerBrowser, type Viewer } from './viewing.ts';
+
+const root = join(import.meta.dirname, '../..');
+const serve = join(root, 'scripts/serve.sh');
+/** The environment without what configures another service, or this test. */
+const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BERTH_')));
+
+interface Exit {
+  code: number | null;
+  output: string;
+  errors: string;
+}
+
+/** Runs a command that is to end by itself. */
+async function run(command: readonly string[], environment: Record<string, string> = {}, cwd = root): Promise<Exit> {
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, { cwd, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 });
+  const exit: Exit = { code: null, output: '', errors: '' };
+  child.stdout.on('data', (chunk: Buffer) => (exit.output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (exit.errors += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { ...exit, code };
+}
+
+describe('a start', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-first-run-'));
+  after(async () => {
+    await stopAll();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const refused = (environment: Record<string, string>): Promise<Exit> =>
+    run(['sh', serve], { BERTH_PORT: '0', BERTH_DATA_DIR: join(folder, 'refused'), BERTH_POOL_TARGET: '0', ...environment });
+
+  it('that fails shows no key; the first that succeeds shows both, the next none', async () => {
+    const dataDir = join(folder, 'keys');
+    const failed = await refused({ BERTH_DATA_DIR: dataDir, BERTH_BOOTSTRAP_API_KEY: 'malformed' });
+    assert.equal(failed.code, 1);
+    assert.match(failed.errors, /BERTH_BOOTSTRAP_API_KEY is malformed/);
+    assert.doesNotMatch(failed.output, /brt_/);
+    const first = await Service.start({ dataDir });
+    assert.match(first.output, /brt_live_\w+/);
+    assert.match(first.output, /brt_admin_\w+/);
+    assert.doesNotMatch(first.errors, /billing/i);
+    assert.equal(await first.stop(), 0);
+    assert.match(first.output, /^Berth is stopping: .*\nBerth has stopped\.$/m);
+    // Clients on the same machine have these.
+    const second = await Service.start({ dataDir, environment: { BERTH_API_KEY: first.key, BERTH_URL: first.url } });
+    assert.doesNotMatch(second.output, /brt_/);
+    assert.equal(await second.stop(), 0);
+  });
+
+  it('answers from its beginning, and says that it is starting', async () => {
+    const port = await freePort();
+    const starting = Service.start({ dataDir: join(folder, 'early'), environment: { BERTH_PORT: String(port) } });
+    const seen = new Set<string>();
+    const read = async (): Promise<string> => {
+      const reply = await fetch(`http://127.0.0.1:${port}/health`).catch(() => null);
+      if (!reply) return 'refused';
+      const { status } = Health.parse(await reply.json());
+      if (status === 'starting') assert.deepEqual([reply.status, reply.headers.get('retry-after')], [503, '1']);
+      return status;
+    };
+    await eventually('it is well', async () => {
+      const status = await read();
+      seen.add(status);
+      return status === 'ok' || status === 'degraded';
+    });
+    assert.ok(seen.has('starting'), [...seen].join());
+    const service = await starting;
+    const lines = service.errors
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as { msg: string; steps_ms?: object });
+    const messages = lines.map(({ msg }) => msg);
+    assert.ok(messages.indexOf('port bound') < messages.indexOf('opening the database'), messages.join('\n'));
+    assert.ok(lines.find(({ msg }) => msg === 'started')?.steps_ms, messages.join('\n'));
+    await service.stop();
+  });
+
+  it('that is refused says why in one line that names the variable', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    for (const [environment, reason] of [
+      [{ BERTH_PORT: String(port) }, `BERTH_PORT: port ${port} of 127.0.0.1 is in use`],
+      [{ BERTH_DATA_DIR: file }, 'BERTH_DATA_DIR: '],
+      [{ BERTH_DATA_DIR: '/proc/berth' }, 'BERTH_DATA_DIR: /proc/berth cannot be the data directory'],
+      [{ BERTH_PROT: '1' }, 'BERTH_PROT: unknown variable'],
+    ] as const) {
+      const { code, output, errors } = await refused(environment);
+      const [line = '', ...others] = errors.split('\n').filter((each) => each !== '' && !each.startsWith('{'));
+      assert.deepEqual([code, output, others], [1, '', []], errors);
+      assert.ok(line.startsWith(`Berth cannot start: ${reason}`), line);
+    }
+    taken.close();
+  });
+
+  it('takes a port from the command line, and explains itself', async () => {
+    const help = await run(['npm', 'start', '--', '--help']);
+    assert.equal(help.code, 0, help.errors);
+    assert.match(help.output, /Usage: npm start[^]*--port PORT/);
+    const wrong = await run(['sh', serve, '--port', 'http']);
+    assert.deepEqual([wrong.code, wrong.output], [1, '']);
+    assert.match(wrong.errors, /^Berth cannot start: BERTH_PORT: must be an integer from 0 to 65535/);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+describe('a newcomer', () => {
+  let service: Service;
+  let site: Site;
+  let browser: ViewerBrowser;
+  let viewer: Viewer;
+  before(async () => {
+    site = await startSite();
+    [service, browser] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), ViewerBrowser.launch()]);
+    viewer = await browser.newViewer({ origin: service.url });
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.close();
+    await site?.close();
+  });
+
+  it('pastes the README’s Playwright programs, and they run', async () => {
+    const programs = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/```js\n([^]*?)```/g)].map(([, program]) => program ?? '');
+    assert.equal(programs.length, 2);
+    // In the repository, as the README says.
+    const folder = join(root, 'node_modules/.berth-first-run');
+    mkdirSync(folder, { recursive: true });
+    try {
+      for (const program of programs) {
+        const file = join(folder, 'first.mjs');
+        writeFileSync(file, program.replaceAll('https://example.com/', site.url));
+        const { code, output, errors } = await run(['node', file], { BERTH_URL: service.url, BERTH_API_KEY: service.key });
+        assert.deepEqual([code, output, errors], [0, 'Home\n', ''], program);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('has a balance of zero, and not below it, after using the service without credits', async () => {
+    assert.equal((await service.client.call(getCredits)).body.balance, 0);
+  });
+
+  for (const [path, name, title] of [
+    ['/', 'home', 'Berth'],
+    ['/docs/quickstart', 'guide', 'Quickstart'],
+    ['/docs/configuration', 'tables', 'Configuration'],
+  ] as const)
+    it(`reads ${path} in light and dark, on a wide screen and on a phone`, async () => {
+      const { page } = viewer;
+      for (const [width, kind] of [
+        [1360, 'wide'],
+        [390, 'phone'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 860 });
+        await viewer.open(service.url + path);
+        assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), title);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.equal(overflow, 0, `${path} is wider than a screen of ${width}`);
+        await viewer.inspect(`${name}-${kind}`);
+      }
+      viewer.assertNoIssues();
+    });
+
+  it('creates a session from the API reference with what stands there', async () => {
+    const { page } = viewer;
+    await page.setViewportSize({ width: 1360, height: 860 });
+    await viewer.open(`${service.url}/docs`);
+    await page.locator('.auth-wrapper .authorize').first().click();
+    const focused = page.locator('.auth-container').first().locator('input');
+    await focused.waitFor();
+    assert.ok(await focused.evaluate((field) => field === document.activeElement), 'the API key has the focus');
+    await page.keyboard.type(service.key);
+    await page.keyboard.press('Enter');
+    await page.locator('.btn-done').first().click();
+    const operation = page.locator('#operations-Sessions-createSession');
+    await operation.locator('.opblock-summary-control').click();
+    await operation.locator('.try-out__btn').click();
+    await operation.locator('.execute').click();
+    const status = operation.locator('.live-responses-table .response-col_status').nth(1);
+    await status.waitFor();
+    assert.match((await status.textContent()) ?? '', /^201/);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForFunction(() => document.documentElement.classList.contains('dark-mode'));
+    viewer.assertNoIssues();
+  });
+});
