@@ -22,11 +22,11 @@ describe('200', () => {
     assert.ok(!body.webSocketDebuggerUrl.includes('token'));
   });
 
-  it('takes a connect token instead of a key', async () => {
+  it('takes a token of the session instead of a key, and leaves it in the socket address', async () => {
     const { session_id } = await served.create();
     const { token } = (await served.call(connectSession, { params: { session_id } })).body;
     const reply = await served.call(cdpVersion, { key: null, params: { session_id }, query: { token } });
-    assert.equal(reply.status, 200);
+    assert.equal(reply.body.webSocketDebuggerUrl, `${served.url.replace('http', 'ws')}/v1/session/${session_id}/cdp?token=${token}`);
   });
 
   it('accepts a trailing slash', async () => {

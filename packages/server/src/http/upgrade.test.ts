@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { PathId, ServiceError, endpoint } from '@berth/contract';
 import { WebSocket } from 'ws';
@@ -121,4 +122,26 @@ test('is closed with a code when the service stops', async (t) => {
   await http.close(1000);
   const [code] = await closed;
   assert.equal(code, 1012);
+});
+
+test('a handler does not wait for a client that has left before the handshake', async (t) => {
+  const outcome = Promise.withResolvers<unknown>();
+  const { port } = await serve(t, (http) =>
+    http.onSocket(socket, async (_call, { accept, socket: connection }) => {
+      await once(connection, 'end');
+      outcome.resolve(await accept().catch((error: unknown) => error));
+    }),
+  );
+  const client = connect(port, '127.0.0.1');
+  const handshake = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${'A'.repeat(22)}==`];
+  client.write(`GET /s/a/cdp HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n${handshake.join('\r\n')}\r\n\r\n`);
+  setImmediate(() => client.end());
+  assert.equal(((await outcome.promise) as Error).name, 'ClientDisconnected');
+});
+
+test('a query may contain further question marks', async (t) => {
+  const { origin } = await serve(t, mount);
+  const { webSocket, first } = await opened(`${origin.replace('http', 'ws')}/s/a/cdp?x=?&token=good`);
+  assert.equal(first, 'a');
+  webSocket.close();
 });
