@@ -1,5 +1,5 @@
 /** Blocks that accompany an article, by their class, id and links: the rules after Readability. */
-import { collapse, isBlank, isElement, isText, setChildren, textIn, type Element, type Node, type Parent } from './dom.ts';
+import { isBlank, isElement, isText, setChildren, textIn, type Element, type Node, type Parent } from './dom.ts';
 import { PageText } from './text-stats.ts';
 
 /** Words of classes and ids. */
@@ -179,8 +179,9 @@ const lastHeadingsMax = 5;
 
 /** A heading behind which nothing follows introduced what was removed. */
 function dropLastHeadings(root: Parent): void {
+  const text = new PageText(root);
   for (let n = 0; n < lastHeadingsMax; n += 1) {
-    const last = lastHeading(root);
+    const last = lastHeading(root, text);
     if (!last) return;
     const parent = parentOf(last);
     if (!parent) return;
@@ -192,13 +193,13 @@ function dropLastHeadings(root: Parent): void {
 }
 
 /** The heading that ends the text; undefined where text or a picture does. */
-function lastHeading(parent: Parent): Element | undefined {
+function lastHeading(parent: Parent, text: PageText): Element | undefined {
   for (const child of parent.children.toReversed()) {
     if (isText(child) && child.data.trim() !== '') return undefined;
     if (!isElement(child)) continue;
     if (headingName.test(child.name)) return child.name === 'h1' ? undefined : child;
     if (isPicture(child)) return undefined;
-    if (hasPicture(child) || collapse(textIn(child)) !== '') return lastHeading(child);
+    if (text.of(child).text > 0 || hasPicture(child)) return lastHeading(child, text);
   }
   return undefined;
 }

@@ -107,12 +107,14 @@ describe('conversions', () => {
   it('find main content in such input, too', async () => {
     const content = open({ convertMsMax: 20_000 });
     const inputs = {
-      shares: '<p class="share">x, y, z and all that a paragraph needs</p>'.repeat(10_000),
-      headings: '<h2>a heading of some length</h2>'.repeat(10_000),
-      links: `<ul>${'<li><a href=x>a link of some length</a>'.repeat(10_000)}</ul>`,
-      nested: `${'<div class="related"><aside>'.repeat(400)}${'x, '.repeat(10_000)}`,
-      figures: '<figure><img src=x><figcaption>a caption</figcaption></figure>'.repeat(5_000),
-      blanks: `<p>x<a href=y>a${'<i> </i>'.repeat(20_000)}b</a>`,
+      shares: '<p class="share">x, y, z and all that a paragraph needs</p>'.repeat(3_000),
+      headings: '<h2>a heading of some length</h2>'.repeat(3_000),
+      links: `<ul>${'<li><a href=x>a link of some length</a>'.repeat(3_000)}</ul>`,
+      nested: `${'<div class="related"><aside>'.repeat(400)}${'x, '.repeat(3_000)}`,
+      figures: '<figure><img src=x><figcaption>a caption</figcaption></figure>'.repeat(2_000),
+      blanks: `<p>x<a href=y>a${'<i> </i>'.repeat(6_000)}b</a>`,
+      lists: `${'<ul><li>'.repeat(200)}${'x <a href=y>z</a> '.repeat(3_000)}`,
+      many: '<p>x, y, z and all that a paragraph needs</p>'.repeat(16_000),
     };
     for (const [name, html] of Object.entries(inputs)) {
       const { text } = await content.convert(options(html, { onlyMainContent: true }), { owner, signal });

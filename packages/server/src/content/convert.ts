@@ -1,6 +1,7 @@
 /** The entry point of a conversion thread: one page per call. */
 import {
   dropHidden,
+  innerHtml,
   dropNonText,
   setChildren,
   parse,
@@ -77,7 +78,7 @@ function narrow(page: Page, options: ContentOptions, warnings: Warnings): Select
   return {
     $: page.$,
     get html() {
-      return page.$.html();
+      return innerHtml(page.$.root()[0] as Parent);
     },
   };
 }
@@ -85,7 +86,8 @@ function narrow(page: Page, options: ContentOptions, warnings: Warnings): Select
 const bodyOf = ($: CheerioAPI): Selection => ({
   $,
   get html() {
-    return $('body').html() ?? '';
+    const body = $('body')[0];
+    return body ? innerHtml(body) : '';
   },
 });
 

@@ -1,5 +1,8 @@
 /** Parses a page and removes what no reader sees. */
-import { load, type CheerioAPI } from 'cheerio';
+// Cheerio's own entry with parse5 loads an HTTP client, half of a thread's start.
+import { load, type CheerioAPI } from 'cheerio/slim';
+import { parse as parseDocument, serialize } from 'parse5';
+import { adapter as treeAdapter } from 'parse5-htmlparser2-tree-adapter';
 
 type Document = ReturnType<CheerioAPI['root']>[number];
 export type Node = Document['children'][number];
@@ -11,10 +14,13 @@ export type { CheerioAPI };
 const depthMax = 512;
 
 export function parse(html: string): CheerioAPI {
-  const $ = load(html);
+  const $ = load(parseDocument(html, { treeAdapter }));
   flatten($.root()[0] as Document);
   return $;
 }
+
+/** The HTML of all that an element or a document holds. */
+export const innerHtml = (parent: Parent): string => serialize(parent, { treeAdapter });
 
 export const isElement = (node: Node): node is Element => 'attribs' in node;
 export const isText = (node: Node): node is Extract<Node, { nodeType: 3 }> => node.nodeType === 3;

@@ -1,5 +1,5 @@
 import type { CheerioAPI, Element } from './dom.ts';
-import { resolveUrl } from './dom.ts';
+import { innerHtml, resolveUrl } from './dom.ts';
 import type { ExtractField, Warnings } from './model.ts';
 import { textOf } from './text.ts';
 import { toBoolean, toDate, toNumber, toUrl } from './values.ts';
@@ -55,7 +55,7 @@ class FieldReader {
   #source({ attr, type }: ExtractField, element: Element): string | null {
     const { attribs, name } = element;
     if (attr !== undefined) return attribs[attr.toLowerCase()] ?? attribs[attr] ?? null;
-    if (type === 'html') return this.#$(element).html() ?? '';
+    if (type === 'html') return innerHtml(element);
     if (type === 'url') return attribs['href'] ?? attribs['src'] ?? attribs['content'] ?? textOf(element);
     if (type === 'date' && name === 'time' && attribs['datetime'] !== undefined) return attribs['datetime'];
     // A <meta> has no text.

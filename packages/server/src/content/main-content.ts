@@ -20,8 +20,9 @@ import { Landmarks } from './landmarks.ts';
 import { checkboxName, headingMark, readArticle, sourceOf } from './readable.ts';
 import { PageText } from './text-stats.ts';
 
-/** With more elements Readability takes too long. */
-const elementsMax = 100_000;
+/** Readability's work grows with the square of these. A larger page is taken whole, without its landmarks. */
+const elementsMax = 15_000;
+const depthMax = 128;
 /** Of a page with less text all is content but its landmarks: Readability compares paragraphs, and here are too few. */
 const shortChars = 500;
 /** The same in scripts that write a word with one or two characters. */
@@ -40,7 +41,7 @@ export function findMainContent($: CheerioAPI, { base, title }: MainContentOptio
   const body = $('body')[0];
   if (!body) return null;
   const page = new Landmarks(body);
-  if (page.text.elements > elementsMax || page.text.of(body).text === 0) return null;
+  if (page.text.of(body).text === 0) return null;
   const heading = findHeading(page, { base, title });
   const skips = (element: Element): boolean => page.isDropped(element) || element === heading;
   const content = article(page, body, { base, skips }) ?? container(page, body, { base, skips });
@@ -54,12 +55,12 @@ interface Rules {
   skips: (element: Element) => boolean;
 }
 
-/** What Readability finds; null where that is too little. */
+/** What Readability finds; null where that is nothing, or the page too small or too large for it. */
 function article(page: Landmarks, body: Element, { base, skips }: Rules): CheerioAPI | null {
   const { text } = page;
   const { text: chars, dense } = text.of(body);
   const charsMin = dense > chars / 3 ? shortDenseChars : shortChars;
-  if (chars < charsMin) return null;
+  if (chars < charsMin || text.elements > elementsMax || text.depth > depthMax) return null;
   const html = readArticle(sourceOf(body, skips), { base, charsMin });
   if (html === '') return null;
   const content = clean(html, base);

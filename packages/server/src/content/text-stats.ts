@@ -17,10 +17,12 @@ const denseOf = (text: string): number => text.match(denseLetters)?.length ?? 0;
 export class PageText {
   readonly #stats = new Map<Parent | Node, TextStats>();
   elements = 0;
+  /** Of the deepest element. */
+  depth = 0;
 
   /** `skips`: what does not count, with all that it holds. */
   constructor(root: Parent, skips: (element: Element) => boolean = () => false) {
-    this.#measure(root, skips);
+    this.#measure(root, skips, 1);
   }
 
   of(node: Parent | Node): TextStats {
@@ -33,7 +35,8 @@ export class PageText {
     return text - inLinks;
   }
 
-  #measure(parent: Parent, skips: (element: Element) => boolean): TextStats {
+  #measure(parent: Parent, skips: (element: Element) => boolean, depth: number): TextStats {
+    this.depth = Math.max(this.depth, depth);
     const total = { ...none };
     for (const child of parent.children) {
       if (isText(child)) {
@@ -42,7 +45,7 @@ export class PageText {
       }
       if (!isElement(child) || skips(child)) continue;
       this.elements += 1;
-      const { text, inLinks, links, dense } = this.#measure(child, skips);
+      const { text, inLinks, links, dense } = this.#measure(child, skips, depth + 1);
       const isLink = child.name === 'a' && child.attribs['href'] !== undefined;
       total.text += text;
       total.dense += dense;
