@@ -22,6 +22,7 @@ import {
   navigate,
   openTab,
   pdf,
+  rotateIp,
   runActions,
   screenshot,
   updateSession,
@@ -100,6 +101,9 @@ const prepares: Record<string, Prepare> = {
   endAnySession: anotherSession,
   closeTab: inParams(async (session_id, { key }) => ({
     tab_id: (await served.call(openTab, { key, params: { session_id }, body: {} })).body.tab_id,
+  })),
+  rotateIp: inParams(async (_, { key }) => ({
+    session_id: (await served.create({ proxy: { type: 'rotating', servers: [site.url, site.url] } }, { key })).session_id,
   })),
   getDownload: inParams(async (session_id) => ({ download_id: plantDownload(served, session_id, { data: Buffer.from('a file') }) })),
   openLiveView: bySession('view'),
@@ -205,6 +209,15 @@ describe('a successful call', () => {
     assert.equal((await served.usage(key)).actions, 0);
   });
 
+  it('that rotates nothing, or closes a tab, is free', async () => {
+    const params = { session_id: sessionId };
+    const { tab_id } = (await served.call(openTab, { key: owner.key, params, body: {} })).body;
+    const before = await served.account(owner);
+    assert.equal((await served.call(rotateIp, { key: owner.key, params })).body.rotated, false);
+    assert.equal((await served.call(closeTab, { key: owner.key, params: { ...params, tab_id } })).status, 204);
+    assert.deepEqual(withoutTime(await served.account(owner)), withoutTime(before));
+  });
+
   it('counts an action for each executed step', async () => {
     const before = await served.usage(owner.key);
     const wait = { type: 'wait', ms: 1 };
@@ -296,7 +309,7 @@ describe('an owner with an exhausted plan', () => {
       const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
       const before = await traces(served, owner, sessionId);
       const details = await refusedBy(served, endpoint, 'plan_limit_exceeded', request);
-      assert.deepEqual(details, { axis: 'actions', limit: 0, used: 0, resets_at: nextMonth() });
+      assert.deepEqual(details, { axis: 'actions', limit: 0, used: 0, required: 1, resets_at: nextMonth() });
       assert.deepEqual(await traces(served, owner, sessionId), before);
     });
 
@@ -321,7 +334,7 @@ describe('an owner with an exhausted plan', () => {
       const { key } = await served.newOwner(tier);
       const { booted } = served.runtime.counts;
       const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: {} });
-      assert.deepEqual(details, { axis, limit: 0, used: 0, resets_at: nextMonth() });
+      assert.deepEqual(details, { axis, limit: 0, used: 0, required: 1, resets_at: nextMonth() });
       assert.deepEqual([(await served.call(listSessions, { key })).body, served.runtime.counts.booted], [[], booted]);
       await served.refuse(fetchPage, 'plan_limit_exceeded', { key, body: { url: emptyPage } });
       assert.equal(served.runtime.counts.booted, booted);
@@ -330,7 +343,7 @@ describe('an owner with an exhausted plan', () => {
   it('gets no session with captcha solving without solves left, but any other session', async () => {
     const { key } = await served.newOwner('no_captchas');
     const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: { captcha: { mode: 'solve' } } });
-    assert.deepEqual(details, { axis: 'captcha_solves', limit: 0, used: 0, resets_at: nextMonth() });
+    assert.deepEqual(details, { axis: 'captcha_solves', limit: 0, used: 0, required: 1, resets_at: nextMonth() });
     assert.equal((await served.create({}, { key })).status, 'ready');
     assert.equal((await served.usage(key)).sessions, 1);
   });
@@ -341,7 +354,7 @@ describe('an owner with an exhausted plan', () => {
     const wait = { type: 'wait', ms: 1 };
     const actions = [wait, { type: 'if', if: { url_matches: 'nowhere' }, steps: [wait], else: [wait] }];
     const details = await refusedBy(served, runActions, 'plan_limit_exceeded', { key, params: { session_id }, body: { actions } });
-    assert.deepEqual([details['limit'], details['used']], [3, 0]);
+    assert.deepEqual([details['limit'], details['used'], details['required']], [3, 0, 4]);
     await served.call(runActions, { key, params: { session_id }, body: { actions: [wait, wait, wait] } });
     assert.equal((await served.usage(key)).actions, 3);
     await served.refuse(screenshot, 'plan_limit_exceeded', { key, params: { session_id }, body: {} });

@@ -210,7 +210,7 @@ describe('a session', () => {
     assert.deepEqual([ended_reason, usage.browser_seconds], ['plan_limit', 61]);
     assert.equal((await app.usage(session.key)).browser_seconds, 61, 'nothing is counted after the end');
     const { details } = await app.refuse(createSession, 'plan_limit_exceeded', { key: session.key, body: {} });
-    assert.deepEqual(details, { axis: 'browser_seconds', limit: 60, used: 61, resets_at: '2026-06-01T00:00:00.000Z' });
+    assert.deepEqual(details, { axis: 'browser_seconds', limit: 60, used: 61, required: 1, resets_at: '2026-06-01T00:00:00.000Z' });
   });
 
   it('ends with plan_limit when its owner has no traffic left', async () => {

@@ -112,7 +112,7 @@ describe('a new user', () => {
     const { remaining, resets_at } = await acme.usage();
     assert.equal(remaining.actions, 0);
     const { details } = await client.refuse(navigate, 'plan_limit_exceeded', { params, body: { url: fixture.site.url } });
-    assert.deepEqual(details, { axis: 'actions', limit: 6, used: 6, resets_at });
+    assert.deepEqual(details, { axis: 'actions', limit: 6, used: 6, required: 1, resets_at });
     assert.ok(Date.parse(resets_at) > Date.now());
     await client.refuse(fetchPage, 'plan_limit_exceeded', { body: { url: fixture.site.url } });
   });

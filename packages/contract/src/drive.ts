@@ -151,13 +151,12 @@ export const closeTab = endpoint({
   path: '/v1/session/{session_id}/tabs/{tab_id}',
   tag: 'Driving',
   summary: 'Close a tab',
-  description: 'Closes a tab. The last tab of a session cannot be closed: end the session instead.',
+  description: 'Closes a tab, free of charge. The last tab of a session cannot be closed: end the session instead.',
   auth: 'bearer',
   params: sessionParams.extend({ tab_id: PathId.describe('Id of the tab.') }),
   status: 204,
   replyKind: 'empty',
   errors: [...driveErrors, 'tab_not_found', 'last_tab', 'page_failed'],
-  cost: 'action',
   deadlineMs: driveDeadlineMs,
 });
 
@@ -177,7 +176,7 @@ export const rotateIp = endpoint({
   summary: 'Rotate the egress IP address',
   description:
     'Switches a session with a rotating proxy to the next proxy of its list. For other sessions nothing changes ' +
-    'and `rotated` is false.',
+    'and `rotated` is false; such a call is free.',
   auth: 'bearer',
   params: sessionParams,
   reply: Rotation,

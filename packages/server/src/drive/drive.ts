@@ -82,11 +82,13 @@ export class Drive {
   }
 
   closeTab(target: Target, tabId: string): Promise<void> {
-    return runAction(this.#deps, target, { name: 'close_tab' }, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
+    return runAction(this.#deps, target, { name: 'close_tab', cost: null }, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
   }
 
+  /** A rotation that changes nothing is free. */
   rotateIp(target: Target): Promise<RotationResult> {
-    return runAction(this.#deps, target, { name: 'rotate_ip' }, ({ egress }, signal) => egress.rotate(signal));
+    const cost = { count: 1, countOf: ({ rotated }: RotationResult) => (rotated ? 1 : 0) };
+    return runAction(this.#deps, target, { name: 'rotate_ip', cost }, ({ egress }, signal) => egress.rotate(signal));
   }
 
   /** Failed steps are reported in the results. @throws ValidationError for an invalid recording */

@@ -15,15 +15,26 @@ describe('a plan', () => {
   });
 
   it('refuses actions when actions, traffic or browser time are used up', () => {
-    assert.deepEqual(excessAt(plan, { ...unused, actions: 10 }, action), { axis: 'actions', limit: 10, used: 10 });
-    assert.deepEqual(excessAt(plan, { ...unused, egress_bytes: 1000 }, action), { axis: 'egress_bytes', limit: 1000, used: 1000 });
-    assert.deepEqual(excessAt(plan, { ...unused, browser_seconds: 61 }, action), { axis: 'browser_seconds', limit: 60, used: 61 });
+    assert.deepEqual(excessAt(plan, { ...unused, actions: 10 }, action), { axis: 'actions', limit: 10, used: 10, required: 1 });
+    assert.deepEqual(excessAt(plan, { ...unused, egress_bytes: 1000 }, action), {
+      axis: 'egress_bytes',
+      limit: 1000,
+      used: 1000,
+      required: 1,
+    });
+    assert.deepEqual(excessAt(plan, { ...unused, browser_seconds: 61 }, action), {
+      axis: 'browser_seconds',
+      limit: 60,
+      used: 61,
+      required: 1,
+    });
     assert.equal(excessAt(plan, { ...unused, captcha_solves: 5 }, action), null);
   });
 
   it('refuses a call that wants more actions than are left', () => {
     assert.equal(excessAt(plan, { ...unused, actions: 6 }, { axis: 'action', count: 4 }), null);
-    assert.deepEqual(excessAt(plan, { ...unused, actions: 7 }, { axis: 'action', count: 4 }), { axis: 'actions', limit: 10, used: 7 });
+    const excess = { axis: 'actions', limit: 10, used: 7, required: 4 };
+    assert.deepEqual(excessAt(plan, { ...unused, actions: 7 }, { axis: 'action', count: 4 }), excess);
   });
 
   it('refuses sessions when traffic or browser time are used up, and not for want of actions', () => {

@@ -16,6 +16,8 @@ interface Excess {
   axis: LimitedAxis;
   limit: number;
   used: number;
+  /** What the call needs of the axis. */
+  required: number;
 }
 
 export const isLimited = ({ enforced, overage_allowed }: Plan): boolean => enforced && !overage_allowed;
@@ -40,7 +42,7 @@ function excess(plan: Plan, used: Used, demand: Partial<Used>): Excess | null {
   for (const axis of limitedAxes) {
     const limit = plan.limits[axis];
     const count = demand[axis];
-    if (limit !== null && count !== undefined && used[axis] + count > limit) return { axis, limit, used: used[axis] };
+    if (limit !== null && count !== undefined && used[axis] + count > limit) return { axis, limit, used: used[axis], required: count };
   }
   return null;
 }
@@ -52,10 +54,10 @@ const axisLabels: Record<LimitedAxis, string> = {
   captcha_solves: 'solved captchas',
 };
 
-export const planLimitExceeded = ({ name }: Plan, { axis, limit, used }: Excess, resetsAt: Date): ServiceError =>
+export const planLimitExceeded = ({ name }: Plan, { axis, limit, used, required }: Excess, resetsAt: Date): ServiceError =>
   new ServiceError(
     'plan_limit_exceeded',
-    `The plan “${name}” allows ${limit} ${axisLabels[axis]} per month, and ${used} are used. ` +
+    `The plan “${name}” allows ${limit} ${axisLabels[axis]} per month, ${used} are used, and this call needs ${required} more. ` +
       `The limit resets at ${resetsAt.toISOString()}. Upgrade the plan for more.`,
-    { details: { axis, limit, used, resets_at: resetsAt.toISOString() } },
+    { details: { axis, limit, used, required, resets_at: resetsAt.toISOString() } },
   );
