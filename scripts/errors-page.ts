@@ -40,12 +40,30 @@ A request that breaks its schema gets status 422 and a list of its issues: all o
       "type": "greater_than_equal",
       "input": 10,
       "ctx": { "ge": 320 }
+    },
+    {
+      "loc": ["body", "timeout"],
+      "msg": "Extra inputs are not permitted",
+      "type": "extra_forbidden",
+      "input": 30,
+      "ctx": {},
+      "hint": "Did you mean \`timeout_seconds\`?"
     }
-  ]
+  ],
+  "error": {
+    "code": "validation_error",
+    "message": "body.viewport.width: Input should be greater than or equal to 320 (and 1 more). Did you mean \`timeout_seconds\`?",
+    "hint": "Did you mean \`timeout_seconds\`?",
+    "retryable": false,
+    "request_id": "req_01k0",
+    "details": {}
+  },
+  "code": "validation_error"
 }
 \`\`\`
 
-\`loc\` is the location: first \`body\`, \`query\`, \`path\` or \`header\`, then the path to the field. Correct the request; a retry does not help.
+\`loc\` is the location: first \`body\`, \`query\`, \`path\` or \`header\`, then the path to the field. \`hint\` says what to change where the service can guess it. Correct the
+request; a retry does not help.
 
 Printed by \`npm run docs:errors\`.
 `;
@@ -57,8 +75,11 @@ const navigationReasons: Record<NavigationFailure, string> = {
   tls_error: 'The certificate is invalid or the handshake failed. Set `ignore_https_errors` only for a site that you trust.',
   timeout: 'The page did not load in time. Use a longer `timeout_ms` or an earlier `wait_until`.',
   proxy_error: 'The upstream proxy refused or failed. Check its address and credentials.',
-  aborted: 'The navigation was cancelled, for example by a download or another navigation, or the browser rejected the URL.',
-  blocked_by_policy: 'The egress policy refused the address: it is private, or not in the allowed domains.',
+  aborted: 'The navigation was cancelled, for example by another navigation, or the browser rejected the URL.',
+  download: 'The URL is a file and not a page. It is downloaded: `details.download_id` is its id under `GET …/downloads`.',
+  blocked_by_policy:
+    'The egress policy refused the address. `details.rule` is `not_public`, `port`, `own_address`, `allowed_domains` or `block_ads`; ' +
+    'the operator allows the first three with `BERTH_EGRESS_ALLOW`.',
   too_many_redirects: 'The site redirects in a loop. Cookies that the site expects may be missing.',
   page_crashed: 'The page crashed while it was loading. Try again, or open it in a new tab.',
 };
@@ -139,7 +160,7 @@ ${errorTable}`,
   `## Reasons of \`navigation_failed\`
 
 \`error.details.reason\` of a failed navigation; \`error.details.net_error\` has the browser's own error, if there is one.
-All reasons are retryable except \`blocked_by_policy\`, \`tls_error\` and \`too_many_redirects\`.
+All reasons are retryable except \`blocked_by_policy\`, \`download\`, \`tls_error\` and \`too_many_redirects\`.
 
 ${reasonTable(navigationReasons)}`,
   `## Reasons of \`page_failed\`

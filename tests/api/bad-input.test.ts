@@ -306,6 +306,33 @@ describe('a query', () => {
   });
 });
 
+describe('a refused body', () => {
+  it('has the code, the request id and a hint where every error has them', async () => {
+    const cases: [Endpoint, string, string, string][] = [
+      [navigate, '{"url":"example.com"}', 'Add `https://`.', 'body.url: Input should be a valid URL. Add `https://`.'],
+      [
+        createSession,
+        '{"timeout":30,"ttl":1}',
+        'Did you mean `timeout_seconds`?',
+        'body.timeout: Extra inputs are not permitted (and 1 more). Did you mean `timeout_seconds`?',
+      ],
+    ];
+    for (const [endpoint, text, hint, message] of cases) {
+      const reply = await sendRaw(endpoint, text, { 'x-request-id': 'mine-422' });
+      const { error, code, detail } = ValidationBody.parse(reply.body);
+      assert.deepEqual(error, { code: 'validation_error', message, hint, retryable: false, request_id: 'mine-422', details: {} });
+      assert.deepEqual([code, detail[0]?.hint], ['validation_error', hint]);
+    }
+  });
+
+  it('that is missing says what to send', async () => {
+    const hintOf = async (endpoint: Endpoint): Promise<string | undefined> =>
+      (await served.issues(endpoint, { params: goodRequest(endpoint, ids()).params }))[0]?.hint;
+    assert.equal(await hintOf(createSession), 'Send `{}` for the defaults, as JSON.');
+    assert.equal(await hintOf(navigate), 'Send a JSON object with `url`.');
+  });
+});
+
 describe('a validation issue', () => {
   it('echoes at most 200 characters of the input', async () => {
     const [issue] = await issuesOf(createSession, { name: 'n'.repeat(5000) });

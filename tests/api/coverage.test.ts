@@ -43,6 +43,7 @@ const coveredOnce: Partial<Record<ErrorCode, string>> = {
   store_unavailable: 'store-down.test.ts',
   // The shortest deadline is 90 seconds; deadlines are tested with a shorter one in the HTTP server's own tests.
   deadline_exceeded: '../../packages/server/src/http/server.test.ts',
+  region_unavailable: 'regions.test.ts',
 };
 
 /** Tests that concern many endpoints. */
@@ -69,6 +70,7 @@ const tables = [
   'fetch-attempts',
   'fetch-content',
   'fetch-machines',
+  'regions',
 ];
 
 const folder = import.meta.dirname;

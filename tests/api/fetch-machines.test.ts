@@ -39,7 +39,11 @@ before(async () => {
     brief: { ...tier, max_session_seconds: 30 },
   };
   writeFileSync(join(folder, 'tiers.json'), JSON.stringify({ default_tier: 'open', tiers }));
-  writeFileSync(join(folder, 'regions.json'), JSON.stringify({ regions: ['local', 'other'].map((code) => ({ code, name: code })) }));
+  const proxies = { managed: [{ server: 'http://127.0.0.1:9' }] };
+  writeFileSync(
+    join(folder, 'regions.json'),
+    JSON.stringify({ regions: ['local', 'other'].map((code) => ({ code, name: code, proxies })) }),
+  );
   const environment = { BERTH_TIERS_FILE: join(folder, 'tiers.json'), BERTH_REGIONS_FILE: join(folder, 'regions.json') };
   served = await startApp({ clock, environment });
 });

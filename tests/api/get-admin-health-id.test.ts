@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { getSiteHealth } from '@berth/contract';
+import { fetchPage, getSiteHealth, navigate } from '@berth/contract';
 import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
@@ -41,6 +41,24 @@ describe('200', () => {
       avg_latency_ms: 200,
       updated_at: '2026-11-21T09:30:04.600Z',
     });
+  });
+
+  it('has no attempt that this service refused itself', async () => {
+    const attemptsOf = async (domain: string): Promise<number> => (await health(domain, 'local')).window.attempts;
+    const { session_id } = await served.create();
+    const once = { max_attempts: 1 };
+    for (const [netError, attempts] of [
+      ['ERR_BLOCKED_BY_CLIENT', 0],
+      ['ERR_CONNECTION_REFUSED', 2],
+    ] as const) {
+      const url = `http://fail-${netError}.test/`;
+      await served.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url } });
+      assert.equal((await served.call(fetchPage, { body: { url, retry: once } })).body.status, 'error');
+      assert.equal(await attemptsOf(`fail-${netError}.test`), attempts, netError);
+    }
+    const plain = await served.call(fetchPage, { body: { url: 'http://127.0.0.1:9999/', mode: 'http', retry: once } });
+    assert.equal(plain.body.error?.details?.['reason'], 'blocked_by_policy');
+    assert.equal(await attemptsOf('127.0.0.1'), 0);
   });
 
   it('maps a host to its registrable domain', async () => {

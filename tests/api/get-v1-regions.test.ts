@@ -40,13 +40,19 @@ describe('200', () => {
   it('lists the configured regions and their options', async () => {
     const { body } = await served.call(listRegions);
     assert.deepEqual(body.regions, [
-      { code: 'local', name: 'Here', country: null, default: true, egress: { managed: false, rotating: false, countries: [] } },
+      {
+        code: 'local',
+        name: 'Here',
+        country: null,
+        default: true,
+        egress: { direct: true, managed: false, rotating: false, countries: [] },
+      },
       {
         code: 'eu-north',
         name: 'Stockholm',
         country: 'SE',
         default: false,
-        egress: { managed: true, rotating: true, countries: ['NO', 'SE'] },
+        egress: { direct: false, managed: true, rotating: true, countries: ['NO', 'SE'] },
       },
     ]);
   });

@@ -51,7 +51,7 @@ describe('200', () => {
     assert.deepEqual(reply.metadata, { job: 'tides' });
     assert.deepEqual(
       reply.attempts.map(({ n, strategy, mode, status, status_code, egress }) => ({ n, strategy, mode, status, status_code, egress })),
-      [{ n: 1, strategy: 'direct', mode: 'http', status: 'ok', status_code: 200, egress: { type: 'none', country: null } }],
+      [{ n: 1, strategy: 'direct', mode: 'http', status: 'ok', status_code: 200, egress: { type: 'direct', country: null } }],
     );
     assert.equal(reply.job_id, null, 'nothing can be polled');
     assert.ok(reply.bytes.in > 0 && reply.usage.egress_bytes === reply.bytes.in + reply.bytes.out && reply.usage.actions === 1);

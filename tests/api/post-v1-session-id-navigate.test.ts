@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { getSession, listTabs, navigate, openTab } from '@berth/contract';
+import { ErrorBody, getSession, listDownloads, listTabs, navigate, openTab } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 import {
   assertError,
@@ -179,6 +179,20 @@ describe('502 navigation_failed', () => {
       assert.deepEqual(details, { reason, net_error: `net::${netError}` });
       assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
     });
+
+  it('reports a download with its id, which no retry makes a page', async () => {
+    const { session_id } = await served.create();
+    const params = { session_id };
+    const { reply, details, message } = await served.refuse(navigate, 'navigation_failed', {
+      params,
+      body: { url: 'http://download.test/a' },
+    });
+    const [download, ...more] = (await served.call(listDownloads, { params })).body;
+    assert.deepEqual([details, more], [{ reason: 'download', net_error: 'net::ERR_ABORTED', download_id: download?.download_id }, []]);
+    assert.equal(ErrorBody.parse(reply.body).error.retryable, false);
+    assert.match(message, /is a download/);
+    assert.equal((await served.call(navigate, { params, body })).status, 200);
+  });
 
   it('reports timeout within the time limit for a server that never answers', async () => {
     const { session_id: other } = await served.create();

@@ -119,6 +119,7 @@ describe('201', () => {
       status_code: 404,
       reason: null,
       net_error: null,
+      message: null,
     });
   });
 
@@ -129,6 +130,8 @@ describe('201', () => {
       [session.start_navigation?.status, session.start_navigation?.reason, session.start_navigation?.net_error],
       ['failed', 'dns_failed', 'net::ERR_NAME_NOT_RESOLVED'],
     );
+    assert.match(session.start_navigation?.message ?? '', /could not be loaded/);
+    assert.equal((await served.create({ start_url: 'http://download.test/' })).start_navigation?.reason, 'download');
   });
 
   it('does not reveal proxy credentials', async () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { connectSession, createSession, endSession, getSession, navigate, rotateIp } from '@berth/contract';
+import { connectSession, createSession, endSession, fetchPage, getSession, listDownloads, navigate, rotateIp } from '@berth/contract';
 import { chromium, type Page } from 'playwright-core';
 import { Server as Proxy } from 'proxy-chain';
 import type { Client } from '../harness.ts';
@@ -47,21 +50,66 @@ describe('the egress of a session', () => {
   let service: Service;
   let client: Client;
   const proxies = [new CountedProxy(), new CountedProxy()] as const;
+  const folder = mkdtempSync(join(tmpdir(), 'berth-egress-'));
   before(async () => {
     [site, canary] = await Promise.all([startSite(), startSite()]);
     await Promise.all(proxies.map((proxy) => proxy.start()));
-    // The canary is a local service that is not allowed.
-    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: [site.host, ...proxies.map((proxy) => proxy.host)].join(',') } });
+    const managed = [{ server: proxies[0].address, ip: '198.51.100.7', country: 'NO' }];
+    const regions = [
+      { code: 'home', name: 'Home' },
+      { code: 'far', name: 'Far', country: 'SE', proxies: { managed } },
+    ];
+    writeFileSync(join(folder, 'regions.json'), JSON.stringify({ regions }));
+    service = await Service.start({
+      environment: {
+        // The canary is a local service that is not allowed.
+        BERTH_EGRESS_ALLOW: [site.host, ...proxies.map((proxy) => proxy.host)].join(','),
+        BERTH_REGION: 'home',
+        BERTH_REGIONS_FILE: join(folder, 'regions.json'),
+      },
+    });
     client = service.client;
   });
   after(async () => {
     await service.close();
+    rmSync(folder, { recursive: true });
     await Promise.all([site.close(), canary.close(), ...proxies.map((proxy) => proxy.close())]);
   });
 
   const create = async (body: object) => (await client.call(createSession, { body })).body.session_id;
   const go = (session_id: string, url: string) => client.call(navigate, { params: { session_id }, body: { url, timeout_ms: 10_000 } });
   const end = (session_id: string) => client.call(endSession, { params: { session_id } });
+
+  it('is that of its region, for a session and a fetch', async () => {
+    const session_id = await create({ region: 'far' });
+    const before = proxies[0].seen.length;
+    assert.equal((await go(session_id, `${site.url}/second`)).body.status_code, 200);
+    const through = proxies[0].seen.length;
+    assert.ok(through > before);
+    const { egress } = (await client.call(getSession, { params: { session_id } })).body;
+    assert.deepEqual([egress.type, egress.ip, egress.country], ['managed', '198.51.100.7', 'NO']);
+    await end(session_id);
+    const { body } = await client.call(fetchPage, { body: { url: `${site.url}/second`, region: 'far' } });
+    assert.deepEqual([body.status, body.attempts[0]?.egress], ['ok', { type: 'managed', country: 'NO' }]);
+    assert.ok(proxies[0].seen.length > through);
+  });
+
+  it('says which rule refuses an address, what cannot be resolved, and which download a page became', async () => {
+    const session_id = await create({});
+    const refused = (url: string) =>
+      client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url, timeout_ms: 10_000 } });
+    const message = `The page could not be loaded: ${canary.host} is not a public address; allow it with BERTH_EGRESS_ALLOW.`;
+    for (const url of [canary.url, canary.url.replace('http', 'https'), `${site.url}/to?url=${encodeURIComponent(canary.url)}`]) {
+      const reply = await refused(url);
+      assert.equal(reply.message, message, url);
+      assert.deepEqual([reply.details['reason'], reply.details['rule']], ['blocked_by_policy', 'not_public'], url);
+    }
+    assert.equal((await refused('https://nowhere.invalid/a')).message, 'The page could not be loaded: nowhere.invalid cannot be resolved.');
+    const { details } = await refused(`${site.url}/file`);
+    const [download] = (await client.call(listDownloads, { params: { session_id } })).body;
+    assert.deepEqual(details, { reason: 'download', net_error: 'net::ERR_ABORTED', download_id: download?.download_id });
+    await end(session_id);
+  });
 
   it('switches between two real proxies by rotate-ip', async () => {
     const session_id = await create({ proxy: { type: 'rotating', servers: proxies.map((proxy) => proxy.address) } });
@@ -114,8 +162,9 @@ describe('the egress of a session', () => {
 
   it('reaches only the allowed domains, also for sub-resources', async () => {
     const session_id = await create({ allowed_domains: ['example.com'] });
-    const { details } = await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url } });
-    assert.equal(details['reason'], 'blocked_by_policy');
+    const { details, message } = await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url } });
+    assert.deepEqual([details['reason'], details['rule']], ['blocked_by_policy', 'allowed_domains']);
+    assert.match(message, /is not among the `allowed_domains`/);
     await end(session_id);
   });
 

@@ -219,6 +219,11 @@ export const errors = {
   },
   starting: { status: 503, retryable: true, description: 'The worker is starting. Try again after `Retry-After` seconds.' },
   draining: { status: 503, retryable: true, description: 'The worker is shutting down. Try again after `Retry-After` seconds.' },
+  region_unavailable: {
+    status: 503,
+    retryable: false,
+    description: 'Traffic cannot leave from the region: it has no proxies, and the worker is in another one. Choose another region.',
+  },
   billing_not_configured: { status: 503, retryable: false, description: 'Billing is not configured on this service. Ask the operator.' },
   login_unavailable: {
     status: 503,
@@ -244,6 +249,7 @@ export const navigationFailures = [
   'timeout',
   'proxy_error',
   'aborted',
+  'download',
   'blocked_by_policy',
   'too_many_redirects',
   'page_crashed',
@@ -296,6 +302,10 @@ export const ValidationIssue = z
       .meta({ description: 'Type of the error.', examples: ['missing', 'int_parsing', 'less_than_equal', 'extra_forbidden'] }),
     input: z.unknown().describe('The value that was sent.'),
     ctx: z.record(z.string(), z.unknown()).describe('Further data about the error, such as the bound that was exceeded.'),
+    hint: z
+      .string()
+      .optional()
+      .meta({ description: 'What to change, where the service can guess it.', examples: ['Did you mean `timeout_seconds`?'] }),
   })
   .meta({ id: 'ValidationIssue' });
 export type ValidationIssue = z.infer<typeof ValidationIssue>;
@@ -311,6 +321,17 @@ export const ValidationBody = z
       .min(1)
       .optional()
       .describe('Number of further errors that were found. Absent if `detail` has all of them. Lists stop after some thousand.'),
+    error: z
+      .object({
+        code: z.literal('validation_error').describe('Always `validation_error`.'),
+        message: z.string().describe('The first error and its location, and the number of the others.'),
+        hint: z.string().nullable().describe('The first hint of `detail`; null without one.'),
+        retryable: z.literal(false).describe('Always false: correct the request.'),
+        request_id: z.string().describe('Id of the request, the same as in `X-Request-Id`.'),
+        details: z.record(z.string(), z.unknown()).describe('Empty: `detail` has the errors.'),
+      })
+      .describe('The error in the form of all other errors.'),
+    code: z.literal('validation_error').describe('The same as `error.code`.'),
   })
   .meta({ id: 'ValidationBody' });
 export type ValidationBody = z.infer<typeof ValidationBody>;
@@ -330,8 +351,20 @@ export class ValidationError extends Error {
     this.omitted = omitted + detail.length - shown.length;
   }
 
-  get body(): ValidationBody {
-    return this.omitted === 0 ? { detail: this.detail } : { detail: this.detail, omitted: this.omitted };
+  toBody(requestId: string): ValidationBody {
+    const { detail, omitted } = this;
+    const code = 'validation_error';
+    const hint = detail.find((issue) => issue.hint !== undefined)?.hint ?? null;
+    const error = { code, message: this.#summary(hint), hint, retryable: false, request_id: requestId, details: {} } as const;
+    return { detail, ...(omitted === 0 ? {} : { omitted }), error, code };
+  }
+
+  #summary(hint: string | null): string {
+    const [first] = this.detail;
+    if (!first) return 'The request is not valid.';
+    const others = this.detail.length + this.omitted - 1;
+    const count = others === 0 ? '' : ` (and ${others} more)`;
+    return `${first.loc.join('.')}: ${first.msg.replace(/\.$/, '')}${count}.${hint === null ? '' : ` ${hint}`}`;
   }
 }
 

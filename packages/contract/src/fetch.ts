@@ -75,8 +75,16 @@ export const FetchRequest = z
       .describe('Id of a session to fetch with: its active tab, cookies and egress are used. Default: null, a browser context of its own.'),
     region: boundedString(0, 64)
       .optional()
-      .describe('Region code from `GET /v1/regions`. Default: the region of the worker that receives the request.'),
-    proxy: ProxyRequest.nullable().default(null).describe('Proxy for the fetch. Default: null, the region’s default egress.'),
+      .describe(
+        'Region code from `GET /v1/regions`, from which the fetch’s traffic leaves. Default: the region of the worker ' +
+          'that receives the request.',
+      ),
+    proxy: ProxyRequest.nullable()
+      .default(null)
+      .describe(
+        'Proxy for the fetch. Default: null, the region’s egress: directly from the worker if it is in the region, else ' +
+          'through one of the region’s managed proxies.',
+      ),
     kind: z.enum(['headless']).default('headless').describe('Kind of browser. Default: `headless`.'),
     wait_until: WaitUntil.default('load').describe(
       'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
@@ -193,8 +201,8 @@ export const FetchAttempt = z
     mode: z.enum(['browser', 'http']).describe('Whether a browser or plain HTTP was used.'),
     egress: z
       .object({
-        type: z.string().describe('Type of egress, such as `direct` or a proxy type.'),
-        country: z.string().nullable().describe('Country of the egress, ISO 3166-1 alpha-2; null if unknown.'),
+        type: z.string().describe('How traffic left: `direct`, or `managed`, `rotating` or `external` for proxies of this type.'),
+        country: z.string().nullable().describe('Country of the egress that was used, ISO 3166-1 alpha-2; null if unknown.'),
       })
       .describe('Egress of the attempt.'),
     kind: z.string().describe('Kind of machine that was used.'),
@@ -320,6 +328,7 @@ export const fetchPage = endpoint({
     'session_ended',
     'session_busy',
     'premium_egress_required',
+    'region_unavailable',
     'no_capacity',
     'draining',
     'store_unavailable',

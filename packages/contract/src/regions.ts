@@ -9,6 +9,7 @@ export const Region = z
     default: z.boolean().describe('Whether this region is used when a request names none.'),
     egress: z
       .object({
+        direct: z.boolean().describe('Whether traffic leaves without a proxy: the worker that answered is in this region.'),
         managed: z.boolean().describe('Whether `proxy.type: managed` is available.'),
         rotating: z.boolean().describe('Whether `proxy.type: rotating` is available without a proxy list of your own.'),
         countries: z.array(z.string()).describe('Countries of the region’s proxies, ISO 3166-1 alpha-2.'),
@@ -24,7 +25,9 @@ export const listRegions = endpoint({
   path: '/v1/regions',
   tag: 'Regions',
   summary: 'List regions',
-  description: 'Returns the regions in which sessions can be created, with their egress options.',
+  description:
+    'Returns the regions from which the traffic of sessions and fetches can leave, with their egress options. A region ' +
+    'without `direct` is left through its `managed` proxies, which need a plan with premium egress.',
   auth: 'bearer',
   reply: z
     .object({ version: z.string().describe('Version of the regions file.'), regions: z.array(Region).describe('The regions.') })

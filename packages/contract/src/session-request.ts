@@ -18,12 +18,16 @@ export const ProxyServer = boundedString(0, 2048)
   .refine((text) => URL.canParse(text), { error: 'Input should be a valid URL', params: { type: 'url_parsing' } })
   .meta({ examples: ['http://proxy.example:3128', 'socks5://proxy.example:1080'] });
 
+/** How traffic leaves: directly, or through proxies of a type. */
+export const egressTypes = ['direct', 'managed', 'rotating', 'external'] as const;
+export type EgressType = (typeof egressTypes)[number];
+
 export const ProxyRequest = z
   .strictObject({
     type: z
       .enum(['none', 'managed', 'rotating', 'external'])
       .describe(
-        'Type of proxy. `none`: direct connection. `managed`: the region’s own proxies. `rotating`: a list of proxies ' +
+        'Type of proxy. `none`: direct connection, only in the region of the worker. `managed`: the region’s own proxies. `rotating`: a list of proxies ' +
           'through which `rotate-ip` moves. `external`: your own proxy, given in `server`.',
       ),
     server: ProxyServer.optional().describe(
@@ -126,7 +130,10 @@ export const CreateSessionRequest = z
     ),
     region: boundedString(0, 64)
       .optional()
-      .describe('Region code from `GET /v1/regions`. Default: the region of the worker that receives the request.'),
+      .describe(
+        'Region code from `GET /v1/regions`, from which the session’s traffic leaves. Default: the region of the worker ' +
+          'that receives the request.',
+      ),
     timeout_seconds: TimeoutSeconds.optional().describe(
       'Maximum lifetime in seconds, 30 to 86400. The plan may set a lower maximum. Default: 900, or the plan’s maximum if that is less.',
     ),
@@ -159,7 +166,12 @@ export const CreateSessionRequest = z
       .default(null)
       .describe('IANA time zone for the browser, such as `Europe/Berlin`. Default: null, the browser’s default.'),
     extra_headers: HeaderMap.default({}).describe('Up to 20 HTTP headers to send with every request of every page. Default: none.'),
-    proxy: ProxyRequest.nullable().default(null).describe('Proxy for the session’s traffic. Default: null, the region’s default egress.'),
+    proxy: ProxyRequest.nullable()
+      .default(null)
+      .describe(
+        'Proxy for the session’s traffic. Default: null, the region’s egress: directly from the worker if it is in the ' +
+          'region, else through one of the region’s managed proxies.',
+      ),
     block_ads: z
       .boolean()
       .default(false)

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { navigationFailures } from './errors.ts';
 import { Timestamp } from './fields.ts';
 import { recordingStatuses } from './recordings.ts';
-import { SessionKind, Viewport } from './session-request.ts';
+import { SessionKind, Viewport, egressTypes } from './session-request.ts';
 
 export const sessionStatuses = ['starting', 'ready', 'ending', 'ended', 'failed'] as const;
 export type SessionStatus = (typeof sessionStatuses)[number];
@@ -39,6 +39,7 @@ export const StartNavigation = z
       .string()
       .nullable()
       .describe('Network error as the browser names it, such as `net::ERR_NAME_NOT_RESOLVED`; null if there is none.'),
+    message: z.string().nullable().describe('What went wrong and what to do; null if the navigation succeeded.'),
   })
   .meta({ id: 'StartNavigation' });
 
@@ -52,7 +53,7 @@ export const Session = z
     purpose: z
       .enum(sessionPurposes)
       .describe('`session`: created by you. `fetch`: created by the service to run your fetches, and ended by the service.'),
-    region: z.string().describe('Region in which the browser runs.'),
+    region: z.string().describe('Region from which the session’s traffic leaves, unless it uses a proxy of your own.'),
     name: z.string().nullable().describe('Name of the session; null if it has none.'),
     metadata: z.record(z.string(), z.string()).describe('Metadata of the session, as key-value pairs.'),
     created_at: Timestamp.describe('When the session was created (RFC 3339, UTC).'),
@@ -83,11 +84,20 @@ export const Session = z
         bypass: z.array(z.string()).describe('Host patterns that are reached without the proxy.'),
       })
       .nullable()
-      .describe('Proxy of the session, without credentials; null for the region’s default egress.'),
+      .describe('Proxy that the request named, without credentials; null for the region’s egress, which `egress` describes.'),
     egress: z
       .object({
+        type: z
+          .enum(egressTypes)
+          .nullable()
+          .describe('How traffic leaves: `direct`, or through proxies of this type; null before the session is ready.'),
         ip: z.string().nullable().describe('Public IP address that sites see; null unless the operator’s regions file states it.'),
-        country: z.string().nullable().describe('Country of the egress address, ISO 3166-1 alpha-2; null if unknown.'),
+        country: z
+          .string()
+          .nullable()
+          .describe(
+            'Country of the egress, ISO 3166-1 alpha-2: of the proxy, or of the region if traffic leaves directly; null if unknown.',
+          ),
         rotations: z.int().describe('Number of times the egress has been rotated.'),
         rotated_at: Timestamp.nullable().describe('When the egress was last rotated (RFC 3339, UTC); null if never.'),
       })

@@ -92,6 +92,7 @@ export const createSession = endpoint({
   status: 201,
   errors: [
     'premium_egress_required',
+    'region_unavailable',
     'name_taken',
     'concurrency_limit',
     'create_rate_limit',

@@ -200,7 +200,7 @@ const limits = {
   BERTH_REGION: variable(
     z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
     'local',
-    'Region of this worker: lower-case letters, digits and hyphens.',
+    'Region of this worker, from which traffic leaves directly: lower-case letters, digits and hyphens.',
   ),
   BERTH_REGIONS_FILE: variable(path, null, 'Path of a JSON file with the regions and their proxies. Default: one region without proxies.'),
 };

@@ -22,7 +22,9 @@ let browser: Browser;
 before(async () => void (site = await openSite()));
 after(() => site.close());
 beforeEach(async () => {
-  launched = await launch({ egressFailureOf: (_, port) => (port === 443 ? null : 'dns_failed') });
+  launched = await launch({
+    egressFailureOf: (host, port) => (port === 443 ? null : { reason: 'dns_failed', rule: null, message: `${host} cannot be resolved` }),
+  });
   browser = launched.browser;
 });
 afterEach(() => launched.end());
@@ -120,13 +122,27 @@ describe('navigate', { timeout: 90_000 }, () => {
   it('reports why a page failed to load', async () => {
     assert.equal(await failure('/loop'), 'too_many_redirects');
     assert.equal(await failure('/reset'), 'connection_reset');
-    assert.equal(await failure('/download'), 'aborted');
+    assert.equal(await failure('/download'), 'download');
+    assert.equal(await failure('/redirect?to=/download'), 'download');
     assert.equal(await failure('/unreachable'), 'dns_failed');
     assert.equal(await failure('http://nosuch.invalid/'), 'dns_failed');
     assert.equal(await failure('http://127.0.0.1:9/'), 'blocked_by_policy');
     assert.equal(await failure('http://127.0.0.1:28642/'), 'connection_refused');
     assert.equal(await failure(`https://${site.host}/`), 'tls_error');
     assert.equal(await failure('/'), 'success');
+  });
+
+  it('names the download that a navigation became, and what the gate knows of a host', async () => {
+    const errorOf = async (url: string): Promise<NavigationError> => {
+      const error = await go(url).catch((thrown: unknown) => thrown);
+      assert.ok(error instanceof NavigationError, String(error));
+      return error;
+    };
+    const { details, message } = await errorOf('/download');
+    assert.deepEqual(details, { download_id: browser.downloads()[0]?.id });
+    assert.match(message, /is a download/);
+    assert.equal((await errorOf('/unreachable')).message, 'The page could not be loaded: 127.0.0.1 cannot be resolved.');
+    assert.match((await errorOf('/reset')).message, /: net::ERR_/);
   });
 
   it('closes a tab that shows a page of the browser', async () => {

@@ -81,12 +81,15 @@ export class NavigationError extends Error {
   readonly reason: NavigationFailure;
   /** The browser's `net::ERR_…`; null where the network is not the cause. */
   readonly netError: string | null;
+  /** Further details for callers: the rule that refused the address, the id of the download. */
+  readonly details: Readonly<Record<string, string>>;
 
-  constructor(reason: NavigationFailure, netError: string | null, message: string) {
+  constructor(reason: NavigationFailure, netError: string | null, message: string, details: Readonly<Record<string, string>> = {}) {
     super(message);
     this.name = 'NavigationError';
     this.reason = reason;
     this.netError = netError;
+    this.details = details;
   }
 }
 

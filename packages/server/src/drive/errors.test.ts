@@ -28,6 +28,7 @@ describe('an error of the browser becomes an error of the API', () => {
   for (const [error, ...expected] of [
     [new NavigationError('dns_failed', 'net::ERR_NAME_NOT_RESOLVED', 'Failed.'), 'navigation_failed', 'dns_failed', true],
     [new NavigationError('tls_error', 'net::ERR_CERT_INVALID', 'Failed.'), 'navigation_failed', 'tls_error', false],
+    [new NavigationError('download', 'net::ERR_ABORTED', 'A file.', { download_id: 'a' }), 'navigation_failed', 'download', false],
     [new PageError('page_crashed', 'Crashed.'), 'page_failed', 'page_crashed', true],
     [new PageError('too_large', 'Too large.'), 'page_failed', 'too_large', false],
     [new ContentFailed('busy'), 'page_failed', 'busy', true],

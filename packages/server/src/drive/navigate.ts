@@ -105,7 +105,7 @@ function toReportContext(
   { machine, session: { record } }: NavigateDeps,
   { owner, url }: NavigateOptions,
 ): Omit<NavigationReport, 'startedAt' | 'durationMs' | 'outcome' | 'error' | 'block'> {
-  const { ip, country } = machine.egress.stats();
-  const { kind, proxy } = record.settings;
-  return { owner, sessionId: record.sessionId, region: record.region, kind, egress: { type: proxy?.type ?? 'none', country, ip }, url };
+  const { sessionId, region, settings } = record;
+  const { type, ip, country } = machine.egress.stats();
+  return { owner, sessionId, region, kind: settings.kind, egress: { type: type ?? 'direct', country, ip }, url };
 }

@@ -1,7 +1,8 @@
 /** How a request without a browser fails, in the words in which a browser's navigation does. */
 import type { NavigationFailure } from '@berth/contract';
 import { EgressFailure } from './policy.ts';
-import type { EgressRefusal } from './policy.ts';
+import type { EgressRefusal, PolicyRule, RefusalReport } from './policy.ts';
+import { describeRefusal } from './refusal.ts';
 
 export interface HttpRedirect {
   /** The address that answered with the redirect. */
@@ -19,19 +20,29 @@ export interface HttpProgress {
 
 const nothingYet: HttpProgress = { redirects: [], bytesIn: 0, bytesOut: 0 };
 
-/** A request that got no reply. The message may be shown to a caller: it has no address, header or credential in it. */
+/** A request that got no reply. The message may be shown to a caller: it has no header and no credential in it. */
 export class HttpFailure extends Error {
   readonly reason: NavigationFailure;
   /** `net::ERR_…` as the browser would say it. */
   readonly netError: string | null;
+  /** What the gate says of the host; null where it reached the host. */
+  readonly refusal: RefusalReport | null;
   readonly progress: HttpProgress;
+  /** Further details for callers. */
+  readonly details: { readonly rule?: PolicyRule };
 
-  constructor(reason: NavigationFailure, netError: string | null, progress: HttpProgress = nothingYet) {
-    super(`The address could not be fetched: ${netError ?? reason}.`);
+  constructor(
+    reason: NavigationFailure,
+    netError: string | null,
+    { refusal = null, progress = nothingYet }: { refusal?: RefusalReport | null; progress?: HttpProgress } = {},
+  ) {
+    super(`The address could not be fetched: ${refusal?.message ?? netError ?? reason}.`);
     this.name = 'HttpFailure';
     this.reason = reason;
     this.netError = netError;
+    this.refusal = refusal;
     this.progress = progress;
+    this.details = refusal?.rule ? { rule: refusal.rule } : {};
   }
 }
 
@@ -45,10 +56,11 @@ export const netErrors = {
   proxy_error: 'net::ERR_PROXY_CONNECTION_FAILED',
 } as const satisfies Record<EgressRefusal, string>;
 
-/** What an error before the reply means. A TypeError is a fault of this program and is thrown as it is. */
-export function failureFrom(error: unknown): HttpFailure {
+/** What an error before the reply of a host means. A TypeError is a fault of this program and is thrown as it is. */
+export function failureFrom(error: unknown, host: { host: string; port: number }): HttpFailure {
   if (error instanceof HttpFailure) return error;
-  if (error instanceof EgressFailure) return new HttpFailure(error.reason, netErrors[error.reason]);
+  if (error instanceof EgressFailure)
+    return new HttpFailure(error.reason, netErrors[error.reason], { refusal: describeRefusal(host, error) });
   if (error instanceof TypeError) throw error;
   const code = codeOf(error);
   if (isTlsCode(code)) return tlsFailure(code);

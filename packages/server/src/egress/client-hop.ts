@@ -39,7 +39,7 @@ export async function ask({ route, connections, bytes, signal }: HopDeps, { igno
     throw new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED');
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const failure = failureFrom(error);
+    const failure = failureFrom(error, target);
     recordFailure(route, target, { error, failure });
     throw failure;
   }

@@ -224,7 +224,7 @@ test('never goes direct when a proxy is down or refuses, and reports a proxy err
         assert.equal(failed.reason, 'proxy_error', `${scheme} by ${url}`);
         assert.doesNotMatch(failed.message, /hush/);
       }
-      assert.equal(route.lastRefusal('127.0.0.1', canary.port), 'proxy_error', url);
+      assert.equal(route.lastRefusal('127.0.0.1', canary.port)?.reason, 'proxy_error', url);
     }
   assert.equal(canary.accepted(), 0);
 });

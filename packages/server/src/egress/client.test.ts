@@ -215,7 +215,7 @@ test('refuses every spelling of an address inside, and anything before there is 
     const { reason, netError } = await failure(`http://${host}/`);
     assert.deepEqual([reason, netError], refused, host);
   }
-  assert.equal(route.lastRefusal('mixed.example', 80), 'blocked_by_policy');
+  assert.equal(route.lastRefusal('mixed.example', 80)?.reason, 'blocked_by_policy');
   assert.equal(route.stats().bytesOut, 0);
   assert.equal((await client(t, { policy: null }).failure('http://127.0.0.1/')).reason, 'blocked_by_policy');
 });

@@ -196,7 +196,8 @@ class RequestExchange {
   withProgress(error: unknown): unknown {
     const failure = error instanceof LaneFull ? new HttpFailure('aborted', 'net::ERR_INSUFFICIENT_RESOURCES') : error;
     if (!(failure instanceof HttpFailure)) return failure;
-    return new HttpFailure(failure.reason, failure.netError, { redirects: [...this.#redirects], ...this.#bytes.count() });
+    const { reason, netError, refusal } = failure;
+    return new HttpFailure(reason, netError, { refusal, progress: { redirects: [...this.#redirects], ...this.#bytes.count() } });
   }
 
   #firstStep(): Step {

@@ -8,7 +8,8 @@ import { orAbort } from '../lib/or-abort.ts';
 import { authorityText, parseHost } from './addresses.ts';
 import type { PinnedTarget } from './guard.ts';
 import { EgressFailure } from './policy.ts';
-import type { EgressRefusal, Upstream } from './policy.ts';
+import type { Upstream } from './policy.ts';
+import { toRefusal } from './refusal.ts';
 
 /** Happy Eyeballs: the connection attempt delay of RFC 8305. */
 const nextAddressDelayMs = 250;
@@ -58,16 +59,6 @@ async function waitForEvent<S extends Socket>(socket: S, event: string, signal: 
   } finally {
     socket.off(event, resolve).off('close', onClose).off('error', reject);
   }
-}
-
-/** The refusal reason of a failed connection. */
-export function toRefusal(error: unknown): EgressRefusal {
-  if (error instanceof EgressFailure) return error.reason;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ETIMEDOUT') return 'timeout';
-  // HPE_…: the reply is not HTTP.
-  if (code === 'ECONNRESET' || code === 'EPIPE' || code.startsWith('HPE_')) return 'connection_reset';
-  return 'connection_refused';
 }
 
 /** An upstream with its parsed address. */
@@ -189,8 +180,7 @@ function connectHttp(upstream: UpstreamAddress, socket: Socket, target: { host: 
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // No `agent: false`: that would open its own connection.
   const connectRequest = httpRequest({ method: 'CONNECT', path: authority, headers, setHost: false, createConnection: () => socket });
-  const rejectStatus = (status: number | undefined): void =>
-    reject(new EgressFailure('proxy_error', `the proxy answered ${status} to CONNECT`));
+  const rejectStatus = (status: number | undefined): void => reject(new ProxyRefusal(`answered ${status} to CONNECT`));
   connectRequest.once('connect', (response, _socket, head) => {
     if (response.statusCode !== 200) return rejectStatus(response.statusCode);
     if (head.length > 0) socket.unshift(head);
@@ -201,15 +191,21 @@ function connectHttp(upstream: UpstreamAddress, socket: Socket, target: { host: 
     rejectStatus(response.statusCode);
   });
   connectRequest.on('error', reject);
-  connectRequest.once('close', () => reject(new EgressFailure('proxy_error', 'the proxy closed the connection')));
+  connectRequest.once('close', () => reject(new ProxyRefusal('closed the connection')));
   connectRequest.end();
   return promise;
 }
 
+/** What a proxy did instead of opening a tunnel. */
+class ProxyRefusal extends Error {}
+
+/** A caller may read about its own proxy, but not about the operator's. */
 function toProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
+  const authority = authorityText(upstream.host, upstream.port);
   const detail = cause instanceof Error ? `: ${cause.message}` : '';
-  return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authorityText(upstream.host, upstream.port)} failed${detail}`, {
-    cause,
-  });
+  const publicMessage = upstream.isTrusted
+    ? null
+    : `the proxy ${authority} ${cause instanceof ProxyRefusal ? cause.message : 'refused or failed'}`;
+  return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authority} failed${detail}`, { cause, publicMessage });
 }

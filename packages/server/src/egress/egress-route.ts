@@ -2,44 +2,20 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import type { ProxyRequest } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { authorityText, domainMatcher, inDomains, parseHost } from './addresses.ts';
 import { Connections } from './connections.ts';
 import type { RoutePlan } from './connections.ts';
-import { dialTcp, dialUpstream, parseUpstream, toRefusal, tunnelThrough } from './dial.ts';
+import { dialTcp, dialUpstream, parseUpstream, tunnelThrough } from './dial.ts';
 import type { UpstreamAddress, UpstreamDialOptions } from './dial.ts';
 import type { Guard, PinnedTarget } from './guard.ts';
+import type { EgressLimits } from './limits.ts';
 import { EgressFailure } from './policy.ts';
-import type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RotationResult } from './policy.ts';
-import type { NameLimits } from './resolve.ts';
-
-export interface EgressLimits extends NameLimits {
-  /** Connections of one browser. A page with sixty hosts opens some 200. */
-  connectionsMax: number;
-  /** How long a browser connection may wait for the head of its next request. */
-  headTimeoutMs: number;
-  /** How long connecting to a site may take, the proxy included. */
-  connectTimeoutMs: number;
-  /** An idle connection is dropped. Longer than the pings of WebSockets and than long polls. */
-  idleTimeoutMs: number;
-  /** How long an idle connection to a site is kept for the next plain request. */
-  keepAliveMs: number;
-}
-
-export const defaultLimits: EgressLimits = {
-  connectionsMax: 512,
-  headTimeoutMs: 75_000,
-  resolveTimeoutMs: 5000,
-  failedNameTtlMs: 2000,
-  lookupsMax: 16,
-  lookupsWaitingMax: 256,
-  connectTimeoutMs: 15_000,
-  idleTimeoutMs: 600_000,
-  keepAliveMs: 15_000,
-};
+import type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RefusalReport, RotationResult } from './policy.ts';
+import { describeRefusal, refuse } from './refusal.ts';
+import { describeEgress } from './upstreams.ts';
 
 export interface MachineEgressDeps {
   guard: Guard;
@@ -62,11 +38,9 @@ interface OpenedSocket {
   isProxied: boolean;
 }
 
-interface AppliedPolicy {
+interface AppliedPolicy extends Pick<EgressPolicy, 'type' | 'country' | 'blockAds' | 'rotate'> {
   allows: (host: string) => boolean;
-  blockAds: boolean;
   upstreams: readonly UpstreamAddress[];
-  rotate: ProxyRequest['rotate'];
   bypasses: (host: string) => boolean;
 }
 
@@ -84,7 +58,7 @@ export class MachineEgress implements EgressRoute {
   readonly #connections = new Set<Duplex>();
   /** Sockets that the gate has opened, to sites and proxies. */
   readonly #sockets = new Map<Socket, OpenedSocket>();
-  readonly #refusals: LRUCache<string, EgressRefusal>;
+  readonly #refusals: LRUCache<string, RefusalReport>;
   /** Of the browser's plain requests. */
   readonly agent: Connections;
   #policy: AppliedPolicy | null = null;
@@ -135,11 +109,11 @@ export class MachineEgress implements EgressRoute {
   }
 
   apply(policy: EgressPolicy): void {
+    const { type, country, blockAds, rotate } = policy;
     this.#policy = {
+      ...{ type, country, blockAds, rotate },
       allows: policy.allowedDomains === null ? () => true : domainMatcher(policy.allowedDomains),
-      blockAds: policy.blockAds,
       upstreams: policy.upstreams.map(parseUpstream),
-      rotate: policy.rotate,
       bypasses: domainMatcher(policy.bypass),
     };
     this.#current = 0;
@@ -194,15 +168,12 @@ export class MachineEgress implements EgressRoute {
   }
 
   stats(): EgressStats {
-    const upstreams = this.#policy?.upstreams ?? [];
-    // With a proxy for each connection there is no single address.
-    const current = this.#policy?.rotate === 'every_connection' && upstreams.length > 1 ? undefined : upstreams[this.#current];
     const totals = { ...this.#totals };
     for (const [socket, opened] of this.#sockets) addBytes(totals, socket, opened);
-    return { ip: current?.ip ?? null, country: current?.country ?? null, ...totals, connectionsOpen: this.#connections.size };
+    return { ...describeEgress(this.#policy, this.#current), ...totals, connectionsOpen: this.#connections.size };
   }
 
-  lastRefusal(host: string, port: number): EgressRefusal | null {
+  lastRefusal(host: string, port: number): RefusalReport | null {
     return this.#refusals.get(authorityText(parseHost(host) ?? host, port)) ?? null;
   }
 
@@ -223,8 +194,8 @@ export class MachineEgress implements EgressRoute {
     const policy = this.#policy;
     const generation = this.#generation;
     if (!policy) throw new EgressFailure('blocked_by_policy', 'no policy is applied yet');
-    if (!policy.allows(host)) throw new EgressFailure('blocked_by_policy', `${host} is not among the allowed domains`);
-    if (policy.blockAds && inDomains(host, this.#deps.adHosts)) throw new EgressFailure('blocked_by_policy', `${host} serves advertising`);
+    if (!policy.allows(host)) throw refuse('allowed_domains', { host, port });
+    if (policy.blockAds && inDomains(host, this.#deps.adHosts)) throw refuse('block_ads', { host, port });
     const target = await this.#deps.guard.check(host, port, signal);
     if (policy.upstreams.length === 0 || policy.bypasses(host)) return { target, proxy: null, generation, usesAbsoluteForm: false };
     const index = this.#current;
@@ -260,10 +231,10 @@ export class MachineEgress implements EgressRoute {
 
   /** Remembers and logs why a host was not reached. Returns the reason for the browser. */
   recordFailure(host: string, port: number, error: unknown): EgressRefusal {
-    const reason = toRefusal(error);
-    if (!this.#closed) this.#refusals.set(authorityText(host, port), reason);
+    const refusal = describeRefusal({ host, port }, error);
+    if (!this.#closed) this.#refusals.set(authorityText(host, port), refusal);
     this.#logFailure(host, port, error);
-    return reason;
+    return refusal.reason;
   }
 
   /**
@@ -282,9 +253,10 @@ export class MachineEgress implements EgressRoute {
     const resolving = upstream.isTrusted ? guard.resolveTrusted(host, port, signal) : guard.check(host, port, signal);
     return resolving.catch((cause: unknown) => {
       if (signal.aborted) throw signal.reason;
-      throw new EgressFailure('proxy_error', `proxy ${upstream.host}: ${cause instanceof Error ? cause.message : 'not reached'}`, {
-        cause,
-      });
+      // A caller may read why its own proxy is refused, but not about the operator's.
+      const publicMessage = upstream.isTrusted ? null : `the proxy ${describeRefusal({ host, port }, cause).message}`;
+      const detail = cause instanceof Error ? cause.message : 'not reached';
+      throw new EgressFailure('proxy_error', `proxy ${host}: ${detail}`, { cause, publicMessage });
     });
   }
 
@@ -328,7 +300,7 @@ export class MachineEgress implements EgressRoute {
     this.#logLines.written += 1;
     const fields = {
       to: authorityText(host, port),
-      reason: toRefusal(error),
+      reason: describeRefusal({ host, port }, error).reason,
       detail: error instanceof Error ? error.message : String(error),
     };
     this.#deps.log[this.#logLines.written <= refusalLinesPerMinuteMax ? 'info' : 'debug'](fields, 'egress refused');

@@ -3,7 +3,16 @@
  * service. Both check each connection by the address that is really dialled.
  */
 export { EgressFailure } from './policy.ts';
-export type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RotationResult, Upstream } from './policy.ts';
+export type {
+  EgressStats,
+  EgressPolicy,
+  EgressRefusal,
+  EgressRoute,
+  PolicyRule,
+  RefusalReport,
+  RotationResult,
+  Upstream,
+} from './policy.ts';
 export { createEgressGate, refusalHeader } from './gate.ts';
 export type { EgressGate, EgressGateOptions, EgressLimits, GateStats } from './gate.ts';
 export { createHttpClient, HttpFailure } from './client.ts';

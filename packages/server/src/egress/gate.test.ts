@@ -126,7 +126,7 @@ test('refuses a name of which one answer is inside', async (t) => {
   const from = await browser(t, { allowText: '', resolver: async () => ['93.184.216.34', '127.0.0.1'] });
   assert.equal((await openTunnel(from, `mixed.example:${target.port}`)).reply.status, 403);
   assert.equal(target.accepted(), 0);
-  assert.equal(from.route.lastRefusal('MIXED.example.', target.port), 'blocked_by_policy');
+  assert.equal(from.route.lastRefusal('MIXED.example.', target.port)?.reason, 'blocked_by_policy');
 });
 
 test('dials the checked address when the name resolves to another one the next time', async (t) => {
@@ -195,7 +195,8 @@ test('distinguishes an unknown name, a closed port, a reset and a silent site', 
   assert.deepEqual(await ask(`http://127.0.0.1:${closed.port}/`), [502, 'connection_refused']);
   assert.deepEqual(await ask(`http://127.0.0.1:${resets.port}/`), [502, 'connection_reset']);
   assert.equal((await openTunnel(never, 'dead.example:443')).reply.headers['x-berth-egress'], 'dns_failed');
-  assert.deepEqual([never.route.lastRefusal('slow.example', 80), never.route.lastRefusal('other.example', 80)], ['dns_failed', null]);
+  const reasonOf = (host: string): string | undefined => never.route.lastRefusal(host, 80)?.reason;
+  assert.deepEqual([reasonOf('slow.example'), reasonOf('other.example')], ['dns_failed', undefined]);
 });
 
 test('forgets a refusal once the host is reached', async (t) => {
@@ -206,7 +207,7 @@ test('forgets a refusal once the host is reached', async (t) => {
     limits: { failedNameTtlMs: 1 },
   });
   await fetchPlain(from, `http://flaky.example:${port}/`);
-  assert.equal(from.route.lastRefusal('flaky.example', port), 'dns_failed');
+  assert.equal(from.route.lastRefusal('flaky.example', port)?.reason, 'dns_failed');
   up = true;
   // The failure is cached for a moment.
   while ((await fetchPlain(from, `http://flaky.example:${port}/`)).status !== 200);

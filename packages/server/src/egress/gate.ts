@@ -22,11 +22,12 @@ import type { EgressStats, EgressRefusal, EgressRoute } from './policy.ts';
 import { MachineNames, NameResolver } from './resolve.ts';
 import { SystemNames, operatorResolver } from './system-names.ts';
 import type { Resolver } from './system-names.ts';
-import { defaultLimits, MachineEgress } from './egress-route.ts';
-import type { EgressLimits } from './egress-route.ts';
+import { MachineEgress } from './egress-route.ts';
+import { defaultLimits } from './limits.ts';
+import type { EgressLimits } from './limits.ts';
 
 export { refusalHeader } from './forward.ts';
-export type { EgressLimits } from './egress-route.ts';
+export type { EgressLimits } from './limits.ts';
 
 export interface EgressGateOptions {
   allowList: AllowList;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { isLoopbackAddress, isLoopbackName, isPublicAddress, isWebPort, parseHost, sameFamily } from './addresses.ts';
 import type { AllowList } from './allow-list.ts';
-import { EgressFailure } from './policy.ts';
+import { refuse } from './refusal.ts';
 import type { Names } from './resolve.ts';
 
 /** The checked addresses of a host: only these may be dialled. */
@@ -44,15 +44,12 @@ export function createGuard({ names, operatorNames, allowList, ownAddresses }: G
     const allowed = isLoopbackName(host) ? answers.filter((address) => canDial(host, address, port)) : answers;
     const addresses = allowed.length > 0 ? allowed : answers;
     const refused = addresses.find((address) => !canDial(host, address, port));
-    if (refused !== undefined)
-      throw new EgressFailure(
-        'blocked_by_policy',
-        `${host} port ${port} is ${refused}: ${isPublicAddress(refused) ? 'a port that is refused' : 'not a public address'}`,
-      );
+    if (refused !== undefined) throw refuse(isPublicAddress(refused) ? 'port' : 'not_public', { host, port }, refused);
     const ownOnPort = ownAddresses().filter((each) => each.port === port);
     for (const address of ownOnPort.length > 0 ? addresses : [])
       if ((await isOwn(ownOnPort, { host, address }, signal)) && !allowList.hasPort(host, address, port))
-        throw new EgressFailure('blocked_by_policy', `${host} port ${port} is ${address}: this service itself`);
+        // That an internal address is the service's own is for the log.
+        throw refuse(isPublicAddress(address) ? 'own_address' : 'not_public', { host, port }, `${address}: this service itself`);
     return { host, port, addresses };
   };
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { dnsServer, type DnsServer } from './dns.fixture.ts';
-import { defaultLimits } from './egress-route.ts';
+import { defaultLimits } from './limits.ts';
 import { EgressFailure } from './policy.ts';
 import { MachineNames, NameResolver, type NameLimits } from './resolve.ts';
 import { SystemNames } from './system-names.ts';

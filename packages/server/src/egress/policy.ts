@@ -1,6 +1,6 @@
 /** The egress policy of a machine and the interface of its route. */
 import type { Duplex } from 'node:stream';
-import type { ProxyRequest } from '@berth/contract';
+import type { EgressType, ProxyRequest } from '@berth/contract';
 
 /** A proxy that traffic leaves through. The url may hold credentials and never leaves this folder. */
 export interface Upstream {
@@ -14,6 +14,10 @@ export interface Upstream {
 }
 
 export interface EgressPolicy {
+  /** How traffic leaves: directly, or through proxies of this type. */
+  type: EgressType;
+  /** Where direct traffic leaves; null: unknown. */
+  country: string | null;
   /** Exact names and `*.name`; null: any public host. */
   allowedDomains: readonly string[] | null;
   blockAds: boolean;
@@ -30,6 +34,9 @@ export interface EgressPolicy {
  * runs. Refused connections count nothing.
  */
 export interface EgressStats {
+  /** How traffic leaves. null: no policy was applied yet. */
+  type: EgressType | null;
+  /** What sites see, as far as the operator configured it. */
   ip: string | null;
   country: string | null;
   rotations: number;
@@ -57,20 +64,43 @@ export interface EgressRoute {
   rotate(signal: AbortSignal): Promise<RotationResult>;
   stats(): EgressStats;
   /** Why the gate last refused or failed to reach this host, for the navigation error. */
-  lastRefusal(host: string, port: number): EgressRefusal | null;
+  lastRefusal(host: string, port: number): RefusalReport | null;
   /** Drops every connection. `stats` are final afterwards. */
   close(): void;
 }
 
 export type EgressRefusal = 'dns_failed' | 'blocked_by_policy' | 'connection_refused' | 'connection_reset' | 'timeout' | 'proxy_error';
 
+/** Rules of the policy that refuse hosts; `details.rule` of the caller's error. */
+export type PolicyRule = 'not_public' | 'port' | 'own_address' | 'allowed_domains' | 'block_ads';
+
+/** What callers may learn about a host that was not reached. */
+export interface RefusalReport {
+  reason: EgressRefusal;
+  /** null: no rule refused the host. */
+  rule: PolicyRule | null;
+  /** A clause for an error message, such as `example.com cannot be resolved`. */
+  message: string;
+}
+
+interface EgressFailureOptions {
+  cause?: unknown;
+  rule?: PolicyRule;
+  /** A clause for callers. Default: one for the reason. */
+  publicMessage?: string | null;
+}
+
 /** A connection that was not opened. The message is for the log only: it may contain internal addresses. */
 export class EgressFailure extends Error {
   readonly reason: EgressRefusal;
+  readonly rule: PolicyRule | null;
+  readonly publicMessage: string | null;
 
-  constructor(reason: EgressRefusal, message: string, options: { cause?: unknown } = {}) {
-    super(message, options);
+  constructor(reason: EgressRefusal, message: string, { cause, rule, publicMessage }: EgressFailureOptions = {}) {
+    super(message, { cause });
     this.name = 'EgressFailure';
     this.reason = reason;
+    this.rule = rule ?? null;
+    this.publicMessage = publicMessage ?? null;
   }
 }

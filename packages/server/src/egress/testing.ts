@@ -9,7 +9,15 @@ import { silentLog } from '../lib/log.ts';
 import { createEgressGate, parseAllowList } from './egress.ts';
 import type { EgressGate, EgressGateOptions, EgressPolicy, EgressRoute } from './egress.ts';
 
-export const direct: EgressPolicy = { allowedDomains: null, blockAds: false, upstreams: [], rotate: 'on_request', bypass: [] };
+export const direct: EgressPolicy = {
+  type: 'direct',
+  country: null,
+  allowedDomains: null,
+  blockAds: false,
+  upstreams: [],
+  rotate: 'on_request',
+  bypass: [],
+};
 
 export interface TestServer {
   port: number;

@@ -200,7 +200,7 @@ test('never goes direct when the proxy is down, refuses the password or answers 
   for (const url of urls) {
     const from = await browser(t, { policy: proxyPolicy(url) });
     assert.deepEqual(await both(from, canary.port), [502, 502], url);
-    assert.equal(from.route.lastRefusal('127.0.0.1', canary.port), 'proxy_error', url);
+    assert.equal(from.route.lastRefusal('127.0.0.1', canary.port)?.reason, 'proxy_error', url);
   }
   assert.equal(canary.accepted(), 0);
 });

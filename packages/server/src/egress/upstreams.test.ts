@@ -3,24 +3,28 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ProxyRequest, ValidationError } from '@berth/contract';
+import { ProxyRequest, ServiceError, ValidationError } from '@berth/contract';
 import type { RegionEntry } from '../regions/regions.ts';
-import { builtinAdHosts, loadAdHosts, toEgressPolicy } from './egress.ts';
+import { builtinAdHosts, loadAdHosts, toEgressPolicy, type EgressPolicy } from './egress.ts';
+import { describeEgress, type PolicyOptions } from './upstreams.ts';
 
 const proxy = (server: string, country: string) => ({ server, username: 'op', password: 'p w', ip: '198.51.100.1', country });
 const region: RegionEntry = {
   code: 'eu',
   name: 'Europe',
-  country: null,
+  country: 'BE',
+  isOwn: true,
   proxies: {
     managed: [proxy('http://m1:1', 'DE'), proxy('http://m2:1', 'FR')],
     rotating: [proxy('socks5://r1:1', 'DE'), proxy('https://r2:1', 'FR')],
   },
 };
-const urls = (request: object | null, pick = 0): string[] => {
-  const parsed = request && ProxyRequest.parse(request);
-  return toEgressPolicy({ proxy: parsed, allowed_domains: null, block_ads: false }, region, () => pick).upstreams.map(({ url }) => url);
-};
+const policyOf = (request: object | null, options: Partial<PolicyOptions> = {}): EgressPolicy =>
+  toEgressPolicy(
+    { proxy: request && ProxyRequest.parse(request), allowed_domains: null, block_ads: false },
+    { region, premiumEgress: true, ...options },
+  );
+const urls = (request: object | null, pick = 0): string[] => policyOf(request, { pick: () => pick }).upstreams.map(({ url }) => url);
 
 test('makes the upstreams of each type of proxy', () => {
   assert.deepEqual(urls(null), []);
@@ -36,10 +40,7 @@ test('makes the upstreams of each type of proxy', () => {
 });
 
 test('trusts the operator’s proxies and not a caller’s', () => {
-  const trusted = (request: object): boolean[] =>
-    toEgressPolicy({ proxy: ProxyRequest.parse(request), allowed_domains: null, block_ads: false }, region).upstreams.map(
-      (each) => each.isTrusted,
-    );
+  const trusted = (request: object): boolean[] => policyOf(request).upstreams.map((each) => each.isTrusted);
   assert.deepEqual(
     [
       trusted({ type: 'managed' }),
@@ -56,10 +57,53 @@ test('points at the field when the region has no such proxy', () => {
     (error) => error instanceof ValidationError && error.detail[0]?.loc.join('.') === 'body.proxy.country',
   );
   const bare = { ...region, proxies: { managed: [], rotating: [] } };
-  assert.throws(
-    () => toEgressPolicy({ proxy: ProxyRequest.parse({ type: 'rotating' }), allowed_domains: null, block_ads: false }, bare),
-    /no rotating proxies/,
-  );
+  assert.throws(() => policyOf({ type: 'rotating' }, { region: bare }), /no rotating proxies/);
+});
+
+test('leaves a region directly only where the worker is in it, else by a managed proxy', () => {
+  const far = { ...region, isOwn: false };
+  const { type, country, upstreams } = policyOf(null);
+  assert.deepEqual([type, country, upstreams], ['direct', 'BE', []]);
+  const regional = policyOf(null, { region: far, pick: () => 1 });
+  assert.deepEqual([regional.type, regional.upstreams.map(({ country: used }) => used)], ['managed', ['FR']]);
+  assert.equal(policyOf({ type: 'external', server: 'http://x:1' }, { region: far }).type, 'external');
+  const codeOf = (work: () => unknown): unknown => {
+    try {
+      return work();
+    } catch (error) {
+      return error instanceof ServiceError ? error.code : error instanceof ValidationError ? error.detail[0]?.loc.join('.') : error;
+    }
+  };
+  const premiumEgress = false;
+  const empty = { managed: [], rotating: [] };
+  for (const [request, options, expected] of [
+    [{ type: 'none' }, { region: far }, 'body.proxy.type'],
+    [{ type: 'external', server: 'http://x:1', bypass: ['a.example'] }, { region: far }, 'body.proxy.bypass'],
+    [null, { region: far, premiumEgress }, 'premium_egress_required'],
+    [{ type: 'managed' }, { premiumEgress }, 'premium_egress_required'],
+    [null, { region: { ...far, proxies: { ...region.proxies, managed: [] } } }, 'body.region'],
+    [null, { region: { ...far, proxies: empty } }, 'region_unavailable'],
+    [null, { region: { ...far, proxies: empty }, premiumEgress }, 'region_unavailable'],
+  ] as [object | null, Partial<PolicyOptions>, string][])
+    assert.equal(
+      codeOf(() => policyOf(request, options)),
+      expected,
+    );
+});
+
+test('reports of the egress what is known', () => {
+  const [one, other] = region.proxies.managed.map(({ ip, country }) => ({ ip, country }));
+  assert.ok(one && other);
+  const policy = { type: 'rotating', country: 'BE', rotate: 'on_request', upstreams: [one, other] } as const;
+  assert.deepEqual(describeEgress(policy, 1), { type: 'rotating', ip: '198.51.100.1', country: 'FR' });
+  assert.deepEqual(describeEgress({ ...policy, rotate: 'every_connection' }, 1), { type: 'rotating', ip: '198.51.100.1', country: null });
+  assert.deepEqual(describeEgress({ ...policy, type: 'external', upstreams: [{ ip: null, country: null }] }, 0), {
+    type: 'external',
+    ip: null,
+    country: null,
+  });
+  assert.deepEqual(describeEgress({ ...policy, type: 'direct', upstreams: [] }, 0), { type: 'direct', ip: null, country: 'BE' });
+  assert.deepEqual(describeEgress(null, 0), { type: null, ip: null, country: null });
 });
 
 test('reads advertising hosts from a hosts file beside the built-in ones', (t) => {

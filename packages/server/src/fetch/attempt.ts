@@ -5,7 +5,7 @@ import type { CookieParam, PrivatePage } from '../browser/browser.ts';
 import type { Captchas } from '../captcha/captcha.ts';
 import type { Content, Converter } from '../content/content.ts';
 import { createStepContext, solveCaptcha } from '../drive/drive.ts';
-import { HttpFailure } from '../egress/egress.ts';
+import { HttpFailure, type EgressRoute, type EgressStats } from '../egress/egress.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
@@ -44,7 +44,8 @@ export interface Transport {
   mode: 'browser' | 'http';
   /** Why a browser took over from plain HTTP, or that none was needed. */
   reason: string | null;
-  ip: string | null;
+  /** The egress that was used. */
+  egress: Pick<EgressStats, 'type' | 'country' | 'ip'>;
 }
 
 /** Charges a fetch to the meter of its last attempt. */
@@ -123,7 +124,7 @@ export class Attempt {
     const { budget, strategy } = this.#options;
     this.#charge = (ticket, actions) => ticket.charge(meter, actions);
     if (strategy === 'rotate_egress') await route.rotate(signal);
-    this.#transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, ip: route.stats().ip };
+    this.#transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, egress: egressOf(route) };
     const response = await client.request(toHttpRequest(request, budget.leftMs), { signal }).catch((error: unknown) => {
       if (error instanceof HttpFailure) addUsage(this.#usage, { bytesIn: error.progress.bytesIn, bytesOut: error.progress.bytesOut });
       throw error;
@@ -161,8 +162,8 @@ export class Attempt {
     const { budget, strategy } = this.#options;
     this.#sessionId = sessionId;
     this.#charge = (ticket, actions) => this.#deps.sessions.charge(session, ticket, actions);
-    this.#transport = { mode: 'browser', reason, ip: machine.egress.stats().ip };
     if (strategy === 'rotate_egress') await machine.egress.rotate(signal);
+    this.#transport = { mode: 'browser', reason, egress: egressOf(machine.egress) };
     const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
     const solve = this.#createSolver(page, session);
     const browse = new Browse({ ...this.#deps, content: this.#content, request, page, stepContext, budget, cookies, solve }, signal);
@@ -183,6 +184,11 @@ export class Attempt {
     const provider = strategy === 'human' ? 'human' : 'http';
     return (signal) => solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs, signal });
   }
+}
+
+function egressOf(route: EgressRoute): Transport['egress'] {
+  const { type, country, ip } = route.stats();
+  return { type, country, ip };
 }
 
 /** Why the request needs a browser from the start; null when plain HTTP may do. */

@@ -13,6 +13,7 @@ describe('the error of an attempt', () => {
     [new HttpFailure('tls_error', 'net::ERR_CERT_DATE_INVALID'), 'navigation_failed', false, 'tls_error'],
     [new NavigationError('blocked_by_policy', null, 'Not there.'), 'navigation_failed', false, 'blocked_by_policy'],
     [new NavigationError('too_many_redirects', null, 'In circles.'), 'navigation_failed', false, 'too_many_redirects'],
+    [new NavigationError('download', 'net::ERR_ABORTED', 'A file.', { download_id: 'a' }), 'navigation_failed', false, 'download'],
     [new NavigationError('proxy_error', null, 'No proxy.'), 'navigation_failed', true, 'proxy_error'],
     [new BrowserClosed('signal SIGKILL'), 'session_lost', true, 'session_lost'],
     [new ServiceError('session_ended', 'It has ended.'), 'session_lost', true, 'session_lost'],

@@ -11,7 +11,7 @@ export type FetchError = WorkError & { reason: string | null };
 export class DeadlineExceeded extends Error {}
 
 /** Reasons that a retry would not change. */
-const permanentReasons: readonly string[] = ['blocked_by_policy', 'tls_error', 'too_many_redirects'];
+const permanentReasons: readonly string[] = ['blocked_by_policy', 'download', 'tls_error', 'too_many_redirects'];
 const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
 
 /**
@@ -21,9 +21,9 @@ const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_
 export function toFetchError(error: unknown, totalMs: number): FetchError {
   if (isOutOfTime(error)) return createTimeoutError(totalMs);
   if (error instanceof NavigationError || error instanceof HttpFailure) {
-    const { reason, netError, message } = error;
+    const { reason, netError, message, details } = error;
     const code = reason === 'timeout' ? 'timeout' : 'navigation_failed';
-    return { code, message, retryable: !permanentReasons.includes(reason), details: { reason, net_error: netError }, reason };
+    return { code, message, retryable: !permanentReasons.includes(reason), details: { reason, net_error: netError, ...details }, reason };
   }
   if (error instanceof BrowserClosed || (error instanceof ServiceError && lostCodes.includes(error.code)))
     return createFetchError('session_lost', 'The browser was lost during the fetch. Retry the request.', 'session_lost');

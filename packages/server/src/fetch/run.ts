@@ -171,9 +171,11 @@ export class FetchRun {
     { strategy, n, startedAt, durationMs }: { strategy: StrategyName; n: number; startedAt: Date; durationMs: number },
     result: AttemptResult,
   ): void {
-    const { owner, domain, request, region, egress } = this.#spec;
+    const { owner, domain, request, region, egressType } = this.#spec;
     const { page, error, status, transport, sessionId } = result;
     const block = page.block?.blocked ? page.block : null;
+    const used = transport?.egress;
+    const egress = { type: used?.type ?? egressType, country: used?.country ?? null };
     this.#responseAttempts.push({
       n,
       started_at: startedAt.toISOString(),
@@ -196,13 +198,14 @@ export class FetchRun {
       jobId: this.#context.jobId,
       sessionId,
       region: region.code,
-      egress: { ...egress, ip: transport?.ip ?? null },
+      egress: { ...egress, ip: used?.ip ?? null },
       kind: request.kind,
       n,
       strategy,
       startedAt,
       durationMs,
       outcome: toOutcome(result),
+      reason: error?.reason ?? null,
       block,
       statusCode: page.statusCode,
     });

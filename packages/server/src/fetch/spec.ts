@@ -1,5 +1,5 @@
 /** A fetch request, checked against plan, region and session. */
-import { ServiceError, ValidationError, type ValidationIssue, type FetchRequest } from '@berth/contract';
+import { ValidationError, type EgressType, type ValidationIssue, type FetchRequest } from '@berth/contract';
 import { invalidSelectors } from '../content/content.ts';
 import { toEgressPolicy, type EgressPolicy } from '../egress/egress.ts';
 import { ownerOf, type Principal } from '../http/call.ts';
@@ -17,7 +17,8 @@ export interface FetchSpec {
   region: RegionEntry;
   /** null for a fetch in a session, which has its own. */
   policy: EgressPolicy | null;
-  egress: { type: string; country: string | null };
+  /** How traffic is to leave. */
+  egressType: EgressType;
   /** Fetches of one key share machines and routes: same owner, same egress. */
   key: string;
 }
@@ -28,7 +29,7 @@ export interface FetchSpecDeps {
   sessions: Sessions;
 }
 
-/** @throws ValidationError, and ServiceError premium_egress_required or the reason why the session is not ready */
+/** @throws ValidationError, and ServiceError premium_egress_required, region_unavailable or the reason why the session is not ready */
 export async function createFetchSpec(deps: FetchSpecDeps, principal: Principal, request: FetchRequest): Promise<FetchSpec> {
   const owner = ownerOf(principal);
   const issues = findSelectorIssues(request);
@@ -36,34 +37,24 @@ export async function createFetchSpec(deps: FetchSpecDeps, principal: Principal,
   if (!region) issues.push(unknownRegionIssue(deps.regions, request.region));
   if (issues.length > 0 || !region) throw new ValidationError(issues);
   const tier = await deps.owners.tierOf(owner);
-  checkPlan(tier, request);
   const spec = { principal, owner, tier, request, domain: domainOf(request.url) };
   if (request.session_id !== null) return { ...spec, ...(await readSessionEgress(deps, owner, request.session_id)), key: owner };
-  const policy = toEgressPolicy({ proxy: request.proxy, allowed_domains: null, block_ads: request.block_ads }, region);
-  const egress = { type: request.proxy?.type ?? 'none', country: request.proxy?.country ?? region.country };
-  return { ...spec, region, policy, egress, key: JSON.stringify([owner, region.code, request.proxy, request.block_ads]) };
+  const { proxy, block_ads } = request;
+  const policy = toEgressPolicy({ proxy, allowed_domains: null, block_ads }, { region, premiumEgress: tier.premium_egress });
+  return { ...spec, region, policy, egressType: policy.type, key: JSON.stringify([owner, region.code, proxy, block_ads]) };
 }
 
 async function readSessionEgress(
   { sessions, regions }: FetchSpecDeps,
   owner: string,
   sessionId: string,
-): Promise<Pick<FetchSpec, 'region' | 'policy' | 'egress'>> {
-  const { session } = await sessions.ready(owner, sessionId);
-  const { region, settings } = session.record;
+): Promise<Pick<FetchSpec, 'region' | 'policy' | 'egressType'>> {
+  const { session, machine } = await sessions.ready(owner, sessionId);
   return {
-    region: regions.resolve(region) ?? regions.default,
+    region: regions.resolve(session.record.region) ?? regions.default,
     policy: null,
-    egress: { type: settings.proxy?.type ?? 'none', country: settings.proxy?.country ?? null },
+    egressType: machine.egress.stats().type ?? 'direct',
   };
-}
-
-function checkPlan({ premium_egress: premium }: Tier, { proxy }: FetchRequest): void {
-  if (premium || (proxy?.type !== 'managed' && proxy?.type !== 'rotating')) return;
-  throw new ServiceError(
-    'premium_egress_required',
-    `Proxies of the type \`${proxy.type}\` need a plan with premium egress. Upgrade the plan or use an external proxy.`,
-  );
 }
 
 function findSelectorIssues(request: FetchRequest): ValidationIssue[] {

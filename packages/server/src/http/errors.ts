@@ -13,7 +13,8 @@ export interface HttpResponse {
 
 /** The only place where an error becomes a response. Details of an unexpected error never reach the caller. */
 export function toErrorResponse(thrown: unknown, requestId: string): HttpResponse {
-  if (thrown instanceof ValidationError) return { status: 422, headers: { 'x-should-retry': 'false' }, body: JSON.stringify(thrown.body) };
+  if (thrown instanceof ValidationError)
+    return { status: 422, headers: { 'x-should-retry': 'false' }, body: JSON.stringify(thrown.toBody(requestId)) };
   const error = toServiceError(thrown);
   return { status: error.status, headers: errorHeaders(error), body: JSON.stringify(errorBody(error, requestId)) };
 }

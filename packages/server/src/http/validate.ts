@@ -6,6 +6,7 @@ import { isStorableText } from '../lib/text.ts';
 import { bodyText, checkBodyType, hasBody, readBody } from './body.ts';
 import type { BodyLimits } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { bodyHint } from './hints.ts';
 import { extraForbidden, validationIssue, missing, parsePart } from './validation-issues.ts';
 import type { Parsed, RequestPart } from './validation-issues.ts';
 import { section } from '../lib/sections.ts';
@@ -105,7 +106,7 @@ async function takeBody(
 function parseBody(endpoint: Endpoint, request: IncomingMessage, bytes: Buffer | undefined): Parsed {
   if (bytes === undefined) {
     if (!endpoint.body) return none;
-    return endpoint.bodyOptional ? parsePart('body', endpoint.body, {}) : failed(validationIssue(['body'], missing));
+    return endpoint.bodyOptional ? parsePart('body', endpoint.body, {}) : failed(missingBodyIssue(endpoint.body));
   }
   if (!endpoint.body) checkBodyType(request);
   const text = bodyText(bytes);
@@ -114,6 +115,12 @@ function parseBody(endpoint: Endpoint, request: IncomingMessage, bytes: Buffer |
   if ('forbiddenKey' in reading) return failed(validationIssue(['body', ...reading.forbiddenKey], extraForbidden));
   // Invalid JSON may contain secrets that no field name marks, so none of it is shown.
   return failed(validationIssue(['body'], { type: 'json_invalid', msg: 'JSON decode error', ctx: { error: reading.problem } }, {}));
+}
+
+function missingBodyIssue(schema: z.ZodType): ValidationIssue {
+  const parsed = parsePart('body', schema, {});
+  const required = parsed.ok ? [] : parsed.issues.filter(({ type }) => type === missing.type).map(({ loc }) => loc[1] ?? '');
+  return validationIssue(['body'], { ...missing, hint: bodyHint([...new Set(required)]) });
 }
 
 /** Parses a query string; a repeated name becomes a list. */

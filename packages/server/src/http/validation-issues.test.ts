@@ -97,6 +97,28 @@ test('reports a bound between two fields together with an unknown key', () => {
   );
 });
 
+test('hints at the field that is meant and at a missing scheme, and otherwise gives no hint', () => {
+  const hints = (schema: z.ZodType, value: unknown): (string | undefined)[] => faultsOf(schema, value).map(({ hint }) => hint);
+  assert.deepEqual(hints(CreateSessionRequest, { timeout: 30, viewport: { width: 800, height: 600, scale_factor: 2 }, ttl: 1 }), [
+    'Did you mean `device_scale_factor`?',
+    'Did you mean `timeout_seconds`?',
+    undefined,
+  ]);
+  for (const [url, hint] of [
+    ['example.com', 'Add `https://`.'],
+    ['www.example.com/a?b', 'Add `https://`.'],
+    ['example.com:8443/', 'Add `https://`.'],
+    ['localhost:3000', 'Add `http://`.'],
+    ['127.0.0.1:3000/a', 'Add `http://`.'],
+    ['/path', undefined],
+    ['file:///etc/passwd', undefined],
+    ['mailto:a@example.com', undefined],
+    ['user:hunter2@example.com', undefined],
+    ['', undefined],
+  ] as const)
+    assert.deepEqual(hints(NavigateRequest, { url }), [hint], url);
+});
+
 test('gives no secret back and no more input than helps', () => {
   const proxy = {
     type: 'external',

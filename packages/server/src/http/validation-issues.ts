@@ -1,13 +1,14 @@
 import { issuesMax, type ValidationIssue, type ValidationIssueParams } from '@berth/contract';
 import { z } from 'zod';
 import { withoutSecrets } from '../lib/log.ts';
+import { nameHint, urlHint } from './hints.ts';
 
 /** The part of a request with the issue: the first element of its `loc`. */
 export type RequestPart = 'body' | 'query' | 'path' | 'header';
 
 /** Issues of record keys and map elements are already finalized and have no schema. */
 type Issue = z.core.$ZodRawIssue | z.core.$ZodIssue;
-type IssueDescription = { type: string; msg: string; ctx?: Record<string, unknown> };
+type IssueDescription = { type: string; msg: string; ctx?: Record<string, unknown>; hint?: string | undefined };
 export type Parsed = { ok: true; value: unknown } | { ok: false; issues: ValidationIssue[]; omitted: number };
 
 /**
@@ -40,7 +41,8 @@ function countIssues(issue: Issue): number {
 /** An issue that no schema can report. */
 export function validationIssue(loc: readonly PropertyKey[], description: IssueDescription, input: unknown = null): ValidationIssue {
   const path = loc.map((name) => cut(String(name)));
-  return { loc: path, msg: description.msg, type: description.type, input: redactInput(input, path), ctx: description.ctx ?? {} };
+  const { msg, type, ctx = {}, hint } = description;
+  return { loc: path, msg, type, input: redactInput(input, path), ctx, ...(hint === undefined ? {} : { hint }) };
 }
 
 export const missing: IssueDescription = { type: 'missing', msg: 'Field required' };
@@ -48,8 +50,11 @@ export const extraForbidden: IssueDescription = { type: 'extra_forbidden', msg: 
 
 function toValidationIssues(part: RequestPart, issue: Issue, whole: unknown): ValidationIssue[] {
   const loc = [part, ...(issue.path ?? [])];
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.slice(0, issuesMax).map((key) => validationIssue([...loc, key], extraForbidden, at(issue.input, [key])));
+  if (issue.code === 'unrecognized_keys') {
+    const names = fieldNames('inst' in issue ? issue.inst : undefined);
+    const describe = (key: string): IssueDescription => ({ ...extraForbidden, hint: nameHint(key, names) });
+    return issue.keys.slice(0, issuesMax).map((key) => validationIssue([...loc, key], describe(key), at(issue.input, [key])));
+  }
   if (issue.code === 'invalid_key')
     return issue.issues.map((inner) => validationIssue([...loc, '[key]', ...inner.path], describeIssue(inner), issue.input));
   if (issue.code === 'invalid_element')
@@ -59,7 +64,13 @@ function toValidationIssues(part: RequestPart, issue: Issue, whole: unknown): Va
   const description = isMissing(issue) ? missing : describeIssue(issue);
   // A missing field has no value: the object that lacks it is shown, as in pydantic.
   const input = description.type === 'missing' ? at(whole, (issue.path ?? []).slice(0, -1)) : issue.input;
-  return [validationIssue(loc, description, input)];
+  return [validationIssue(loc, { ...description, hint: urlHint(description.type, input) }, input)];
+}
+
+/** The fields of an object's schema. */
+function fieldNames(schema: z.core.$ZodRawIssue['inst']): string[] {
+  const def = schema?._zod.def;
+  return def && 'shape' in def && typeof def.shape === 'object' && def.shape !== null ? Object.keys(def.shape) : [];
 }
 
 /** The issues of the only branch of a union that takes the input's type; none if several do. */

@@ -31,7 +31,13 @@ test('is one region named by the default without a file', () => {
   const registry = loadRegions({ file: null, defaultCode: 'local' });
   assert.equal(registry.version, 'builtin');
   assert.deepEqual(registry.list(), [
-    { code: 'local', name: 'local', country: null, default: true, egress: { managed: false, rotating: false, countries: [] } },
+    {
+      code: 'local',
+      name: 'local',
+      country: null,
+      default: true,
+      egress: { direct: true, managed: false, rotating: false, countries: [] },
+    },
   ]);
   assert.equal(registry.resolve(undefined)?.code, 'local');
   assert.equal(registry.resolve('other'), null);
@@ -43,8 +49,8 @@ test('lists what a region can do without addresses and passwords', (t) => {
   assert.deepEqual(
     registry.list().map(({ code, default: isDefault, egress }) => [code, isDefault, egress]),
     [
-      ['eu-1', false, { managed: true, rotating: true, countries: ['AT', 'DE'] }],
-      ['us-1', true, { managed: false, rotating: false, countries: [] }],
+      ['eu-1', false, { direct: false, managed: true, rotating: true, countries: ['AT', 'DE'] }],
+      ['us-1', true, { direct: true, managed: false, rotating: false, countries: [] }],
     ],
   );
   assert.doesNotMatch(JSON.stringify(registry.list()), /hush|10\.0\.0|198\.51/);

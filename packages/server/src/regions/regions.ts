@@ -38,7 +38,10 @@ const RegionsFile = z.strictObject({
 
 /** A proxy of the operator. Holds a password: for `egress/` only. */
 export type RegionProxy = z.infer<typeof ProxyEntry>;
-export type RegionEntry = z.infer<typeof Entry>;
+export interface RegionEntry extends z.infer<typeof Entry> {
+  /** Whether this worker is in the region, so that traffic may leave from it directly. */
+  isOwn: boolean;
+}
 
 export interface Regions {
   /** The file's own, else a digest of it, else `builtin`. */
@@ -59,7 +62,7 @@ export class RegionsFileError extends Error {}
  * @throws RegionsFileError
  */
 export function loadRegions({ file, defaultCode }: { file: string | null; defaultCode: string }): Regions {
-  if (file === null) return createRegions('builtin', [builtinRegion(defaultCode)], defaultCode);
+  if (file === null) return createRegions('builtin', [builtinRegion(defaultCode)]);
   const text = readText(file);
   const parsed = RegionsFile.safeParse(parseJson(file, text));
   if (!parsed.success) {
@@ -74,7 +77,8 @@ export function loadRegions({ file, defaultCode }: { file: string | null; defaul
       `The regions file ${file} has no region ${defaultCode}, which BERTH_REGION names; ` +
         `it has ${regions.map((region) => region.code).join(', ')}`,
     );
-  return createRegions(version ?? createHash('sha256').update(text).digest('hex').slice(0, 16), regions, defaultCode);
+  const entries = regions.map((region) => ({ ...region, isOwn: region.code === defaultCode }));
+  return createRegions(version ?? createHash('sha256').update(text).digest('hex').slice(0, 16), entries);
 }
 
 /** What is wrong with the `region` of a request that `resolve` does not know. */
@@ -86,24 +90,31 @@ export function unknownRegionIssue(regions: Regions, region: string | undefined)
   return { loc: ['body', 'region'], msg: `Input should be ${expected}`, type: 'literal_error', input: region ?? null, ctx: { expected } };
 }
 
-const builtinRegion = (code: string): RegionEntry => ({ code, name: code, country: null, proxies: { managed: [], rotating: [] } });
+const builtinRegion = (code: string): RegionEntry => ({
+  code,
+  name: code,
+  country: null,
+  proxies: { managed: [], rotating: [] },
+  isOwn: true,
+});
 
-function createRegions(version: string, regions: readonly RegionEntry[], defaultCode: string): Regions {
+function createRegions(version: string, regions: readonly RegionEntry[]): Regions {
   const byCode = new Map(regions.map((region) => [region.code, region]));
-  const fallback = byCode.get(defaultCode);
-  if (!fallback) throw new Error(`no region ${defaultCode}`);
-  const list = regions.map((region) => toRegion(region, region === fallback));
-  return { version, default: fallback, list: () => list, resolve: (code) => (code === undefined ? fallback : (byCode.get(code) ?? null)) };
+  const own = regions.find(({ isOwn }) => isOwn);
+  if (!own) throw new Error('no region of this worker');
+  const list = regions.map(toRegion);
+  return { version, default: own, list: () => list, resolve: (code) => (code === undefined ? own : (byCode.get(code) ?? null)) };
 }
 
-function toRegion({ code, name, country, proxies }: RegionEntry, isDefault: boolean): Region {
+function toRegion({ code, name, country, proxies, isOwn }: RegionEntry): Region {
   const countries = [...proxies.managed, ...proxies.rotating].flatMap((proxy) => proxy.country ?? []);
   const egress = {
+    direct: isOwn,
     managed: proxies.managed.length > 0,
     rotating: proxies.rotating.length > 0,
     countries: [...new Set(countries)].toSorted(),
   };
-  return { code, name, country, default: isDefault, egress };
+  return { code, name, country, default: isOwn, egress };
 }
 
 function readText(file: string): string {

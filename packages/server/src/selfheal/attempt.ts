@@ -25,6 +25,8 @@ export interface Attempt {
   startedAt: Date;
   durationMs: number;
   outcome: Outcome;
+  /** The contract's reason of a failed navigation. */
+  reason: string | null;
   block: Block | null;
   statusCode: number | null;
 }
@@ -65,9 +67,12 @@ export interface JournalEntry {
 export const endOf = ({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): Date =>
   new Date(startedAt.getTime() + durationMs);
 
-/** null without a real attempt: the answer of a cooldown teaches nothing about the site. */
+/** Refused by this service: the site was not asked, so nothing is learned about it. */
+const isOwnRefusal = ({ block, reason }: Attempt): boolean => block?.type === 'cooldown' || reason === 'blocked_by_policy';
+
+/** null without a real attempt. */
 export function toJournalEntry(attempts: readonly Attempt[], secret: Buffer): JournalEntry | null {
-  const recorded = attempts.filter((attempt) => attempt.domain !== '' && attempt.block?.type !== 'cooldown').map(withWholeMs);
+  const recorded = attempts.filter((attempt) => attempt.domain !== '' && !isOwnRefusal(attempt)).map(withWholeMs);
   if (recorded.length === 0) return null;
   const events = recorded.flatMap((attempt, index) => {
     if (attempt.outcome !== 'blocked') return [];

@@ -3,10 +3,12 @@ import type { Drive } from '../drive/drive.ts';
 import { domainOf, type SelfHeal } from './selfheal.ts';
 
 export function recordNavigations(drive: Drive, selfHeal: SelfHeal): void {
-  drive.onNavigated(({ owner, sessionId, region, kind, egress, url, startedAt, durationMs, outcome, block }) => {
+  drive.onNavigated(({ owner, sessionId, region, kind, egress, url, startedAt, durationMs, outcome, error, block }) => {
     const domain = domainOf(url);
     if (domain === '') return;
     const isBlocked = block?.blocked === true;
+    // A file is as good an answer as a page.
+    const isAnswered = outcome ? (outcome.statusCode ?? 0) < 500 : error?.reason === 'download';
     selfHeal.record({
       attempts: [
         {
@@ -23,7 +25,8 @@ export function recordNavigations(drive: Drive, selfHeal: SelfHeal): void {
           strategy: 'direct',
           startedAt,
           durationMs,
-          outcome: isBlocked ? 'blocked' : outcome && (outcome.statusCode ?? 0) < 500 ? 'ok' : 'error',
+          outcome: isBlocked ? 'blocked' : isAnswered ? 'ok' : 'error',
+          reason: error?.reason ?? null,
           block: isBlocked ? block : null,
           statusCode: outcome?.statusCode ?? null,
         },

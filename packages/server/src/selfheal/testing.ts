@@ -29,6 +29,7 @@ export const attemptOf = (overrides: Partial<Attempt> = {}): Attempt => ({
   startedAt: new Date('2026-01-01T00:00:00.000Z'),
   durationMs: 100,
   outcome: 'ok',
+  reason: null,
   block: overrides.outcome === 'blocked' ? blockOf('challenge') : null,
   statusCode: overrides.outcome === 'blocked' ? 403 : 200,
   ...overrides,

@@ -194,6 +194,7 @@ export class LiveSession {
       current_url: tab?.url ?? 'about:blank',
       title: tab?.title ?? '',
       egress: {
+        type: egressInfo.type,
         ip: egressInfo.ip,
         country: egressInfo.country,
         rotations: egressInfo.rotations,

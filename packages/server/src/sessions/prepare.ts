@@ -62,7 +62,7 @@ export async function openStartUrl(session: LiveSession, url: string): Promise<v
   try {
     await machine.browser.tabReady();
     const outcome = await machine.browser.navigate(machine.browser.activeTab().tabId, spec, { signal: session.abort.signal });
-    session.startNavigation = { url, status: 'ok', status_code: outcome.statusCode, reason: null, net_error: null };
+    session.startNavigation = { url, status: 'ok', status_code: outcome.statusCode, reason: null, net_error: null, message: null };
   } catch (error) {
     const known = error instanceof NavigationError;
     session.startNavigation = {
@@ -71,6 +71,7 @@ export async function openStartUrl(session: LiveSession, url: string): Promise<v
       status_code: null,
       reason: known ? error.reason : 'aborted',
       net_error: known ? error.netError : null,
+      message: known ? error.message : null,
     };
   }
 }

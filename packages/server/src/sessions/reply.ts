@@ -37,7 +37,7 @@ export function toSession({ record, snapshot, lastActivityAt, connections, viewe
     cdp_url: toCdpUrl(origin, record.sessionId),
     live_view_url: `${origin}/v1/session/${record.sessionId}/live-view`,
     proxy: settings.proxy,
-    egress: snapshot.egress,
+    egress: { type: null, ...snapshot.egress },
     tabs: { open: snapshot.tabs_open, limit: settings.tab_limit },
     connections: { cdp: connections, viewers },
     recording: {
@@ -48,7 +48,7 @@ export function toSession({ record, snapshot, lastActivityAt, connections, viewe
     usage: { captcha_solves: 0, credits: 0, ...snapshot.usage },
     isolation: snapshot.isolation,
     runtime: snapshot.runtime,
-    start_navigation: snapshot.start_navigation,
+    start_navigation: snapshot.start_navigation && { message: null, ...snapshot.start_navigation },
     warm: snapshot.warm,
   };
 }

@@ -9,7 +9,15 @@
  *
  * `ended`: a caller, a timer or the operator ended it. `failed`: an error did.
  */
-import type { CaptchaRequest, CloseReason, CreateSessionRequest, EndedReason, RecordingStatus, SessionStatus } from '@berth/contract';
+import type {
+  CaptchaRequest,
+  CloseReason,
+  CreateSessionRequest,
+  EgressType,
+  EndedReason,
+  RecordingStatus,
+  SessionStatus,
+} from '@berth/contract';
 import type { StartNavigation } from '@berth/contract';
 import type { z } from 'zod';
 
@@ -81,13 +89,15 @@ export interface SessionSettings {
 export interface LastSeen {
   current_url: string | null;
   title: string | null;
-  egress: { ip: string | null; country: string | null; rotations: number; rotated_at: string | null };
+  /** `type` is absent in older rows. */
+  egress: { type?: EgressType | null; ip: string | null; country: string | null; rotations: number; rotated_at: string | null };
   tabs_open: number;
   /** `captcha_solves` and `credits` are absent in older rows. */
   usage: { actions: number; browser_seconds: number; egress_bytes: number; captcha_solves?: number; credits?: number };
   isolation: 'microvm' | 'process';
   runtime: string;
-  start_navigation: z.infer<typeof StartNavigation> | null;
+  /** `message` is absent in older rows. */
+  start_navigation: (Omit<z.infer<typeof StartNavigation>, 'message'> & { message?: string | null }) | null;
   warm: boolean;
   /** Absent when the session is not recorded. */
   recording?: RecordingStatus;

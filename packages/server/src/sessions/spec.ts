@@ -1,5 +1,4 @@
 import {
-  ServiceError,
   ValidationError,
   timerBounds,
   type CaptchaProviderName,
@@ -56,7 +55,7 @@ const defaultIdleTimeoutSeconds = 300;
 
 /**
  * Checks the bounds that only the owner's plan and the regions file know.
- * @throws ValidationError, ServiceError premium_egress_required
+ * @throws ValidationError, ServiceError premium_egress_required, region_unavailable
  */
 export function createSessionSpec(deps: SessionSpecDeps, requester: Requester, request: CreateSessionRequest): Omit<SessionSpec, 'ticket'> {
   const { tier, actor } = requester;
@@ -67,15 +66,8 @@ export function createSessionSpec(deps: SessionSpecDeps, requester: Requester, r
   if (!region) issues.push(unknownRegionIssue(deps.regions, request.region));
   issues.push(...captchaIssues(request.captcha, deps.captchaProviders));
   if (issues.length > 0 || !region) throw new ValidationError(issues);
-  const type = request.proxy?.type;
-  if ((type === 'managed' || type === 'rotating') && !tier.premium_egress)
-    throw new ServiceError(
-      'premium_egress_required',
-      `Proxies of type \`${type}\` require a plan with premium egress. Change the plan, or use another proxy type.`,
-    );
-
+  const policy = toEgressPolicy(request, { region, premiumEgress: tier.premium_egress });
   const now = deps.clock.now();
-  const policy = toEgressPolicy(request, region);
   return {
     request,
     policy,
@@ -107,7 +99,7 @@ export function createSessionSpec(deps: SessionSpecDeps, requester: Requester, r
 const emptyLastSeen: SessionSpec['record']['lastSeen'] = {
   current_url: null,
   title: null,
-  egress: { ip: null, country: null, rotations: 0, rotated_at: null },
+  egress: { type: null, ip: null, country: null, rotations: 0, rotated_at: null },
   tabs_open: 0,
   usage: { actions: 0, browser_seconds: 0, egress_bytes: 0 },
   isolation: 'process',

@@ -7,7 +7,11 @@ const reasons = {
   'dead.example:443': 'connection_refused',
   'ads.example:8080': 'blocked_by_policy',
 } as const;
-const create = (): NetErrors => new NetErrors((host, port) => reasons[`${host}:${port}` as keyof typeof reasons] ?? null);
+const create = (): NetErrors =>
+  new NetErrors((host, port) => {
+    const reason = reasons[`${host}:${port}` as keyof typeof reasons];
+    return reason ? { reason, rule: null, message: `${host} failed` } : null;
+  });
 const frame = (message: object): Buffer => Buffer.from(JSON.stringify(message));
 const sent = (requestId: string, url: string): Buffer =>
   frame({ method: 'Network.requestWillBeSent', params: { requestId, loaderId: 'L', documentURL: url, request: { url, method: 'GET' } } });
@@ -48,6 +52,15 @@ describe('network errors', () => {
       errorText: 'net::ERR_NAME_NOT_RESOLVED',
       loaderId: 'unseen',
     });
+  });
+
+  it('are explained by the gate where they are its own', () => {
+    const errors = create();
+    errors.apply(sent('1', 'https://dead.example/'));
+    assert.equal(errors.reportOf('net::ERR_CONNECTION_REFUSED', { requestId: '1' })?.message, 'dead.example failed');
+    assert.equal(errors.reportOf('net::ERR_NAME_NOT_RESOLVED', { url: 'http://dead.example/' })?.reason, 'dns_failed');
+    assert.equal(errors.reportOf('net::ERR_CERT_DATE_INVALID', { url: 'https://dead.example/' }), null);
+    assert.equal(errors.reportOf('net::ERR_NAME_NOT_RESOLVED', { url: 'http://alive.example/' }), null);
   });
 
   it('appear in the log of a page, and in the errors of its WebSockets', () => {

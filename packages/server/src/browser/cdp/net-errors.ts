@@ -6,10 +6,10 @@
  * of the two are replaced in what the browser reports; what a page sees is a
  * failed load either way.
  */
-import { netErrors, type EgressRefusal } from '../../egress/egress.ts';
+import { netErrors, type RefusalReport } from '../../egress/egress.ts';
 
 /** Why the gate recently did not reach a host; null without a failure. */
-export type EgressFailureOf = (host: string, port: number) => EgressRefusal | null;
+export type EgressFailureOf = (host: string, port: number) => RefusalReport | null;
 
 /** To the gate's reply to plain HTTP, and to its refusal of a tunnel. */
 const gateErrors = /net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION|net::ERR_TUNNEL_CONNECTION_FAILED/;
@@ -37,6 +37,11 @@ interface FailureEvent {
   };
 }
 
+interface FailedRequest {
+  requestId?: string | undefined;
+  url?: string | undefined;
+}
+
 export class NetErrors {
   readonly #failureOf: EgressFailureOf;
   /** The start of each request's address. */
@@ -58,9 +63,15 @@ export class NetErrors {
   }
 
   /** The error text for a request that failed with this one. */
-  textOf(errorText: string, { requestId = '', url = '' }: { requestId?: string | undefined; url?: string | undefined }): string {
+  textOf(errorText: string, { requestId = '', url = '' }: FailedRequest): string {
     if (!gateErrors.test(errorText)) return errorText;
     return errorText.replace(gateErrors, this.#reasonText(requestId, url) ?? '$&');
+  }
+
+  /** What the gate says of a request whose error text is one of its reasons; null for an error of the site. */
+  reportOf(errorText: string, { requestId = '', url = '' }: FailedRequest): RefusalReport | null {
+    const report = this.#report(requestId, url);
+    return report && netErrors[report.reason] === errorText ? report : null;
   }
 
   /** The result of `Page.navigate` to the address. */
@@ -73,11 +84,15 @@ export class NetErrors {
   }
 
   #reasonText(requestId: string, url: string): string | null {
+    const report = this.#report(requestId, url);
+    return report && netErrors[report.reason];
+  }
+
+  #report(requestId: string, url: string): RefusalReport | null {
     const address = URL.parse(this.#addresses.get(requestId) ?? url);
     if (!address) return null;
     const isSecure = address.protocol === 'https:' || address.protocol === 'wss:';
-    const reason = this.#failureOf(address.hostname, address.port === '' ? (isSecure ? 443 : 80) : Number(address.port));
-    return reason === null ? null : netErrors[reason];
+    return this.#failureOf(address.hostname, address.port === '' ? (isSecure ? 443 : 80) : Number(address.port));
   }
 
   #remember(frame: Buffer, { name, url }: { name: Buffer; url: Buffer }): void {

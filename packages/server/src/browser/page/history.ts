@@ -5,7 +5,7 @@ import { DocumentTrail } from '../network/document-trail.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { NavigationError, type NavigationResult } from '../model.ts';
-import { toNavigationFailure } from './navigate.ts';
+import { loadError } from './navigate.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type NavigationRequest } from './model.ts';
 import { Deadline } from '../../lib/deadline.ts';
@@ -178,7 +178,7 @@ class HistoryWatch {
   #onFailed({ errorText, requestId }: Protocol.Network.LoadingFailedEvent): void {
     // A document's request id is its loader id.
     if (this.#loaderId !== null || this.#failed || !this.#startedLoaders.has(requestId)) return;
-    const failed = new NavigationError(toNavigationFailure(errorText), errorText, `The page could not be loaded: ${errorText}.`);
+    const failed = loadError(this.#deps.connection, errorText, { requestId });
     this.#failed = failed;
     // An error page that is committed after the response would interrupt the caller's next call.
     const timer = setTimeout(

@@ -15,6 +15,8 @@ const stopTimeoutMs = 1000;
 const headTimeoutMs = 250;
 /** The browser's error page follows its reply within milliseconds; without it the response is not delayed further. */
 const errorPageTimeoutMs = 1500;
+/** A download is announced within milliseconds after the load was aborted, in a separate event. */
+const downloadTimeoutMs = 1000;
 /** The title of a page that is busy for longer comes from the browser process. */
 const titleTimeoutMs = 500;
 
@@ -44,8 +46,19 @@ function isAnswerWithoutPage(netError: string, status: number): boolean {
 const hasNoDocument = (status: number): boolean => status === 204 || status === 205 || status === 304;
 
 /** Maps Chromium's network error to a failure reason; `aborted` for unknown errors. */
-export function toNavigationFailure(netError: string): NavigationFailure {
+function toNavigationFailure(netError: string): NavigationFailure {
   return failurePatterns.find(([words]) => words.test(netError))?.[1] ?? 'aborted';
+}
+
+/** The error of a load that failed with this text, explained by the gate where it knows more. */
+export function loadError(
+  connection: Connection,
+  errorText: string,
+  request: { requestId?: string | undefined; url?: string },
+): NavigationError {
+  const report = connection.netErrors.reportOf(errorText, request);
+  const message = `The page could not be loaded: ${report?.message ?? errorText}.`;
+  return new NavigationError(toNavigationFailure(errorText), errorText, message, report?.rule ? { rule: report.rule } : {});
 }
 
 interface NavigationDeps {
@@ -86,6 +99,8 @@ class NavigationWatch {
   #errorPageId: string | null = null;
   readonly #errorShown = Promise.withResolvers<void>();
   #committedUrl: string | null = null;
+  /** The id of the download that the navigation became. */
+  readonly #download = Promise.withResolvers<string>();
   /** The current document of the navigation; a page may redirect before it has loaded. Null until the reply to `Page.navigate`. */
   #loaderId: string | null = null;
 
@@ -114,8 +129,9 @@ class NavigationWatch {
     if (signal.aborted) onAbort();
     try {
       const answer = await Promise.race([this.#start(request), this.#committed.promise.then(() => null)]);
+      if (answer?.isDownload) throw await this.#downloadError();
       if (answer) await this.#awaitHead(answer);
-      const result = answer && this.#classifyReply(answer);
+      const result = answer && this.#classifyReply(answer, request.url);
       if (typeof result === 'object' && result !== null) return await this.#withoutPage(result);
       if (result === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
       await this.#committed.promise;
@@ -162,23 +178,34 @@ class NavigationWatch {
   }
 
   /** Returns the response if it has no document, null if a document will be committed. */
-  #classifyReply(answer: Protocol.Page.NavigateResponse): MainResponse | 'same_document' | null {
+  #classifyReply(answer: Protocol.Page.NavigateResponse, url: string): MainResponse | 'same_document' | null {
     const { loaderId, errorText } = answer;
     if (errorText) {
       const response = loaderId === undefined ? undefined : this.#trail.of(loaderId);
       if (errorText !== 'net::ERR_ABORTED' && loaderId !== undefined && !this.#commits.includes(loaderId)) this.#errorPageId = loaderId;
       if (response && isAnswerWithoutPage(errorText, response.status)) return response;
-      throw new NavigationError(toNavigationFailure(errorText), errorText, `The page could not be loaded: ${errorText}.`);
+      throw loadError(this.#connection, errorText, { requestId: loaderId, url });
     }
-    if (answer.isDownload) throw new NavigationError('aborted', 'net::ERR_ABORTED', 'The URL is a download and not a page.');
     if (loaderId === undefined) return 'same_document';
     this.#loaderId = this.#commits.includes(loaderId) ? (this.#commits.at(-1) ?? loaderId) : loaderId;
     this.#check();
     return null;
   }
 
+  async #downloadError(): Promise<NavigationError> {
+    const { promise: timedOut, resolve } = Promise.withResolvers<null>();
+    const timer = setTimeout(() => resolve(null), this.#scaledMs(downloadTimeoutMs));
+    try {
+      const id = await Promise.race([this.#download.promise, this.#committed.promise.then(() => null), timedOut]);
+      const message = 'The URL is a download and not a page. `GET …/downloads` lists it.';
+      return new NavigationError('download', 'net::ERR_ABORTED', message, id === null ? {} : { download_id: id });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   #watchTab(): void {
-    const { sessionId, closed } = this.#tab;
+    const { id, sessionId, closed } = this.#tab;
     const ifOwnSession =
       <P>(act: (params: P) => void) =>
       (params: P, from: string | undefined): void => {
@@ -189,6 +216,10 @@ class NavigationWatch {
     if (closed.signal.aborted) onClosed();
     this.#undo.push(
       () => closed.signal.removeEventListener('abort', onClosed),
+      this.#connection.on(
+        'Browser.downloadWillBegin',
+        ({ frameId, guid }: Protocol.Browser.DownloadWillBeginEvent) => frameId === id && this.#download.resolve(guid),
+      ),
       this.#connection.on(
         'Page.frameNavigated',
         ifOwnSession(({ frame }: Protocol.Page.FrameNavigatedEvent) => this.#onCommit(frame)),

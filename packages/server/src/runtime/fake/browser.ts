@@ -3,10 +3,10 @@
  * The address decides the outcome: `http://status-404.test/` answers 404,
  * `http://fail-ERR_NAME_NOT_RESOLVED.test/` fails with that error,
  * `http://title.test/?a\ud800` has the title in its query, which may have escapes of JSON,
- * cookies of `refused.test` are refused, `http://hang.test/` never answers, `http://mute.test/` loads a page that answers
- * no call, all others load at once.
+ * cookies of `refused.test` are refused, `http://download.test/` is a file, `http://hang.test/` never answers,
+ * `http://mute.test/` loads a page that answers no call, all others load at once.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { FakePage, Pending } from './page.ts';
 import type { Json } from './page.ts';
@@ -192,6 +192,14 @@ export class FakeBrowser {
     });
   }
 
+  /** An address of download.test is a file: the load is aborted, and the download announced after the reply. */
+  #navigate(page: FakePage, url: string): Json | Pending {
+    if (URL.parse(url)?.hostname !== 'download.test') return page.navigate(url);
+    const event = { frameId: page.targetId, guid: randomUUID(), url, suggestedFilename: 'file.bin' };
+    setImmediate(() => this.#event(this.#root, 'Browser.downloadWillBegin', event));
+    return { frameId: page.targetId, errorText: 'net::ERR_ABORTED', isDownload: true };
+  }
+
   /** Writes a line to the console of every page. */
   write(text: string, level: 'log' | 'warning' | 'error' = 'log'): void {
     for (const session of this.#sessions.values()) {
@@ -337,7 +345,7 @@ export class FakeBrowser {
       case 'Page.getNavigationHistory':
         return page.navigationHistory();
       case 'Page.navigate':
-        return page.navigate(textOf(params.url));
+        return this.#navigate(page, textOf(params.url));
       case 'Page.reload':
         page.navigate(page.url);
         return {};

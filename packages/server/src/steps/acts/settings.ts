@@ -70,14 +70,14 @@ const plainClick = {
   force: false,
 };
 
-/** A navigation to a download is aborted, which is the expected result. */
+/** A navigation to a download fails as one, which is the expected result. */
 async function open(attempt: Attempt, url: string): Promise<void> {
   if (!isBrowsable(url)) throw new StepFailed('not_allowed', `The URL ${url.slice(0, 200)} is not an http or https URL.`);
   try {
     await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.remainingMs }, { signal: attempt.signal });
   } catch (error) {
     if (
-      !(error instanceof NavigationError && error.reason === 'aborted') &&
+      !(error instanceof NavigationError && (error.reason === 'download' || error.reason === 'aborted')) &&
       !(error instanceof PageError && error.reason === 'not_possible')
     )
       throw error;
