@@ -21,6 +21,16 @@ export async function withSession(options, work) {
   }
 }
 
+/** Creates a connect token, calls `work` with the address that has it, and revokes it. Each connection creates a session of its own. */
+export async function withConnectToken(work) {
+  const { token_id: id, cdp_http_url: address } = await (await request('POST', '/v1/connect-tokens', { name: 'example' })).json();
+  try {
+    await work(address);
+  } finally {
+    await request('DELETE', `/v1/connect-tokens/${id}`);
+  }
+}
+
 /** Puts a file into a session. Clients that name files by path name it by the returned `file_id`, or by its name. */
 export async function upload(sessionId, name, data) {
   const body = { name, data_base64: Buffer.from(data).toString('base64') };

@@ -1,8 +1,11 @@
-/** @playwright/mcp, the server that gives a language model a browser: here its tools are called by a script. */
+/**
+ * @playwright/mcp, the server that gives a language model a browser: here its tools are called by a script.
+ * It is configured with an address that stays the same, and has a session as long as it is connected.
+ */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { withSession } from './berth.mjs';
+import { withConnectToken } from './berth.mjs';
 import { withServer } from './mcp.mjs';
 import { pageUrl } from './page.mjs';
 
@@ -10,8 +13,8 @@ const server = join(dirname(createRequire(import.meta.url).resolve('@playwright/
 /** The reference of an element in a snapshot of the page. */
 const refOf = (snapshot, element) => new RegExp(`${element}.*?\\[ref=(\\w+)\\]`).exec(snapshot)?.[1] ?? assert.fail(snapshot);
 
-await withSession({}, ({ cdpUrl }) =>
-  withServer([server, '--cdp-endpoint', cdpUrl], async (call) => {
+await withConnectToken((address) =>
+  withServer([server, '--cdp-endpoint', address], async (call) => {
     await call('browser_navigate', { url: pageUrl });
     const snapshot = await call('browser_snapshot');
     await call('browser_type', { element: 'Name', target: refOf(snapshot, 'textbox "Name"'), text: 'Ada' });

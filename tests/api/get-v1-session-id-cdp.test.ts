@@ -181,7 +181,12 @@ describe('400 bad_request', () => {
   it('refuses a client of Playwright servers before the handshake, and says what to use instead', async () => {
     const { session_id } = await served.create();
     const { cdp_url } = (await served.call(connectSession, { params: { session_id } })).body;
-    for (const [address, headers] of [[cdp_url, {}] as const, [addressOf(session_id), withKey()] as const])
+    const connectAddress = `${served.url.replace('http', 'ws')}/v1/connect`;
+    for (const [address, headers] of [
+      [cdp_url, {}] as const,
+      [addressOf(session_id), withKey()] as const,
+      [connectAddress, withKey()] as const,
+    ])
       await assert.rejects(
         chromium.connect(address, { headers, timeout: 15_000 }),
         /400 Bad Request[^]*Use chromium\.connectOverCDP\(url\)/,

@@ -7,7 +7,7 @@ import { basename, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { listSessions } from '@berth/contract';
-import { Service } from './service.ts';
+import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -29,11 +29,13 @@ describe('examples', { concurrency: 3, timeout: 240_000 }, () => {
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_POOL_TARGET: '3' } });
   });
   after(async () => {
-    const { body: open } = await service.client.call(listSessions, { query: { status: 'ready' } });
+    await eventually('every script has ended its session', async () => {
+      const { body: open } = await service.client.call(listSessions, { query: { status: 'ready' } });
+      return open.length === 0;
+    });
     await service.close();
     await site.close();
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });
-    assert.deepEqual(open, [], 'every script ends its session');
   });
 
   const run = (name: string): Promise<unknown> => {
