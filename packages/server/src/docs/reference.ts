@@ -1,7 +1,7 @@
 /** The OpenAPI document, and Swagger UI that shows it. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { apiVersion, docs, endpoints, createOpenApiDocument, openapi } from '@berth/contract';
+import { docs, openapi } from '@berth/contract';
 import { html } from '../http/html.ts';
 import type { Http } from '../http/server.ts';
 import { barOf, headOf } from './page.ts';
@@ -64,9 +64,16 @@ const bundled: Record<string, string> = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
 };
 
+/**
+ * The document of the repository. To make it from the contract takes a fifth of a
+ * second, which a start or all sessions would wait for; the checks keep both equal.
+ */
+const readDocument = async (): Promise<Record<string, unknown>> =>
+  JSON.parse(await readFile(new URL('../../../../openapi.json', import.meta.url), 'utf8')) as Record<string, unknown>;
+
 export function mountReference(http: Http): void {
-  const document = createOpenApiDocument({ endpoints, version: apiVersion });
-  http.on(openapi, ({ origin }) => ({ ...document, servers: [{ url: origin }] }));
+  let document: Promise<Record<string, unknown>> | undefined;
+  http.on(openapi, async ({ origin }) => ({ ...(await (document ??= readDocument())), servers: [{ url: origin }] }));
   const headers = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' };
   http.asset(docs.path, { contentType: 'text/html; charset=utf-8', headers, load: () => page }, docs);
   http.asset('/docs/initializer.js', { contentType: 'text/javascript; charset=utf-8', headers: {}, load: () => initializer });
